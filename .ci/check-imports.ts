@@ -29,7 +29,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
     "@doorhook/testkit",
     "doorhook"
   ],
-  "packages/simulation": ["@doorhook/sql", "@doorhook/simulator", "@doorhook/testkit"],
+  "packages/simulation": ["@doorhook/core", "@doorhook/sql", "@doorhook/simulator", "@doorhook/testkit"],
   "packages/doorhook": [
     "@doorhook/core",
     "@doorhook/sql",

@@ -2,7 +2,8 @@ import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { CommandFailure } from "@doorhook/core"
-import { plan, presetNames } from "@doorhook/simulator"
+import { presetNames } from "@doorhook/simulator"
+import { plan } from "../src/plan/Plan.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
@@ -109,7 +110,7 @@ describe("simulate run", () => {
   it.live("publishes with the key from the environment and sums up", () =>
     Effect.gen(function* () {
       const { keys, url } = yield* service(202)
-      yield* simulate("run", ...quietDay, "--to", `${url}/`, "--as-fast-as-possible")
+      yield* simulate("run", ...quietDay, "--to", `${url}/`, "--as-fast-as-possible", "--batch", "1000")
       assert.deepStrictEqual(keys, ["Bearer from the environment"])
       const text = yield* printed
       const count = (yield* expectedLines).trim().split("\n").length
@@ -124,7 +125,10 @@ describe("simulate run", () => {
       const file = join(yield* temporaryFolder, "key")
       yield* Effect.promise(() => writeFile(file, "from a file\n"))
       const { keys, url } = yield* service(202)
-      const args = ["run", ...quietDay, "--to", url, "--as-fast-as-possible", "--operator-key-file", file]
+      const args = ["run", ...quietDay, "--to", url, "--as-fast-as-possible", "--batch", "1000"].concat([
+        "--operator-key-file",
+        file
+      ])
       yield* simulate(...args)
       yield* simulate(...args, "--operator-key", "from the flag")
       assert.deepStrictEqual(keys, ["Bearer from a file", "Bearer from the flag"])
@@ -177,7 +181,11 @@ describe("simulate run", () => {
         const body = published ? { events: [{ id: "evt_1", deliveries: 1 }] } : { deliveries: [], next: null }
         return Effect.succeed(HttpClientResponse.fromWeb(request, Response.json(body)))
       })
-      const args = ["run", ...quietDay, "--to", "http://127.0.0.1:1", "--operator-key", "k", "--as-fast-as-possible"]
+      const args = ["run", ...quietDay, "--to", "http://127.0.0.1:1", "--operator-key", "k"].concat([
+        "--as-fast-as-possible",
+        "--batch",
+        "1000"
+      ])
       const exit = yield* simulate(...args, "--grace", "0s", "--report", `json=${file}`).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.exit
@@ -236,7 +244,7 @@ describe("wrong usage", () => {
     { args: [...run, "--speed", "fast"], says: "--speed fast: expected a number of times above 0, like 60x" },
     { args: [...run, "--speed", "0x"], says: "--speed 0x" },
     { args: [...run, "--speed", "2x", "--as-fast-as-possible"], says: "exclude each other" },
-    { args: [...run, "--max-inflight", "0"], says: "from 1 to 1000" },
+    { args: [...run, "--max-inflight", "0"], says: "from 1 to 10000" },
     { args: ["run", "--operator-key", "k"], says: "--operator-key needs --to" },
     {
       args: ["run", "--to", "ftp://service", "--operator-key", "k"],

@@ -1,8 +1,8 @@
 import { DirectoryDocument } from "@doorhook/core"
-import { demo, demoDirectory, Measurements, runDemo } from "@doorhook/simulator"
-import type { PlannedEvent, Target } from "@doorhook/simulator"
+import { demo, demoDirectory, Measurements, PlannedEvent, runDemo } from "@doorhook/simulator"
+import type { Target } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Result } from "effect"
+import { Effect, Fiber, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 
 describe("the demo directory", () => {
@@ -36,7 +36,8 @@ describe("demo traffic", () => {
         publish: (events) =>
           Effect.clockWith((clock) =>
             Effect.sync(() => {
-              for (const event of events) seen.push({ event, at: clock.currentTimeMillisUnsafe() })
+              for (const event of events)
+                seen.push({ event: Schema.decodeUnknownSync(PlannedEvent)(event), at: clock.currentTimeMillisUnsafe() })
               return { _tag: "Accepted", deliveries: 0, events: [] }
             })
           )

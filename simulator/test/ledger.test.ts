@@ -1,9 +1,8 @@
 /**
- * The ledger by itself, told step by step what becomes of a delivery.
+ * The ledger by itself, given step by step what becomes of a delivery.
  */
 import type { DeliveryState, Event, Settlement } from "@doorhook/core"
 import {
-  bodyOf,
   BuildingId,
   defaultDeliverySettings,
   DeliveryId,
@@ -34,7 +33,7 @@ const emptyLedger = () => {
   const ledger = new Ledger({ measurements, timeOf: (at) => at, retry, ackTimeout, tolerance: 0, slack: 2_000 })
   const store = (id: number, state: DeliveryState) =>
     ledger.stored(DeliveryId.make(id), state, event, integration, measurements.integration(integration, "a house"))
-  return { ledger, store, whats: () => ledger.violations.map(({ what }) => what) }
+  return { ledger, measurements, store, whats: () => ledger.violations.map(({ what }) => what) }
 }
 
 /** What a failed attempt makes of the delivery. */
@@ -64,16 +63,15 @@ const failed = { _tag: "Failed", outcome: "timeout", detail: "no answer", elapse
 
 /** A ledger with a delivery that failed after five seconds, whose retry is due after ten. */
 const withRetry = () => {
-  const { ledger, store } = emptyLedger()
+  const { ledger, measurements, store } = emptyLedger()
   const request = (attempt: number, now: number, earlyOf: number | null = null) => {
-    ledger.member("worker", now + 20_000)
-    ledger.leased(delivery, "worker", earlyOf)
-    return ledger.requested(integration, event.id, attempt, bodyOf(event), now) ?? assert.fail("it is open")
+    ledger.leased(delivery, earlyOf)
+    return ledger.requested(integration, event.id, attempt, now) ?? assert.fail("it is open")
   }
   store(1, "pending")
   ledger.responded(request(1, 0), failed, "timeout", 5_000)
   ledger.settled(retrying(1, {}), 5_000)
-  return { ledger, request }
+  return { ledger, measurements, request }
 }
 
 describe("a retry that is sent later than it was due", () => {
@@ -82,7 +80,7 @@ describe("a retry that is sent later than it was due", () => {
     request(2, 20_000)
     assert.deepStrictEqual(
       ledger.violations.map(({ what }) => what),
-      ["delivery 1 was sent 10000 ms after it was due"]
+      ["delivery 1 was sent, as attempt 2, 10000 ms after it was due"]
     )
   })
 
@@ -108,7 +106,7 @@ describe("a retry that is sent before it was due", () => {
   })
 
   it("breaks a rule where it was not claimed early", () => {
-    assert.strictEqual(whats(null)[0], "delivery 1 was sent 4000 ms before it was due")
+    assert.strictEqual(whats(null)[0], "delivery 1 was sent, as attempt 2, 4000 ms before it was due")
   })
 
   it("breaks a rule where it uses up the schedule, or changes when the delivery is due", () => {
@@ -121,21 +119,80 @@ describe("a retry that is sent before it was due", () => {
   })
 })
 
-describe("an attempt", () => {
-  it("breaks a rule where its worker's membership ends before it may", () => {
-    const { ledger, store, whats } = emptyLedger()
-    store(1, "pending")
-    ledger.member("worker", 4_000)
-    ledger.leased(delivery, "worker")
-    ledger.requested(integration, event.id, 1, bodyOf(event), 0)
-    assert.deepStrictEqual(whats(), ["delivery 1 was sent with 4000 ms left of its worker's membership"])
+describe("a request", () => {
+  const counted = (measurements: Measurements) => {
+    const { attemptsPerDelivery, outcomes, totals } = measurements
+    const inSeries = measurements.series.intervals.reduce((sum, { requests }) => sum + requests, 0)
+    const ended = Object.values(outcomes).reduce((sum, count) => sum + count, 0)
+    assert.deepStrictEqual([inSeries, ended], [totals.requests, totals.requests])
+    return { requests: totals.requests, outcomes, attemptsPerDelivery: attemptsPerDelivery.slice(0, 4) }
+  }
+  const acknowledged = {
+    _tag: "Answered",
+    status: 200,
+    retry_after: null,
+    excerpt: "",
+    headers_elapsed: 40,
+    elapsed: 40
+  } as const
+
+  it("counts when it left, also where its process died and nobody has its answer", () => {
+    const { ledger, measurements, request } = withRetry()
+    const cut = request(2, 10_000)
+    ledger.processed(cut, 10_000)
+    ledger.cutOff(cut, 10_010)
+    const again = request(2, 40_000)
+    ledger.processed(again, 40_000)
+    ledger.responded(again, acknowledged, "acknowledged", 40_040)
+    ledger.settled(retrying(2, { state: "delivered", next_attempt_at: null }), 40_040)
+    assert.deepStrictEqual(counted(measurements), {
+      requests: 3,
+      outcomes: { timeout: 1, cut_off: 1, acknowledged: 1 },
+      attemptsPerDelivery: [0, 0, 0, 1]
+    })
+    assert.strictEqual(measurements.totals.duplicates, 1)
   })
 
-  it("breaks a rule without a lease", () => {
-    const { ledger, store, whats } = emptyLedger()
-    store(1, "pending")
-    ledger.requested(integration, event.id, 1, bodyOf(event), 0)
-    assert.deepStrictEqual(whats(), ["delivery 1 was sent without a lease"])
+  it("counts as cut off where it is made again though nobody said so, and as in flight where the run ended before it", () => {
+    const { ledger, measurements, request } = withRetry()
+    request(2, 10_000)
+    request(2, 40_000)
+    ledger.finish(40_001, { events: 1, states: { ...noDeliveries, delivering: 1 }, oldest_due_at: null }, 0)
+    assert.deepStrictEqual(counted(measurements), {
+      requests: 3,
+      outcomes: { timeout: 1, cut_off: 1, in_flight: 1 },
+      attemptsPerDelivery: [0, 0, 0, 0]
+    })
+    assert.deepStrictEqual(ledger.violations, [])
+  })
+
+  it("does not count where it did not leave", () => {
+    const { ledger, measurements, request } = withRetry()
+    ledger.unsent(request(2, 10_000))
+    assert.strictEqual(counted(measurements).requests, 1)
+  })
+
+  it("is no acknowledgement where the answer was late or another than 200", () => {
+    for (const change of [{ headers_elapsed: 5_001 }, { status: 204 }]) {
+      const { ledger, request } = withRetry()
+      ledger.responded(request(2, 10_000), { ...acknowledged, ...change }, "acknowledged", 10_040)
+      ledger.settled(retrying(2, { state: "delivered", next_attempt_at: null }), 10_040)
+      assert.deepStrictEqual(
+        ledger.violations.map(({ rule }) => rule),
+        ["delivered-is-received"]
+      )
+    }
+  })
+
+  it("breaks a rule where nothing is open for it, and counts", () => {
+    const { ledger, measurements } = withRetry()
+    ledger.integrationEnded(integration, 6_000)
+    ledger.requested(integration, event.id, 2, 10_000)
+    assert.deepStrictEqual(
+      ledger.violations.map(({ rule }) => rule),
+      ["nothing-after-end"]
+    )
+    assert.strictEqual(counted(measurements).requests, 2)
   })
 })
 

@@ -1,25 +1,18 @@
 import type { ServerResponse } from "node:http"
-import {
-  beginningOf,
-  disturbed,
-  LocalTime,
-  Measurements,
-  orderly,
-  pace,
-  plan,
-  run,
-  RunStopped,
-  serviceTarget
-} from "@doorhook/simulator"
-import type { RunOptions, Scenario } from "@doorhook/simulator"
+import { LocalTime, Measurements } from "@doorhook/simulator"
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Redacted, Schema, Stream } from "effect"
-import { Rng, root } from "../src/random/Substream.ts"
-import { prepareService } from "../src/cli/real/AgainstService.ts"
-import { Course } from "../src/cli/real/Course.ts"
+import { againstService } from "../src/cli/Against.ts"
+import { beginningOf, plan } from "../src/plan/Plan.ts"
 import { Accounting } from "../src/run/Accounting.ts"
+import type { Arrival } from "../src/run/Load.ts"
+import { atRate } from "../src/run/Load.ts"
+import { serviceTarget } from "../src/run/OperatorApi.ts"
+import type { RunOptions } from "../src/run/Run.ts"
+import { Course, run, RunStopped } from "../src/run/Run.ts"
+import type { Scenario } from "../src/scenario/Scenario.ts"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { scenarioOf, startAt } from "./support.ts"
@@ -63,53 +56,64 @@ const planOf = (scenario: Scenario, duration: number, rateScale = 1) =>
 
 /** The same as they are sent. */
 const sendingsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
-  disturbed(planOf(scenario, duration, rateScale), orderly, new Rng(root(1)))
+  Stream.map(planOf(scenario, duration, rateScale), (event): Arrival => {
+    return { event, at: Date.parse(event.at), kind: "planned" }
+  })
 
 const idsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   Stream.runCollect(Stream.map(planOf(scenario, duration, rateScale), ({ data }) => data.id))
 
 type Options = RunOptions<HttpClient.HttpClient>
 
-const optionsFor = (url: string, overrides: Partial<Options> = {}, key = operatorKey): Options => ({
+interface Overrides extends Partial<Omit<Options, "course">> {
+  readonly speed?: number
+}
+
+/** One event in each request, as fast as possible and one after the other, where nothing else is said. */
+const optionsFor = (url: string, { speed, ...overrides }: Overrides = {}, key = operatorKey): Options => ({
   target: serviceTarget({ url, operatorKey: key }),
-  beginning: beginningOf(scenarioOf("office-1000"), start),
-  speed: null,
-  maxInFlight: 1,
+  course: new Course(beginningOf(scenarioOf("office-1000"), start), speed ?? null),
+  maxInFlight: speed === undefined ? 1 : 1_000,
+  batch: 1,
   ...overrides
 })
 
 const office = scenarioOf("office-1000")
 
 describe("a run against a service", () => {
-  it.live("publishes every planned event once, in order of time, in batches of up to 1,000", () =>
+  it.live("publishes every planned event once, one in a request, or in batches of up to 1,000", () =>
     Effect.gen(function* () {
-      const { received, url } = yield* service()
-      const tally = new Measurements()
-      yield* run(sendingsOf(office, hour, 5), optionsFor(url), tally)
-      const expected = yield* idsOf(office, hour, 5)
-      assert.isAbove(expected.length, 3_000)
-      assert.deepStrictEqual(idsIn(received), expected)
-      assert.strictEqual(received.length, Math.ceil(expected.length / 1_000))
-      assert.isTrue(received.every(({ headers }) => headers.authorization === bearer))
-      const keys = received.map(({ headers }) => headers["idempotency-key"])
-      assert.strictEqual(new Set(keys).size, received.length)
-      assert.deepStrictEqual(tally.summary, {
-        planned: expected.length,
-        accepted: expected.length,
-        deliveries: 2 * expected.length,
-        failed: 0,
-        unanswered: 0,
-        retries: 0,
-        late: null,
-        last_failure: null
-      })
+      for (const [batch, scale] of [
+        [1, 1],
+        [1_000, 10]
+      ] as const) {
+        const expected = yield* idsOf(office, hour, scale)
+        assert.isAbove(expected.length, 300 * scale)
+        const { received, url } = yield* service()
+        const measured = new Measurements()
+        yield* run(sendingsOf(office, hour, scale), optionsFor(url, { batch }), measured)
+        assert.deepStrictEqual(idsIn(received), expected)
+        assert.strictEqual(received.length, Math.ceil(expected.length / batch))
+        assert.isTrue(received.every(({ headers }) => headers.authorization === bearer))
+        const keys = received.map(({ headers }) => headers["idempotency-key"])
+        assert.strictEqual(new Set(keys).size, received.length)
+        const count = expected.length
+        assert.deepInclude(measured.totals, {
+          planned: count,
+          accepted: count,
+          failed: 0,
+          unanswered: 0,
+          republished: 0
+        })
+        assert.strictEqual(measured.latency.late_start.count, 0)
+      }
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
   it.live("sends what core's publish request reads: the planned event without its time", () =>
     Effect.gen(function* () {
       const { received, url } = yield* service()
-      yield* run(sendingsOf(office, hour), optionsFor(url))
+      yield* run(sendingsOf(office, hour), optionsFor(url, { batch: 1_000 }))
       const events = yield* Stream.runCollect(planOf(office, hour))
       const sent: ReadonlyArray<unknown> = received.flatMap(({ body }) => JSON.parse(body))
       assert.deepStrictEqual(
@@ -140,8 +144,8 @@ describe("a run against a service", () => {
           assert.isAtLeast((arrivedAt[index] ?? 0) - began, due - 1.5)
         }
       }
-      assert.deepStrictEqual(idsIn(received), yield* idsOf(office, hour))
-      assert.isNotNull(tally.summary.late)
+      assert.sameMembers(idsIn(received), yield* idsOf(office, hour))
+      assert.isAbove(tally.latency.late_start.count, 0)
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
@@ -157,10 +161,10 @@ describe("a run against a service", () => {
         accept(response, request, number)
       })
       const tally = new Measurements()
-      yield* run(sendingsOf(office, hour, 5), optionsFor(url), tally)
-      const expected = yield* idsOf(office, hour, 5)
+      yield* run(sendingsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
+      const expected = yield* idsOf(office, hour, 10)
       assert.deepStrictEqual(idsIn([...stored.values()].map((body) => ({ body }))), expected)
-      assert.deepInclude(tally.summary, { accepted: expected.length, failed: 0, retries: 2 })
+      assert.deepInclude(tally.totals, { accepted: expected.length, failed: 0, republished: 2 })
       assert.strictEqual(received.length, stored.size + 2)
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
@@ -173,10 +177,10 @@ describe("a run against a service", () => {
           : accept(response, request, number)
       )
       const tally = new Measurements()
-      yield* run(sendingsOf(office, hour, 5), optionsFor(url), tally)
-      const { planned, accepted, failed, last_failure } = tally.summary
+      yield* run(sendingsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
+      const { planned, accepted, failed } = tally.totals
       assert.deepStrictEqual([failed, accepted], [1_000, planned - 1_000])
-      assert.include(last_failure ?? "", "no such building")
+      assert.include(tally.lastFailure ?? "", "no such building")
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 
@@ -192,7 +196,7 @@ describe("a run against a service", () => {
       const changing = yield* service((response, request, number) =>
         number === 1 ? accept(response, request, number) : response.writeHead(401).end()
       )
-      const later = yield* Effect.flip(run(sendingsOf(office, hour, 5), optionsFor(changing.url)))
+      const later = yield* Effect.flip(run(sendingsOf(office, hour, 10), optionsFor(changing.url, { batch: 1_000 })))
       assert.include(later.message, "refused the operator key")
       assert.strictEqual(changing.received.length, 2)
 
@@ -246,38 +250,84 @@ describe("a run on a virtual clock", () => {
       const due = new Map(
         events.map(({ at, data }) => [data.id, 1_000_000 + Math.ceil((Date.parse(at) - beginning) / 60)])
       )
-      assert.deepStrictEqual(
+      assert.sameMembers(
         sent.flatMap(({ ids }) => ids),
         events.map(({ data }) => data.id)
       )
       for (const { at, ids } of sent) for (const id of ids) assert.strictEqual(at, due.get(id))
-      assert.deepStrictEqual(tally.summary.late, { p50: 0, p99: 0, max: 0 })
+      assert.deepStrictEqual([tally.latency.late_start.max, tally.latency.late_start.count], [0, events.length])
     })
   )
 
-  it.effect("does not wait for a slow service but for its own schedule, and says how late it is", () =>
-    Effect.gen(function* () {
-      const { client, sent } = stubbed((number) => (number === 1 ? Effect.delay(accepted, "10 seconds") : accepted))
-      const tally = new Measurements()
-      const running = yield* run(
-        sendingsOf(office, hour),
-        optionsFor("http://service.example", { speed: 60 }),
-        tally
-      ).pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
-      yield* TestClock.adjust("1 minute")
-      yield* Fiber.join(running)
-      const events = yield* Stream.runCollect(planOf(office, hour))
-      assert.deepStrictEqual(
-        sent.flatMap(({ ids }) => ids),
-        events.map(({ data }) => data.id)
+  /** What a service that stalls from 20 s to 30 s is sent, and what that comes to. */
+  const stalled = Effect.fnUntraced(function* (overrides: Overrides) {
+    const { client, sent } = stubbed(() =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        now >= 20_000 && now < 30_000 ? Effect.delay(accepted, 30_000 - now) : accepted
       )
-      // Whatever was due while the first answer was awaited goes out right after it, at once.
-      const { at, ids } = sent[1] ?? assert.fail("nothing was sent")
-      assert.strictEqual(at - (sent[0]?.at ?? 0), 10_000)
-      assert.isAbove(ids.length, 5)
-      assert.isAtMost(tally.summary.late?.max ?? 0, 10_000)
-      assert.isAbove(tally.summary.late?.max ?? 0, 8_000)
-      assert.strictEqual(tally.summary.accepted, events.length)
+    )
+    const measured = new Measurements()
+    const load = atRate(
+      sendingsOf(office, hour, 10),
+      [{ perMillisecond: 0.02, length: 60_000 }],
+      null,
+      beginningOf(office, start)
+    )
+    const options = optionsFor("http://service.example", { speed: 1, ...overrides })
+    const running = yield* run(load, options, measured).pipe(
+      Effect.provideService(HttpClient.HttpClient, client),
+      Effect.forkChild
+    )
+    // The load is ready, and the clock of the run has begun.
+    yield* Effect.repeat(Effect.yieldNow, { until: () => options.course.began !== null })
+    yield* TestClock.adjust("2 minutes")
+    yield* Fiber.join(running)
+    return { sent, measured }
+  })
+
+  it.effect("sends a service that stalls the same requests, and shows the stall in the latencies", () =>
+    Effect.gen(function* () {
+      const { measured, sent } = yield* stalled({})
+      assert.deepStrictEqual(
+        sent.map(({ at, ids }) => [at, ids.length]),
+        Array.from({ length: 1_200 }, (_, nth) => [nth * 50, 1])
+      )
+      const { intended, late_start, service } = measured.latency
+      // 200 of 1,200 events are planned in the ten seconds: each waits for the rest of them.
+      assert.deepStrictEqual([intended.count, intended.quantile(0.5), intended.max], [1_200, 0, 10_000])
+      assert.approximately(intended.quantile(1 - 100 / 1_200), 5_000, 100)
+      assert.approximately(intended.quantile(0.99), 9_400, 160)
+      assert.deepStrictEqual([late_start.max, service.max, measured.totals.held], [0, 10_000, 0])
+      const inTime = measured.series.intervals.map(({ publish }) => publish.max)
+      assert.deepStrictEqual([inTime[19], inTime[20], inTime[29], inTime[30]], [0, 10_000, 1_000, 0])
+    })
+  )
+
+  it.effect(
+    "holds back what --max-inflight has no place for, counts it, and counts its latency from the planned time",
+    () =>
+      Effect.gen(function* () {
+        const { measured, sent } = yield* stalled({ maxInFlight: 10 })
+        assert.strictEqual(sent.length, 1_200)
+        assert.strictEqual(sent.filter(({ at }) => at >= 20_000 && at < 30_000).length, 10)
+        assert.strictEqual(measured.totals.held, 190)
+        const { intended, late_start, service } = measured.latency
+        assert.deepStrictEqual([intended.max, late_start.max, service.max], [10_000, 9_500, 10_000])
+        assert.approximately(intended.quantile(1 - 100 / 1_200), 5_000, 100)
+      })
+  )
+
+  it.effect("collects the events of a second into a batch, whatever the service does", () =>
+    Effect.gen(function* () {
+      const { measured, sent } = yield* stalled({ batch: 8 })
+      assert.deepStrictEqual(
+        sent.map(({ at, ids }) => [at, ids.length]),
+        Array.from({ length: 150 }, (_, nth) => [nth * 400 + 350, 8])
+      )
+      // The first event of a batch waits for the last.
+      assert.strictEqual(measured.latency.intended.quantile(0.01), 0)
+      assert.strictEqual(measured.latency.late_start.max, 0)
+      assert.isAtLeast(measured.latency.intended.quantile(0.5), 150)
     })
   )
 
@@ -309,14 +359,15 @@ describe("a run on a virtual clock", () => {
         number >= 2 && number <= 10 ? Effect.sync(() => new Response("", { status: 503 })) : accepted
       )
       const tally = new Measurements()
-      const running = yield* run(sendingsOf(office, hour, 5), optionsFor("http://service.example"), tally).pipe(
+      const options = optionsFor("http://service.example", { batch: 1_000 })
+      const running = yield* run(sendingsOf(office, hour, 10), options, tally).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.forkChild
       )
       yield* TestClock.adjust("75 seconds")
       yield* Fiber.join(running)
-      const { planned, accepted: taken, failed, retries } = tally.summary
-      assert.deepStrictEqual([taken, failed, retries], [planned - 1_000, 1_000, 8])
+      const { planned, accepted: taken, failed, republished } = tally.totals
+      assert.deepStrictEqual([taken, failed, republished], [planned - 1_000, 1_000, 8])
       const batches = sent.map(({ ids }) => ids[0])
       assert.strictEqual(new Set(batches.slice(1, 10)).size, 1)
       assert.strictEqual(new Set(batches).size, batches.length - 8)
@@ -327,13 +378,14 @@ describe("a run on a virtual clock", () => {
     Effect.gen(function* () {
       const { client } = stubbed((number) => (number <= 2 ? accepted : Effect.never))
       const tally = new Measurements()
-      const running = yield* run(sendingsOf(office, hour, 5), optionsFor("http://service.example"), tally).pipe(
+      const options = optionsFor("http://service.example", { batch: 1_000 })
+      const running = yield* run(sendingsOf(office, hour, 10), options, tally).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.forkChild
       )
       yield* TestClock.adjust("1 second")
       yield* Fiber.interrupt(running)
-      assert.deepInclude(tally.summary, { planned: 3_000, accepted: 2_000, failed: 0, unanswered: 1_000 })
+      assert.deepInclude(tally.totals, { planned: 3_000, accepted: 2_000, failed: 0, unanswered: 1_000 })
     })
   )
 })
@@ -375,7 +427,7 @@ describe("the account of a service", () => {
         questioned(() => all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3)))
       )
       assert.deepStrictEqual(account, { missing: 0, why: null })
-      assert.deepStrictEqual([measured.states.delivered, measured.unfollowed], [2, 1])
+      assert.deepInclude(measured.totals, { delivered: 2, unfollowed: 1 })
     })
   )
 
@@ -406,7 +458,7 @@ describe("the account of a service", () => {
         })
       )
       assert.deepStrictEqual(account, { missing: 0, why: null })
-      assert.strictEqual(measured.states.delivered, 2)
+      assert.strictEqual(measured.totals.delivered, 2)
     })
   )
 
@@ -461,54 +513,50 @@ describe("the account of a service", () => {
       )
       const measured = new Measurements()
       const url = "http://service.example"
-      const { accounts, observer, target } = prepareService({ url, operatorKey }, measured, new Course(0, null))
-      const options = optionsFor(url, { target, maxInFlight: 2 })
+      const { accepted, judged, settle, target } = againstService({ url, operatorKey }, measured, new Course(0, null))
       yield* run(
-        sendingsOf(office, hour, 5),
+        sendingsOf(office, hour, 10),
         {
-          ...options,
-          observer: {
-            began: () => {},
-            started: () => {},
-            accepted: (events) => {
-              observer.accepted(events)
-              Deferred.doneUnsafe(overtaken, Effect.void)
-            }
+          ...optionsFor(url, { target, maxInFlight: 2, batch: 1_000 }),
+          accepted: (events) => {
+            accepted?.(events)
+            Deferred.doneUnsafe(overtaken, Effect.void)
           }
         },
         measured
-      ).pipe(Effect.andThen(accounts.settle(0)), Effect.provideService(HttpClient.HttpClient, client))
+      ).pipe(Effect.andThen(settle(0)), Effect.provideService(HttpClient.HttpClient, client))
       assert.isAbove(batches, 2)
-      assert.strictEqual(accounts.judged().lost, 0)
-      assert.strictEqual(measured.states.delivered, measured.accepted)
+      assert.strictEqual(judged().lost, 0)
+      assert.strictEqual(measured.totals.delivered, measured.totals.accepted)
     })
   )
-})
 
-describe("pacing", () => {
-  it.effect("emits nothing early, everything in order, and what is overdue at once", () =>
+  it.effect("says how many look-ups of requests failed, and why, after asking again", () =>
     Effect.gen(function* () {
-      const due = [0, 0, 5, 5, 5, 40, 41, 1_000]
-      const chunks: Array<{ readonly at: number; readonly due: ReadonlyArray<number> }> = []
-      const running = yield* Stream.fromIterable(due).pipe(
-        pace((time) => time),
-        Stream.chunks,
-        Stream.runForEach((chunk) =>
-          Effect.gen(function* () {
-            chunks.push({ at: yield* Clock.currentTimeMillis, due: chunk })
-            if (chunk[0] === 5) yield* Effect.sleep(100)
-          })
-        ),
-        Effect.forkChild
-      )
-      yield* TestClock.adjust("2 seconds")
-      yield* Fiber.join(running)
-      assert.deepStrictEqual(chunks, [
-        { at: 0, due: [0, 0] },
-        { at: 5, due: [5, 5, 5] },
-        { at: 105, due: [40, 41] },
-        { at: 1_000, due: [1_000] }
-      ])
+      const measured = new Measurements()
+      const accounting = new Accounting(service, measured, (at) => at)
+      accounting.accepted(acceptedEvents(1, 2, 3, 4))
+      const detail = {
+        created_at: "2026-03-02T08:00:00.000Z",
+        attempts: [{ started_at: "2026-03-02T08:00:00.000Z", duration_ms: 30, outcome: "acknowledged" }]
+      }
+      const asked = new Map<string, number>()
+      const client = HttpClient.make((request, { pathname }) => {
+        const times = (asked.get(pathname) ?? 0) + 1
+        asked.set(pathname, times)
+        const answer = (): Response => {
+          if (pathname === "/operator/deliveries") return all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3), rowOf(4, 4))
+          // The second is put off twice, the third always, and the fourth is refused.
+          if (pathname.endsWith("dlv_2") && times <= 2) return new Response("slow down", { status: 429 })
+          if (pathname.endsWith("dlv_3")) return new Response("slow down", { status: 429 })
+          return pathname.endsWith("dlv_4") ? new Response("no", { status: 403 }) : Response.json(detail)
+        }
+        return Effect.sync(() => HttpClientResponse.fromWeb(request, answer()))
+      })
+      assert.deepStrictEqual(yield* settled(accounting, client), { missing: 0, why: null })
+      assert.deepInclude(measured.sample, { wanted: 4, failed: 2 })
+      assert.match(measured.sample.why ?? "", /^status (429: slow down|403: no)$/)
+      assert.strictEqual(measured.latency.ack.count, 2)
     })
   )
 })

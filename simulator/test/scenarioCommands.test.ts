@@ -4,9 +4,9 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, DirectoryDocument } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import { TestConsole } from "effect/testing"
 import { drawDay } from "../src/cli/PreviewCommand.ts"
 import { platform as platformWith, simulate } from "./Simulating.ts"
@@ -77,13 +77,36 @@ describe("--scenario", () => {
     }).pipe(Effect.provide(platform))
   )
 
-  it.live("is refused with file, line and column", () =>
+  it.live("writes the directory that the plan needs, and nothing over the scenario", () =>
+    Effect.gen(function* () {
+      const scenario = yield* fileWith("house.json", house)
+      const [out, directory] = [`${scenario}.ndjson`, `${scenario}.directory`]
+      yield* simulate("plan", "--scenario", scenario, "--out", out, "--directory", directory)
+      const document: unknown = JSON.parse(yield* Effect.promise(() => readFile(directory, "utf8")))
+      const read = Result.getOrThrow(DirectoryDocument.fromValue(document))
+      const [user, client] = [read.users[0], read.clients[0]]
+      assert.deepStrictEqual(
+        user?.buildings.map((id) => Number(id)),
+        [1]
+      )
+      assert.match(client?.secret instanceof Object ? Redacted.value(client.secret) : "", /^[\w-]{22}$/)
+      const tenants = new Set(read.tenants.map(({ id }) => Number(id)))
+      const doors = new Set(read.buildings.flatMap(({ access_points }) => access_points.map(({ id }) => id)))
+      const lines = (yield* Effect.promise(() => readFile(out, "utf8"))).trimEnd().split("\n")
+      assert.isAbove(lines.length, 10)
+      for (const { data, tenant_ids } of lines.map((line) => JSON.parse(line))) {
+        for (const tenant of tenant_ids) assert.isTrue(tenants.has(tenant))
+        if (data.access_point !== undefined) assert.isTrue(doors.has(data.access_point))
+      }
+      const over = simulate("plan", "--scenario", scenario, "--directory", scenario)
+      yield* usageError(Effect.provide(over, platform), "expected another file")
+    }).pipe(Effect.provide(platform))
+  )
+
+  it.live("is refused with the file and the path", () =>
     Effect.gen(function* () {
       const scenario = yield* fileWith("house.json", '{ "name": "x",\n  "building": [] }')
-      yield* usageError(
-        Effect.provide(simulate("plan", "--scenario", scenario), platform),
-        "line 1, column 1: $.buildings is missing"
-      )
+      yield* usageError(Effect.provide(simulate("plan", "--scenario", scenario), platform), "$.buildings is missing")
       yield* usageError(Effect.provide(simulate("plan", "--scenario", "/nowhere.json"), platform), "/nowhere.json")
       yield* usageError(
         Effect.provide(simulate("plan", "--scenario", scenario, "--preset", "quiet"), platform),
@@ -117,7 +140,7 @@ describe("simulate fit", () => {
     [["--columns", "time=Wann"], 'no column "Wann"'],
     [["--kind", "castle"], "homes, offices or auto"],
     [["--size", "0"], "from 1 to 20000"],
-    [["--dates", "dmy"], "--dates dmy: expected month-first, day-first or auto"],
+    [["--dates", "dmy"], "--dates dmy: expected month-first or day-first"],
     [["--delimiter", "comma"], "no column is a time"]
   ] as const)("with %j is answered with what is accepted", ([args, says]) =>
     Effect.gen(function* () {

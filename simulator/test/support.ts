@@ -4,17 +4,23 @@
 import { Option, Stream } from "effect"
 import type { PlannedEvent, Scenario } from "@doorhook/simulator"
 import { LocalTime, preset } from "@doorhook/simulator"
-import type { Flow } from "../src/traffic/Flow.ts"
+import type { Flow } from "../src/traffic/Flows.ts"
 import type { OutsiderFlow } from "../src/traffic/Outsiders.ts"
+import { noHolidays } from "../src/world/CalendarDate.ts"
 
 export const scenarioOf = (name: string): Scenario => Option.getOrThrow(preset(name))
 
 export const startAt = (text: string): LocalTime.LocalTime => Option.getOrThrow(LocalTime.parse(text))
 
-/** The scenario with its flows changed. */
+/** The scenario with its flows changed, without holidays, and with devices that never fail. */
 export const withFlows = (scenario: Scenario, change: (flow: Flow) => Flow): Scenario => ({
   ...scenario,
-  buildings: scenario.buildings.map(({ building, flows }) => ({ building, flows: flows.map(change) }))
+  buildings: scenario.buildings.map((traffic) => ({
+    ...traffic,
+    calendar: noHolidays,
+    devices: null,
+    flows: traffic.flows.map(change)
+  }))
 })
 
 /** A flow that always rings once, on days that are all alike: every arrival is one call. */

@@ -5,8 +5,11 @@
  * was broken, with 3 for arguments that it does not take.
  */
 import { parseArgs } from "node:util"
-import { describeFailures, hashOf, judge, sharedMemory, simulate, weekOf } from "@doorhook/simulator"
-import { sqliteFiles } from "./SqliteStorage.ts"
+import { describeFailures, judge } from "./checks/Checks.ts"
+import { hashOf } from "./History.ts"
+import { simulate } from "./Simulation.ts"
+import { weekOf } from "./world/Scenario.ts"
+import { sharedMemory, sqliteFiles } from "./world/Storage.ts"
 
 const usage =
   "Usage: npm run simulate:seeds -- [COUNT] [--from N] [--week] [--store memory|sqlite], or --seed N for a single one"

@@ -1,11 +1,13 @@
 /**
  * The delivery engine over a SQLite file in simulated worlds: each process opens what the one before it left.
  */
-import { describeFailures, hashOf, judge, simulate } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { rmSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
-import { sqliteFiles } from "../src/SqliteStorage.ts"
+import { describeFailures, judge } from "../src/checks/Checks.ts"
+import { hashOf } from "../src/History.ts"
+import { simulate } from "../src/Simulation.ts"
+import { sqliteFiles } from "../src/world/Storage.ts"
 
 /** How many seeds are run as a test; `npm run simulate:seeds -- --store sqlite` runs any number. */
 const seeds = 40

@@ -4,39 +4,18 @@
 import { checkDifferent, CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { readLog } from "../fit/AccessLog.ts"
-import type { ColumnName } from "../fit/Columns.ts"
-import { columnNames } from "../fit/Columns.ts"
+import { columnNames, dateOrders, readColumns, readLog } from "../fit/AccessLog.ts"
 import type { Kind } from "../fit/Fit.ts"
 import { fit } from "../fit/Fit.ts"
-import type { DateOrder } from "../fit/LogTime.ts"
 import { grouped } from "../results/RunText.ts"
 import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
 import { readOr, readText, wholeNumber } from "./Flags.ts"
 
-const isColumn = (name: string): name is ColumnName => columnNames.some((known) => known === name)
-
-/** `time=Zeit,person=Karte`. */
-const readColumns = (text: string): Option.Option<Partial<Readonly<Record<ColumnName, string>>>> => {
-  const named: Partial<Record<ColumnName, string>> = {}
-  for (const part of text.split(",").filter((own) => own.trim() !== "")) {
-    const [name = "", ...heading] = part.split("=")
-    if (!isColumn(name.trim()) || heading.length === 0) return Option.none()
-    const column = name.trim()
-    if (isColumn(column)) named[column] = heading.join("=").trim()
-  }
-  return Option.some(named)
-}
+/** What `--columns` takes. */
+export const expectedColumns = `COLUMN=HEADING,... with columns ${columnNames.join(", ")}`
 
 const readKind = (text: string): Option.Option<Kind | null> =>
   text === "auto" ? Option.some(null) : text === "homes" || text === "offices" ? Option.some(text) : Option.none()
-
-const readDates = (text: string): Option.Option<DateOrder | null> =>
-  text === "auto"
-    ? Option.some(null)
-    : text === "month-first" || text === "day-first"
-      ? Option.some(text)
-      : Option.none()
 
 const delimiterNames: Readonly<Record<string, string>> = { comma: ",", semicolon: ";", tab: "\t", pipe: "|" }
 
@@ -60,7 +39,7 @@ export const fitCommand = Command.make(
       Flag.withDefault("UTC")
     ),
     kind: Flag.String("kind").pipe(
-      Flag.withDescription("What the building is: homes, offices, or auto to tell it from the weekends"),
+      Flag.withDescription("What the building is: homes, offices, or auto to judge by the weekends"),
       Flag.withDefault("auto")
     ),
     size: Flag.String("size").pipe(
@@ -78,18 +57,16 @@ export const fitCommand = Command.make(
       Flag.withDefault("auto")
     ),
     dates: Flag.String("dates").pipe(
-      Flag.withDescription(
-        "Order of dates like 03/02/2026: month-first, day-first, or auto to tell it from all of them"
-      ),
-      Flag.withDefault("auto")
+      Flag.withDescription(`Order of dates like 03/02/2026: ${dateOrders.join(" or ")}`),
+      Flag.withDefault("month-first")
     )
   },
   Effect.fnUntraced(function* (flags) {
     const named = yield* readOr(
-      readColumns(flags.columns),
+      Option.fromNullOr(readColumns(flags.columns)),
       "columns",
       flags.columns,
-      `COLUMN=HEADING,... with columns ${columnNames.join(", ")}`
+      expectedColumns
     )
     const zone = yield* readOr(
       Option.liftPredicate(flags.timeZone, (name) => timeZone(name) !== null),
@@ -104,7 +81,12 @@ export const fitCommand = Command.make(
       flags.delimiter,
       "auto, comma, semicolon, tab, pipe or one character"
     )
-    const dates = yield* readOr(readDates(flags.dates), "dates", flags.dates, "month-first, day-first or auto")
+    const dates = yield* readOr(
+      Option.fromUndefinedOr(dateOrders.find((order) => order === flags.dates)),
+      "dates",
+      flags.dates,
+      dateOrders.join(" or ")
+    )
     const size = Option.isNone(flags.size)
       ? null
       : yield* readOr(
@@ -124,7 +106,7 @@ export const fitCommand = Command.make(
     const fitted = yield* Effect.mapError(Effect.fromResult(fit(log, { name: flags.name, kind, size })), unusable)
     const document = `${JSON.stringify(fitted.document, null, 2)}\n`
     const say = flags.out === "-" ? Console.error : Console.log
-    for (const note of [...log.notes, ...fitted.notes]) yield* say(`Note: ${flags.file}: ${note}`)
+    for (const note of fitted.notes) yield* say(`Note: ${flags.file}: ${note}`)
     const summary = `${grouped(log.entries.length)} rows, ${fitted.days} days, ${grouped(fitted.people)} members, ${grouped(fitted.calls)} calls: ${fitted.kind}`
     if (flags.out === "-") {
       yield* say(summary)

@@ -7,7 +7,7 @@ import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
 import { longestDuration, maxRateScale } from "../plan/EventNumber.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
-import { readScenario } from "../scenario/document/ReadScenario.ts"
+import { readScenario } from "../scenario/Resolve.ts"
 import { preset, presetNames } from "../scenario/Presets.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import * as LocalTime from "../world/LocalTime.ts"
@@ -95,16 +95,16 @@ export const readText = Effect.fnUntraced(function* (what: string, path: string)
 export const scenarioFile = ({ scenario }: ScenarioTexts) =>
   Option.toArray(Option.map(scenario, (file) => ({ said: `--scenario ${file}`, file })))
 
-/** The scenario that the flags name: a file, or a preset. */
-export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTexts) {
+/** The scenario that the flags name, a file or a preset, its buildings `times` times over. */
+export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTexts, times = 1) {
   if (Option.isNone(texts.scenario)) {
     const name = Option.getOrElse(texts.preset, () => usualPreset)
-    return yield* readOr(preset(name), "preset", name, `one of ${presetNames.join(", ")}`)
+    return yield* readOr(preset(name, times), "preset", name, `one of ${presetNames.join(", ")}`)
   }
   if (Option.isSome(texts.preset)) return yield* CommandFailure.usage("--preset and --scenario exclude each other")
   const path = texts.scenario.value
   const text = yield* readText("--scenario", path)
-  return yield* Effect.fromResult(readScenario(text)).pipe(
+  return yield* Effect.fromResult(readScenario(text, times)).pipe(
     Effect.mapError(({ message }) => CommandFailure.usage(`--scenario ${path}: ${message}`))
   )
 })
@@ -119,8 +119,8 @@ export const readRateScale = (text: string) =>
   )
 
 /** What the texts of `planFlags` say. */
-export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts) {
-  const scenario = yield* readScenarioFlags(texts)
+export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts, times = 1) {
+  const scenario = yield* readScenarioFlags(texts, times)
   const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")
   const start = yield* readOr(LocalTime.parse(texts.start), "start", texts.start, LocalTime.expected)
   const duration = yield* readOr(

@@ -2,11 +2,14 @@
  * `simulate plan`: writes down what would happen, one event a line, and sends nothing.
  */
 import { checkDifferent, CommandFailure, fileTrouble } from "@doorhook/core"
+import { randomBytes } from "node:crypto"
 import type { PlatformError } from "effect"
 import { Console, Effect, FileSystem, Option, Predicate, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { lineChunks } from "../plan/LineChunks.ts"
 import { grouped } from "../results/RunText.ts"
+import { directoryOf } from "../scenario/Directory.ts"
+import type { Scenario } from "../scenario/Scenario.ts"
 import { planFlags, readPlan, scenarioFile } from "./Flags.ts"
 
 const standardOutput = "-"
@@ -32,6 +35,14 @@ const labelWriter = Effect.fnUntraced(function* (path: Option.Option<string>) {
       : Effect.mapError(file.writeAll(encoder.encode(lines.join(""))), (error) => cannotWrite(path.value, error))
 })
 
+/** Writes the directory that a plan needs, with secrets that nobody else has. */
+const writeDirectory = Effect.fnUntraced(function* (path: string, scenario: Scenario) {
+  const files = yield* FileSystem.FileSystem
+  const secret = () => randomBytes(16).toString("base64url")
+  const text = `${JSON.stringify(directoryOf(scenario, { client: secret(), user: secret() }), null, 2)}\n`
+  yield* Effect.mapError(files.writeFileString(path, text, { mode: 0o600 }), (error) => cannotWrite(path, error))
+})
+
 export const planCommand = Command.make(
   "plan",
   {
@@ -43,16 +54,27 @@ export const planCommand = Command.make(
     labels: Flag.String("labels").pipe(
       Flag.withDescription("A file for what is out of the ordinary, one line each: the id of the event and what it is"),
       Flag.optional
+    ),
+    directory: Flag.String("directory").pipe(
+      Flag.withDescription(
+        "A file for the directory that the plan needs: its buildings and tenants, with a client and a user. doorhook serve --directory starts with it"
+      ),
+      Flag.optional
     )
   },
   Effect.fnUntraced(
-    function* ({ labels, out, ...texts }) {
+    function* ({ directory, labels, out, ...texts }) {
       const { scenario, options } = yield* readPlan(texts)
       yield* checkDifferent([
         ...scenarioFile(texts),
         ...(out === standardOutput ? [] : [{ said: `--out ${out}`, file: out }]),
-        ...Option.toArray(Option.map(labels, (file) => ({ said: `--labels ${file}`, file })))
+        ...Option.toArray(Option.map(labels, (file) => ({ said: `--labels ${file}`, file }))),
+        ...Option.toArray(Option.map(directory, (file) => ({ said: `--directory ${file}`, file })))
       ])
+      if (Option.isSome(directory)) {
+        yield* writeDirectory(directory.value, scenario)
+        yield* Console.error(`directory written to ${directory.value}`)
+      }
       const writeLabels = yield* labelWriter(labels)
       let count = 0
       let labelled: Array<string> = []

@@ -7,57 +7,52 @@ import {
   CommandFailure,
   defaultDeliverySettings,
   DurationText,
-  fileTrouble,
   longestAckTimeout,
   RetryPolicy,
   Signature,
   UrlPolicy
 } from "@doorhook/core"
-import { Config, Effect, FileSystem, Option, Redacted } from "effect"
-import { mostBuildings } from "../scenario/Scenario.ts"
-import { readReceiver } from "../receivers/ReceiverText.ts"
-import type { ReceiverRule } from "../receivers/ReceiverText.ts"
-import type { DisorderRates } from "../plan/Disorder.ts"
-import { manyBuildings } from "../run/ManyBuildings.ts"
-import { parseShare } from "../receivers/ShareText.ts"
-import { readSlos } from "../results/Slo.ts"
-import { positiveNumber, readOr, readPlan, scenarioFile, wholeNumber } from "./Flags.ts"
-import { misplaced } from "./FlagPlaces.ts"
-import { plannedIntegrations } from "../run/World.ts"
+import { Config, Effect, Option, Redacted } from "effect"
+import type { Stream } from "effect"
+import { disturbed } from "../plan/Disorder.ts"
+import { longestDuration } from "../plan/EventNumber.ts"
+import { beginningOf, endOf, plan } from "../plan/Plan.ts"
+import { child, Rng, root } from "../random/Substream.ts"
+import { parseShare, readReceiver } from "../receivers/ReceiverText.ts"
+import { readReport } from "../results/RunReport.ts"
+import { readSlos, unmeasurable } from "../results/Slo.ts"
+import type { Arrival, Load, Stage } from "../run/Load.ts"
+import { atRate, extentOf, rateForms, readEvents, readRate, readStages, shareOf, stageForms } from "../run/Load.ts"
+import { plannedIntegrations, premisesOf } from "../run/World.ts"
+import { mostBuildings, timeZoneOf } from "../scenario/Scenario.ts"
+import {
+  positiveNumber,
+  readOr,
+  readPlan,
+  readScenarioFlags,
+  readText,
+  scenarioFile,
+  usualPlan,
+  wholeNumber
+} from "./Flags.ts"
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
-import { keyVariable } from "./RunFlags.ts"
-import { unmetReceivers } from "./UnmetReceivers.ts"
+import { givenOf, keyVariable, misplaced, ofScenarios } from "./RunFlags.ts"
+import { unmetReceiver } from "./UnmetReceivers.ts"
 
-const missing = (flag: string, expected: string) => CommandFailure.usage(`--${flag} is missing: give ${expected}`)
+const usage = CommandFailure.usage
 
-const duration = (flag: string, given: string) => readOr(DurationText.parse(given), flag, given, DurationText.expected)
-
-const ackTimeoutOf = (given: string) =>
+const durationIn = (flag: string, given: string, least = 0, most: number = DurationText.longest) =>
   readOr(
-    Option.filter(DurationText.parse(given), (millis) => millis > 0 && millis <= longestAckTimeout),
-    "ack-timeout",
+    Option.filter(DurationText.parse(given), (millis) => millis >= least && millis <= most),
+    flag,
     given,
-    `${DurationText.expected}, above 0 and at most ${DurationText.format(longestAckTimeout)}`
+    least === 0 && most === DurationText.longest
+      ? DurationText.expected
+      : `${DurationText.expected}, ${least <= 1 ? "above 0" : `at least ${DurationText.format(least)}`}${most === DurationText.longest ? "" : ` and at most ${DurationText.format(most)}`}`
   )
 
-/** Below this, an engine does little else on virtual time. */
-const shortestInterval = 1_000
-
-/** How often something happens again and again. */
-const interval = (flag: string, given: Option.Option<string>) =>
-  Option.match(given, {
-    onNone: () => Effect.succeed(null),
-    onSome: (value) =>
-      readOr(
-        Option.filter(DurationText.parse(value), (millis) => millis >= shortestInterval),
-        flag,
-        value,
-        `${DurationText.expected}, at least ${DurationText.format(shortestInterval)}`
-      )
-  })
-
-const wholeWithin = (flag: string, given: string, least: number, most: number) =>
+const whole = (flag: string, given: string, least: number, most: number) =>
   readOr(
     Option.filter(wholeNumber(given), (count) => count >= least && count <= most),
     flag,
@@ -65,8 +60,12 @@ const wholeWithin = (flag: string, given: string, least: number, most: number) =
     `a whole number from ${least} to ${most}`
   )
 
-const share = (flag: string, given: string) =>
-  readOr(parseShare(given), flag, given, "a share from 0 to 1, like 0.02 or 2%")
+/** What an optional flag says; null where it is not given. */
+const ifGiven = <A, E, R>(given: Option.Option<string>, read: (text: string) => Effect.Effect<A, E, R>) =>
+  Option.match(given, {
+    onNone: (): Effect.Effect<A | null, E, R> => Effect.succeed(null),
+    onSome: (text): Effect.Effect<A | null, E, R> => read(text)
+  })
 
 /** An http or https URL; `base` is without query and fragment, and without a slash at its end. */
 const readUrl = (flag: string, given: string, expected: string, base: boolean) => {
@@ -78,159 +77,276 @@ const readUrl = (flag: string, given: string, expected: string, base: boolean) =
 }
 
 /** Visible characters of ASCII, with spaces between them: what a header carries unchanged. */
-const isKey = (text: string): boolean => /^[!-~](?:[ -~]*[!-~])?$/.test(text)
-
-/** A key and where it was, if it can be one. */
 const checkedKey = (operatorKey: Redacted.Redacted, keyFrom: string) =>
-  isKey(Redacted.value(operatorKey))
+  /^[!-~](?:[ -~]*[!-~])?$/.test(Redacted.value(operatorKey))
     ? Effect.succeed({ operatorKey, keyFrom })
-    : CommandFailure.usage(`${keyFrom}: expected one key on one line, of letters, digits and signs of ASCII`)
+    : usage(`${keyFrom}: expected one key on one line, of letters, digits and signs of ASCII`)
 
 /** The key from its flag, its file or the environment, in this order, and where it was. */
 const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
   if (Option.isSome(key)) return yield* checkedKey(key.value, "--operator-key")
   if (Option.isSome(file)) {
-    const files = yield* FileSystem.FileSystem
-    const read = yield* Effect.mapError(files.readFileString(file.value), (error) =>
-      CommandFailure.usage(`--operator-key-file ${file.value}: expected a file that can be read; ${fileTrouble(error)}`)
-    )
+    const read = yield* readText("--operator-key-file", file.value)
     return yield* checkedKey(Redacted.make(read.trim()), `--operator-key-file ${file.value}`)
   }
   const operatorKey = yield* Effect.mapError(Config.Redacted(keyVariable), () =>
-    missing("operator-key", `it, or --operator-key-file, or set ${keyVariable}`)
+    usage(`--operator-key is missing: give it, or --operator-key-file, or set ${keyVariable}`)
   )
   return yield* checkedKey(operatorKey, keyVariable)
-})
-
-/** Times faster than the plan; null for no schedule. */
-const readSpeed = Effect.fnUntraced(function* ({ asFastAsPossible, speed }: RunTexts) {
-  if (Option.isNone(speed)) return asFastAsPossible ? null : 1
-  if (asFastAsPossible) return yield* CommandFailure.usage("--speed and --as-fast-as-possible exclude each other")
-  const number = positiveNumber(speed.value.replace(/x$/, ""))
-  return yield* readOr(number, "speed", speed.value, "a number of times above 0, like 60x or 0.5x")
 })
 
 const readRetries = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
   let retry: DeliverySettingsShape["retry"] = defaultDeliverySettings.retry
   for (const one of given) {
     const at = one.indexOf("=")
-    const type = one.slice(0, at)
-    if (at < 0 || !builtInTable.has(type))
-      return yield* CommandFailure.usage(
+    const type = one.slice(0, Math.max(0, at))
+    if (!builtInTable.has(type))
+      return yield* usage(
         `--retry ${one}: expected RESOURCE=d1,d2,..., RESOURCE being one of ${[...builtInTable.keys()].join(", ")}`
       )
     const rest = one.slice(at + 1)
-    const delays = yield* Effect.forEach(rest === "" ? [] : rest.split(","), (delay) => duration("retry", delay))
+    const delays = yield* Effect.forEach(rest === "" ? [] : rest.split(","), (delay) => durationIn("retry", delay))
     const policy = { ...RetryPolicy.policyOf(retry, type), delays }
     const flaw = RetryPolicy.flawOf(policy)
-    if (flaw !== null) return yield* CommandFailure.usage(`--retry ${one}: delay ${flaw.at + 1} ${flaw.detail}`)
+    if (flaw !== null) return yield* usage(`--retry ${one}: delay ${flaw.at + 1} ${flaw.detail}`)
     retry = { ...retry, [type]: policy }
   }
   return retry
 })
 
-const readReceivers = (given: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<ReceiverRule>, CommandFailure> =>
-  Effect.forEach(given, (one) =>
-    Effect.mapError(Effect.fromResult(readReceiver(one)), (why) => CommandFailure.usage(`--receiver ${one}: ${why}`))
-  )
-
 /** Where a run's events go. */
 const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   const { to, toReceiver, virtual } = texts
-  const given = [Option.isSome(to), Option.isSome(toReceiver), virtual].filter(Boolean).length
-  if (given > 1) return yield* CommandFailure.usage("--to, --to-receiver and --virtual exclude each other")
+  if ([Option.isSome(to), Option.isSome(toReceiver), virtual].filter(Boolean).length > 1)
+    return yield* usage("--to, --to-receiver and --virtual exclude each other")
   if (Option.isSome(to)) {
     const url = yield* readUrl("to", to.value, "the base URL of a service, like http://127.0.0.1:4000", true)
     return { kind: "service", service: { url, ...(yield* readKey(texts)) } } as const
   }
-  if (Option.isSome(toReceiver)) {
-    const expected = "the URL of a receiver, like http://127.0.0.1:9000/hook"
-    const flaw = UrlPolicy.hiddenQueryFlaw(toReceiver.value)
-    if (flaw !== null) return yield* CommandFailure.usage(`--to-receiver ${toReceiver.value}: ${flaw}`)
-    const url = yield* readUrl("to-receiver", toReceiver.value, expected, false)
-    const variable = "DOORHOOK_RECEIVER_SECRET"
-    const fromEnvironment = yield* Effect.orElseSucceed(Config.option(Config.Redacted(variable)), Option.none)
-    const secret = Option.getOrNull(Option.orElse(texts.secret, () => fromEnvironment))
-    const source = Option.isSome(texts.secret) ? "--secret" : variable
-    if (secret !== null && Signature.keyOf(secret) === null)
-      return yield* CommandFailure.usage(`${source}: expected whsec_ and at least 24 bytes in base64`)
-    return { kind: "receiver", url, secret } as const
-  }
-  return { kind: virtual ? "virtual" : "in-process" } as const
+  if (Option.isNone(toReceiver)) return { kind: virtual ? "virtual" : "in-process" } as const
+  const flaw = UrlPolicy.hiddenQueryFlaw(toReceiver.value)
+  if (flaw !== null) return yield* usage(`--to-receiver ${toReceiver.value}: ${flaw}`)
+  const expected = "the URL of a receiver, like http://127.0.0.1:9000/hook"
+  const url = yield* readUrl("to-receiver", toReceiver.value, expected, false)
+  const variable = "DOORHOOK_RECEIVER_SECRET"
+  const fromEnvironment = yield* Effect.orElseSucceed(Config.option(Config.Redacted(variable)), Option.none)
+  const secret = Option.getOrNull(Option.orElse(texts.secret, () => fromEnvironment))
+  if (secret !== null && Signature.keyOf(secret) === null)
+    return yield* usage(
+      `${Option.isSome(texts.secret) ? "--secret" : variable}: expected whsec_ and at least 24 bytes in base64`
+    )
+  return { kind: "receiver", url, secret } as const
 })
+
+/** Rates in place of the plan's own times, with the flags that go with them; null where the plan keeps its times. */
+const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
+  const { duration, even, rate, stages } = texts
+  if (Option.isNone(rate) && Option.isNone(stages)) {
+    if (even) return yield* usage("--even needs --rate or --stages: the plan has times of its own")
+    return null
+  }
+  if (Option.isSome(rate) && Option.isSome(stages)) return yield* usage("--rate and --stages exclude each other")
+  const clash = givenOf(texts, ["speed", "asFastAsPossible"])
+  if (clash !== null)
+    return yield* usage(
+      `${clash} does not go with ${Option.isSome(rate) ? "--rate" : "--stages"}, which says when events come`
+    )
+  if (Option.isSome(stages)) {
+    if (Option.isSome(duration))
+      return yield* usage("--duration and --stages exclude each other: each stage has a length")
+    return yield* readOr(readStages(stages.value), "stages", stages.value, `${stageForms}, each ${rateForms}`)
+  }
+  const perMillisecond = yield* ifGiven(rate, (text) =>
+    readOr(
+      Option.filter(readRate(text), (own) => own > 0),
+      "rate",
+      text,
+      `${rateForms}, above 0`
+    )
+  )
+  const length = yield* durationIn(
+    "duration",
+    Option.getOrElse(duration, () => "1m"),
+    1
+  )
+  const only: Stage = { perMillisecond: perMillisecond ?? 0, length }
+  return [only]
+})
+
+const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" | "other") {
+  const profile = yield* readProfile(texts)
+  const repeated = yield* readOr(
+    parseShare(texts.dupRate),
+    "dup-rate",
+    texts.dupRate,
+    "a share from 0 to 1, like 0.02 or 2%"
+  )
+  const [nth = 1, generators = 1] =
+    (yield* ifGiven(texts.generator, (text) => {
+      const match = /^(\d{1,3})\/(\d{1,3})$/.exec(text)
+      const [own, all] = [Number(match?.[1]), Number(match?.[2])]
+      return readOr(
+        own >= 1 && own <= all ? Option.some([own, all]) : Option.none(),
+        "generator",
+        text,
+        "a place among several, like 1/3"
+      )
+    })) ?? []
+  const withProfile = (
+    events: Stream.Stream<Arrival, CommandFailure>,
+    beginning: number,
+    seed: number
+  ): Stream.Stream<Arrival, CommandFailure> => {
+    const rng = texts.even ? null : new Rng(child(root(seed), "arrivals"))
+    const timed = profile === null ? events : atRate(events, profile, rng, beginning)
+    return shareOf(nth, generators)(timed)
+  }
+  if (Option.isSome(texts.events)) {
+    const clash = givenOf(texts, [...ofScenarios, "dupRate"])
+    if (clash !== null)
+      return yield* usage(
+        `${clash} makes a plan, and --events ${texts.events.value} has its events: leave out one of both`
+      )
+    const path = texts.events.value
+    const length =
+      Option.isSome(texts.duration) && profile === null
+        ? yield* durationIn("duration", texts.duration.value, 1)
+        : Infinity
+    const types = kind === "service" ? null : [...builtInTable.keys()]
+    const { arrivals, beginning, events, premises, span } = yield* readEvents(path, types, length)
+    const duration = profile === null ? span : extentOf(profile).length
+    const load: Load = {
+      name: path.split("/").at(-1) ?? path,
+      description: `${events} recorded events`,
+      start: new Date(beginning).toISOString().slice(0, 16),
+      time_zone: "UTC",
+      duration,
+      premises,
+      beginning,
+      end: beginning + duration,
+      arrivals: (seed) => withProfile(arrivals, beginning, seed)
+    }
+    return load
+  }
+  const duration =
+    profile === null ? Option.getOrElse(texts.duration, () => usualPlan.duration) : DurationText.format(longestDuration)
+  const { buildings } = yield* readScenarioFlags(texts)
+  const times = yield* whole("buildings", texts.buildings, 1, Math.floor(mostBuildings / buildings.length))
+  const { options, scenario } = yield* readPlan({ ...texts, duration }, times)
+  if (scenario.buildings.length < times * buildings.length)
+    return yield* usage(
+      `--buildings ${times}: ${scenario.name} has its ${buildings.length} buildings; expected another scenario`
+    )
+  const beginning = beginningOf(scenario, options.start)
+  const extent = profile === null ? null : extentOf(profile)
+  const load: Load = {
+    name: scenario.name,
+    description: scenario.description,
+    start: texts.start,
+    time_zone: timeZoneOf(scenario),
+    duration: extent?.length ?? options.duration,
+    premises: premisesOf(scenario),
+    beginning,
+    end: extent === null ? endOf(scenario, options) : beginning + extent.length,
+    arrivals: (seed) => {
+      const events = disturbed(
+        plan(scenario, { ...options, seed }),
+        { repeated },
+        new Rng(child(root(seed), "disorder"))
+      )
+      return withProfile(events, beginning, seed)
+    }
+  }
+  return load
+})
+
+/** Times faster than the plan; null for no schedule. */
+const readSpeed = Effect.fnUntraced(function* ({ asFastAsPossible, speed }: RunTexts) {
+  if (Option.isNone(speed)) return asFastAsPossible ? null : 1
+  if (asFastAsPossible) return yield* usage("--speed and --as-fast-as-possible exclude each other")
+  const number = positiveNumber(speed.value.replace(/x$/, ""))
+  return yield* readOr(number, "speed", speed.value, "a number of times above 0, like 60x or 0.5x")
+})
+
+const usualInFlight = { paced: 1_000, unpaced: 16 } as const
 
 /** Everything the flags say. */
 export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
-  const { options, scenario } = yield* readPlan(texts)
+  const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")
   const speed = yield* readSpeed(texts)
-  const maxInFlight = yield* wholeWithin("max-inflight", texts.maxInFlight, 1, 1_000)
+  const maxInFlight =
+    (yield* ifGiven(texts.maxInflight, (text) => whole("max-inflight", text, 1, 10_000))) ??
+    usualInFlight[speed === null ? "unpaced" : "paced"]
+  const batch = yield* whole("batch", texts.batch, 1, 1_000)
   const target = yield* readTarget(texts)
-  const wrong = misplaced(texts, target.kind)
-  if (wrong !== null) return yield* CommandFailure.usage(wrong)
-  const seeds = yield* wholeWithin("seeds", texts.seeds, 1, 1_000_000)
-  if (seeds > 1 && texts.database !== "memory")
-    return yield* CommandFailure.usage(
-      `--seeds ${texts.seeds} --database ${texts.database}: expected one seed, as a file holds one run; give each --seed a run and a file of its own, or leave out --database`
-    )
-  const most = Math.floor(mostBuildings / scenario.buildings.length)
-  const buildings = yield* wholeWithin("buildings", texts.buildings, 1, most)
-  const disorder: DisorderRates = {
-    repeated: yield* share("dup-rate", texts.dupRate),
-    reordered: yield* share("reorder", texts.reorder),
-    delayed: yield* share("late", texts.late)
+  const { kind } = target
+  const wrong = misplaced(texts, kind)
+  if (wrong !== null) return yield* usage(wrong)
+  const seeds = yield* whole("seeds", texts.seeds, 1, 1_000_000)
+  const slos = (yield* Effect.forEach(texts.slo, (one) =>
+    Effect.mapError(Effect.fromResult(readSlos(one)), (why) => usage(`--slo ${one}: ${why}`))
+  )).flat()
+  for (const slo of slos) {
+    const why = unmeasurable(slo, kind, speed !== null)
+    if (why !== null) return yield* usage(`--slo ${slo.text}: this run can't measure it: ${why}`)
   }
-  const slos = yield* Effect.forEach(texts.slo, (one) =>
-    Effect.mapError(Effect.fromResult(readSlos(one)), (why) => CommandFailure.usage(`--slo ${one}: ${why}`))
-  )
+  if (texts.stopOnMiss && slos.length === 0)
+    return yield* usage("--stop-on-miss needs --slo: the objectives that may be missed")
   const reports = (yield* Effect.forEach(texts.report, readReportFiles)).flat()
   yield* checkReportFiles(reports, [
     ...scenarioFile(texts),
     ...Option.toArray(Option.map(texts.operatorKeyFile, (file) => ({ said: `--operator-key-file ${file}`, file }))),
-    ...(texts.database === "memory" ? [] : [{ said: `--database ${texts.database}`, file: texts.database }])
+    ...Option.toArray(Option.map(texts.events, (file) => ({ said: `--events ${file}`, file })))
   ])
-  const receivers = yield* readReceivers(texts.receiver)
-  const buildingIntegrations = yield* wholeWithin("building-integrations", texts.buildingIntegrations, 0, 100)
-  const tenantIntegrations = yield* wholeWithin("tenant-integrations", texts.tenantIntegrations, 0, 1_000)
-  const drain = yield* duration("drain", texts.drain)
-  const grace = yield* duration("grace", texts.grace)
-  const allBuildings = manyBuildings(scenario, buildings)
-  const isVirtual = target.kind === "virtual"
-  const notes = yield* Effect.mapError(
-    Effect.fromResult(
-      unmetReceivers(receivers, {
-        integrations: plannedIntegrations(allBuildings, tenantIntegrations, buildingIntegrations),
-        start: options.start,
-        duration: options.duration,
-        after: isVirtual ? drain : Math.round(grace * (speed ?? 1)),
-        keepsSchedule: isVirtual || speed !== null
-      })
-    ),
-    CommandFailure.usage
+  const earlier = yield* ifGiven(texts.compare, (file) =>
+    Effect.flatMap(readText("--compare", file), (text) =>
+      Effect.mapError(Effect.fromOption(readReport(text)), () =>
+        usage(`--compare ${file}: expected a JSON report of simulate run, by this version`)
+      )
+    )
   )
+  const metricsPort = yield* ifGiven(texts.metrics, (text) => whole("metrics", text, 1, 65_535))
+  const receivers = yield* Effect.forEach(texts.receiver, (one) =>
+    Effect.mapError(Effect.fromResult(readReceiver(one)), (why) => usage(`--receiver ${one}: ${why}`))
+  )
+  const buildingIntegrations = yield* whole("building-integrations", texts.buildingIntegrations, 0, 100)
+  const tenantIntegrations = yield* whole("tenant-integrations", texts.tenantIntegrations, 0, 1_000)
+  const drain = yield* durationIn("drain", texts.drain)
+  const grace = yield* durationIn("grace", texts.grace)
+  const retry = yield* readRetries(texts.retry)
+  const ackTimeout = yield* durationIn("ack-timeout", texts.ackTimeout, 1, longestAckTimeout)
+  const load = yield* readLoad(texts, kind === "service" ? "service" : "other")
+  const integrations =
+    kind === "service" ? [] : plannedIntegrations(load.premises, tenantIntegrations, buildingIntegrations)
+  const end = load.end + (kind === "virtual" ? drain : Math.round(grace * (speed ?? 1)))
+  const unmet = unmetReceiver(receivers, { integrations, beginning: load.beginning, end })
+  if (unmet !== null) return yield* usage(unmet)
+  const warmUp = (yield* durationIn("warm-up", texts.warmUp)) * (speed ?? 1)
+  if (speed !== null && warmUp >= load.end - load.beginning)
+    return yield* usage(`--warm-up ${texts.warmUp}: expected less than the run takes; nothing would be measured`)
   return {
-    options,
-    scenario: allBuildings,
-    speed: isVirtual ? 1 : speed,
-    maxInFlight,
-    target,
-    disorder,
-    slos: slos.flat(),
-    reports,
-    receivers,
-    /** What is worth saying before the run. */
-    notes,
-    retry: yield* readRetries(texts.retry),
-    ackTimeout: yield* ackTimeoutOf(texts.ackTimeout),
-    buildingIntegrations,
-    tenantIntegrations,
-    crashEvery: yield* interval("crash-every", texts.crashEvery),
-    deleteEvery: yield* interval("delete-every", texts.deleteEvery),
-    workers: yield* wholeWithin("workers", texts.workers, 1, 10),
-    database: texts.database,
+    seed,
     seeds,
+    load,
+    speed,
+    maxInFlight,
+    batch,
+    target,
+    slos,
+    stopOnMiss: texts.stopOnMiss,
+    reports,
+    earlier,
+    metricsPort,
+    receivers,
+    integrations,
+    retry,
+    ackTimeout,
+    warmUp,
+    crashEvery: yield* ifGiven(texts.crashEvery, (text) => durationIn("crash-every", text, 1_000)),
+    deleteEvery: yield* ifGiven(texts.deleteEvery, (text) => durationIn("delete-every", text, 1_000)),
+    workers: yield* whole("workers", texts.workers, 1, 10),
     drain,
-    grace,
-    start: texts.start
+    grace
   }
 })
 export type RunSettings = Effect.Success<ReturnType<typeof readRun>>

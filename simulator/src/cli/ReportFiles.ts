@@ -4,8 +4,7 @@
 import { checkDifferent, checkWritable, CommandFailure, fileTrouble } from "@doorhook/core"
 import type { NamedFile } from "@doorhook/core"
 import { Console, Effect, FileSystem } from "effect"
-import { csvReport } from "../report/Csv.ts"
-import { htmlReport } from "../report/Html.ts"
+import { csvReport, htmlReport } from "../report/HtmlReport.ts"
 import type { RunReport } from "../results/RunReport.ts"
 import { summaryLine } from "../results/RunText.ts"
 

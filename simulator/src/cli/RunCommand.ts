@@ -5,7 +5,7 @@
  * of delivery was broken; 3 when it was called wrongly; 130 after Ctrl-C. The report is written in all of these but the
  * third.
  */
-import { Console, Effect } from "effect"
+import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { realSession } from "./RealSession.ts"
 import { readRun } from "./ReadRun.ts"
@@ -17,18 +17,22 @@ export const runCommand = Command.make(
   runFlags,
   Effect.fnUntraced(function* (texts) {
     const settings = yield* readRun(texts)
-    for (const note of settings.notes) yield* Console.log(`Note: ${note}`)
     return yield* settings.target.kind === "virtual" ? virtualSession(settings, texts) : realSession(settings, texts)
   })
 ).pipe(
   Command.withDescription(
-    "Play a scenario against a service, a receiver, or modelled receivers, and report how it went"
+    "Play a scenario, a file of events or a rate against a service, a receiver, or modelled receivers, and report how it went"
   ),
   Command.withExamples([
     {
       command:
         "doorhook simulate run --to http://127.0.0.1:4000 --preset residential-200 --start 2026-03-02T07:00 --speed 60x",
       description: "A morning in minutes, published to a service"
+    },
+    {
+      command:
+        "doorhook simulate run --to http://127.0.0.1:4000 --stages '10/s:1m,200/s:5m,10/s:1m' --slo 'intended_p99<500ms'",
+      description: "Stages of load to a service, with an objective"
     },
     {
       command:

@@ -3,6 +3,7 @@
  */
 import { Command } from "effect/cli"
 import { fitCommand } from "./FitCommand.ts"
+import { mergeCommand } from "./MergeCommand.ts"
 import { planCommand } from "./PlanCommand.ts"
 import { previewCommand } from "./PreviewCommand.ts"
 import { runCommand } from "./RunCommand.ts"
@@ -10,5 +11,5 @@ import { validateCommand } from "./ValidateCommand.ts"
 
 export const simulateCommand = Command.make("simulate").pipe(
   Command.withDescription("Door and call traffic that looks like days in real buildings"),
-  Command.withSubcommands([planCommand, previewCommand, runCommand, validateCommand, fitCommand])
+  Command.withSubcommands([planCommand, previewCommand, runCommand, mergeCommand, validateCommand, fitCommand])
 )

@@ -1,33 +1,25 @@
 /**
- * What a `--receiver` names that the run does not have: an integration, or a time. Said before anything runs, because a
+ * What a `--receiver` names that the run does not have: an integration, or a time. Refused before anything runs, because a
  * receiver that is never met looks like one that has no effect.
  */
-import { DurationText } from "@doorhook/core"
-import { Result } from "effect"
-import type { Window } from "../plan/Plan.ts"
-import { toIso } from "../plan/IsoTime.ts"
+import { LocalClock } from "../receivers/LocalClock.ts"
+import { isWithin } from "../receivers/Receiver.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
-import type { DownTime } from "../receivers/Traits.ts"
+import { rulesFor } from "../receivers/ReceiverText.ts"
 import { counted } from "../results/Words.ts"
 import type { PlannedIntegration } from "../run/World.ts"
-import { dayNumberAt, instantOf } from "../world/LocalDay.ts"
-import { dayMillis, minute } from "../world/LocalTime.ts"
-import type { LocalTime } from "../world/LocalTime.ts"
-import { offsetAt } from "../world/zones/TimeZone.ts"
 
-/** What a run has for receivers to be met in. All times in milliseconds. */
+/** All times in milliseconds since the epoch; the end is that of what may still be open after the plan. */
 export interface RunBounds {
   readonly integrations: ReadonlyArray<PlannedIntegration>
-  readonly start: LocalTime
-  readonly duration: number
-  /** How long what is open at the end of the plan may go on, in its time. */
-  readonly after: number
-  /** Whether the clocks of receivers go with the plan; as fast as possible, they go on at their usual pace. */
-  readonly keepsSchedule: boolean
+  readonly beginning: number
+  readonly end: number
 }
 
-/** So many integrations are named one by one. */
+/** Integrations that are named one by one. */
 const mostNamed = 10
+const minute = 60_000
+const day = 24 * 60 * minute
 
 const namesOf = (integrations: ReadonlyArray<PlannedIntegration>): string => {
   if (integrations.length === 0) return "the run has no integrations; --building-integrations gives it some"
@@ -36,101 +28,26 @@ const namesOf = (integrations: ReadonlyArray<PlannedIntegration>): string => {
   return `there ${integrations.length === 1 ? "is" : "are"} ${counted(integrations.length, "integration")}: ${named.join("; ")}${more === 0 ? "" : `; and ${more} more`}`
 }
 
-/** Each time that it is down within some days of the calendar; the zone is that of its clock. */
-const downSpans = ({ from, on, to }: DownTime, first: number, last: number, zone: string): ReadonlyArray<Window> => {
-  const span = (day: number): Window => {
-    const at = (time: number) => instantOf(day * dayMillis + time * minute, zone)
-    return { from: at(from), until: at(from < to ? to : to + 24 * 60) }
-  }
-  if (on !== null) return [span(Math.floor(Date.parse(on) / dayMillis))]
-  return Array.from({ length: last - first + 1 }, (_, nth) => span(first + nth))
+/** Whether a run comes to a time of a rule, by the clocks of a zone. */
+const isMet = ({ down, goneAfter }: ReceiverRule, zone: string, { beginning, end }: RunBounds): boolean => {
+  if (goneAfter !== null) return beginning + goneAfter < end
+  if (down === null) return true
+  const clock = new LocalClock(zone)
+  // A time of each day comes within two; a date, within three around it.
+  const from = down.on === null ? beginning : Math.max(beginning, Date.parse(down.on) - day)
+  const until = Math.min(end, down.on === null ? beginning + 2 * day : Date.parse(down.on) + 3 * day)
+  for (let at = from; at < until; at += minute) if (isWithin(down, clock.at(at))) return true
+  return false
 }
 
-const overlap = (one: Window, other: Window): number =>
-  Math.max(0, Math.min(one.until, other.until) - Math.max(one.from, other.from))
-
-/** How much of a receiver's times a run comes to, from all of them to none. */
-const meetings = ["whole", "part", "after", "never"] as const
-type Meeting = (typeof meetings)[number]
-
-const meetingOf = (spans: ReadonlyArray<Window>, plan: Window, after: number): Meeting => {
-  const met = spans.reduce((sum, span) => sum + overlap(span, plan), 0)
-  // A night that a day cuts in two is met as a whole.
-  if (met > 0) {
-    const shortest = Math.min(...spans.map(({ from, until }) => until - from))
-    return met >= shortest || spans.some(({ until }) => until === Infinity) ? "whole" : "part"
-  }
-  const drained = { from: plan.until, until: plan.until + after }
-  return spans.some((span) => overlap(span, drained) > 0) ? "after" : "never"
-}
-
-/** When the plan is, by the clocks of a zone. */
-const periodText = ({ from, until }: Window, zone: string): string =>
-  [from, until].map((instant) => toIso(instant + offsetAt(instant, zone)).slice(0, 16)).join(" to ")
-
-const isAlways = ({ from, on, to }: DownTime): boolean => on === null && from === 0 && to === 24 * 60
-
-/** What to say of the times of a rule; null when nothing is to be said. Wrong is what is never met. */
-const judgeTimes = (
-  { down, goneAfter }: ReceiverRule,
-  zones: ReadonlyArray<string>,
-  { after, duration, keepsSchedule, start }: RunBounds,
-  beginning: number
-): Result.Result<string | null, string> => {
-  const isClocked = (down !== null && !isAlways(down)) || (goneAfter !== null && goneAfter > 0)
-  const [zone] = zones
-  if (!isClocked || zone === undefined) return Result.succeed(null)
-  const planIn = (name: string): Window => {
-    const from = instantOf(start, name)
-    return { from, until: from + duration }
-  }
-  const spansIn = (name: string): ReadonlyArray<Window> => {
-    if (goneAfter !== null) return [{ from: beginning + goneAfter, until: Infinity }]
-    const { from, until } = planIn(name)
-    return down === null ? [] : downSpans(down, dayNumberAt(from, name) - 1, dayNumberAt(until, name) + 1, name)
-  }
-  const found = zones.map((name) => meetingOf(spansIn(name), planIn(name), after))
-  const period = periodText(planIn(zone), zone)
-  switch (meetings.find((meeting) => found.includes(meeting))) {
-    case "whole":
-    case "part":
-      if (
-        !keepsSchedule &&
-        !zones.some((name) => spansIn(name).some((span) => span.from <= beginning && beginning < span.until))
-      )
-        return Result.succeed(
-          `met only by a run that takes so long: with --as-fast-as-possible, clocks begin at ${period.slice(0, 16)} and go on at their usual pace; --speed goes with the plan`
-        )
-      return Result.succeed(
-        found.includes("whole") ? null : `met in part only: by its clock, the plan is from ${period}`
-      )
-    case "after":
-      return Result.succeed(`met by retries only: by its clock, the plan is from ${period}`)
-    default:
-      return Result.fail(
-        `the run does not come to that time: by its clock, the plan is from ${period}${after === 0 ? "" : `, and what is open then may go on for ${DurationText.format(after)}`}; expected a time within it, or another --start or --duration`
-      )
-  }
-}
-
-/** What is worth saying of each `--receiver`; wrong is the first that nothing in the run meets. */
-export const unmetReceivers = (
-  receivers: ReadonlyArray<ReceiverRule>,
-  bounds: RunBounds
-): Result.Result<ReadonlyArray<string>, string> => {
-  const { integrations, start } = bounds
-  const zonesOf = (some: ReadonlyArray<PlannedIntegration>) => [...new Set(some.map(({ zone }) => zone))]
-  const beginning = Math.min(...zonesOf(integrations).map((zone) => instantOf(start, zone)))
-  const notes: Array<string> = []
+/** What is wrong with the first rule that nothing in the run meets; null when all are met. */
+export const unmetReceiver = (receivers: ReadonlyArray<ReceiverRule>, bounds: RunBounds): string | null => {
   for (const rule of receivers) {
-    const { appliesTo, lastPlace, text } = rule
-    const own = integrations.filter(({ place }) => appliesTo(place))
-    if (own.length === 0) return Result.fail(`--receiver ${text}: it is no integration's; ${namesOf(integrations)}`)
-    if (lastPlace !== null && lastPlace > integrations.length)
-      notes.push(`--receiver ${text}: not all of these exist; ${namesOf(integrations)}`)
-    const said = judgeTimes(rule, zonesOf(own), bounds, beginning)
-    if (Result.isFailure(said)) return Result.fail(`--receiver ${text}: ${said.failure}`)
-    if (said.success !== null) notes.push(`--receiver ${text}: ${said.success}`)
+    const own = bounds.integrations.filter(({ place }) => rulesFor([rule], place).length > 0)
+    if (own.length === 0) return `--receiver ${rule.text}: it is no integration's; ${namesOf(bounds.integrations)}`
+    if (own.some(({ zone }) => isMet(rule, zone, bounds))) continue
+    const [from, to] = [bounds.beginning, bounds.end].map((at) => new Date(at).toISOString().slice(0, 16))
+    return `--receiver ${rule.text}: the run does not come to that time: it goes from ${from} to ${to} UTC, what may be open after the plan included; expected a time within it, or another --start or --duration`
   }
-  return Result.succeed(notes)
+  return null
 }

@@ -1,16 +1,21 @@
 /**
- * `simulate validate`: whether traffic looks like traffic.
+ * `simulate validate`: whether traffic is realistic, a scenario's or that of a recorded log.
  */
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { dateOrders, readColumns, readLog } from "../fit/AccessLog.ts"
 import { grouped } from "../results/RunText.ts"
+import { buildingUses } from "../world/Building.ts"
+import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
 import type { Check } from "../validate/Check.ts"
-import { fileChecks } from "../validate/FileChecks.ts"
-import { planChecks } from "../validate/PlanChecks.ts"
-import { table } from "../validate/Table.ts"
+import { table } from "../validate/Check.ts"
+import { readUse } from "../validate/Realism.ts"
+import type { Judgement } from "../validate/Validate.ts"
+import { judgeLines, judgeLog, judgePlan } from "../validate/Validate.ts"
+import { expectedColumns } from "./FitCommand.ts"
 import type { PlanTexts } from "./Flags.ts"
-import { planFlags, readPlan, readRateScale, readScenarioFlags, usualPlan } from "./Flags.ts"
+import { planFlags, readOr, readPlan, readRateScale, readScenarioFlags, readText, usualPlan } from "./Flags.ts"
 
 const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArray<Check>) {
   const failed = checks.filter(({ verdict }) => verdict === "FAIL")
@@ -26,11 +31,19 @@ const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArr
   return yield* new CommandFailure({ message, exitCode: 1 })
 })
 
-/** A plan's default length, and what a file has of its own. */
+/** A plan's default length, and what a log has of its own. */
 const usualDuration = "28d"
+const usualZone = "UTC"
 
-/** What is wrong with a flag that means nothing beside a file; null when all of them mean something. */
-const misplaced = (path: string, texts: PlanTexts, isAgainst: boolean): string | null => {
+interface Texts extends PlanTexts {
+  readonly use: Option.Option<string>
+  readonly timeZone: Option.Option<string>
+  readonly columns: string
+  readonly dates: string
+}
+
+/** What is wrong with a flag that means nothing beside a log; null when all of them mean something. */
+const misplaced = (path: string, texts: Texts, isAgainst: boolean): string | null => {
   const { seed, start } = usualPlan
   const usual = { seed, start, duration: usualDuration } as const
   const wrong = (["seed", "start", "duration"] as const).find((name) => texts[name] !== usual[name])
@@ -50,23 +63,61 @@ const bytesOf = Effect.fnUntraced(function* (path: string) {
   return type === "FIFO" || type === "Socket" ? Stream.fromEffect(files.readFile(path)) : files.stream(path)
 })
 
-const ofFile = Effect.fnUntraced(function* (path: string, flags: PlanTexts) {
-  const isGiven = Option.isSome(flags.preset) || Option.isSome(flags.scenario)
-  const wrong = misplaced(path, flags, isGiven)
-  if (wrong !== null) return yield* CommandFailure.usage(wrong)
-  const rateScale = yield* readRateScale(flags.rateScale)
-  const scenario = isGiven ? Option.some(yield* readScenarioFlags(flags)) : Option.none()
+const ofLines = Effect.fnUntraced(function* (path: string, judgement: Judgement) {
   const lines = Stream.unwrap(bytesOf(path)).pipe(Stream.decodeText, Stream.splitLines)
-  const { checks, count } = yield* fileChecks(lines, scenario, rateScale).pipe(
+  return yield* judgeLines(lines, judgement).pipe(
     Effect.catchTags({
       PlatformError: (error) =>
         Effect.fail(CommandFailure.usage(`${path}: expected a file that can be read; ${fileTrouble(error)}`)),
       InvalidLine: ({ message }) => Effect.fail(CommandFailure.usage(`${path}, ${message}`))
     })
   )
+})
+
+const ofCsv = Effect.fnUntraced(function* (path: string, judgement: Judgement, texts: Texts) {
+  const named = yield* readOr(Option.fromNullOr(readColumns(texts.columns)), "columns", texts.columns, expectedColumns)
+  const dates = yield* readOr(
+    Option.fromUndefinedOr(dateOrders.find((order) => order === texts.dates)),
+    "dates",
+    texts.dates,
+    dateOrders.join(" or ")
+  )
+  const text = yield* readText("LOG", path)
+  const unusable = ({ message }: { readonly message: string }) => CommandFailure.usage(`${path}: ${message}`)
+  const options = { zone: judgement.zone, named, dates, delimiter: null }
+  const log = yield* Effect.mapError(Effect.fromResult(readLog(text, options)), unusable)
+  return yield* Effect.mapError(judgeLog(log, judgement), unusable)
+})
+
+const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
+  const isGiven = Option.isSome(texts.preset) || Option.isSome(texts.scenario)
+  const wrong = misplaced(path, texts, isGiven)
+  if (wrong !== null) return yield* CommandFailure.usage(wrong)
+  const rateScale = yield* readRateScale(texts.rateScale)
+  const scenario = isGiven ? yield* readScenarioFlags(texts) : null
+  const use = Option.isNone(texts.use)
+    ? null
+    : yield* readOr(
+        Option.fromNullOr(readUse(texts.use.value)),
+        "use",
+        texts.use.value,
+        `one of ${buildingUses.join(", ")}`
+      )
+  const own = scenario?.buildings[0]?.building.time_zone ?? usualZone
+  const zoneText = Option.getOrElse(texts.timeZone, () => own)
+  const zone = yield* readOr(
+    Option.liftPredicate(zoneText, (name) => timeZone(name) !== null),
+    "time-zone",
+    zoneText,
+    expectedZone
+  )
+  const judgement: Judgement = { scenario, use, zone, rateScale }
+  const isCsv = /\.(csv|tsv)$/i.test(path)
+  const { checks, count } = yield* isCsv ? ofCsv(path, judgement, texts) : ofLines(path, judgement)
   if (count === 0) return yield* CommandFailure.usage(`${path}: expected events, one on each line; the file has none`)
-  const against = Option.match(scenario, { onNone: () => "", onSome: ({ name }) => ` against ${name}` })
-  yield* report(`${path}: ${grouped(count)} events${against}`, checks)
+  const against = scenario === null ? "" : ` against ${scenario.name}`
+  const by = scenario === null && use === null ? "; judged by what no building does: --use says what it is for" : ""
+  yield* report(`${path}: ${grouped(count)} events${against}${by}`, checks)
 })
 
 export const validateCommand = Command.make(
@@ -75,29 +126,56 @@ export const validateCommand = Command.make(
     ...planFlags,
     duration: Flag.String("duration").pipe(
       Flag.withDescription(
-        `How much time the plan covers; weeks are needed for some checks (default ${usualDuration})`
+        `How much time the plan covers; a week is needed for some checks (default ${usualDuration})`
       ),
       Flag.withDefault(usualDuration)
     ),
+    use: Flag.String("use").pipe(
+      Flag.withDescription(`What a recorded log's buildings are for: ${buildingUses.join(", ")}`),
+      Flag.optional
+    ),
+    timeZone: Flag.String("time-zone").pipe(
+      Flag.withDescription(
+        `IANA name of the time zone of a recorded log's buildings (default: the scenario's, else ${usualZone})`
+      ),
+      Flag.optional
+    ),
+    columns: Flag.String("columns").pipe(
+      Flag.withDescription("Headings of a CSV log, like time=Zeit,person=Karte; as for simulate fit"),
+      Flag.withDefault("")
+    ),
+    dates: Flag.String("dates").pipe(
+      Flag.withDescription(`Order of dates like 03/02/2026 in a CSV log: ${dateOrders.join(" or ")}`),
+      Flag.withDefault("month-first")
+    ),
     file: Argument.String("file").pipe(
       Argument.withDescription(
-        "A file of events (NDJSON), or - for standard input, in place of a plan; with --preset or --scenario it is compared with that"
+        "A recorded log in place of a plan: events as NDJSON, - for standard input, or an access log as FILE.csv; with --preset or --scenario it is compared with that"
       ),
       Argument.optional
     )
   },
   Effect.fnUntraced(function* ({ file, ...texts }) {
     if (Option.isSome(file)) return yield* ofFile(file.value, texts)
-    const { scenario, options } = yield* readPlan(texts)
+    const alone = (["use", "timeZone"] as const).find((name) => Option.isSome(texts[name]))
+    if (alone !== undefined)
+      return yield* CommandFailure.usage(
+        `--${alone === "use" ? "use" : "time-zone"} is for a recorded log: a scenario says it of its buildings`
+      )
+    const { options, scenario } = yield* readPlan(texts)
     const subject = `${scenario.name}: ${texts.duration} from ${texts.start}, seed ${texts.seed}`
-    yield* report(subject, yield* planChecks(scenario, options))
+    yield* report(subject, yield* judgePlan(scenario, options))
   })
 ).pipe(
   Command.withDescription(
-    "Check whether traffic is realistic: a scenario's against what it states, or a file of events; exit 1 when a check fails"
+    "Check whether traffic is realistic, a scenario's or a recorded log's, by what its buildings are for; exit 1 when a check fails"
   ),
   Command.withExamples([
     { command: "doorhook simulate validate --preset office-1000", description: "Four weeks of a preset" },
-    { command: "doorhook simulate validate events.ndjson --preset quiet", description: "A file against a preset" }
+    {
+      command: "doorhook simulate validate log.csv --use office --time-zone Europe/Berlin",
+      description: "An access log of an office house"
+    },
+    { command: "doorhook simulate validate events.ndjson --preset quiet", description: "A log against a preset" }
   ])
 )

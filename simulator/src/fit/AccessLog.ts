@@ -1,17 +1,40 @@
 /**
- * An access log as the fit sees it: who opened which door when, and who rang.
+ * Reads an access log in CSV: who opened which door when, and who rang.
  */
+import { CsvError, parse } from "csv-parse/sync"
 import { Result, Schema } from "effect"
+import { dayNumberOf } from "../world/CalendarDate.ts"
 import { dayNumberAt } from "../world/LocalDay.ts"
-import { dayMillis, hour } from "../world/LocalTime.ts"
-import { offsetAt } from "../world/zones/TimeZone.ts"
-import { columns, columnNames, placesIn } from "./Columns.ts"
-import type { ColumnName } from "./Columns.ts"
-import { csvRows, delimiterOf } from "./Csv.ts"
-import type { DateOrder } from "./LogTime.ts"
-import { expectedTime, hasOrder, ordersOf, readTime } from "./LogTime.ts"
-import { strays } from "./Strays.ts"
-import { anyWord } from "./Words.ts"
+import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
+import { instantAt, offsetAt } from "../world/zones/TimeZone.ts"
+
+/** The columns of a log, and the headings by which they are known. */
+const headings = {
+  time: ["time", "timestamp", "datetime", "date_time", "logged_at", "at", "event_time"],
+  kind: ["kind", "type", "event", "event_type", "resource_type"],
+  door: ["door", "access_point", "reader", "panel", "gate", "location"],
+  person: ["person", "name", "user", "holder", "cardholder", "credential", "card", "badge", "user_id"],
+  unit: ["unit", "flat", "apartment", "tenant", "company", "unit_label"],
+  method: ["method", "entry_method", "how", "medium"],
+  status: ["status", "release_status", "result", "outcome", "decision"],
+  purpose: ["purpose", "notification_type", "call_type"]
+} as const satisfies Record<string, ReadonlyArray<string>>
+
+export type ColumnName = keyof typeof headings
+const isColumn = (name: string): name is ColumnName => Object.hasOwn(headings, name)
+export const columnNames: ReadonlyArray<ColumnName> = Object.keys(headings).filter(isColumn)
+
+/** Headings of a log for columns: `time=Zeit,person=Karte`; null for anything else. */
+export const readColumns = (text: string): LogOptions["named"] | null => {
+  const named: { [Name in ColumnName]?: string } = {}
+  for (const part of text.split(",").filter((own) => own.trim() !== "")) {
+    const [name = "", ...heading] = part.split("=")
+    const column = name.trim()
+    if (!isColumn(column) || heading.length === 0) return null
+    named[column] = heading.join("=").trim()
+  }
+  return named
+}
 
 export interface LogEntry {
   readonly time: number
@@ -28,11 +51,10 @@ export interface LogEntry {
 }
 
 export interface AccessLog {
+  /** In order of time. */
   readonly entries: ReadonlyArray<LogEntry>
   readonly zone: string
   readonly has: ReadonlySet<ColumnName>
-  /** What was assumed or left out, in sentences. */
-  readonly notes: ReadonlyArray<string>
 }
 
 /** The log can't be read: the line, and what is wrong with it. */
@@ -45,91 +67,169 @@ export class InvalidLog extends Schema.TaggedError<InvalidLog>()("InvalidLog", {
   }
 }
 
+/** What comes first in dates like 03/02/2026. */
+export const dateOrders = ["month-first", "day-first"] as const
+export type DateOrder = (typeof dateOrders)[number]
+
 export interface LogOptions {
   /** For times without an offset, and for what clocks showed. */
   readonly zone: string
   /** By which headings the log calls its columns. */
-  readonly named: Partial<Readonly<Record<ColumnName, string>>>
+  readonly named: Readonly<Partial<Record<ColumnName, string>>>
+  /** Null for the one that the header has most of: comma, semicolon, tab or bar. */
   readonly delimiter: string | null
-  /** What comes first in dates with slashes; null to tell it from all of them. */
-  readonly dates: DateOrder | null
+  readonly dates: DateOrder
 }
 
-const isCallWord = anyWord(
-  "calls?|called|calling|rings?|rang|ringing|doorbells?|bell|intercom|klingel\\p{L}*|anruf\\p{L}*"
-)
-const isDeniedWord = anyWord(
-  "deny|denied|denial|refus\\p{L}*|reject\\p{L}*|invalid|fail|failed|failure|forbid\\p{L}*|abgelehnt|verweigert"
-)
-const isDeliveryWord = anyWord(
-  "deliver|delivered|delivery|deliveries|couriers?|parcels?|packages?|food|liefer\\p{L}*|\\p{L}+lieferung|paket\\p{L}*"
-)
-
-const isSwipe = anyWord("swipe|mobile|bluetooth|ble|nfc|\\p{L}*cards?|\\p{L}*badges?|(?:key)?fobs?")
-const isQrCode = anyWord("qr(?:code)?s?|barcodes?")
-const isPin = anyWord("pins?|(?:pin)?codes?|keypad")
-const isApp = anyWord("apps?|remote|remotely|intercom|video")
-
-const methodOf = (text: string): LogEntry["method"] => {
-  if (isSwipe(text)) return "swipe_to_open"
-  if (isQrCode(text)) return "qr_code"
-  if (isPin(text)) return "pin"
-  return isApp(text) ? "app" : ""
+/** Whether a text has one of some words: whole ones, of which `accessDenied` has two. */
+const anyWord = (words: string): ((text: string) => boolean) => {
+  const whole = new RegExp(`(?<!\\p{L})(?:${words})(?!\\p{L})`, "iu")
+  return (text) => whole.test(text.replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, " "))
 }
 
-/** As many lines as somebody looks up. */
-const namedLines = 5
+const isCallWord = anyWord("calls?|called|calling|rings?|rang|ringing|doorbells?|bell|intercom")
+const isDeniedWord = anyWord("deny|denied|denial|refused?|rejected?|invalid|fail|failed|failure|forbidden")
+const isDeliveryWord = anyWord("deliver|delivered|delivery|deliveries|couriers?|parcels?|packages?|food")
 
-const linesText = (lines: ReadonlyArray<number>): string =>
-  `${lines.length === 1 ? "line" : "lines"} ${lines.slice(0, namedLines).join(", ")}${lines.length > namedLines ? ` and ${lines.length - namedLines} more` : ""}`
+const methods = [
+  ["swipe_to_open", anyWord("swipe|mobile|bluetooth|ble|nfc|\\p{L}*cards?|\\p{L}*badges?|(?:key)?fobs?")],
+  ["qr_code", anyWord("qr(?:code)?s?|barcodes?")],
+  ["pin", anyWord("pins?|(?:pin)?codes?|keypad")],
+  ["app", anyWord("apps?|remote|remotely|intercom|video")]
+] as const
 
-const assumed =
-  "the dates fit both month/day and day/month: month/day was assumed; --dates day-first reads them the other way"
+const iso =
+  /^(?<year>\d{4})[-/](?<month>\d{1,2})[-/](?<day>\d{1,2})[T ]+(?<time>\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?)\s*(?<zone>Z|UTC|[+-]\d{2}:?\d{2})?$/i
+const dotted = /^(?<day>\d{1,2})\.(?<month>\d{1,2})\.(?<year>\d{4}),?\s+(?<time>\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?)$/
+const slashed =
+  /^(?<first>\d{1,2})\/(?<second>\d{1,2})\/(?<year>\d{4}),?\s+(?<time>\d{1,2}:\d{2}(:\d{2})?([.,]\d+)?)\s*(?<half>[AP]M)?$/i
+
+const expectedTime =
+  "a time like 2026-03-02T07:30:00Z, 2026-03-02 07:30:00, 02.03.2026 07:30, 03/02/2026 07:30 AM, or seconds since 1970"
+
+/** Milliseconds of a time of day; null for none. */
+const timeOfDay = (text: string, half: string | undefined): number | null => {
+  const [hours = 0, minutes = 0, seconds = 0] = text.replace(",", ".").split(":").map(Number)
+  if (hours > 23 || minutes > 59 || seconds >= 60 || (half !== undefined && (hours < 1 || hours > 12))) return null
+  const shown = half === undefined ? hours : (hours % 12) + (half.toUpperCase() === "PM" ? 12 : 0)
+  return shown * hour + minutes * minute + Math.round(seconds * second)
+}
+
+/** The instant that a text means, in milliseconds since the epoch; without an offset it is in the zone. */
+export const readTime = (text: string, zone: string, dates: DateOrder = "month-first"): number | null => {
+  if (/^\d{9,10}(\.\d+)?$/.test(text)) return Math.round(Number(text) * second)
+  if (/^\d{12,13}$/.test(text)) return Number(text)
+  const found = (iso.exec(text) ?? dotted.exec(text) ?? slashed.exec(text))?.groups
+  if (found === undefined) return null
+  const [month, day] = dates === "day-first" ? [found["second"], found["first"]] : [found["first"], found["second"]]
+  const year = Number(found["year"])
+  const number = dayNumberOf(year, Number(found["month"] ?? month), Number(found["day"] ?? day))
+  const time = timeOfDay(found["time"] ?? "", found["half"])
+  if (number === null || time === null || year < 2000 || year > 2078) return null
+  const wall = number * dayMillis + time
+  const offset = found["zone"]?.replace(":", "")
+  if (offset === undefined) return instantAt(wall, zone)
+  if (!/^[+-]/.test(offset)) return wall
+  const ahead = Number(offset.slice(1, 3)) * hour + Number(offset.slice(3, 5)) * minute
+  return offset.startsWith("-") ? wall + ahead : wall - ahead
+}
+
+interface CsvRow {
+  /** The line on which the row begins, from 1. */
+  readonly line: number
+  readonly cells: ReadonlyArray<string>
+}
+
+const delimiterOf = (text: string): string => {
+  const [first = ""] = text.split(/[\r\n]/, 1)
+  const counts = [",", ";", "\t", "|"].map((sign) => [sign, first.split(sign).length] as const)
+  return counts.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? ","
+}
+
+/** What the library gives for each row, with where it is. */
+const Parsed = Schema.Array(
+  Schema.Struct({ record: Schema.Array(Schema.String), info: Schema.Struct({ lines: Schema.Int }) })
+)
+
+const rowsOf = (text: string, delimiter: string | null): Result.Result<ReadonlyArray<CsvRow>, InvalidLog> => {
+  try {
+    const parsed: unknown = parse(text, {
+      bom: true,
+      delimiter: delimiter ?? delimiterOf(text),
+      info: true,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      trim: true
+    })
+    // The library counts the lines up to the end of a row: cells of several lines began before.
+    const linesIn = (cells: ReadonlyArray<string>) =>
+      cells.reduce((sum, cell) => sum + cell.split(/\r\n|\r|\n/).length - 1, 0)
+    return Result.succeed(
+      Schema.decodeUnknownSync(Parsed)(parsed).map(({ info, record }) => ({
+        line: info.lines - linesIn(record),
+        cells: record
+      }))
+    )
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    const line = "lines" in error ? Number(error["lines"]) : 1
+    return Result.fail(new InvalidLog({ line, detail: `is not CSV: ${error.message}` }))
+  }
+}
+
+const plain = (name: string): string =>
+  name
+    .toLowerCase()
+    .trim()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, "_")
+
+/** Where each column is; the heading that was named and is not there. */
+const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => {
+  const found = header.map(plain)
+  const places: { [Name in ColumnName]?: number } = {}
+  for (const name of columnNames) {
+    const own = named[name]
+    if (own === undefined) continue
+    const place = found.indexOf(plain(own))
+    if (place < 0) return own
+    places[name] = place
+  }
+  // What was named is that column and no other, whatever its heading would mean.
+  const taken = new Set(Object.values(places))
+  for (const name of columnNames) {
+    if (places[name] !== undefined) continue
+    const place = headings[name].map((alias) => found.indexOf(alias)).find((at) => at >= 0 && !taken.has(at))
+    if (place !== undefined) places[name] = place
+  }
+  return places
+}
 
 /** Reads an access log. Rows need not be in order. */
-export const readLog = (
-  text: string,
-  { dates, delimiter, named, zone }: LogOptions
-): Result.Result<AccessLog, InvalidLog> => {
-  const rows = csvRows(text, delimiter ?? delimiterOf(text.replace(/^\ufeff/, "")))
-  const header = rows.next()
+export const readLog = (text: string, options: LogOptions): Result.Result<AccessLog, InvalidLog> => {
+  const { dates, delimiter, named, zone } = options
   const invalid = (line: number, detail: string) => Result.fail(new InvalidLog({ line, detail }))
-  if (header.done === true) return invalid(1, "the file is empty; expected a header and rows")
-  const places = placesIn(header.value.cells, named)
-  const found = header.value.cells.map((cell) => JSON.stringify(cell)).join(", ")
-  if ("missing" in places)
-    return invalid(1, `there is no column ${JSON.stringify(places.missing)}; the header has ${found}`)
-  if (places.time === undefined) {
+  const rows = rowsOf(text, delimiter)
+  if (Result.isFailure(rows)) return Result.fail(rows.failure)
+  const [header, ...all] = rows.success
+  if (header === undefined) return invalid(1, "the file is empty; expected a header and rows")
+  const places = placesIn(header.cells, named)
+  const found = header.cells.map((cell) => JSON.stringify(cell)).join(", ")
+  if (typeof places === "string")
+    return invalid(1, `there is no column ${JSON.stringify(places)}; the header has ${found}`)
+  if (places.time === undefined)
     return invalid(
       1,
-      `no column is a time (${columns.time.join(", ")}); name it by --columns time=HEADING. The header has ${found}`
+      `no column is a time (${headings.time.join(", ")}); name it by --columns time=HEADING. The header has ${found}`
     )
-  }
-  const all = [...rows]
-  const { time: timePlace } = places
-  const times = all.map(({ cells }) => cells[timePlace] ?? "")
-  const orders = dates === null ? ordersOf(times) : [dates]
-  const only = (order: DateOrder) => all.find((_, at) => ordersOf([times[at] ?? ""]).join() === order)
-  const [dayFirst, monthFirst] = orders.length > 0 ? [] : [only("day-first"), only("month-first")]
-  if (dayFirst !== undefined && monthFirst !== undefined) {
-    const [day, month] = [dayFirst, monthFirst].map(({ cells }) => JSON.stringify(cells[timePlace]))
-    return invalid(
-      dayFirst.line,
-      `${day} is day/month, and ${month} in line ${monthFirst.line} is month/day; expected all dates in one order`
-    )
-  }
-  const notes = orders.length > 1 && times.some(hasOrder) ? [assumed] : []
-  const entries: Array<LogEntry & { readonly line: number }> = []
+  const entries: Array<LogEntry> = []
   for (const { cells, line } of all) {
-    const cell = (name: ColumnName): string => (places[name] === undefined ? "" : (cells[places[name]] ?? ""))
-    if (cells.length !== header.value.cells.length) {
-      return invalid(line, `has ${cells.length} cells, the header has ${header.value.cells.length}`)
-    }
-    const time = readTime(cell("time"), zone, orders[0])
+    if (cells.length !== header.cells.length)
+      return invalid(line, `has ${cells.length} cells, the header has ${header.cells.length}`)
+    const cell = (name: ColumnName): string => cells[places[name] ?? -1] ?? ""
+    const time = readTime(cell("time"), zone, dates)
     if (time === null) return invalid(line, `${JSON.stringify(cell("time"))} is no time; expected ${expectedTime}`)
     const day = dayNumberAt(time, zone)
     entries.push({
-      line,
       time,
       day,
       clock: (time + offsetAt(time, zone) - day * dayMillis) / hour,
@@ -137,18 +237,15 @@ export const readLog = (
       door: cell("door"),
       person: cell("person"),
       unit: cell("unit"),
-      method: methodOf(cell("method")),
+      method: methods.find(([, isMethod]) => isMethod(cell("method")))?.[0] ?? "",
       isDenied: isDeniedWord(cell("status")),
       isDelivery: isDeliveryWord(cell("purpose")) || isDeliveryWord(cell("person"))
     })
   }
-  if (entries.length === 0) return invalid(header.value.line, "there are no rows after the header")
-  const { far, near } = strays(entries.toSorted((a, b) => a.time - b.time))
-  const leftOut = far.map(({ line }) => line).toSorted((a, b) => a - b)
+  if (entries.length === 0) return invalid(header.line, "there are no rows after the header")
   return Result.succeed({
-    entries: near,
+    entries: entries.toSorted((a, b) => a.time - b.time),
     zone,
-    notes: leftOut.length === 0 ? notes : [...notes, `${linesText(leftOut)} left out: months away from all the others`],
     has: new Set(columnNames.filter((name) => places[name] !== undefined))
   })
 }

@@ -5,9 +5,9 @@ import { weekdayOf } from "../world/CalendarDate.ts"
 import { minute, second } from "../world/LocalTime.ts"
 import type { AccessLog, LogEntry } from "./AccessLog.ts"
 import { byWeekday, dayVariation, mean, quantile, rounded, shapeFit, share } from "./Estimates.ts"
-import { durationText } from "../scenario/document/Values.ts"
+import { durationText } from "../traffic/Parameter.ts"
 
-/** Of answered calls; answered and unlocked can't be told apart in a log. */
+/** Of answered calls; a log does not show which was answered. */
 const usualUnlocked = 0.9
 
 /** Somebody rings again within this. */

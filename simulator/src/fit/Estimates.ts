@@ -2,8 +2,8 @@
  * Small estimators that the fit is made of. Answers are rounded to what a reader can judge.
  */
 import { weekdayOf } from "../world/CalendarDate.ts"
-import type { FullWeek, Week } from "../scenario/document/Values.ts"
-import { clockText, durationText, weekdays } from "../scenario/document/Values.ts"
+import type { Week } from "../traffic/Parameter.ts"
+import { clockText, durationText, weekdays } from "../traffic/Parameter.ts"
 import { hour, minute } from "../world/LocalTime.ts"
 
 export const mean = (numbers: ReadonlyArray<number>): number =>
@@ -39,9 +39,9 @@ export const lognormalFit = (millis: ReadonlyArray<number>) => ({
 })
 
 /** The mean of a number by weekday; weekdays that no day is of are left out. */
-export const byWeekday = (days: ReadonlyMap<number, number>): Week => {
+export const byWeekday = (days: ReadonlyMap<number, number>): Partial<Week> => {
   const groups = Map.groupBy(days, ([day]) => weekdayOf(day))
-  const week: { -readonly [Day in keyof FullWeek]?: number } = {}
+  const week: { -readonly [Day in keyof Week]?: number } = {}
   for (const [weekday, own] of groups) {
     const name = weekdays[weekday]
     if (name !== undefined) week[name] = mean(own.map(([, value]) => value))

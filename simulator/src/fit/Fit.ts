@@ -2,17 +2,17 @@
  * A scenario from an access log: what can be estimated is, the rest stays as it usually is.
  */
 import { Result, Schema } from "effect"
-import { mostCompanies, mostFlats } from "../scenario/document/BuildingParameters.ts"
-import { resolve } from "../scenario/document/Resolve.ts"
-import { ratedBy } from "../scenario/document/ResolveFlows.ts"
-import { ScenarioDocument } from "../scenario/document/ScenarioDocument.ts"
-import { schemaProblems } from "@doorhook/core"
-import { anomalyKinds } from "../traffic/Happening.ts"
+import { decodeScenario, resolve } from "../scenario/Resolve.ts"
+import type { Scenario } from "../scenario/Scenario.ts"
+import type { ScenarioDocument } from "../scenario/ScenarioDocument.ts"
+import { mostCompanies, mostFlats } from "../scenario/ScenarioDocument.ts"
+import { ratedBy } from "../traffic/Outsiders.ts"
 import { weekdayOf } from "../world/CalendarDate.ts"
 import type { AccessLog } from "./AccessLog.ts"
 import type { CallGroup } from "./CallFit.ts"
 import { callGroup, outsiderFit } from "./CallFit.ts"
 import { mean } from "./Estimates.ts"
+import type { HomeFit } from "./HomeFit.ts"
 import { homeFit } from "./HomeFit.ts"
 import type { Members } from "./Members.ts"
 import { membersOf, presence } from "./Members.ts"
@@ -22,7 +22,7 @@ export type Kind = "homes" | "offices"
 
 export interface FitOptions {
   readonly name: string
-  /** What the building is; null to tell it from how weekends differ. */
+  /** What the building is; null to judge by how weekends differ. */
   readonly kind: Kind | null
   /** How many flats or employees the scenario has; null for as many as the log shows. It makes the log's traffic anyhow. */
   readonly size: number | null
@@ -32,7 +32,9 @@ export interface FitOptions {
 export class CannotFit extends Schema.TaggedError<CannotFit>()("CannotFit", { message: Schema.String }) {}
 
 export interface Fitted {
-  readonly document: ScenarioDocument
+  /** The scenario as it is written in a file. */
+  readonly document: typeof ScenarioDocument.Encoded
+  readonly scenario: Scenario
   readonly kind: Kind
   /** How much the estimates stand on. */
   readonly days: number
@@ -55,7 +57,7 @@ const kindOf = (members: Members): Kind => {
   return (rest ?? 0) < 0.3 * (work ?? 0) ? "offices" : "homes"
 }
 
-/** A smaller share of the log's traffic than this is told. */
+/** A smaller share of the log's traffic than this is reported. */
 const nearlyAll = 0.95
 
 const tooFew = (size: string, made: number): ReadonlyArray<string> =>
@@ -64,8 +66,6 @@ const tooFew = (size: string, made: number): ReadonlyArray<string> =>
     : [
         `${size} are too few for the log: their days in the scenario are about ${Math.round(made * 100)} % of those of its members`
       ]
-
-const decode = Schema.decodeUnknownResult(ScenarioDocument, { errors: "all", onExcessProperty: "error" })
 
 /** Estimates a scenario of one building. */
 export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Result.Result<Fitted, CannotFit> => {
@@ -92,18 +92,28 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
     members.codes.filter(({ isDelivery }) => !isDelivery)
   )
   // What is out of the ordinary is in the log's figures already.
-  const anomalies = Object.fromEntries(anomalyKinds.map((own) => [own, 0]))
-  const checked = (parts: object) => {
+  const anomalies = {
+    buzzer_spam: 0,
+    stuck_button: 0,
+    pin_guessing: 0,
+    shared_credential: 0,
+    door_held: 0,
+    door_forced: 0,
+    night_entry: 0
+  }
+  type Parts = Omit<(typeof ScenarioDocument.Encoded)["buildings"][number], "name" | "time_zone" | "anomalies">
+  const made = (parts: Parts) => {
     const building = { name, time_zone: log.zone, ...parts, anomalies }
     const document = { name, description: `Fitted to ${days} days of an access log`, buildings: [building] }
-    return Result.mapError(decode(document), (error) => {
-      const problems = schemaProblems(error).map(({ detail, pointer }) => `${pointer} ${detail}`)
-      return new CannotFit({ message: `the estimates make no scenario: ${problems.join("; ")}` })
+    return Result.mapBoth(decodeScenario(document), {
+      onFailure: ({ message }) => new CannotFit({ message: `the estimates make no scenario: ${message}` }),
+      onSuccess: (decoded) => ({ document, scenario: resolve(decoded) })
     })
   }
-  const finish = (parts: object, notes: ReadonlyArray<string>): Result.Result<Fitted, CannotFit> =>
-    Result.map(checked(parts), (document) => ({
+  const finish = (parts: Parts, notes: ReadonlyArray<string>): Result.Result<Fitted, CannotFit> =>
+    Result.map(made(parts), ({ document, scenario }) => ({
       document,
+      scenario,
       notes,
       kind,
       days,
@@ -112,10 +122,12 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
     }))
   if (kind === "offices") {
     const count = size ?? members.people.length
-    const { employees, made, turnstiles } = officeFit(members, count)
+    const { employees, made: share, turnstiles } = officeFit(members, count)
     const parts = {
       offices: {
         employees: count,
+        cleaners: 0,
+        guards: 0,
         companies: Math.max(1, Math.min(mostCompanies, units, count)),
         turnstiles,
         entry_methods: members.methods
@@ -128,7 +140,7 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
         trades: { rate: 0 }
       }
     }
-    return finish(parts, tooFew(`${count} employees`, made))
+    return finish(parts, tooFew(`${count} employees`, share))
   }
   if (size !== null && size > mostFlats)
     return refuse(`${size} flats are asked for; a building has at most ${mostFlats}`)
@@ -136,12 +148,16 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
   const shown = isUnitKnown ? units : Math.max(1, Math.round(members.people.length / 1.9))
   const flats = size ?? Math.min(mostFlats, shown)
   const homes = { flats, entry_methods: members.methods }
-  return Result.flatMap(checked({ homes }), (empty) => {
-    const [house] = resolve(empty).buildings
+  return Result.flatMap(made({ homes }), ({ scenario }) => {
+    const [house] = scenario.buildings
     // What rates are per is counted where they will be used: the size of households is drawn.
     const rateFit = (name: "visitors" | "parcels", group: CallGroup) =>
-      outsiderFit(group, members.calendar, house === undefined ? 1 : ratedBy(house.building, name))
-    const parts = (residents: object) => ({
+      outsiderFit(
+        group,
+        members.calendar,
+        house === undefined ? 1 : ratedBy(house.building, name === "visitors" ? "flat" : "dweller")
+      )
+    const parts = (residents: HomeFit["residents"]) => ({
       homes,
       flows: {
         residents,
@@ -151,16 +167,16 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
         trades: { rate: 0 }
       }
     })
-    const { made, residents } = homeFit(members, (own) => {
-      const document = checked(parts(own))
-      return Result.isSuccess(document) ? resolve(document.success) : null
+    const { made: share, residents } = homeFit(members, (own) => {
+      const tried = made(parts(own))
+      return Result.isSuccess(tried) ? tried.success.scenario : null
     })
     const isCut = size === null && shown > flats
     return finish(parts(residents), [
       ...(isCut
         ? [`the log shows about ${shown} flats; a building has at most ${mostFlats}, and the scenario has these`]
         : []),
-      ...tooFew(`${flats} flats`, made)
+      ...tooFew(`${flats} flats`, share)
     ])
   })
 }

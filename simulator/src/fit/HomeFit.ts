@@ -5,9 +5,10 @@
  * what can be counted is counted in the log and in a simulation of the scenario fitted so far, and the parameters behind
  * it are moved by the difference, a few times.
  */
+import { Schema } from "effect"
 import type { Scenario } from "../scenario/Scenario.ts"
-import { clockTimeOf, clockText } from "../scenario/document/Values.ts"
-import { residentDefaults } from "../scenario/document/MemberParameters.ts"
+import { clockText, durationText, weekdays } from "../traffic/Parameter.ts"
+import { ResidentParameters } from "../traffic/Residents.ts"
 import { hour } from "../world/LocalTime.ts"
 import { happenings } from "../plan/Plan.ts"
 import { LocalTime, dayMillis } from "../world/LocalTime.ts"
@@ -59,17 +60,20 @@ interface Moved {
   readonly returns: number
 }
 
+const usual = Schema.decodeUnknownSync(ResidentParameters)({})
+
 const parametersOf = ({ active, errands, leaves, returns }: Moved, members: Members) => {
-  const usual = residentDefaults
   const week = byWeekday(presence(members))
   const whole = mean(Object.values(week))
   return {
     active: share(active),
+    // Who is away for weeks is inactive in a log.
+    trips: 0,
     errands: Object.fromEntries(
-      Object.entries(usual.errands).map(([name, value]) => [name, rounded(value * errands, 2)])
+      weekdays.map((name, weekday) => [name, rounded((usual.errands[weekday] ?? 0) * errands, 2)])
     ),
-    leaves: { at: clockText(leaves), spread: usual.leaves.spread },
-    returns: { at: clockText(returns), spread: usual.returns.spread },
+    leaves: { at: clockText(leaves), spread: durationText(usual.leaves.spread * hour) },
+    returns: { at: clockText(returns), spread: durationText(usual.returns.spread * hour) },
     denied: { share: share(members.denied / Math.max(1, members.attempts), 0.9) },
     other_method: members.otherMethod,
     ...(whole === 0 && { room_uses: 0 })
@@ -84,11 +88,11 @@ const fewestActive = 0.001
 
 export interface HomeFit {
   readonly residents: ReturnType<typeof parametersOf>
-  /** The share of the log's days of members that so many residents can make. */
+  /** The share of the log's days of members that this many residents can make. */
   readonly made: number
 }
 
-/** The residents of a scenario, of whom as many are seen as in the log; `scenarioOf` makes it with such parameters. */
+/** Residents who are seen as often as those of the log; `scenarioOf` makes it with such parameters. */
 export const homeFit = (
   members: Members,
   scenarioOf: (residents: HomeFit["residents"]) => Scenario | null
@@ -97,12 +101,11 @@ export const homeFit = (
     members.days.flatMap(({ entries, person }) => entries.map(({ clock, day }) => ({ day, clock, person }))),
     Math.max(1, members.calendar.length)
   )
-  const usual = residentDefaults
   let moved: Moved = {
     active: usual.active,
     errands: 1,
-    leaves: clockTimeOf(usual.leaves).at,
-    returns: clockTimeOf(usual.returns).at
+    leaves: usual.leaves.at,
+    returns: usual.returns.at
   }
   let made = 1
   for (let round = 0; round < rounds; round++) {

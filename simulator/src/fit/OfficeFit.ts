@@ -4,7 +4,7 @@
 import { weekdayOf } from "../world/CalendarDate.ts"
 import { hour, second } from "../world/LocalTime.ts"
 import type { LogEntry } from "./AccessLog.ts"
-import { byWeekday, clockTime, dayVariation, lognormalFit, mean, rounded, share } from "./Estimates.ts"
+import { byWeekday, clockTime, dayVariation, lognormalFit, mean, quantile, rounded, share } from "./Estimates.ts"
 import type { MemberDay, Members } from "./Members.ts"
 import { presence } from "./Members.ts"
 
@@ -68,12 +68,43 @@ const outerDoors = (days: ReadonlyArray<MemberDay>): ReadonlySet<string> => {
   return new Set([...firsts].filter(([, own]) => own.length > days.length * 0.04).map(([door]) => door))
 }
 
-/** The parameters of so many employees, of whom as many come as in the log. */
+/** When people come by day, in hours of the clock. */
+const byDay = { from: 6.5, until: 12.5 } as const
+const evening = 20
+
+type Shift = "early" | "late" | "night" | "day"
+
+/** The shift that somebody works, by when they come and go on most of their days. */
+const shiftOf = (days: ReadonlyArray<MemberDay>): Shift => {
+  const come = quantile(
+    days.flatMap(({ entries }) => entries[0]?.clock ?? []),
+    0.5
+  )
+  const go = quantile(
+    days.flatMap(({ entries }) => entries.at(-1)?.clock ?? []),
+    0.5
+  )
+  if (come >= byDay.from && come < byDay.until) return "day"
+  // A night that begins at ten ends at six of the next day: both are on one day of the calendar.
+  if (come >= evening || (come < byDay.from && go >= evening)) return "night"
+  return come < byDay.from ? "early" : "late"
+}
+
+/** The parameters with which this many employees come as often as those of the log. */
 export const officeFit = (members: Members, people: number) => {
-  const present = presence(members)
+  const each = [...Map.groupBy(members.days, ({ person }) => person).values()]
+  const byShift = Map.groupBy(each, shiftOf)
+  const daysOf = (shift: Shift) => byShift.get(shift) ?? []
+  const known = Math.max(1, each.length)
+  const [early, late, night] = (["early", "late", "night"] as const).map((shift) => daysOf(shift).length / known)
+  const days = daysOf("day").flat()
+  const byDayPeople = Math.max(1, (people * daysOf("day").length) / known)
+  const present = presence({ ...members, days })
   const week = byWeekday(present)
-  const attendance = Object.fromEntries(Object.entries(week).map(([name, value]) => [name, share(value / people)]))
-  const working = members.days.filter(isWorking)
+  const attendance = Object.fromEntries(Object.entries(week).map(([name, value]) => [name, share(value / byDayPeople)]))
+  const inShifts = (people * (each.length - daysOf("day").length)) / known
+  const shiftDays = members.days.length - days.length
+  const working = days.filter(isWorking)
   const outer = outerDoors(working)
   const firsts = working.flatMap(({ entries }) => {
     const [first] = entries
@@ -91,13 +122,13 @@ export const officeFit = (members: Members, people: number) => {
   const lunchShare = lunches.length / Math.max(1, working.length)
   return {
     turnstiles: hasExits,
-    /** The share of the log's days of members that so many employees can make, on the fullest day of the week. */
-    made: Math.min(1, people / Math.max(1, ...Object.values(week))),
+    /** The share of the log's days of members that this many employees can make, on the fullest day of the week. */
+    made: Math.min(1, byDayPeople / Math.max(1, ...Object.values(week))),
     employees: {
       attendance,
       day_variation: Math.min(
         1,
-        dayVariation(present, (centre) => centre * (1 - centre / people))
+        dayVariation(present, (centre) => centre * (1 - centre / byDayPeople))
       ),
       ...(firsts.length > 0 && {
         arrives: clockTime(firsts.map(({ clock }) => clock)),
@@ -113,6 +144,12 @@ export const officeFit = (members: Members, people: number) => {
             groups: groupShare(lunches.map(({ out }) => out))
           }
         }),
+      shifts: {
+        early: share(early ?? 0),
+        late: share(late ?? 0),
+        night: share(night ?? 0),
+        ...(inShifts > 0 && { attendance: share(shiftDays / inShifts / Math.max(1, members.calendar.length)) })
+      },
       floor_uses: rounded(Math.max(0, inner - 1 - lunchShare), 2),
       denied: { share: share(members.denied / Math.max(1, members.attempts), 0.9) },
       other_method: members.otherMethod

@@ -1,5 +1,5 @@
 /**
- * Long loops that others have a turn in: Ctrl-C is heard, and progress is shown.
+ * Long loops that let others run in between: Ctrl-C works, and progress is shown.
  */
 import { Effect } from "effect"
 

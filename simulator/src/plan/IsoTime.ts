@@ -11,7 +11,7 @@ const three = Array.from({ length: 1_000 }, (_, number) => `${number}`.padStart(
 let lastMinute = Number.NaN
 let lastPrefix = ""
 
-/** The date and the time to the minute, made anew when it changes: events come in order, many in a minute. */
+/** The date and the time to the minute, made again when it changes: events come in order, many in a minute. */
 const prefixOf = (instant: number): string => {
   const day = Math.floor(instant / dayMillis)
   const time = instant - day * dayMillis

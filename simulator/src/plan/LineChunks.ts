@@ -2,9 +2,9 @@
  * A plan as bytes of NDJSON, in chunks of a size that files like.
  */
 import type { Scenario } from "../scenario/Scenario.ts"
-import { lineOf } from "./Lines.ts"
 import type { PlanOptions } from "./Plan.ts"
 import { records } from "./Plan.ts"
+import { lineOf } from "./PlannedEvent.ts"
 import type { Recorded } from "./Recording.ts"
 
 /** A chunk of lines. */

@@ -8,14 +8,15 @@ import { Stream } from "effect"
 import type { Substream } from "../random/Substream.ts"
 import { child, root } from "../random/Substream.ts"
 import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
-import type { Flow } from "../traffic/Flow.ts"
-import type { FlowDay } from "../traffic/FlowDay.ts"
+import type { FlowDay } from "../traffic/Flow.ts"
+import type { Flow } from "../traffic/Flows.ts"
+import { happeningsOfDay } from "../traffic/Flows.ts"
 import type { Happening } from "../traffic/Happening.ts"
-import { happeningsOfDay } from "../traffic/Happenings.ts"
 import type { Building } from "../world/Building.ts"
-import { keptWeekday, noHolidays } from "../world/Calendar.ts"
+import { keptWeekday } from "../world/CalendarDate.ts"
 import { dayMaker, dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import type { LocalTime } from "../world/LocalTime.ts"
+import { Roster } from "../world/Roster.ts"
 import { eventNumbers, placeOf } from "./EventNumber.ts"
 import type { Source } from "./Merge.ts"
 import { merge } from "./Merge.ts"
@@ -54,25 +55,28 @@ const buildingSubstream = (seed: number, building: Building): Substream =>
 /** One flow of one building, from a day on. */
 interface FlowPlace {
   readonly traffic: BuildingTraffic
+  readonly roster: Roster
   /** The building's place in the scenario. */
   readonly place: number
   readonly flow: Flow
   readonly window: Window
 }
 
-/** What a flow is given on a day of its building's calendar. */
+export const rosterOf = ({ away, building }: BuildingTraffic, seed: number): Roster =>
+  new Roster(building, away, buildingSubstream(seed, building))
+
+/** What a flow needs on a day of its building's calendar. */
 export const flowDay = <F extends Flow>(
-  { building, calendar = noHolidays }: BuildingTraffic,
-  place: number,
-  flow: F,
+  { flow, place, roster, traffic }: Omit<FlowPlace, "flow" | "window"> & { readonly flow: F },
   day: FlowDay<F>["day"],
-  { seed, rateScale = 1 }: PlanOptions
+  { rateScale = 1, seed }: PlanOptions
 ): FlowDay<F> => ({
   flow,
-  building,
+  building: traffic.building,
+  roster,
   day,
-  weekday: keptWeekday(calendar, day),
-  substream: child(child(buildingSubstream(seed, building), flow.name), day.number),
+  weekday: keptWeekday(traffic.calendar, day.number),
+  substream: child(child(buildingSubstream(seed, traffic.building), flow.name), day.number),
   rateScale,
   nextId: eventNumbers(placeOf(day.number, place, flow.name))
 })
@@ -84,11 +88,8 @@ function* before(happenings: Iterable<Happening>, until: number): IterableIterat
   }
 }
 
-const sourceOf = (
-  { traffic, place, flow, window }: FlowPlace,
-  options: PlanOptions,
-  makeDay: ReturnType<typeof dayMaker>
-) => {
+const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnType<typeof dayMaker>) => {
+  const { flow, place, traffic, window } = flowPlace
   const { building, devices } = traffic
   const dayFrom = (number: number): Source<Happening> | null => {
     const day = makeDay(number, building.time_zone)
@@ -96,13 +97,13 @@ const sourceOf = (
     return {
       from: day.start,
       rank: placeOf(number, place, flow.name),
-      open: () => before(happeningsOfDay(flowDay(traffic, place, flow, day, options)), window.until),
+      open: () => before(happeningsOfDay(flowDay(flowPlace, day, options)), window.until),
       next: () => dayFrom(number + 1)
     }
   }
-  // A day's doings can go on after its midnight, but not for longer than a day (see `longestDay`); what a controller
-  // has kept comes before the next midnight or soon after.
-  const lookBack = devices === undefined ? 1 : 2
+  // A day can go on after its midnight, but not for longer than a day (see `longestDay`); what a controller has kept comes
+  // before its next restart or soon after.
+  const lookBack = devices === null ? 1 : 2
   return dayFrom(dayNumberAt(window.from, building.time_zone) - lookBack)
 }
 
@@ -111,7 +112,8 @@ const allHappenings = (scenario: Scenario, options: PlanOptions): IterableIterat
   const makeDay = dayMaker()
   const sources = scenario.buildings.flatMap((traffic, place) => {
     const window = windowOf(traffic.building, options)
-    return traffic.flows.flatMap((flow) => sourceOf({ traffic, place, flow, window }, options, makeDay) ?? [])
+    const roster = rosterOf(traffic, options.seed)
+    return traffic.flows.flatMap((flow) => sourceOf({ traffic, roster, place, flow, window }, options, makeDay) ?? [])
   })
   return merge(sources, ({ time }) => time)
 }
@@ -127,11 +129,11 @@ export function* happenings(scenario: Scenario, options: PlanOptions): IterableI
   }
 }
 
-/** What the service hears, in order of time. */
+/** What the service receives, in order of time. */
 export function* records(scenario: Scenario, options: PlanOptions): IterableIterator<Recorded> {
   const windows = windowsOf(scenario, options)
   const equipped = scenario.buildings.flatMap(({ building, devices }) =>
-    devices === undefined ? [] : [{ building, devices, substream: buildingSubstream(options.seed, building) }]
+    devices === null ? [] : [{ building, devices, substream: buildingSubstream(options.seed, building) }]
   )
   for (const record of recorded(allHappenings(scenario, options), equipped)) {
     const window = windows.get(record.happening.building_id)

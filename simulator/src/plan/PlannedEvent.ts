@@ -14,7 +14,7 @@ const common = {
   tenant_ids: Schema.Array(TenantId)
 }
 
-/** What a line of any type has: what is wrong with one of no known type is said by this. */
+/** What a line of any type has: what is wrong with one of no known type is reported by this. */
 export const AnyPlannedEvent = Schema.Struct({
   ...common,
   resource_type: Schema.Literals([...builtInTable.keys()]),
@@ -29,8 +29,7 @@ export const PlannedEvent = Schema.Union([
 export type PlannedEvent = typeof PlannedEvent.Type
 
 /** Where the picture of it would be. */
-export const snapshotOf = (building_id: BuildingId, id: number | string): string =>
-  `https://snapshots.example/${building_id}/${id}.jpg`
+const snapshotOf = (building_id: BuildingId, id: number): string => `https://snapshots.example/${building_id}/${id}.jpg`
 
 const callData = (call: Call, logged_at: string): CallData => ({
   id: call.id,
@@ -69,6 +68,9 @@ export const plannedEvent = ({ happening, ...times }: Recorded): PlannedEvent =>
         data: accessLogData(happening, logged_at)
       }
 }
+
+/** The line of a record, its end included. */
+export const lineOf = (record: Recorded): string => `${JSON.stringify(plannedEvent(record))}\n`
 
 /** The same event at another time; what was logged earlier than it was published stays as much earlier. */
 export const movedTo = (event: PlannedEvent, instant: number): PlannedEvent => {

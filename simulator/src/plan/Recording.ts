@@ -2,19 +2,20 @@
  * From what happens to what is published: devices are offline and send later, and have wrong clocks.
  *
  * While a controller is offline, openings of its doors are kept and sent when it is back; calls can't be placed, so what
- * would have followed from them does not happen either. Outages are drawn day by day (UTC) from a substream of their
- * own: with and without them, people do the same.
+ * would have followed from them does not happen either. A controller restarts once a night by the clock on the wall. From
+ * one restart to the next it draws its outages from a substream of its own: with and without them, people do the same.
  */
-import { between, lognormal, normal, poisson, chance } from "../random/Distribution.ts"
+import { between, chance, lognormal, normal, poisson } from "../random/Distribution.ts"
 import type { Substream } from "../random/Substream.ts"
 import { child, Rng } from "../random/Substream.ts"
+import type { Devices } from "../scenario/ScenarioDocument.ts"
 import type { Happening } from "../traffic/Happening.ts"
 import type { AccessPoint, Building } from "../world/Building.ts"
-import type { Devices } from "../world/Devices.ts"
-import { doorsPerController } from "../world/Devices.ts"
-import { dayMillis, second } from "../world/LocalTime.ts"
+import { dayNumberAt, instantOf } from "../world/LocalDay.ts"
+import { dayMillis, hour, second } from "../world/LocalTime.ts"
+import { Heap } from "./Heap.ts"
 
-/** A happening, and when the service hears of it. */
+/** A happening, and when the service receives it. */
 export interface Recorded {
   readonly happening: Happening
   /** When it is published, in milliseconds since the epoch. */
@@ -23,6 +24,9 @@ export interface Recorded {
   readonly logged_at: number
 }
 
+/** Doors on one controller, and the panels at these doors. */
+export const doorsPerController = 4
+
 interface Outage {
   readonly from: number
   readonly until: number
@@ -30,82 +34,97 @@ interface Outage {
   kept: number
 }
 
+/** From one nightly restart of a controller to the next. */
+interface Period {
+  readonly from: number
+  readonly until: number
+  readonly outages: ReadonlyArray<Outage>
+  /** What the clock was wrong by after it was last set, and when that was where nobody keeps it. */
+  readonly offset: number
+  readonly setAt: number | null
+}
+
 class Controller {
   readonly #devices: Devices
   readonly #substream: Substream
-  readonly skew: number
-  #day = Number.NaN
-  #outages: ReadonlyArray<Outage> = []
+  readonly #zone: string
+  /** When it restarts, from the beginning of the local day: between three and five. */
+  readonly #restart: number
+  readonly #isKept: boolean
+  /** Where in the interval at which clocks are set by hand this one is, from 0 to 1. */
+  readonly #phase: number
+  /** Milliseconds that the clock gains in a millisecond. */
+  readonly #drift: number
+  #period: Period = { from: 0, until: 0, outages: [], offset: 0, setAt: null }
 
-  constructor(devices: Devices, substream: Substream) {
+  constructor(devices: Devices, substream: Substream, zone: string) {
     this.#devices = devices
     this.#substream = substream
-    const { deviation, wrong, wrong_deviation } = devices.clocks
+    this.#zone = zone
     const rng = new Rng(child(substream, "clock"))
-    this.skew = Math.floor(normal(rng, 0, chance(rng, wrong) ? wrong_deviation : deviation))
+    this.#restart = Math.floor(between(rng, 3, 5) * hour)
+    this.#isKept = !chance(rng, devices.clocks.wrong)
+    this.#phase = rng.uniform()
+    this.#drift = normal(rng, 0, devices.clocks.drift) / 1e6
+  }
+
+  /** The period that an instant lies in. */
+  #at(time: number): Period {
+    const known = this.#period
+    if (time >= known.from && time < known.until) return known
+    const restartOf = (day: number) => instantOf(day * dayMillis + this.#restart, this.#zone)
+    const today = dayNumberAt(time, this.#zone)
+    const day = time < restartOf(today) ? today - 1 : today
+    const [from, until] = [restartOf(day), restartOf(day + 1)]
+    const rng = new Rng(child(this.#substream, day))
+    const { down, every } = this.#devices.outages
+    const length = until - from
+    const outages = Array.from({ length: every === 0 ? 0 : poisson(rng, length / every) }, (): Outage => {
+      const begins = from + rng.below(length)
+      return { from: begins, until: Math.min(until, begins + Math.floor(lognormal(rng, down))), kept: 0 }
+    })
+    this.#period = { from, until, outages, ...this.#clockOf(day, from) }
+    return this.#period
+  }
+
+  /** Clocks on the network are set at each restart, the others by hand now and then. */
+  #clockOf(day: number, from: number): Pick<Period, "offset" | "setAt"> {
+    const { deviation, set_every, wrong_deviation } = this.#devices.clocks
+    const days = Math.max(1, Math.floor(set_every / dayMillis))
+    const phase = Math.floor(this.#phase * days)
+    const since = this.#isKept ? day : Math.floor((day + phase) / days) * days - phase
+    const rng = new Rng(child(child(this.#substream, "set"), since))
+    return {
+      offset: normal(rng, 0, this.#isKept ? deviation : wrong_deviation),
+      setAt: this.#isKept ? null : set_every === 0 ? from : since * dayMillis
+    }
   }
 
   /** The outage that an instant falls into; undefined when the controller is online. */
   outageAt(time: number): Outage | undefined {
-    const { outages } = this.#devices
-    if (outages === null) return undefined
-    const day = Math.floor(time / dayMillis)
-    if (day !== this.#day) {
-      this.#day = day
-      this.#outages = this.#outagesOf(day, outages)
-    }
-    return this.#outageOfDay(time)
+    return this.#at(time).outages.find(({ from, until }) => time >= from && time < until)
   }
 
-  #outageOfDay(time: number): Outage | undefined {
-    return this.#outages.find(({ from, until }) => time >= from && time < until)
+  /** What the clock is wrong by. One on the network drifts only while it is offline. */
+  skewAt(time: number, outage: Outage | undefined): number {
+    const { offset, setAt } = this.#at(time)
+    const since = this.#isKept ? (outage?.from ?? time) : (setAt ?? time)
+    return Math.floor(offset + (time - since) * this.#drift)
   }
 
-  #outagesOf(day: number, { every, down }: NonNullable<Devices["outages"]>): ReadonlyArray<Outage> {
-    const rng = new Rng(child(this.#substream, day))
-    const [start, end] = [day * dayMillis, (day + 1) * dayMillis]
-    return Array.from({ length: poisson(rng, dayMillis / every) }, (): Outage => {
-      const from = start + rng.below(dayMillis)
-      return { from, until: Math.min(end, from + Math.floor(lognormal(rng, down))), kept: 0 }
-    })
-  }
-
-  /** When an event is sent that was kept in an outage of the day last asked for. */
+  /** When an event is sent that was kept in an outage of the current period. */
   sentAt(outage: Outage, id: number): number {
     const { jitter, per_second } = this.#devices.flush
     const turn = Math.floor((outage.kept++ * second) / per_second)
     const late = jitter === 0 ? 0 : Math.floor(between(new Rng(child(this.#substream, id)), 0, jitter))
     const at = outage.until + turn + late
     // Outages overlap, and one may begin before all of the last is sent: what falls into the next waits for its end, too.
-    const next = this.#outageOfDay(at)
+    const next = this.#period.outages.find(({ from, until }) => at >= from && at < until)
     return next === undefined ? at : this.sentAt(next, id)
   }
 }
 
-/** What is kept, the first to be sent last. */
-class Kept {
-  readonly #records: Array<Recorded> = []
-
-  add(record: Recorded): void {
-    let [low, high] = [0, this.#records.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.#records[middle]?.at ?? 0) > record.at) low = middle + 1
-      else high = middle
-    }
-    this.#records.splice(low, 0, record)
-  }
-
-  get next(): number {
-    return this.#records.at(-1)?.at ?? Infinity
-  }
-
-  take(): Recorded | undefined {
-    return this.#records.pop()
-  }
-}
-
-/** A building with its devices, and the substream of its doings. */
+/** A building with its devices, and the substream of its traffic. */
 export interface Equipped {
   readonly building: Building
   readonly devices: Devices
@@ -119,7 +138,8 @@ const controllersOf = (equipped: ReadonlyArray<Equipped>): ReadonlyMap<AccessPoi
     let controller: Controller | undefined
     for (const [index, door] of building.access_points.entries()) {
       if (controller === undefined || index % doorsPerController === 0) {
-        controller = new Controller(devices, child(own, Math.floor(index / doorsPerController)))
+        const number = Math.floor(index / doorsPerController)
+        controller = new Controller(devices, child(own, number), building.time_zone)
       }
       controllers.set(door, controller)
     }
@@ -127,58 +147,60 @@ const controllersOf = (equipped: ReadonlyArray<Equipped>): ReadonlyMap<AccessPoi
   return controllers
 }
 
-/** Calls that could not be placed, remembered for two days. */
+/** Calls that could not be placed, remembered for a day, in order of time. */
 class LostCalls {
-  #today = new Set<number>()
-  #yesterday = new Set<number>()
-  #day = Number.NaN
+  readonly #times = new Map<number, number>()
 
   add(id: number, time: number): void {
-    const day = Math.floor(time / dayMillis)
-    if (day !== this.#day) {
-      this.#yesterday = this.#today
-      this.#today = new Set()
-      this.#day = day
+    for (const [other, at] of this.#times) {
+      if (at > time - dayMillis) break
+      this.#times.delete(other)
     }
-    this.#today.add(id)
+    this.#times.set(id, time)
   }
 
   has(id: number | null): boolean {
-    return id !== null && (this.#today.has(id) || this.#yesterday.has(id))
+    return id !== null && this.#times.has(id)
   }
 }
 
-const doorOf = (happening: Happening): AccessPoint =>
-  happening._tag === "Call" ? happening.panel.access_point : happening.access_point
-
-/** What the service hears, in order of time. */
+/** What the service receives, in order of time. */
 export function* recorded(
   happenings: Iterable<Happening>,
   equipped: ReadonlyArray<Equipped>
 ): IterableIterator<Recorded> {
   const controllers = controllersOf(equipped)
-  const kept = new Kept()
+  const kept = new Heap<Recorded & { readonly order: number }>(
+    (a, b) => a.at < b.at || (a.at === b.at && a.order < b.order)
+  )
   const lost = new LostCalls()
+  let order = 0
+  const release = function* (until: number): IterableIterator<Recorded> {
+    for (let next = kept.top; next !== undefined && next.at <= until; next = kept.top) {
+      kept.pop()
+      const { at, happening, logged_at } = next
+      yield { happening, at, logged_at }
+    }
+  }
   for (const happening of happenings) {
     const { id, time } = happening
-    while (kept.next <= time) {
-      const record = kept.take()
-      if (record !== undefined) yield record
-    }
-    const controller = controllers.get(doorOf(happening))
+    const top = kept.top
+    if (top !== undefined && top.at <= time) yield* release(time)
+    const door = happening._tag === "Call" ? happening.panel.access_point : happening.access_point
+    const controller = controllers.get(door)
     if (controller === undefined) {
       yield { happening, at: time, logged_at: time }
       continue
     }
     const outage = controller.outageAt(time)
-    const logged_at = time + controller.skew
+    const logged_at = time + controller.skewAt(time, outage)
     const needsConnection = happening._tag === "Call" || happening.cause !== null
     if (outage === undefined ? lost.has(happening.cause) : needsConnection) {
       if (happening._tag === "Call") lost.add(id, time)
       continue
     }
     if (outage === undefined) yield { happening, at: time, logged_at }
-    else kept.add({ happening, at: controller.sentAt(outage, id), logged_at })
+    else kept.push({ happening, at: controller.sentAt(outage, id), logged_at, order: order++ })
   }
-  for (let record = kept.take(); record !== undefined; record = kept.take()) yield record
+  yield* release(Infinity)
 }

@@ -1,6 +1,6 @@
 /**
- * The functions of a real number that distributions need, from exactly defined operations alone, so that every engine
- * computes the same bits. Accurate to a few units of the last place, which is far more than traffic needs.
+ * The functions of a real number that distributions need, from operations that every engine computes to the same bits:
+ * `Math.exp` and `Math.log` leave their last digit to the engine. Accurate to a few units of the last place.
  */
 
 /** The natural logarithm of a positive number. */
@@ -39,9 +39,6 @@ export const exp = (x: number): number => {
   return series
 }
 
-/** The square root of a number that is not negative. */
-export const sqrt = (x: number): number => (x === 0 ? 0 : exp(ln(x) / 2))
-
 /** The density of a normal distribution at x. */
 export const normalDensity = (x: number, mean: number, deviation: number): number => {
   const z = (x - mean) / deviation
@@ -67,7 +64,7 @@ const tailDenominator = [0.007784695709041462, 0.3224671290700398, 2.44513413714
 export const normalQuantile = (p: number): number => {
   if (p > 0.97575) return -normalQuantile(1 - p)
   if (p < 0.02425) {
-    const q = sqrt(-2 * ln(p))
+    const q = Math.sqrt(-2 * ln(p))
     return polynomial(q, tailNumerator) / polynomial(q, tailDenominator)
   }
   const q = p - 0.5

@@ -1,7 +1,7 @@
 /**
  * Draws from the distributions that traffic is made of.
  */
-import { exp, ln, normalQuantile, sqrt } from "./Arithmetic.ts"
+import { exp, ln, normalQuantile } from "./Arithmetic.ts"
 import type { Rng } from "./Substream.ts"
 
 /** True with a probability. */
@@ -45,7 +45,7 @@ export const dayFactor = (rng: Rng, variation: number): number => {
   if (variation === 0) return 1
   const shape = 1 / (variation * variation)
   const d = shape - 1 / 3
-  const c = 1 / (3 * sqrt(d))
+  const c = 1 / (3 * Math.sqrt(d))
   for (;;) {
     const x = standardNormal(rng)
     const root = 1 + c * x

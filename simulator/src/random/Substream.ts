@@ -5,9 +5,8 @@
  * depend on that name alone. So one flow can change and all others stay as they were, and a plan can begin at any day
  * without generating those before it.
  *
- * How bytes stay the same on every platform and engine: only 32-bit integer operations here, and only `+ - * /`,
- * comparisons and `Math.floor` on doubles elsewhere (see `Arithmetic`). ECMAScript defines these exactly; `Math.exp`,
- * `Math.log`, `Math.sin`, `Math.sqrt` and `**` it leaves to the engine, and they are not used.
+ * Bytes stay the same on every platform and engine: 32-bit integer operations here, and on doubles only `+ - * /`,
+ * comparisons, `Math.floor` and the correctly rounded `Math.sqrt` (see `Arithmetic`).
  */
 
 /** A name under a seed: 128 bits that stand for it. */

@@ -2,11 +2,11 @@
  * A modelled receiver: what becomes of a request, without a network.
  *
  * A receiver is a chain of traits, asked in order; the first that has an answer gives it. What no trait answers is
- * acknowledged after the latency that the chain says.
+ * processed after the latency of the chain, by one of as many workers as it has.
  */
 import type { TransportResult } from "@doorhook/core"
 import type { Lognormal } from "../random/Distribution.ts"
-import { lognormal } from "../random/Distribution.ts"
+import { chance, lognormal } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 
 /** A request as a receiver meets it. All times in milliseconds. */
@@ -17,34 +17,47 @@ export interface Arrival {
   readonly sinceStart: number
   /** How long the sender waits for the answer. */
   readonly deadline: number
-  /** The minute of the day and the date at the receiver. */
   readonly local: { readonly minute: number; readonly date: string }
 }
 
-/** What became of a request. */
+/** What became of a request. `processed`: the receiver did what it does with events, whatever the sender got. */
 export interface Reception {
   readonly result: TransportResult
-  /** Whether the receiver did with it what it does with events, whatever the sender heard. */
   readonly processed: boolean
 }
 
-/** What a trait draws from. */
-export interface Senses {
+interface Senses {
   readonly rng: Rng
-  /** How long this receiver takes today, in milliseconds. */
+  /** Draws how long this receiver takes, in milliseconds. */
   readonly latency: () => number
 }
 
-/** One way in which a receiver is not perfect. Null when it lets a request pass to the next trait. */
+/** One way in which a receiver is not perfect; null lets a request pass to the next trait. */
 export type Trait = (arrival: Arrival, senses: Senses) => Reception | null
 
-/** Times from the start to the answer. */
+/** How much a receiver can do at once. */
+export interface Capacity {
+  readonly workers: number
+  /** Requests that may wait for a worker; the others get 503. */
+  readonly queue: number
+  /** How long after an outage it is slower, in milliseconds: five times at first, then less and less. */
+  readonly recovery: number
+}
+
 export interface ReceiverModel {
   readonly traits: ReadonlyArray<() => Trait>
   readonly latency: Lognormal
+  /** Null for one that answers any number of requests at once. */
+  readonly capacity: Capacity | null
 }
 
-export const answered = (
+/** How long a refusal takes: no work is done. In milliseconds. */
+const refusalTime = 20
+
+/** How many times slower a receiver is right after an outage. */
+const slowest = 5
+
+const answered = (
   status: number,
   elapsed: number,
   processed: boolean,
@@ -54,33 +67,126 @@ export const answered = (
   result: { _tag: "Answered", status, retry_after, excerpt: "", headers_elapsed: elapsed, elapsed }
 })
 
-export const failed = (
+const failed = (
   outcome: "timeout" | "connection_refused" | "connection_reset",
   elapsed: number,
   processed: boolean
 ): Reception => ({ processed, result: { _tag: "Failed", outcome, detail: `modelled: ${outcome}`, elapsed } })
 
-/** What is answered after a time; too late for the deadline it is a timeout to the sender, and done all the same. */
-const answeredAfter = (status: number, elapsed: number, deadline: number, processed: boolean): Reception =>
-  elapsed > deadline ? failed("timeout", deadline, processed) : answered(status, elapsed, processed)
-
-/** How long a refusal takes: it needs no thought. In milliseconds. */
-export const refusalTime = 20
-
 export class Receiver {
   readonly #traits: ReadonlyArray<Trait>
   readonly #senses: Senses
+  readonly #capacity: Capacity | null
+  /** When each worker is free, and when each request that waits begins, in milliseconds since the epoch. */
+  readonly #freeAt: Array<number>
+  #waiting: Array<number> = []
+  #downUntil = Number.NEGATIVE_INFINITY
 
-  constructor(model: ReceiverModel, rng: Rng) {
-    this.#traits = model.traits.map((make) => make())
-    this.#senses = { rng, latency: () => Math.max(1, Math.round(lognormal(rng, model.latency))) }
+  constructor({ capacity, latency, traits }: ReceiverModel, rng: Rng) {
+    this.#traits = traits.map((make) => make())
+    this.#capacity = capacity
+    this.#freeAt = Array.from({ length: capacity?.workers ?? 0 }, () => 0)
+    this.#senses = { rng, latency: () => Math.max(1, Math.round(lognormal(rng, latency))) }
   }
 
   receive(arrival: Arrival): Reception {
     for (const trait of this.#traits) {
       const reception = trait(arrival, this.#senses)
-      if (reception !== null) return reception
+      if (reception === null) continue
+      if (reception.result._tag === "Failed" && reception.result.outcome === "connection_refused")
+        this.#downUntil = arrival.now
+      return reception
     }
-    return answeredAfter(200, this.#senses.latency(), arrival.deadline, true)
+    const elapsed = this.#capacity === null ? this.#senses.latency() : this.#served(arrival.now, this.#capacity)
+    if (elapsed === null) return answered(503, refusalTime, false)
+    // Too late for the deadline it is a timeout to the sender, and done all the same.
+    return elapsed > arrival.deadline ? failed("timeout", arrival.deadline, true) : answered(200, elapsed, true)
+  }
+
+  /** How long a request takes, the waiting for a worker included; null where there is no room to wait. */
+  #served(now: number, { queue, recovery }: Capacity): number | null {
+    this.#waiting = this.#waiting.filter((begins) => begins > now)
+    const worker = this.#freeAt.indexOf(Math.min(...this.#freeAt))
+    const begins = Math.max(now, this.#freeAt[worker] ?? 0)
+    if (begins > now && this.#waiting.length >= queue) return null
+    const since = recovery === 0 ? 1 : Math.min(1, (now - this.#downUntil) / recovery)
+    const ends = begins + Math.round(this.#senses.latency() * (slowest - (slowest - 1) * since))
+    this.#freeAt[worker] = ends
+    if (begins > now) this.#waiting.push(begins)
+    return ends - now
+  }
+}
+
+/** A part of each day, or of one day, in minutes of the receiver's clock. May run over midnight. */
+export interface DownTime {
+  readonly from: number
+  readonly to: number
+  /** `2026-03-03`; null for every day. */
+  readonly on: string | null
+}
+
+const nextDay = (date: string): string => new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10)
+
+/** Whether a moment of the receiver's clock is within a down time. */
+export const isWithin = ({ from, on, to }: DownTime, { date, minute }: Arrival["local"]): boolean => {
+  if (from < to) return minute >= from && minute < to && (on === null || on === date)
+  const isEvening = minute >= from && (on === null || on === date)
+  return isEvening || (minute < to && (on === null || nextDay(on) === date))
+}
+
+/** The ways in which receivers are known to fail. Shares are parts of 1, times are milliseconds. */
+export const traits = {
+  /** Connections are refused. */
+  down:
+    (time: DownTime) =>
+    (): Trait =>
+    ({ local }) =>
+      isWithin(time, local) ? failed("connection_refused", refusalTime, false) : null,
+
+  /** Gone for good, from a time after the beginning on: 410. */
+  gone:
+    (after: number) =>
+    (): Trait =>
+    ({ sinceStart }) =>
+      sinceStart >= after ? answered(410, refusalTime, false) : null,
+
+  /** Some requests meet a server error or a broken connection. */
+  flaky:
+    (share: number) =>
+    (): Trait =>
+    ({ deadline }, { latency, rng }) => {
+      if (!chance(rng, share)) return null
+      const elapsed = Math.min(latency(), deadline)
+      return chance(rng, 0.7)
+        ? answered(rng.below(2) === 0 ? 500 : 502, elapsed, false)
+        : failed("connection_reset", elapsed, false)
+    },
+
+  /** Some events are processed, and the answer is lost on the way. */
+  acknowledgementLost:
+    (share: number) =>
+    (): Trait =>
+    ({ deadline }, { latency, rng }) =>
+      chance(rng, share) ? failed("connection_reset", Math.min(latency(), deadline), true) : null,
+
+  /** Some answers come after the deadline: processed, and sent again. */
+  late:
+    (share: number) =>
+    (): Trait =>
+    ({ deadline }, { rng }) =>
+      chance(rng, share) ? failed("timeout", deadline, true) : null,
+
+  /** A number of requests in each period, and 429 to the others, with when to come back. */
+  rateLimited: (limit: number, period: number, retryAfter: number | null) => (): Trait => {
+    let current = 0
+    let taken = 0
+    return ({ now }) => {
+      const place = Math.floor(now / period)
+      if (place !== current) taken = 0
+      current = place
+      if (++taken <= limit) return null
+      const wait = retryAfter ?? period - (now % period)
+      return answered(429, refusalTime, false, `${Math.max(1, Math.ceil(wait / 1_000))}`)
+    }
   }
 }

@@ -1,19 +1,20 @@
 /**
- * Receivers as they are written on the command line: `slow:p50=2s,p99=9s`, `2=down:09:00-15:00`.
+ * Receivers as they are written on the command line: `slow:p50=2s,p99=9s`, `2=down:09:00-15:00`, `workers:4,queue:100`.
  */
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
-import { parseShare } from "./ShareText.ts"
-import type { Lognormal } from "../random/Distribution.ts"
 import { ln } from "../random/Arithmetic.ts"
-import type { ReceiverModel, Trait } from "./Receiver.ts"
-import type { DownTime } from "./Traits.ts"
-import { acknowledgementLost, allDay, down, flaky, gone, late, rateLimited } from "./Traits.ts"
+import type { Lognormal } from "../random/Distribution.ts"
+import type { Capacity, DownTime, ReceiverModel, Trait } from "./Receiver.ts"
+import { traits } from "./Receiver.ts"
 
-/** Every form, for whoever wrote another one. */
+export type { DownTime } from "./Receiver.ts"
+
 export const receiverForms: ReadonlyArray<string> = [
   "prompt",
   "slow:p50=2s,p99=9s",
+  "workers:4",
+  "workers:4,queue:100,recovery:10m",
   "down",
   "down:09:00-15:00",
   "down:09:00-15:00,on=2026-03-03",
@@ -26,173 +27,184 @@ export const receiverForms: ReadonlyArray<string> = [
   "gone:after=36h"
 ]
 
-const whoForms = "2=FORM for the second integration, 2-5=FORM for some, 10%=FORM for every tenth"
-
-/** One `--receiver`: which integrations, and what they are like. */
-export interface ReceiverRule {
-  readonly text: string
-  /** By the integration's place, from 1. */
-  readonly appliesTo: (place: number) => boolean
-  /** The highest place that it names; null when it names none by its number. */
-  readonly lastPlace: number | null
+/** What a rule makes of a receiver. */
+interface Kind {
   readonly trait: (() => Trait) | null
   readonly latency: Lognormal | null
-  /** When it is down by the clock; null when it is not. */
+  readonly capacity: Capacity | null
+  /** When it is down by the clock. */
   readonly down: DownTime | null
-  /** How long after the beginning it is gone, in milliseconds; null when it is not. */
+  /** How long after the beginning it is gone, in milliseconds. */
   readonly goneAfter: number | null
 }
 
-/** What an integration's receiver is like, for a report. */
-export interface ReceiverDescription {
-  /** The rules for it, as they were written; empty for a prompt one or a real one. */
+/** One `--receiver`; `places` are the integrations that it is for, from 1, null for all. */
+export interface ReceiverRule extends Kind {
   readonly text: string
-  /** When it is down by the clock. */
+  readonly places: { readonly from: number; readonly to: number } | null
+}
+
+/** An integration's receiver, for a report: the rules as they were written, empty for a prompt or a real one. */
+export interface ReceiverDescription {
+  readonly text: string
   readonly down: ReadonlyArray<DownTime>
 }
 
 export const undescribed: ReceiverDescription = { text: "", down: [] }
 
-type Read<A> = Result.Result<A, string>
+/** A share as people write it, `95%` or `0.95`, as a part of 1. */
+export const parseShare = (text: string): Option.Option<number> => {
+  const match = /^(\d{1,3}(?:\.\d{1,6})?)(%?)$/.exec(text)
+  const value = Number(match?.[1]) / (match?.[2] === "%" ? 100 : 1)
+  return value <= 1 ? Option.some(value) : Option.none()
+}
 
 /** The standard normal deviate that 99 % do not exceed. */
 const z99 = 2.326_347_874_040_841
-
 const promptLatency: Lognormal = { median: 40, sigma: 0.7 }
 
-/** `p50=2s,p99=9s` as what it says of each name. */
-const membersOf = (text: string, names: ReadonlyArray<string>): Option.Option<ReadonlyMap<string, string>> => {
+/** The most that a receiver can be said to have: workers, and places in its queue. */
+const mostWorkers = 1_000
+const usualQueue = 100
+
+const nothing: Kind = { trait: null, latency: null, capacity: null, down: null, goneAfter: null }
+
+type Read = (text: string) => Option.Option<Kind>
+
+/** `p50=2s,p99=9s` as the value of each name; the rest of a form stands before it. */
+const membersOf = (text: string, names: ReadonlyArray<string>, sign = "="): Option.Option<Map<string, string>> => {
   const members = new Map<string, string>()
   for (const part of text.split(",")) {
-    const [name = "", value = "", ...more] = part.split("=")
-    if (!names.includes(name) || value === "" || more.length > 0 || members.has(name)) return Option.none()
-    members.set(name, value)
+    const at = part.indexOf(sign)
+    const name = part.slice(0, at)
+    if (at < 1 || at === part.length - 1 || !names.includes(name) || members.has(name)) return Option.none()
+    members.set(name, part.slice(at + 1))
   }
   return Option.some(members)
 }
 
-const durationIn = (members: ReadonlyMap<string, string>, name: string): Option.Option<number> =>
-  Option.flatMap(Option.fromUndefinedOr(members.get(name)), DurationText.parse)
+const durationIn = (members: ReadonlyMap<string, string>, name: string, usual?: number): Option.Option<number> => {
+  const text = members.get(name)
+  return text === undefined ? Option.fromUndefinedOr(usual) : DurationText.parse(text)
+}
+
+const wholeIn = (text: string | undefined, least: number, most: number, usual?: number): Option.Option<number> =>
+  text === undefined
+    ? Option.fromUndefinedOr(usual)
+    : Option.liftPredicate(
+        /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN,
+        (count) => count >= least && count <= most
+      )
+
+const readSlow: Read = (text) =>
+  Option.gen(function* () {
+    const members = yield* membersOf(text, ["p50", "p99"])
+    const p50 = yield* durationIn(members, "p50")
+    const p99 = yield* durationIn(members, "p99", 3 * p50)
+    if (p50 <= 0 || p99 < p50) return yield* Option.none()
+    return { ...nothing, latency: { median: p50, sigma: ln(p99 / p50) / z99 } }
+  })
+
+const readWorkers: Read = (text) =>
+  Option.gen(function* () {
+    const members = yield* membersOf(`workers:${text}`, ["workers", "queue", "recovery"], ":")
+    const workers = yield* wholeIn(members.get("workers"), 1, mostWorkers)
+    const queue = yield* wholeIn(members.get("queue"), 0, 100_000, usualQueue)
+    return { ...nothing, capacity: { workers, queue, recovery: yield* durationIn(members, "recovery", 0) } }
+  })
 
 const minuteOf = (text: string): Option.Option<number> => {
-  const match = /^(\d\d):(\d\d)$/.exec(text)
-  const minute = match === null ? Number.NaN : Number(match[1]) * 60 + Number(match[2])
-  return minute <= 24 * 60 && Number(match?.[2]) < 60 ? Option.some(minute) : Option.none()
+  const [hour = 0, minute = 0] = text.split(":").map(Number)
+  return Option.liftPredicate(hour * 60 + minute, (all) => all <= 24 * 60 && minute < 60)
 }
 
 const isDate = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
 
-type Kind = Pick<ReceiverRule, "trait" | "latency" | "down" | "goneAfter">
+const downAt = (time: DownTime): Kind => ({ ...nothing, trait: traits.down(time), down: time })
 
-const nothing: Kind = { trait: null, latency: null, down: null, goneAfter: null }
-
-const downFor = (time: DownTime): Kind => ({ ...nothing, trait: down(time), down: time })
-
-const goneFrom = (after: number): Kind => ({ ...nothing, trait: gone(after), goneAfter: after })
-
-const readSlow = (text: string): Option.Option<Kind> =>
-  Option.flatMap(membersOf(text, ["p50", "p99"]), (members) =>
-    Option.flatMap(durationIn(members, "p50"), (p50) =>
-      Option.flatMap(members.has("p99") ? durationIn(members, "p99") : Option.some(3 * p50), (p99) =>
-        p50 > 0 && p99 >= p50
-          ? Option.some({ ...nothing, latency: { median: p50, sigma: ln(p99 / p50) / z99 } })
-          : Option.none()
-      )
-    )
-  )
-
-const readDown = (text: string): Option.Option<Kind> => {
-  const match = /^(\d\d:\d\d)-(\d\d:\d\d)(?:,on=(.+))?$/.exec(text)
-  const on = match?.[3] ?? null
-  if (match === null || (on !== null && !isDate(on))) return Option.none()
-  return Option.flatMap(minuteOf(match[1] ?? ""), (from) =>
-    Option.flatMap(minuteOf(match[2] ?? ""), (to) => {
-      if (from === to) return Option.none()
-      return Option.some(downFor({ from, to, on }))
-    })
-  )
-}
+const readDown: Read = (text) =>
+  Option.gen(function* () {
+    const match = /^(\d\d:\d\d)-(\d\d:\d\d)(?:,on=(.+))?$/.exec(text)
+    const on = match?.[3] ?? null
+    if (match === null || (on !== null && !isDate(on))) return yield* Option.none()
+    const [from, to] = [yield* minuteOf(match[1] ?? ""), yield* minuteOf(match[2] ?? "")]
+    if (from === to) return yield* Option.none()
+    return downAt({ from, to, on })
+  })
 
 const periods: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 
-const readRate = (text: string): Option.Option<Kind> => {
+const readLimit: Read = (text) => {
   const match = /^(\d{1,9})\/([smh])(?:,retry-after=(.+))?$/.exec(text)
   const period = periods[match?.[2] ?? ""]
   if (match === null || period === undefined) return Option.none()
   const retryAfter = match[3] === undefined ? Option.some(null) : DurationText.parse(match[3])
-  return Option.map(retryAfter, (millis) => ({ ...nothing, trait: rateLimited(Number(match[1]), period, millis) }))
+  return Option.map(retryAfter, (millis) => ({
+    ...nothing,
+    trait: traits.rateLimited(Number(match[1]), period, millis)
+  }))
 }
 
 const ofShare =
-  (make: (share: number) => () => Trait) =>
-  (text: string): Option.Option<Kind> =>
+  (make: (share: number) => () => Trait): Read =>
+  (text) =>
     Option.map(parseShare(text), (share) => ({ ...nothing, trait: make(share) }))
 
-/** What may follow the name of each kind; null for what stands alone. */
-const kinds: Readonly<Record<string, (text: string | null) => Option.Option<Kind>>> = {
-  prompt: (text) => (text === null ? Option.some({ ...nothing, latency: promptLatency }) : Option.none()),
-  slow: (text) => (text === null ? Option.none() : readSlow(text)),
-  down: (text) => (text === null ? Option.some(downFor(allDay)) : readDown(text)),
-  flaky: (text) => (text === null ? Option.none() : ofShare(flaky)(text)),
-  late: (text) => ofShare(late)(text ?? "0.05"),
-  "duplicate-ack-lost": (text) => (text === null ? Option.none() : ofShare(acknowledgementLost)(text)),
-  "rate-limited": (text) => (text === null ? Option.none() : readRate(text)),
-  gone: (text) => {
-    if (text === null) return Option.some(goneFrom(0))
-    return Option.flatMap(membersOf(text, ["after"]), (members) => Option.map(durationIn(members, "after"), goneFrom))
-  }
-}
+const goneFrom = (after: number): Kind => ({ ...nothing, trait: traits.gone(after), goneAfter: after })
 
-type Who = Pick<ReceiverRule, "appliesTo" | "lastPlace">
-
-const everybody: Who = { appliesTo: () => true, lastPlace: null }
-
-const readWho = (text: string): Option.Option<Who> => {
-  const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(text)
-  if (range !== null) {
-    const from = Number(range[1])
-    const to = Number(range[2] ?? range[1])
-    if (from < 1 || to < from) return Option.none()
-    return Option.some({ appliesTo: (place) => place >= from && place <= to, lastPlace: to })
-  }
-  const every = /^(\d{1,3})%$/.exec(text)
-  const percent = Number(every?.[1] ?? 0)
-  // In whole numbers: 100 times 0.29 is a little less than 29.
-  const among = (places: number): number => Math.floor((places * percent) / 100)
-  // Spread evenly: the place is in when the count of those before it goes up with it.
-  return percent > 0 && percent <= 100
-    ? Option.some({ appliesTo: (place) => among(place) > among(place - 1), lastPlace: null })
-    : Option.none()
+/** What each name alone means, and how what follows it is read; null where it can't be so. */
+const kinds: Readonly<Record<string, readonly [alone: Kind | null, read: Read | null]>> = {
+  prompt: [{ ...nothing, latency: promptLatency }, null],
+  slow: [null, readSlow],
+  workers: [null, readWorkers],
+  down: [downAt({ from: 0, to: 24 * 60, on: null }), readDown],
+  flaky: [null, ofShare(traits.flaky)],
+  late: [{ ...nothing, trait: traits.late(0.05) }, ofShare(traits.late)],
+  "duplicate-ack-lost": [null, ofShare(traits.acknowledgementLost)],
+  "rate-limited": [null, readLimit],
+  gone: [
+    goneFrom(0),
+    (text) =>
+      Option.flatMap(membersOf(text, ["after"]), (members) => Option.map(durationIn(members, "after"), goneFrom))
+  ]
 }
 
 /** Reads one rule; what is wrong with it, and all that is accepted, when it is none. */
-export const readReceiver = (text: string): Read<ReceiverRule> => {
-  const wrong = (what: string): Read<ReceiverRule> =>
-    Result.fail(`${what}; expected one of ${receiverForms.join(" / ")}; before it ${whoForms}`)
+export const readReceiver = (text: string): Result.Result<ReceiverRule, string> => {
+  const wrong = (what: string) =>
+    Result.fail(
+      `${what}; expected one of ${receiverForms.join(" / ")}; before it 2= for the second integration or 2-5= for some`
+    )
   const match = /^(?:([\d%-]+)=)?([a-z-]+)(?::(.*))?$/.exec(text.trim())
   const name = match?.[2] ?? ""
-  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
-  if (match === null || kind === undefined) return wrong(`there is no receiver ${JSON.stringify(name || text)}`)
-  const who = match[1] === undefined ? Option.some(everybody) : readWho(match[1])
-  if (Option.isNone(who)) return wrong(`${match[1]} names no integrations`)
-  return Option.match(kind(match[3] ?? null), {
-    onNone: () => wrong(`${name} can't be ${JSON.stringify(match[3] ?? "without more")}`),
-    onSome: (read) => Result.succeed({ ...read, ...who.value, text })
-  })
+  const [alone = null, read = null] = (Object.hasOwn(kinds, name) ? kinds[name] : undefined) ?? []
+  if (match === null || (alone === null && read === null))
+    return wrong(`there is no receiver ${JSON.stringify(name || text)}`)
+  const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(match[1] ?? "")
+  const [from, to] = [Number(range?.[1] ?? 0), Number(range?.[2] ?? range?.[1] ?? 0)]
+  if (match[1] !== undefined && (from < 1 || to < from)) return wrong(`${match[1]} names no integrations`)
+  const kind = match[3] === undefined ? alone : Option.getOrNull(read?.(match[3]) ?? Option.none())
+  return kind === null
+    ? wrong(`${name} can't be ${JSON.stringify(match[3] ?? "without more")}`)
+    : Result.succeed({ ...kind, places: match[1] === undefined ? null : { from, to }, text })
 }
 
-/** What an integration's receiver is like, given all rules: traits add up, the last latency holds. */
+/** The rules for an integration, by its place from 1. */
+export const rulesFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReadonlyArray<ReceiverRule> =>
+  rules.filter(({ places }) => places === null || (place >= places.from && place <= places.to))
+
+/** An integration's receiver: traits add up, the last latency and the last capacity hold. */
 export const modelFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReceiverModel => {
-  const own = rules.filter(({ appliesTo }) => appliesTo(place))
+  const own = rulesFor(rules, place)
   return {
     traits: own.flatMap(({ trait }) => trait ?? []),
-    latency: own.findLast(({ latency }) => latency !== null)?.latency ?? promptLatency
+    latency: own.findLast(({ latency }) => latency !== null)?.latency ?? promptLatency,
+    capacity: own.findLast(({ capacity }) => capacity !== null)?.capacity ?? null
   }
 }
 
-/** The same in words and windows, for a report. */
 export const describedFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReceiverDescription => {
-  const own = rules.filter(({ appliesTo }) => appliesTo(place))
+  const own = rulesFor(rules, place)
   return { text: own.map(({ text }) => text).join(" "), down: own.flatMap(({ down }) => down ?? []) }
 }

@@ -1,86 +1,182 @@
 /**
- * Charts over time as inline SVG. Shapes stretch with the page; words stay HTML beside them, so that they keep their size
- * on a phone.
+ * Charts over time as inline SVG. Shapes stretch with the page; words are HTML beside them, so that they keep their size on a
+ * phone.
  */
 import { Html } from "@doorhook/core"
-import { html } from "./Markup.ts"
-import type { Scale } from "./Scale.ts"
+import { clockText, duration, grouped, wallAt } from "../results/Words.ts"
+import type { RunReport } from "../results/RunReport.ts"
+
+const html = Html.template
 
 /** A value for each interval; null where there is none. */
 interface Line {
   readonly name: string
   readonly color: "one" | "two" | "three"
-  readonly fill: boolean
+  readonly fill?: boolean
   readonly values: ReadonlyArray<number | null>
+}
+
+interface Scale {
+  /** Percent from the bottom. */
+  readonly of: (value: number) => number
+  readonly marks: ReadonlyArray<number>
 }
 
 export interface ChartOptions {
   readonly title: string
-  /** What is to be seen, in words: for those who do not see it. */
+  /** What is to be seen, in words. */
   readonly description: string
   readonly lines: ReadonlyArray<Line>
-  readonly scale: Scale
-  readonly markText: (value: number) => string
+  /** Durations on a logarithmic scale, in place of counts. */
+  readonly isTime?: boolean
   /** A value that has a meaning of its own. */
-  readonly limit: { readonly value: number; readonly name: string } | null
-  /** Places from 0 to 100, and their names. */
-  readonly times: ReadonlyArray<{ readonly at: number; readonly name: string }>
-  /** Parts of the time that are set off, from 0 to 100. */
-  readonly bands: ReadonlyArray<{ readonly from: number; readonly to: number }>
+  readonly limit?: { readonly value: number; readonly name: string } | null
 }
 
 const width = 1_000
 const height = 300
+const minute = 60_000
+const day = 24 * 60 * minute
+
+const highest = (lines: ReadonlyArray<Line>): number =>
+  lines.reduce((most, { values }) => values.reduce<number>((own, value) => Math.max(own, value ?? 0), most), 0)
+
+/** From 0 to something round above the largest value. */
+const linear = (most: number): Scale => {
+  const rough = Math.max(most, 1) / 4
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = Math.max(1, [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? power)
+  const top = Math.ceil(Math.max(most, 1) / step) * step
+  return {
+    of: (value) => (value / top) * 100,
+    marks: Array.from({ length: Math.round(top / step) + 1 }, (_, at) => at * step)
+  }
+}
+
+/** Powers of ten up to a value. */
+const logarithmic = (most: number): Scale => {
+  const high = Math.max(2, Math.ceil(Math.log10(Math.max(most, 1))))
+  return {
+    of: (value) => ((Math.log10(Math.max(value, 10)) - 1) / (high - 1)) * 100,
+    marks: Array.from({ length: high }, (_, at) => 10 ** (at + 1))
+  }
+}
+
+const steps = [
+  ...[1, 2, 5, 10, 20, 30].map((count) => count * 1_000),
+  ...[1, 2, 5, 10, 20, 30].map((count) => count * minute),
+  ...[1, 2, 3, 4, 6, 12].map((count) => count * 60 * minute),
+  ...[1, 2, 5, 7, 14, 30, 60, 120].map((count) => count * day)
+]
+
+/** The most steps of an axis. */
+const mostSteps = 6.5
+
+/** Round times on an axis of a length that begins at an offset from midnight: seven of them or fewer. */
+export const timeMarks = (length: number, offset: number): ReadonlyArray<number> => {
+  const step = steps.find((size) => length / size <= mostSteps) ?? Math.ceil(length / mostSteps / day) * day
+  const first = Math.ceil(offset / step) * step - offset
+  return Array.from({ length: Math.max(0, Math.floor((length - first) / step) + 1) }, (_, at) => first + at * step)
+}
+
+const lengthOf = ({ interval, series }: RunReport): number => Math.max(1, series.length) * interval
+
+/** Names of times along the axis, at places from 0 to 100: by the clock where the run kept a schedule. */
+export const timesOf = (report: RunReport): ReadonlyArray<{ readonly at: number; readonly name: string }> => {
+  const length = lengthOf(report)
+  const offset = report.speed === null ? 0 : wallAt(report, 0) % day
+  return timeMarks(length, offset).flatMap((time) => {
+    // Where clocks were put forward or back since the beginning, they show a time sooner or later.
+    const shift = report.speed === null ? 0 : wallAt(report, time) - wallAt(report, 0) - time
+    const at = time - shift
+    if (at < 0 || at > length) return []
+    if (report.speed === null) return [{ at: (at / length) * 100, name: duration(time) }]
+    const isLong = length > 2 * day
+    const name = clockText({ ...report, duration: isLong ? length : 0 }, at)
+    return [
+      {
+        at: (at / length) * 100,
+        name: isLong && name.includes(", 00:00") ? (name.split(",")[0] ?? name) : name.replace(/^day \d+, /, "")
+      }
+    ]
+  })
+}
+
+/** When receivers were down, from 0 to 100; none where buildings are in several time zones, as their clocks differ. */
+export const bandsOf = (report: RunReport): ReadonlyArray<{ readonly from: number; readonly to: number }> => {
+  if (report.speed === null || report.time_zone === null) return []
+  const length = lengthOf(report)
+  const begins = wallAt(report, 0)
+  const midnight = Math.floor(begins / day)
+  const windows = new Map(
+    report.integration_lines.flatMap(({ down }) => down.map((one) => [`${one.from} ${one.to} ${one.on}`, one] as const))
+  )
+  const after = (wall: number) => {
+    const time = wall - begins
+    return time - (wallAt(report, time) - begins - time)
+  }
+  // From the day before on: what is down over midnight may have begun then.
+  return [...windows.values()].flatMap(({ from, on, to }) =>
+    Array.from({ length: Math.ceil(length / day) + 2 }, (_, nth) => (midnight + nth - 1) * day).flatMap((start) => {
+      if (on !== null && start !== Date.parse(on)) return []
+      const band = {
+        from: Math.max(0, (after(start + from * minute) / length) * 100),
+        to: Math.min(100, (after(start + to * minute + (to <= from ? day : 0)) / length) * 100)
+      }
+      return band.to > band.from ? [band] : []
+    })
+  )
+}
 
 const place = (value: number): string => value.toFixed(1).replace(/\.0$/, "")
 
-/** Runs of values, each as points from left to right. */
-const runsOf = ({ values }: Line, scale: Scale): ReadonlyArray<ReadonlyArray<readonly [x: number, y: number]>> => {
-  const runs: Array<Array<readonly [number, number]>> = [[]]
+/** Runs of values, each as points from left to right; a value alone is as wide as its interval. */
+const runsOf = ({ values }: Line, scale: Scale) => {
   const step = width / values.length
+  const runs: Array<Array<readonly [x: number, y: number]>> = [[]]
   values.forEach((value, at) => {
     if (value === null) runs.push([])
     else runs.at(-1)?.push([(at + 0.5) * step, height - (Math.min(100, scale.of(value)) / 100) * height])
   })
-  return runs.filter((run) => run.length > 0)
-}
-
-const pathOf = (run: ReadonlyArray<readonly [number, number]>, halfStep: number): string => {
-  const points =
-    run.length > 1 ? run : run.flatMap(([x, y]) => [[x - halfStep, y] as const, [x + halfStep, y] as const])
-  return `M${points.map(([x, y]) => `${place(x)} ${place(y)}`).join("L")}`
+  return runs.flatMap((run) => {
+    const [only] = run
+    if (only === undefined) return []
+    return run.length > 1 ? [run] : [[[only[0] - step / 2, only[1]] as const, [only[0] + step / 2, only[1]] as const]]
+  })
 }
 
 const shapesOf = (line: Line, scale: Scale): Html.Html => {
-  const halfStep = width / line.values.length / 2
-  const runs = runsOf(line, scale)
-  const strokes = runs.map((run) => pathOf(run, halfStep)).join("")
-  const areas = runs
-    .map((run) => {
-      const [left = 0] = run[0] ?? []
-      const [right = 0] = run.at(-1) ?? []
-      const [from, to] = run.length > 1 ? [left, right] : [left - halfStep, right + halfStep]
-      return `${pathOf(run, halfStep)}L${place(to)} ${height}L${place(from)} ${height}Z`
-    })
-    .join("")
-  return html`${line.fill ? html`<path class="area ${line.color}" d="${areas}" />` : null}<path
+  const paths = runsOf(line, scale).map((run) => {
+    const path = `M${run.map(([x, y]) => `${place(x)} ${place(y)}`).join("L")}`
+    const [left = 0] = run[0] ?? []
+    const [right = 0] = run.at(-1) ?? []
+    return { path, area: `${path}L${place(right)} ${height}L${place(left)} ${height}Z` }
+  })
+  const area =
+    line.fill === true ? html`<path class="area ${line.color}" d="${paths.map((own) => own.area).join("")}" />` : null
+  return html`${area}<path
       class="line ${line.color}"
-      d="${strokes}"
+      d="${paths.map(({ path }) => path).join("")}"
       vector-effect="non-scaling-stroke"
     />`
 }
 
-const swatches = (lines: ReadonlyArray<Line>): Html.Html =>
-  html`<ul class="legend">
-    ${lines.map(({ color, name }) => html`<li><span class="swatch ${color}"></span>${name}</li>`)}
-  </ul>`
+const levelLine = (kind: "grid" | "limit", percent: number): Html.Html => {
+  const y = place(height - (percent / 100) * height)
+  return html`<line class="${kind}" x1="0" x2="${width}" y1="${y}" y2="${y}" vector-effect="non-scaling-stroke" />`
+}
 
-export const chart = (options: ChartOptions): Html.Html => {
-  const { bands, description, limit, lines, markText, scale, times, title } = options
+export const chart = (report: RunReport, options: ChartOptions): Html.Html => {
+  const { description, isTime = false, limit = null, lines, title } = options
+  const most = Math.max(highest(lines), (limit?.value ?? 0) * 1.5)
+  const scale = isTime ? logarithmic(most) : linear(most)
+  const markText = isTime ? duration : grouped
   return html`<figure class="chart">
     <figcaption>
       <h3>${title}</h3>
-      ${swatches(lines)}
+      <ul class="legend">
+        ${lines.map(({ color, name }) => html`<li><span class="swatch ${color}"></span>${name}</li>`)}
+      </ul>
     </figcaption>
     <div class="plot">
       <div class="marks" aria-hidden="true">
@@ -88,7 +184,7 @@ export const chart = (options: ChartOptions): Html.Html => {
       </div>
       <div class="canvas">
         <svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${description}">
-          ${bands.map(
+          ${bandsOf(report).map(
             ({ from, to }) =>
               html`<rect
                 class="band"
@@ -98,33 +194,12 @@ export const chart = (options: ChartOptions): Html.Html => {
                 height="${height}"
               />`
           )}
-          ${scale.marks.map((mark) => {
-            const y = place(height - (scale.of(mark) / 100) * height)
-            return html`<line
-              class="grid"
-              x1="0"
-              x2="${width}"
-              y1="${y}"
-              y2="${y}"
-              vector-effect="non-scaling-stroke"
-            />`
-          })}
-          ${lines.map((line) => shapesOf(line, scale))}
-          ${
-            limit === null
-              ? null
-              : Html.trusted(
-                  `<line class="limit" x1="0" x2="${width}" y1="${place(height - (scale.of(limit.value) / 100) * height)}" y2="${place(height - (scale.of(limit.value) / 100) * height)}" vector-effect="non-scaling-stroke"/>`
-                )
-          }
+          ${scale.marks.map((mark) => levelLine("grid", scale.of(mark)))} ${lines.map((line) => shapesOf(line, scale))}
+          ${limit === null ? null : levelLine("limit", scale.of(limit.value))}
         </svg>
-        ${
-          limit === null
-            ? null
-            : html`<span class="limit-name" style="bottom:${place(scale.of(limit.value))}%">${limit.name}</span>`
-        }
+        ${limit === null ? null : html`<span class="limit-name" style="bottom:${place(scale.of(limit.value))}%">${limit.name}</span>`}
         <div class="times" aria-hidden="true">
-          ${times.map(({ at, name }) => html`<span style="left:${place(at)}%">${name}</span>`)}
+          ${timesOf(report).map(({ at, name }) => html`<span style="left:${place(at)}%">${name}</span>`)}
         </div>
       </div>
     </div>

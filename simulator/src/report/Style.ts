@@ -22,7 +22,6 @@ header{display:grid;gap:6px 24px;grid-template-columns:1fr auto;align-items:star
 .tile dt{color:var(--soft);font-size:.82rem}
 .tile dd{font-size:1.55rem;font-weight:650;letter-spacing:-.02em;font-variant-numeric:tabular-nums;line-height:1.25}
 .tile dd small{display:block;font-size:.8rem;font-weight:400;letter-spacing:0;color:var(--soft)}
-.answers{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:12px}
 .card{padding:18px 20px}
 .card h3{margin-bottom:6px;text-wrap:balance}
 details{margin-top:10px;color:var(--soft);font-size:.88rem}
@@ -62,16 +61,12 @@ td code{font-size:.85em}
 .stack{display:flex;height:14px;min-width:90px;border-radius:4px;overflow:hidden;background:var(--h0)}
 .stack span{display:block}
 .delivered{background:var(--one)}.given-up{background:var(--bad)}.expired{background:var(--two)}.cancelled{background:var(--soft)}.waiting{background:var(--three)}
-.heat{table-layout:fixed;font-size:.72rem}
-.heat th,.heat td{padding:0;border:0;text-align:center;color:var(--soft);font-weight:400}
-.heat tbody th{text-align:left;width:2.6em}
-.heat td{height:26px;border:1px solid var(--card);border-radius:5px;background:color-mix(in srgb,var(--one) calc(var(--w)*1%),var(--h0))}
 .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:12px}
 .pair>*{min-width:0}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font-size:.85rem}
 footer{margin-top:44px;color:var(--soft);font-size:.88rem}
 footer .card{color:var(--ink);margin:10px 0}
-@media(max-width:640px){main{padding:20px 14px 40px}header{grid-template-columns:1fr}.verdict{justify-self:start;margin-top:8px}.tiles{grid-template-columns:1fr 1fr}.chart{padding:14px 14px 32px}.card{padding:15px 16px}.marks{width:2.9em}.plot{height:180px}.heat td{height:20px;border-width:.5px}.heat{font-size:.62rem}th,td{padding:8px 12px}.wide{display:none}}
+@media(max-width:640px){main{padding:20px 14px 40px}header{grid-template-columns:1fr}.verdict{justify-self:start;margin-top:8px}.tiles{grid-template-columns:1fr 1fr}.chart{padding:14px 14px 32px}.card{padding:15px 16px}.marks{width:2.9em}.plot{height:180px}th,td{padding:8px 12px}.wide{display:none}}
 @media print{body{background:#fff}details>*{display:block}.chart,.card,.tile{break-inside:avoid}}
 `

@@ -24,22 +24,32 @@ export class Histogram {
   /** Counts a duration, in milliseconds; negative ones as none. */
   add(millis: number): void {
     const whole = Math.max(0, Math.min(Math.floor(millis), 0xffff_ffff))
-    const bucket = bucketOf(whole)
-    this.#grow(bucket)
-    this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1
-    this.#count++
+    this.#grow(bucketOf(whole), 1)
     this.#sum += whole
     this.#max = Math.max(this.#max, whole)
   }
 
+  /** `sum max bucket:count ...`, as reports carry it, so that reports of several generators merge exactly. */
+  toText(): string {
+    const counts = [...this.#buckets.entries()].flatMap(([bucket, count]) => (count === 0 ? [] : `${bucket}:${count}`))
+    return [this.#sum, this.#max, ...counts].join(" ")
+  }
+
+  /** Reads what `toText` wrote; null for anything else. */
+  static fromText(text: string): Histogram | null {
+    const match = /^(\d{1,16}) (\d{1,10})((?: \d{1,4}:\d{1,10})*)$/.exec(text)
+    if (match === null) return null
+    const read = new Histogram()
+    for (const [, bucket, count] of (match[3] ?? "").matchAll(/ (\d+):(\d+)/g))
+      read.#grow(Number(bucket), Number(count))
+    read.#sum = Number(match[1])
+    read.#max = Number(match[2])
+    return read
+  }
+
   /** Counts what another one has counted. */
   merge(other: Histogram): void {
-    for (const [bucket, count] of other.#buckets.entries()) {
-      if (count === 0) continue
-      this.#grow(bucket)
-      this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + count
-    }
-    this.#count += other.#count
+    for (const [bucket, count] of other.#buckets.entries()) if (count > 0) this.#grow(bucket, count)
     this.#sum += other.#sum
     this.#max = Math.max(this.#max, other.#max)
   }
@@ -75,10 +85,13 @@ export class Histogram {
     return this.#count === 0 ? 0 : count / this.#count
   }
 
-  #grow(bucket: number): void {
-    if (bucket < this.#buckets.length) return
-    const larger = new Uint32Array(Math.max(bucket + 1, 2 * this.#buckets.length))
-    larger.set(this.#buckets)
-    this.#buckets = larger
+  #grow(bucket: number, count: number): void {
+    if (bucket >= this.#buckets.length) {
+      const larger = new Uint32Array(Math.max(bucket + 1, 2 * this.#buckets.length))
+      larger.set(this.#buckets)
+      this.#buckets = larger
+    }
+    this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + count
+    this.#count += count
   }
 }

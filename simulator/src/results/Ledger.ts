@@ -1,9 +1,7 @@
 /**
- * Follows every delivery of an engine that the simulator runs itself, from its acceptance to its end, and checks on the
- * way that the engine's rules are kept. What has ended is forgotten, so memory depends on the backlog alone.
- *
- * The rules are those of the engine's own checks (`engine/checks`): these see whole histories of small worlds, this sees a
- * stream of months of large ones. What both must agree on about one request or answer is defined once (`engine/rules`).
+ * Follows every delivery of an engine that the simulator runs itself, from acceptance to end, and checks four rules on the
+ * way. What has ended is forgotten, so memory depends on the backlog alone. The engine's own simulation checks more rules,
+ * on whole histories of small worlds.
  */
 import type {
   AttemptOutcome,
@@ -16,90 +14,98 @@ import type {
   Settlement,
   TransportResult
 } from "@doorhook/core"
-import { bodyOf, deliveryStates, RetryPolicy } from "@doorhook/core"
-import { acknowledges } from "../engine/rules/Acknowledging.ts"
+import { deliveryStates, RetryPolicy } from "@doorhook/core"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
-import { isDown } from "./Outage.ts"
-import type { RuleName, Violation } from "./Rules.ts"
-import { flawOfEnd, flawOfRetry } from "./Schedules.ts"
 
-/** The most broken places that are described. */
+export const rules = {
+  "nothing-lost":
+    "Every accepted event gets a delivery for each integration it matches, each delivery ends or waits, and only those of a disabled integration are skipped",
+  "retry-times":
+    "A retry comes when its schedule or Retry-After says, up to a fifth later, or early after an outage; nothing is given up before, and no call is sent after its lifetime",
+  "nothing-after-end": "Nothing is sent after a delivery has ended, or to an integration that is deleted or disabled",
+  "delivered-is-received": "What ends as delivered was answered 200 in time"
+} as const
+export type RuleName = keyof typeof rules
+
+/** A place where a rule was broken; `at` in milliseconds since the epoch. */
+export interface Violation {
+  readonly rule: RuleName
+  readonly what: string
+  readonly at: number
+}
+
+/** Broken places that are described; the others are counted. */
 const mostDescribed = 20
 
 export interface LedgerOptions {
   readonly measurements: Measurements
-  /** Milliseconds since the beginning of the run, on the report's axis, of an instant. */
+  /** An instant on the report's axis, in milliseconds since the beginning. */
   readonly timeOf: (instant: number) => number
   readonly retry: RetryPolicy.RetryPolicies
   readonly ackTimeout: number
-  /** By how much clocks of the engine and the ledger can be apart, in milliseconds. */
+  /** How far the clocks of engine and ledger can be apart, in milliseconds. */
   readonly tolerance: number
-  /** The longest that a due retry may wait while there are places for it, in milliseconds; null is not checked. */
+  /** The longest that a due retry may wait while there is room for it, in milliseconds; null is not checked. */
   readonly slack: number | null
 }
 
-interface Tracked {
+export interface Tracked {
   readonly id: DeliveryId
   readonly event: Event
   readonly integration_id: IntegrationId
   readonly totals: IntegrationTotals
-  /** Attempts that are recorded. */
+  /** Recorded attempts. */
   attempts: number
-  processed: boolean
-  /** Whether its receiver was down when it came. */
-  refused: boolean
-  /** The worker that it was leased to last. */
-  worker: string | null
-  /** When the attempt that is made next was due, if it is made early. */
-  earlyOf: number | null
-  /** Attempts that were made early and failed. */
+  /** Failed attempts that were made early. */
   early: number
-  /** Until when its last request is open at the latest; it is answered before, or its process dies. */
-  openUntil: number
+  /** When the next attempt was due, if it is made early. */
+  earlyOf: number | null
+  requests: number
+  isOpen: boolean
+  processed: boolean
+  /** Its receiver was down when it came. */
+  refused: boolean
   dueAt: number | null
-  /** How the last request ended, and when. */
   last: TransportResult | null
   lastEnd: number
-  requests: number
   /** When it was last stored, sent, answered or settled. */
   movedAt: number
 }
 
 export class Ledger {
   readonly violations: Array<Violation> = []
-  /** Deliveries that were settled and are deleted for their age. */
+  /** Settled deliveries that were deleted for their age. */
   purged = 0
   /** Open deliveries that do not wait for a retry. */
   moving = 0
-  /** How many places there were where a rule was broken, those without description too. */
+  /** Broken places, those without description included. */
   broken = 0
   readonly #options: LedgerOptions
   readonly #byId = new Map<DeliveryId, Tracked>()
-  readonly #byIntegration = new Map<IntegrationId, Map<EventId, Tracked>>()
+  readonly #byIntegration = new Map<IntegrationId, Map<string, Tracked>>()
   readonly #ended = new Set<IntegrationId>()
-  /** When the membership of each worker ends. */
-  readonly #members = new Map<string, number>()
+  /** Requests that have no answer yet. */
+  readonly #inFlight = new Set<Tracked>()
   /** What was stored as ended for integrations that have not: the first of each, and how many. */
   readonly #unsent = new Map<IntegrationId, { readonly first: string; count: number }>()
   readonly #brokenIn = new Map<RuleName, number>()
-  /** When a retry last had to wait for a place, or for a process. */
+  /** Until when retries may wait for a place or a process. */
   #busyAt = Number.NEGATIVE_INFINITY
 
   constructor(options: LedgerOptions) {
     this.#options = options
   }
 
-  /** How many deliveries have not ended. */
+  /** Deliveries that have not ended. */
   get open(): number {
     return this.#byId.size
   }
 
-  /** There are no places, or no process: retries wait until then. It may be known beforehand. */
+  /** No place or no process is free until an instant, which may lie ahead. */
   busy(until: number): void {
     this.#busyAt = Math.max(this.#busyAt, until)
   }
 
-  /** A delivery is stored. */
   stored(
     id: DeliveryId,
     state: DeliveryState,
@@ -108,24 +114,22 @@ export class Ledger {
     totals: IntegrationTotals
   ): void {
     const { measurements, timeOf } = this.#options
-    const time = timeOf(event.created_at)
-    measurements.deliver(time, totals)
+    measurements.deliver(timeOf(event.created_at), totals)
     const tracked: Tracked = {
       id,
       event,
       integration_id: integration,
       totals,
       attempts: 0,
+      early: 0,
+      earlyOf: null,
+      requests: 0,
+      isOpen: false,
       processed: false,
       refused: false,
-      worker: null,
-      earlyOf: null,
-      early: 0,
-      openUntil: 0,
       dueAt: null,
       last: null,
       lastEnd: 0,
-      requests: 0,
       movedAt: event.created_at
     }
     this.#byId.set(id, tracked)
@@ -141,68 +145,50 @@ export class Ledger {
     this.#unsent.set(integration, unsent)
   }
 
-  /** An event was stored with deliveries to some integrations, and matches these. */
+  /** An event was stored with deliveries to some integrations, and matches others. */
   matched(event: Event, to: ReadonlyArray<IntegrationId>, wanted: ReadonlySet<IntegrationId>): void {
     const reached = new Set(to.filter((id) => wanted.has(id))).size
-    if (to.length !== wanted.size || reached !== wanted.size)
-      this.tell(
-        "nothing-lost",
-        event.created_at,
-        `event ${event.id} went to ${to.join(", ") || "nobody"} instead of ${[...wanted].join(", ") || "nobody"}`,
-        Math.max(1, wanted.size - reached)
-      )
+    if (to.length === wanted.size && reached === wanted.size) return
+    const what = `event ${event.id} went to ${to.join(", ") || "nobody"} instead of ${[...wanted].join(", ") || "nobody"}`
+    this.tell("nothing-lost", event.created_at, what, Math.max(1, wanted.size - reached))
   }
 
-  /** A request is sent. Null when it fits no delivery that is open. */
-  requested(integration: IntegrationId, webhookId: string, attempt: number, body: string, now: number): Tracked | null {
-    const tracked = this.#find(integration, webhookId)
+  /** A request leaves. Null when it fits no open delivery. */
+  requested(integration: IntegrationId, webhookId: string, attempt: number, now: number): Tracked | null {
+    const tracked = this.#byIntegration.get(integration)?.get(webhookId)
     if (tracked === undefined || this.#ended.has(integration)) {
-      this.tell(
-        "nothing-after-end",
-        now,
-        `event ${webhookId} was sent to integration ${integration}, where it is not open`
-      )
+      const what = `event ${webhookId} was sent to integration ${integration}, where it is not open`
+      this.tell("nothing-after-end", now, what)
+      this.#options.measurements.request(this.#options.timeOf(now), null, "cut_off", null)
       return null
     }
-    const { retry, slack, tolerance } = this.#options
-    const { dueAt, event } = tracked
-    const who = `delivery ${tracked.id}`
-    if (attempt !== tracked.attempts + 1)
-      this.tell("attempt-numbers", now, `${who} was sent as attempt ${attempt} after ${tracked.attempts} attempts`)
-    const { lifetime } = RetryPolicy.policyOf(retry, event.resource_type)
-    if (lifetime !== null && now - event.created_at >= lifetime + tolerance)
-      this.tell("call-lifetime", now, `${who} was sent when its event was ${now - event.created_at} ms old`)
-    if (dueAt !== null && tracked.earlyOf === null) {
-      if (now < dueAt - tolerance) this.tell("retry-times", now, `${who} was sent ${dueAt - now} ms before it was due`)
-      if (slack !== null && now - dueAt > slack && this.#busyAt < dueAt)
-        this.tell("retry-times", now, `${who} was sent ${now - dueAt} ms after it was due`)
-    }
-    if (body !== bodyOf(event)) this.tell("same-body", now, `${who} was sent with other bytes than were published`)
-    this.#checkLease(tracked, now)
-    if (dueAt !== null) this.moving++
+    if (tracked.isOpen) this.cutOff(tracked, now)
+    this.#checkSending(tracked, attempt, now)
+    if (tracked.dueAt !== null) this.moving++
     tracked.dueAt = null
     tracked.requests++
+    tracked.isOpen = true
     tracked.movedAt = now
+    this.#inFlight.add(tracked)
     return tracked
   }
 
-  /** The membership of a worker goes on until an instant; null when it has ended. */
-  member(worker: string, until: number | null): void {
-    if (until === null) this.#members.delete(worker)
-    else this.#members.set(worker, until)
-  }
-
-  /** It is leased to the worker that stored or claimed it; `earlyOf` is when it was due, if it is to be sent before. */
-  leased(id: DeliveryId, worker: string, earlyOf: number | null = null): void {
+  /** A delivery is claimed; `earlyOf` is when it was due, if it is sent before. */
+  leased(id: DeliveryId, earlyOf: number | null = null): void {
     const tracked = this.#byId.get(id)
-    if (tracked === undefined) return
-    tracked.worker = worker
-    tracked.earlyOf = earlyOf
+    if (tracked !== undefined) tracked.earlyOf = earlyOf
   }
 
-  /** The process died that had a request open: nobody waits for the answer. */
-  cutOff(tracked: Tracked): void {
-    tracked.openUntil = 0
+  /** The process of an open request died: its receiver got it, and no answer is recorded. */
+  cutOff(tracked: Tracked, now: number): void {
+    this.#closed(tracked, "cut_off", null, now)
+  }
+
+  /** A request did not leave. */
+  unsent(tracked: Tracked): void {
+    if (!this.#inFlight.delete(tracked)) return
+    tracked.isOpen = false
+    tracked.requests--
   }
 
   /** A receiver has processed it. */
@@ -211,45 +197,47 @@ export class Ledger {
     tracked.processed = true
   }
 
-  /** A request has ended, in the eyes of the engine that sent it. */
+  /** A request has ended, as the engine that sent it sees it. */
   responded(tracked: Tracked, result: TransportResult, outcome: AttemptOutcome, now: number): void {
-    tracked.openUntil = 0
+    this.#closed(tracked, outcome, result, now)
     tracked.last = result
     tracked.lastEnd = now
     tracked.movedAt = now
-    const time = this.#options.timeOf(now)
-    const status = result._tag === "Answered" ? result.status : null
-    this.#options.measurements.attempt(time, tracked.totals, outcome, Math.round(result.elapsed), status)
-    // Its integration may have been deleted meanwhile: then it waits for nothing.
-    if (tracked.refused || !isDown(outcome) || !this.#byId.has(tracked.id)) return
-    tracked.refused = true
-    tracked.totals.outage?.begin(time)
+    // Its integration may have been deleted in the meantime: then it waits for nothing.
+    if (tracked.refused || !this.#byId.has(tracked.id)) return
+    const { measurements, timeOf } = this.#options
+    tracked.refused = measurements.outageBegan(timeOf(now), tracked.totals, outcome)
   }
 
-  /** What an attempt made of a delivery is recorded. */
+  #closed(tracked: Tracked, outcome: AttemptOutcome | "cut_off", result: TransportResult | null, now: number): void {
+    if (!this.#inFlight.delete(tracked)) return
+    tracked.isOpen = false
+    const { measurements, timeOf } = this.#options
+    const took = result === null ? null : Math.round(result.elapsed)
+    const status = result?._tag === "Answered" ? result.status : null
+    measurements.request(timeOf(now), tracked.totals, outcome, took, { status, isRetry: tracked.requests > 1 })
+  }
+
+  /** The result of an attempt is recorded. */
   settled(settlement: Settlement, now: number): void {
-    const { attempt, delivery_id, next_attempt_at, state } = settlement
+    const { attempt, delivery_id, early, next_attempt_at, state } = settlement
     const tracked = this.#byId.get(delivery_id)
     if (tracked === undefined) return
     tracked.movedAt = now
-    if (attempt !== null) {
-      if (attempt.number !== tracked.attempts + 1)
-        this.tell(
-          "attempt-numbers",
-          now,
-          `delivery ${delivery_id} has attempt ${attempt.number} after ${tracked.attempts}`
-        )
-      tracked.attempts = attempt.number
-    }
-    this.#checkSchedule(tracked, settlement, now)
-    tracked.early = settlement.early
+    if (attempt !== null) tracked.attempts = attempt.number
+    const flaw = state === "delivered" ? null : this.#flawOf(tracked, settlement, now)
+    if (flaw !== null) this.tell("retry-times", now, `delivery ${tracked.id} ${flaw}`)
+    tracked.early = early
     tracked.earlyOf = null
     if (state === "retrying") {
       if (tracked.dueAt === null && next_attempt_at !== null) this.moving--
       tracked.dueAt = next_attempt_at
       return
     }
-    if (state === "delivered" && !this.#isAcknowledged(tracked))
+    const { last } = tracked
+    const isAcknowledged =
+      last?._tag === "Answered" && last.status === 200 && last.headers_elapsed <= this.#options.ackTimeout
+    if (state === "delivered" && !isAcknowledged)
       this.tell("delivered-is-received", now, `delivery ${delivery_id} ended as delivered, and was not acknowledged`)
     this.#end(tracked, state, now)
   }
@@ -262,12 +250,14 @@ export class Ledger {
   }
 
   /**
-   * Judges how it stands at the end. The store must know of every delivery. What is open must wait for a retry that is
-   * still to come, or have been under way: it has moved since an instant, or waited for a place then. An instant before
-   * all others takes everything that is open for being under way, as where time is real and nobody can tell.
+   * Judges the end. The store must know every delivery. What is open must wait for a retry, or have moved since an instant,
+   * or waited for a place then. In real time an instant before all others takes everything open for being under way.
    */
   finish(now: number, { states }: DeliverySummary, since: number): void {
-    const { deliveries } = this.#options.measurements
+    const { measurements, timeOf } = this.#options
+    for (const tracked of this.#inFlight)
+      measurements.request(timeOf(now), tracked.totals, "in_flight", null, { isRetry: tracked.requests > 1 })
+    this.#inFlight.clear()
     const stuck = [...this.#byId.values()].filter(
       ({ dueAt, movedAt }) => (dueAt === null || dueAt < now) && Math.max(movedAt, this.#busyAt) < since
     )
@@ -275,13 +265,13 @@ export class Ledger {
     for (const [id, { count, first }] of this.#unsent)
       this.tell("nothing-lost", now, `${first}, and integration ${id} is neither disabled nor deleted`, count)
     for (const { id } of stuck) this.tell("nothing-lost", now, `delivery ${id} did not end and waits for nothing`)
+    const { deliveries } = measurements.totals
     const stored = deliveryStates.reduce((sum, state) => sum + states[state], 0) + this.purged
     if (stored === deliveries) return
     const what = `${deliveries} deliveries were stored, and ${stored} are accounted for`
     this.tell("nothing-lost", now, what, Math.max(1, Math.abs(deliveries - stored) - stuck.length))
   }
 
-  /** In how many places a rule was broken, those without description too. */
   brokenIn(rule: RuleName): number {
     return this.#brokenIn.get(rule) ?? 0
   }
@@ -293,36 +283,51 @@ export class Ledger {
     if (this.violations.length < mostDescribed) this.violations.push({ rule, at, what })
   }
 
-  #find(integration: IntegrationId, webhookId: string): Tracked | undefined {
-    const siblings: ReadonlyMap<string, Tracked> | undefined = this.#byIntegration.get(integration)
-    return siblings?.get(webhookId)
+  #checkSending({ dueAt, earlyOf, event, id }: Tracked, attempt: number, now: number): void {
+    const { retry, slack, tolerance } = this.#options
+    const { lifetime } = RetryPolicy.policyOf(retry, event.resource_type)
+    const sent = `delivery ${id} was sent, as attempt ${attempt},`
+    if (lifetime !== null && now - event.created_at >= lifetime + tolerance)
+      this.tell("retry-times", now, `${sent} when its event was ${now - event.created_at} ms old`)
+    if (dueAt === null || earlyOf !== null) return
+    if (now < dueAt - tolerance) this.tell("retry-times", now, `${sent} ${dueAt - now} ms before it was due`)
+    if (slack !== null && now - dueAt > slack && this.#busyAt < dueAt)
+      this.tell("retry-times", now, `${sent} ${now - dueAt} ms after it was due`)
   }
 
-  #isAcknowledged({ last }: Tracked): boolean {
-    return acknowledges(last, this.#options.ackTimeout)
-  }
-
-  #checkLease(tracked: Tracked, now: number): void {
-    const { ackTimeout, tolerance } = this.#options
-    const { id, openUntil, worker } = tracked
-    if (openUntil > now) this.tell("leases", now, `delivery ${id} was open twice at once`)
-    tracked.openUntil = now + ackTimeout
-    if (worker === null) return this.tell("leases", now, `delivery ${id} was sent without a lease`)
-    const left = (this.#members.get(worker) ?? Number.NEGATIVE_INFINITY) - now
-    if (left < ackTimeout - tolerance)
-      this.tell("leases", now, `delivery ${id} was sent with ${left} ms left of its worker's membership`)
-  }
-
-  #checkSchedule(tracked: Tracked, settlement: Settlement, now: number): void {
+  /** What is wrong with what follows a failed attempt; null when nothing is. */
+  #flawOf(tracked: Tracked, settlement: Settlement, now: number): string | null {
     const { retry, tolerance } = this.#options
-    const { state } = settlement
-    if (state === "delivered") return
-    const schedule = RetryPolicy.policyOf(retry, tracked.event.resource_type)
-    const flaw =
-      state === "retrying"
-        ? flawOfRetry(tracked, schedule, settlement, tolerance)
-        : flawOfEnd(tracked, schedule, settlement, now, tolerance)
-    if (flaw !== null) this.tell("retry-times", now, `delivery ${tracked.id} ${flaw}`)
+    const { attempts, early, earlyOf, event, last, lastEnd } = tracked
+    const { attempt, early: earlyNow, next_attempt_at: dueAt, state } = settlement
+    const { delays, lifetime } = RetryPolicy.policyOf(retry, event.resource_type)
+    const answer = last?._tag === "Answered" ? last : null
+    const asks = answer?.status === 429 || answer?.status === 503 ? answer.retry_after : null
+    const asked = Math.min(RetryPolicy.parseRetryAfter(asks, lastEnd) ?? 0, RetryPolicy.maxRetryAfter)
+    const delay = attempt === null ? 0 : delays[attempts - early - 1]
+    const latest = (from: number, wait: number) =>
+      from + Math.max(Math.floor(wait * (1 + RetryPolicy.maxJitter)), attempt === null ? 0 : asked)
+    if (state !== "retrying") {
+      const isOver =
+        delay === undefined ||
+        (lifetime !== null &&
+          latest(attempt === null ? now : lastEnd, delay) >= event.created_at - tolerance + lifetime)
+      const isRight = state === "cancelled" ? answer?.status === 410 : isOver
+      return isRight ? null : `is ${state} after ${attempts} attempts, which its schedule does not say`
+    }
+    if (earlyOf !== null) {
+      if (earlyNow !== early + 1) return `counts attempt ${attempts}, which was made early, in its schedule`
+      const again = Math.max(earlyOf, asked === 0 ? 0 : lastEnd + asked)
+      return Math.abs((dueAt ?? 0) - again) <= tolerance
+        ? null
+        : `is not due when it was before attempt ${attempts}, which was made early`
+    }
+    if (delay === undefined || dueAt === null) return `has no retry ${attempts} in its schedule`
+    const isInTime =
+      dueAt >= lastEnd + Math.max(delay, asked) - tolerance && dueAt <= latest(lastEnd, delay) + tolerance
+    return isInTime
+      ? null
+      : `has a retry ${dueAt - lastEnd} ms after attempt ${attempts}, which its schedule does not say`
   }
 
   #end(tracked: Tracked, state: DeliveryState, now: number): void {
@@ -332,8 +337,6 @@ export class Ledger {
     this.#byIntegration.get(tracked.integration_id)?.delete(tracked.event.id)
     const time = timeOf(now)
     measurements.settle(time, tracked.totals, state, tracked.requests, now - tracked.event.created_at)
-    if (tracked.refused) tracked.totals.outage?.end(time, state)
+    if (tracked.refused) measurements.outageEnded(time, tracked.totals, state)
   }
 }
-
-export type { Tracked }

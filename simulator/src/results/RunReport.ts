@@ -1,16 +1,58 @@
 /**
- * What a run found, as its JSON report holds it. Times in milliseconds; null where a run of its kind can't know.
+ * The report of a run, as its JSON holds it. Times in milliseconds; null is what was not measured, because there was none of
+ * it or a run of its kind can't know it.
  */
-import type { DeliveryState } from "@doorhook/core"
-import type { DownTime } from "../receivers/Traits.ts"
-import type { Answer } from "./Answers.ts"
-import type { Violation } from "./Rules.ts"
-import type { RunKind } from "./RunKind.ts"
-import type { SloResult } from "./Slo.ts"
+import type { Option } from "effect"
+import { Schema } from "effect"
+import type { DownTime } from "../receivers/ReceiverText.ts"
+import { Histogram } from "./Histogram.ts"
+import type { Violation } from "./Ledger.ts"
+import type { Counters, IntegrationTotals, LatencyName, Outage } from "./Measurements.ts"
+import { latencies, Measurements } from "./Measurements.ts"
+import type { Interval } from "./Series.ts"
+import { intervalCounts, intervalPeaks, Series } from "./Series.ts"
+import type { Slo, SloResult } from "./Slo.ts"
+import { judgeSlo } from "./Slo.ts"
 
-export const schemaVersion = 1
+const schemaVersion = 2
 
-/** The HDR percentiles of some durations. */
+/** What a run goes against. */
+const RunKind = Schema.Literals(["virtual", "in-process", "receiver", "service"])
+export type RunKind = typeof RunKind.Type
+
+/** What is known before a run begins. */
+export const RunFacts = Schema.Struct({
+  kind: RunKind,
+  /** What it ran against, in words. */
+  target: Schema.String,
+  scenario: Schema.String,
+  description: Schema.String,
+  seed: Schema.Finite,
+  /** By the clocks of the buildings. */
+  start: Schema.String,
+  /** The buildings' time zone; null where they are in several. */
+  time_zone: Schema.NullOr(Schema.String),
+  duration: Schema.Finite,
+  buildings: Schema.Finite,
+  integrations: Schema.Finite,
+  /** Times faster than the plan; null without a schedule. */
+  speed: Schema.NullOr(Schema.Finite),
+  /** Null where they are settings of the service. */
+  ack_timeout: Schema.NullOr(Schema.Finite),
+  retry: Schema.NullOr(Schema.Record(Schema.String, Schema.Array(Schema.Finite))),
+  /** The time at the beginning whose latencies are left out. */
+  warm_up: Schema.Finite,
+  /** `--max-inflight`; null on virtual time. */
+  max_in_flight: Schema.NullOr(Schema.Finite),
+  /** Which generator of several, like `1/3`; null for all of the load. */
+  generator: Schema.NullOr(Schema.String),
+  /** The command that runs it again. */
+  command: Schema.String,
+  /** ISO 8601: in the plan where it kept a schedule, else by the clock. */
+  began_at: Schema.String
+})
+export type RunFacts = typeof RunFacts.Type
+
 export interface Quantiles {
   readonly count: number
   readonly mean: number
@@ -22,174 +64,372 @@ export interface Quantiles {
   readonly max: number
 }
 
-export interface Totals {
-  readonly planned: number
-  /** Events that were taken in. */
-  readonly accepted: number
-  /** Events that were not, after all retries. */
-  readonly failed: number
-  /** Events that had been sent or were about to be when the run ended: planned = accepted + failed + unanswered. */
-  readonly unanswered: number
-  readonly deliveries: number
-  readonly delivered: number
-  readonly exhausted: number
-  readonly expired: number
-  readonly cancelled: number
-  readonly skipped: number
-  /** Deliveries that had not ended when the waiting for them did: under way, or waiting for a retry or their turn. */
-  readonly open: number
-  /** Accepted events of which nobody knows what became, because they were too many to follow. */
-  readonly unfollowed: number
-  /** What was accepted and is not accounted for; null where nobody could be asked. */
+/** What some kinds of runs don't see. */
+const ofEngine = ["backlog", "backlog_at", "most_in_flight", "peak_requests"] as const
+type Unseen = (typeof ofEngine)[number] | "duplicates"
+
+interface Totals extends Readonly<Omit<Counters, Unseen>>, Readonly<Record<Unseen, number | null>> {
+  /** Deliveries of accepted events that are not accounted for. */
   readonly lost: number | null
-  readonly attempts: number
-  /** Requests that a receiver had processed before; null where receivers are not ours to ask. */
-  readonly duplicates: number | null
-  /** The most deliveries open at once; null where nobody can see them. */
-  readonly backlog: number | null
-  /** When they were, since the beginning. */
-  readonly backlog_at: number | null
-  /** The most requests to receivers open at once. */
-  readonly most_in_flight: number | null
-  /** The part of all events whose sending began within a second of its time; null where there is none to keep. */
-  readonly rate: number | null
-  /** Events sent twice, out of order, or late on purpose. */
-  readonly repeated: number
-  readonly reordered: number
-  readonly delayed: number
-  /** Places where a rule of delivery was broken; null where they are not watched. */
+  /** Places where a rule of delivery was broken. */
   readonly broken: number | null
+  /** The share of events whose sending began within a second of its time. */
+  readonly rate: number | null
 }
 
-/** What waited because a receiver was down: of deliveries that it refused then, each until its end. Times since the beginning. */
-export interface OutageLine {
-  /** Of several outages, in the worst. */
-  readonly most_open: number
-  /** Null when nothing waited. */
-  readonly most_open_at: number | null
-  /** After that: when the first of them was delivered, and when none was left; null when that was not to be. */
-  readonly delivered_at: number | null
-  readonly empty_at: number | null
-  /** How many were given up, and cancelled, of all outages. */
-  readonly exhausted: number
-  readonly cancelled: number
-}
-
-export interface IntegrationLine {
+export interface IntegrationLine extends Omit<
+  IntegrationTotals,
+  "receiver" | "outage" | "ack" | "open" | "duplicates" | "most_open" | "most_open_at"
+> {
   readonly id: number
-  readonly name: string
   /** How its receiver was modelled, as it was written; empty for a prompt one or a real one. */
   readonly receiver: string
-  /** When it was down, in minutes of its clock from midnight; on one date, or each day (null). */
   readonly down: ReadonlyArray<DownTime>
-  readonly deliveries: number
-  readonly states: Readonly<Record<DeliveryState, number>>
-  readonly attempts: number
   readonly duplicates: number | null
-  /** Null where nobody can see it. */
   readonly most_open: number | null
-  /** Since the beginning; when the most were open, and when none was for the first time after that. */
   readonly most_open_at: number | null
-  readonly empty_at: number | null
-  /** Null where its receiver was not modelled as down. */
-  readonly outage: OutageLine | null
-  /** How long acknowledged requests took; null when there were none, or none was timed. */
+  readonly outage: Omit<Outage, "open"> | null
   readonly ack_p50: number | null
   readonly ack_p99: number | null
+  readonly ack: string
 }
 
-export interface SeriesLine {
-  /** Since the beginning. */
+const columns = [...intervalCounts, ...intervalPeaks] as const
+export interface SeriesLine extends Readonly<Record<(typeof columns)[number], number | null>> {
+  /** Milliseconds since the beginning. */
   readonly at: number
-  readonly planned: number
-  readonly sent: number
-  /** Null where a service was asked about some of them alone. */
-  readonly attempts: number | null
-  readonly acknowledged: number | null
-  readonly duplicates: number | null
-  readonly backlog: number | null
+  readonly publish_p50: number | null
+  readonly publish_p99: number | null
   readonly answer_p50: number | null
   readonly answer_p99: number | null
 }
 
-/** With fewer events than this, half-filled pages are most of a file: nothing is measured. */
-export const fewestStored = 300
-
-/** What storage takes, as measured on a real SQLite file. */
-export interface Storage {
-  readonly events: number
-  readonly deliveries: number
-  readonly bytes_per_event: number
-  /** Attempts included, as many as the run had on average. */
-  readonly bytes_per_delivery: number
-  readonly attempts_per_delivery: number
-}
-
-/** What is known before a run begins. */
-export interface RunFacts {
-  readonly kind: RunKind
-  /** What it was run against, in words. */
-  readonly target: string
-  readonly scenario: string
-  readonly description: string
-  readonly seed: number
-  /** By the clocks of the buildings. */
-  readonly start: string
-  /** The buildings' time zone; null where they are in several. */
-  readonly time_zone: string | null
-  readonly duration: number
-  readonly buildings: number
-  readonly integrations: number
-  readonly speed: number | null
-  /** How long receivers had, and when retries came; null where they are settings of the service. */
-  readonly ack_timeout: number | null
-  readonly retry: Readonly<Record<string, ReadonlyArray<number>>> | null
-  /** The command that runs it again. */
-  readonly command: string
-  /** When the run began, ISO 8601: in the plan where it kept a schedule, else by the clock. */
-  readonly began_at: string
+/** A figure of this run beside that of an earlier one. */
+export interface ComparedLine {
+  readonly figure: string
+  readonly before: number | null
+  readonly after: number | null
 }
 
 export interface RunReport extends RunFacts {
   readonly schemaVersion: typeof schemaVersion
-  /** How long it took, in real time, the waiting for what was open included. */
+  /** Real time, the waiting for what was open included. */
   readonly took: number
-  /** How much of that was publishing, from the first event to the last answer; null on virtual time. */
+  /** Publishing, from the first event to the last answer; null on virtual time. */
   readonly sending: number | null
   readonly verdict: "pass" | "fail"
   readonly interrupted: boolean
+  /** The objective whose miss ended the run early; null when none did. */
+  readonly stopped_by: string | null
   readonly totals: Totals
-  readonly latency: {
-    /** How long acknowledged requests took. */
-    readonly ack: Quantiles | null
-    /** How long requests took, acknowledged or not. */
-    readonly answer: Quantiles | null
-    /** From an event's acceptance to its acknowledgement. */
-    readonly delivery: Quantiles | null
-    /** Intended-time latency of publishing: from when the plan wanted it to the answer. */
-    readonly intended: Quantiles | null
-    /** Service time of publishing: from the actual start to the answer. */
-    readonly service: Quantiles | null
-    /** How much later than planned sending began. */
-    readonly late_start: Quantiles | null
-  }
+  readonly latency: Readonly<Record<LatencyName, Quantiles | null>>
   readonly interval: number
   readonly series: ReadonlyArray<SeriesLine>
-  /** Events by weekday (Sunday first) and hour. */
-  readonly week: ReadonlyArray<ReadonlyArray<number>>
-  /** How many settled deliveries took so many requests: none, one, two; the last is «or more». */
+  /** Settled deliveries by how many requests they took: none, one, two; the last is "or more". */
   readonly attempts_per_delivery: ReadonlyArray<number>
-  /** How requests ended; of a service, those of the deliveries that were looked at. */
+  /** How requests ended: together all of `totals.requests`. Of a service most are `not_sampled`. */
   readonly outcomes: Readonly<Record<string, number>>
-  /** Of these, the statuses of what was answered and not acknowledged. */
+  /** Statuses of answers that did not acknowledge. */
   readonly statuses: Readonly<Record<string, number>>
+  /** Look-ups of deliveries that a service was asked for; null elsewhere. */
+  readonly sample: Measurements["sample"] | null
   readonly integration_lines: ReadonlyArray<IntegrationLine>
   /** How often the run killed its engine. */
   readonly crashes: number
   readonly slos: ReadonlyArray<SloResult>
   readonly violations: ReadonlyArray<Violation>
-  readonly storage: Storage | null
-  /** Why what storage takes could not be measured; null where it was, or nobody tried. */
-  readonly storage_failure: string | null
-  readonly answers: ReadonlyArray<Answer>
+  readonly compared: ReadonlyArray<ComparedLine> | null
+  /** Exact counts, `sum max bucket:count ...`, by which reports of several generators are merged. */
+  readonly histograms: Readonly<Record<LatencyName, string>>
+  readonly series_histograms: ReadonlyArray<{ readonly publish: string; readonly answer: string }>
 }
+
+/** What is known at the end, beside the measurements. */
+export interface Findings {
+  readonly facts: RunFacts
+  readonly measurements: Measurements
+  readonly slos: ReadonlyArray<Slo>
+  /** Null where the service did not say. */
+  readonly lost: number | null
+  readonly broken: number
+  readonly violations: ReadonlyArray<Violation>
+  readonly crashes: number
+  readonly took: number
+  readonly sending: number | null
+  readonly interrupted: boolean
+  readonly stopped_by: string | null
+  /** It could not go on. */
+  readonly failed: boolean
+  readonly earlier: EarlierReport | null
+}
+
+const quantilesOf = (histogram: Histogram): Quantiles | null =>
+  histogram.count === 0
+    ? null
+    : {
+        count: histogram.count,
+        mean: Math.round(histogram.mean * 100) / 100,
+        p50: histogram.quantile(0.5),
+        p90: histogram.quantile(0.9),
+        p95: histogram.quantile(0.95),
+        p99: histogram.quantile(0.99),
+        "p99.9": histogram.quantile(0.999),
+        max: histogram.max
+      }
+
+const byLatency = <A>(make: (name: LatencyName) => A): Readonly<Record<LatencyName, A>> => ({
+  ack: make("ack"),
+  answer: make("answer"),
+  delivery: make("delivery"),
+  intended: make("intended"),
+  service: make("service"),
+  late_start: make("late_start")
+})
+
+/** What measurements say at any time, for objectives and progress: totals and latencies. */
+export const standingOf = (
+  { latency, totals }: Measurements,
+  kind: RunKind,
+  { broken, lost }: { readonly lost: number | null; readonly broken: number }
+): Pick<RunReport, "totals" | "latency"> => {
+  const hasEngine = kind !== "service"
+  const late = latency.late_start
+  const ifEngine = (value: number) => (hasEngine ? value : null)
+  return {
+    latency: byLatency((name) => quantilesOf(latency[name])),
+    totals: {
+      ...totals,
+      duplicates: kind === "virtual" || kind === "in-process" ? totals.duplicates : null,
+      backlog: ifEngine(totals.backlog),
+      backlog_at: ifEngine(totals.backlog_at),
+      most_in_flight: ifEngine(totals.most_in_flight),
+      peak_requests: ifEngine(totals.peak_requests),
+      broken: ifEngine(broken),
+      lost,
+      rate: late.count > 0 && kind !== "virtual" ? late.shareUpTo(1_000) : null
+    }
+  }
+}
+
+const quantile = (histogram: Histogram, share: number): number | null =>
+  histogram.count === 0 ? null : histogram.quantile(share)
+
+const seriesLine = ({ answer, publish, ...counts }: Interval, at: number, kind: RunKind): SeriesLine => {
+  const unseen = {
+    requests: null,
+    acknowledged: null,
+    retries: null,
+    duplicates: null,
+    backlog: null,
+    peak_requests: null
+  }
+  return {
+    at,
+    ...counts,
+    ...(kind === "service" ? unseen : kind === "receiver" ? { duplicates: null } : {}),
+    publish_p50: quantile(publish, 0.5),
+    publish_p99: quantile(publish, 0.99),
+    answer_p50: quantile(answer, 0.5),
+    answer_p99: quantile(answer, 0.99)
+  }
+}
+
+const integrationLine = (id: number, own: IntegrationTotals, kind: RunKind): IntegrationLine => {
+  const { ack, open: _, receiver, ...counts } = own
+  const unseen = { most_open: null, most_open_at: null, duplicates: null }
+  return {
+    id,
+    ...counts,
+    ...(kind === "service" ? unseen : kind === "receiver" ? { duplicates: null } : {}),
+    receiver: receiver.text,
+    down: receiver.down,
+    ack_p50: quantile(ack, 0.5),
+    ack_p99: quantile(ack, 0.99),
+    ack: ack.toText()
+  }
+}
+
+/** A real receiver that acknowledged nothing is not there, or not what it was taken for. */
+export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" | "outcomes" | "totals">): boolean =>
+  kind === "receiver" && totals.requests > 0 && outcomes["acknowledged"] === undefined
+
+/** A service did not say what became of what it accepted. Interrupting a run asks for no answer. */
+export const isUnaccounted = ({
+  interrupted,
+  kind,
+  totals
+}: Pick<RunReport, "interrupted" | "kind" | "totals">): boolean =>
+  kind === "service" && !interrupted && totals.lost === null && totals.accepted > 0
+
+export const makeReport = (findings: Findings): RunReport => {
+  const { broken, earlier, facts, failed, interrupted, lost, measurements, slos, stopped_by } = findings
+  const { kind } = facts
+  const standing = standingOf(measurements, kind, { lost, broken })
+  const { totals } = standing
+  const known = Object.values(measurements.outcomes).reduce((sum, count) => sum + count, 0)
+  const outcomes = {
+    ...measurements.outcomes,
+    ...(totals.requests > known ? { not_sampled: totals.requests - known } : {})
+  }
+  const { series } = measurements
+  const results = slos.map((slo) => judgeSlo(standing, slo))
+  const isBad =
+    failed ||
+    isUnreached({ kind, outcomes, totals }) ||
+    isUnaccounted({ kind, interrupted, totals }) ||
+    broken > 0 ||
+    (lost ?? 0) > 0 ||
+    totals.failed > 0 ||
+    stopped_by !== null ||
+    results.some(({ met }) => !met)
+  return {
+    ...facts,
+    schemaVersion,
+    took: findings.took,
+    sending: findings.sending,
+    verdict: isBad ? "fail" : "pass",
+    interrupted,
+    stopped_by,
+    ...standing,
+    interval: series.width,
+    series: series.intervals.map((interval, at) => seriesLine(interval, at * series.width, kind)),
+    attempts_per_delivery: measurements.attemptsPerDelivery,
+    outcomes,
+    statuses: measurements.statuses,
+    sample: kind === "service" ? measurements.sample : null,
+    integration_lines: [...measurements.integrations].map(([id, line]) => integrationLine(id, line, kind)),
+    crashes: findings.crashes,
+    slos: results,
+    violations: findings.violations,
+    compared: earlier === null ? null : comparedWith(earlier, standing),
+    histograms: byLatency((name) => measurements.latency[name].toText()),
+    series_histograms: series.intervals.map(({ answer, publish }) => ({
+      publish: publish.toText(),
+      answer: answer.toText()
+    }))
+  }
+}
+
+const Count = Schema.NullOr(Schema.Finite)
+const HistogramText = Schema.String.check(
+  Schema.makeFilter((text) => Histogram.fromText(text) !== null || "must be a histogram of a report")
+)
+const Counts = Schema.Record(Schema.String, Count)
+
+/** A report that was written before, as far as it is compared or merged. */
+const Earlier = Schema.fromJsonString(
+  Schema.Struct({
+    ...RunFacts.fields,
+    schemaVersion: Schema.Literal(schemaVersion),
+    took: Schema.Finite,
+    sending: Count,
+    interrupted: Schema.Boolean,
+    totals: Counts,
+    latency: Schema.Record(Schema.String, Schema.NullOr(Schema.Record(Schema.String, Schema.Finite))),
+    interval: Schema.Finite,
+    series: Schema.Array(Counts),
+    attempts_per_delivery: Schema.Array(Schema.Finite),
+    outcomes: Schema.Record(Schema.String, Schema.Finite),
+    statuses: Schema.Record(Schema.String, Schema.Finite),
+    sample: Schema.NullOr(
+      Schema.Struct({ wanted: Schema.Finite, failed: Schema.Finite, why: Schema.NullOr(Schema.String) })
+    ),
+    integration_lines: Schema.Array(
+      Schema.Struct({
+        id: Schema.Finite,
+        name: Schema.String,
+        deliveries: Schema.Finite,
+        requests: Schema.Finite,
+        duplicates: Count,
+        states: Schema.Record(Schema.String, Schema.Finite),
+        ack: HistogramText
+      })
+    ),
+    crashes: Schema.Finite,
+    histograms: Schema.Record(Schema.String, HistogramText),
+    series_histograms: Schema.Array(Schema.Struct({ publish: HistogramText, answer: HistogramText }))
+  })
+)
+export type EarlierReport = typeof Earlier.Type
+
+/** Reads a JSON report; none for anything else. */
+export const readReport: (text: string) => Option.Option<EarlierReport> = Schema.decodeOption(Earlier)
+
+/** Figures that a comparison shows: latencies by their quantile, and totals. */
+const comparedFigures = [
+  ...(["intended", "service", "ack", "delivery"] as const).flatMap((name) =>
+    (["p50", "p99", "max"] as const).map((which) => [name, which] as const)
+  ),
+  ...(["rate", "accepted", "failed", "republished", "requests", "delivered", "duplicates", "lost", "backlog"] as const)
+] as const
+
+const comparedWith = (
+  earlier: EarlierReport,
+  { latency, totals }: Pick<RunReport, "totals" | "latency">
+): ReadonlyArray<ComparedLine> =>
+  comparedFigures.flatMap((figure) => {
+    const [before, after] =
+      typeof figure === "string"
+        ? [earlier.totals[figure] ?? null, totals[figure]]
+        : [earlier.latency[figure[0]]?.[figure[1]] ?? null, latency[figure[0]]?.[figure[1]] ?? null]
+    return before === null && after === null
+      ? []
+      : [{ figure: typeof figure === "string" ? figure : figure.join("_"), before, after }]
+  })
+
+const histogramOf = (text: string | undefined): Histogram => Histogram.fromText(text ?? "") ?? new Histogram()
+
+const numberOf = (counts: Readonly<Record<string, number | null>> | undefined, name: string): number =>
+  counts?.[name] ?? 0
+
+const seriesOf = ({ interval, series, series_histograms }: EarlierReport): Series => {
+  const read = new Series()
+  read.widenTo(interval)
+  series.forEach((line, nth) => {
+    const into = read.at(nth * interval)
+    for (const name of columns) into[name] = numberOf(line, name)
+    into.publish.merge(histogramOf(series_histograms[nth]?.publish))
+    into.answer.merge(histogramOf(series_histograms[nth]?.answer))
+  })
+  return read
+}
+
+/**
+ * The measurements of several generators as those of one. Counts add up and histograms merge exactly; peaks, which may have
+ * been at the same time, are added too.
+ */
+export const mergedMeasurements = (reports: ReadonlyArray<EarlierReport>): Measurements => {
+  const all = new Measurements()
+  const add = (into: Record<string, number>, from: Readonly<Record<string, number | null>>) => {
+    for (const [name, count] of Object.entries(from)) into[name] = (into[name] ?? 0) + (count ?? 0)
+  }
+  const totals: Record<string, number> = {}
+  for (const report of reports) {
+    add(totals, report.totals)
+    const { not_sampled: _, ...outcomes } = report.outcomes
+    add(all.outcomes, outcomes)
+    add(all.statuses, report.statuses)
+    report.attempts_per_delivery.forEach((count, at) => {
+      all.attemptsPerDelivery[at] = (all.attemptsPerDelivery[at] ?? 0) + count
+    })
+    for (const name of latencies) all.latency[name].merge(histogramOf(report.histograms[name]))
+    all.series.merge(seriesOf(report))
+    for (const line of report.integration_lines) {
+      const own = all.integration(line.id, line.name)
+      own.deliveries += line.deliveries
+      own.requests += line.requests
+      own.duplicates += line.duplicates ?? 0
+      add(own.states, line.states)
+      own.ack.merge(histogramOf(line.ack))
+    }
+    if (report.sample === null) continue
+    all.sample.wanted += report.sample.wanted
+    all.sample.failed += report.sample.failed
+    all.sample.why ??= report.sample.why
+  }
+  for (const name of countersOf(all)) all.totals[name] = totals[name] ?? 0
+  return all
+}
+
+const countersOf = ({ totals }: Measurements): ReadonlyArray<keyof Counters> =>
+  Object.keys(totals).filter((name): name is keyof Counters => Object.hasOwn(totals, name))

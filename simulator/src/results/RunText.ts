@@ -1,19 +1,11 @@
 /**
- * What a run tells the person at the terminal.
+ * What a run prints: progress in one line, and the summary.
  */
-import { counted, duration, grouped, percent } from "./Words.ts"
 import type { Measurements } from "./Measurements.ts"
-import type { Quantiles, RunReport } from "./RunReport.ts"
-import type { RunSummary } from "./RunSummary.ts"
+import type { ComparedLine, IntegrationLine, Quantiles, RunReport } from "./RunReport.ts"
+import { clockAt, counted, duration, grouped, percent } from "./Words.ts"
 
 export { grouped } from "./Words.ts"
-
-/** 3723000 as `1:02:03`. */
-export const clock = (millis: number): string => {
-  const seconds = Math.floor(millis / 1_000)
-  const two = (number: number) => `${number}`.padStart(2, "0")
-  return `${Math.floor(seconds / 3_600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
-}
 
 const barLength = 24
 
@@ -25,47 +17,44 @@ const bar = (share: number): string => {
 }
 
 export interface Progress {
-  /** How far it is, from 0 to 1; null where nobody knows. */
+  /** How far it is, from 0 to 1; null where that is not known. */
   readonly share: number | null
-  /** Where in the plan, or how long it has gone on, in words. */
+  /** Real time since the beginning, in milliseconds. */
+  readonly elapsed: number
+  /** Where in the plan. */
   readonly place: string
-  readonly summary: RunSummary | null
   readonly measured: Measurements
   /** What is being done, when it is no longer sending. */
   readonly phase: string | null
 }
 
 /** How the run stands, in one line. */
-export const progressLine = ({ measured, phase, place, share, summary }: Progress): string => {
-  const late = measured.lateStart
+export const progressLine = ({ elapsed, measured, phase, place, share }: Progress): string => {
+  const { latency, outcomes, statuses, totals } = measured
+  const isSending = phase === null && share !== null && share > 0 && share < 1
+  const noneAcknowledged = latency.ack.count === 0 && outcomes.acknowledged === undefined
   return [
     ...(share === null ? [] : [bar(share)]),
     ...(phase === null ? [] : [phase]),
     place,
-    `events ${grouped(summary === null ? measured.accepted : summary.accepted)}`,
-    `deliveries ${grouped(summary === null ? measured.deliveries : summary.deliveries)}`,
-    ...(measured.open > 0 ? [`open ${grouped(measured.open)}`] : []),
-    ...(summary !== null && summary.failed > 0 ? [`failed ${grouped(summary.failed)}`] : []),
-    ...(measured.ack.count === 0 && measured.attempts > 0 && measured.outcomes.size > 0
-      ? [
-          `none acknowledged: ${outcomesText(Object.fromEntries(measured.outcomes), Object.fromEntries(measured.statuses))}`
-        ]
+    ...(isSending ? [`${duration((elapsed * (1 - share)) / share)} left`] : []),
+    `events ${grouped(totals.accepted)}`,
+    ...(totals.deliveries > 0 ? [`deliveries ${grouped(totals.deliveries)}`] : []),
+    ...(totals.open > 0 ? [`open ${grouped(totals.open)}`] : []),
+    ...(totals.failed > 0 ? [`failed ${grouped(totals.failed)}`] : []),
+    ...(noneAcknowledged && Object.keys(outcomes).length > 0
+      ? [`none acknowledged: ${outcomesText(outcomes, statuses)}`]
       : []),
-    ...(measured.ack.count > 0 ? [`ack p99 ${duration(measured.ack.quantile(0.99))}`] : []),
-    ...(summary !== null && late.count > 0 ? [`late p99 ${duration(late.quantile(0.99))}`] : [])
+    ...(latency.ack.count > 0 ? [`ack p99 ${duration(latency.ack.quantile(0.99))}`] : []),
+    ...(latency.intended.count > 0 ? [`publish p99 ${duration(latency.intended.quantile(0.99))}`] : [])
   ].join("  ")
 }
-
-const quantileText = ({ max, p50, p99 }: Quantiles): string =>
-  `p50 ${duration(p50)}, p99 ${duration(p99)}, max ${duration(max)}`
-
-type Row = readonly [name: string, value: string]
 
 type Counts = Readonly<Record<string, number>>
 
 const byFrequency = (counts: Counts) => Object.entries(counts).toSorted(([, a], [, b]) => b - a)
 
-/** The most statuses that are told apart. */
+/** The most statuses that are listed one by one. */
 const mostStatuses = 3
 
 /** ` (401: 251, 500: 3)`; nothing where no status is known. */
@@ -76,96 +65,154 @@ const statusesText = (statuses: Counts): string => {
   return all.length === 0 ? "" : ` (${[...named, ...(rest > 0 ? [`others: ${grouped(rest)}`] : [])].join(", ")})`
 }
 
-/** What requests to receivers came to, the most frequent first: `bad_status 12 (401: 12), timeout 3`. */
+/** Outcomes of requests, the most frequent first: `bad_status 12 (401: 12), timeout 3`. */
 export const outcomesText = (outcomes: Counts, statuses: Counts): string =>
   byFrequency(outcomes)
     .map(([outcome, count]) => `${outcome} ${grouped(count)}${outcome === "bad_status" ? statusesText(statuses) : ""}`)
     .join(", ")
 
-/** Requests that were not acknowledged, and why. */
-const refusedRows = ({ kind, outcomes, statuses }: RunReport): ReadonlyArray<Row> => {
-  const { acknowledged: _, ...others } = outcomes
-  if (Object.keys(others).length === 0) return []
-  // A service is asked about some of its deliveries, not all.
-  const seen = Object.values(outcomes).reduce((sum, count) => sum + count, 0)
-  return [
-    [
-      "not acked",
-      `${outcomesText(others, statuses)}${kind === "service" ? ` of ${grouped(seen)} that were looked at` : ""}`
-    ]
-  ]
+/** Whether anything was lost, in a sentence or two. */
+export const lossText = ({ totals }: RunReport): string => {
+  const { accepted, deliveries, failed, lost, unfollowed } = totals
+  const ends = [
+    [totals.delivered, "delivered"],
+    [totals.exhausted, "given up after the last retry"],
+    [totals.expired, "expired (calls that nobody waits for any more)"],
+    [totals.cancelled, "cancelled"],
+    [totals.skipped, "skipped (integration disabled)"],
+    [totals.open, "still open when the waiting for them ended"]
+  ] as const
+  const list = ends.flatMap(([count, name]) => (count > 0 ? [`${grouped(count)} ${name}`] : [])).join(", ")
+  const refused = failed > 0 ? ` ${counted(failed, "event")} never accepted; the publisher knows.` : ""
+  if (lost === null) return `Unknown: the service did not say what became of ${counted(accepted, "event")}.${refused}`
+  if (lost > 0) return `Yes: ${counted(lost, "delivery", "deliveries")} of accepted events not accounted for.${refused}`
+  const unknown = unfollowed > 0 ? ` Not followed: ${counted(unfollowed, "more event")}.` : ""
+  return `No. ${grouped(deliveries)} deliveries of ${grouped(accepted - unfollowed)} accepted events: ${list || "none"}.${unknown}${refused}`
 }
 
-const publishedRows = ({ kind }: RunReport, { failed, last_failure, retries }: RunSummary): ReadonlyArray<Row> => [
-  ["failed", `${grouped(failed)}${last_failure === null ? "" : ` (last: ${last_failure})`}`],
-  // In this process, publishing can hardly fail.
-  ...(kind === "service" || retries > 0 ? [row("republished", counted(retries, "request"))] : [])
-]
-
-/** Requests to receivers, and how many of them were no first attempts where that is known: of what is settled. */
-const requestsText = ({ attempts_per_delivery: [untried = 0], totals }: RunReport): string => {
-  const { attempts, deliveries, open } = totals
-  const again = attempts - (deliveries - untried)
-  return `${grouped(attempts)}${open === 0 && again > 0 ? ` (${grouped(again)} of them again)` : ""}`
+const outageText = (report: RunReport, { name, outage, states }: IntegrationLine): string | null => {
+  if (outage === null) return null
+  const { cancelled, empty_at, exhausted, most_open, most_open_at } = outage
+  if (most_open_at === null) return `${name}: nothing waited.`
+  const most = `${name}: ${counted(most_open, "delivery", "deliveries")} waiting at most, ${clockAt(report, most_open_at)}`
+  if (cancelled > 0)
+    return `${most}; then its integration was disabled or deleted: ${grouped(states.cancelled)} cancelled, ${grouped(states.skipped)} skipped.`
+  if (exhausted > 0) return `${most}; ${grouped(exhausted)} given up, because the schedule ended before the outage.`
+  return empty_at === null
+    ? `${most}; not empty again before the run ended.`
+    : `${most}; none left ${clockAt(report, empty_at)}, ${duration(empty_at - most_open_at)} later.`
 }
 
-const row = (name: string, value: string): Row => [name, value]
+/** How big the backlog of outages was, and how long it took to drain: of the three worst; null without outages. */
+export const outagesText = (report: RunReport): string | null => {
+  const worst = report.integration_lines
+    .filter(({ outage }) => outage !== null)
+    .toSorted((a, b) => (b.outage?.most_open ?? 0) - (a.outage?.most_open ?? 0))
+    .flatMap((line) => outageText(report, line) ?? [])
+  return worst.length === 0 ? null : worst.slice(0, 3).join(" ")
+}
 
-const rateRow = (rate: number): Row => [
-  "rate",
-  `${percent(rate)} of events began within 1 s of their time${rate < 0.95 ? ": RATE NOT REACHED" : ""}`
-]
+/** A figure of a comparison: latencies in words, shares in percent. */
+export const comparedText = ({ after, before, figure }: ComparedLine): string => {
+  const words = (value: number | null) => {
+    if (value === null) return "-"
+    if (figure === "rate") return percent(value)
+    return /_(p\d+|max)$/.test(figure) ? duration(value) : grouped(value)
+  }
+  const change =
+    before === null || after === null || before === 0 || before === after
+      ? ""
+      : ` (${after > before ? "+" : ""}${(((after - before) / before) * 100).toFixed(1)} %)`
+  return `${figure} ${words(before)} -> ${words(after)}${change}`
+}
 
-/** What was still open is no loss: nobody waited for it any longer. */
-const openRow = ({ kind, totals }: RunReport): Row => [
-  "open",
-  `${grouped(totals.open)} when the waiting ended; ${kind === "virtual" ? "--drain" : "--grace"} says how long that is`
-]
+type Row = readonly [name: string, value: string]
+
+const quantileText = ({ max, p50, p99 }: Quantiles): string =>
+  `p50 ${duration(p50)}, p99 ${duration(p99)}, max ${duration(max)}`
 
 /** `, 4,250 events/s`; nothing for what took no time. */
-const rateText = (events: number, millis: number): string =>
+const paceText = (events: number, millis: number): string =>
   millis > 0 ? `, ${grouped((events * 1_000) / millis)} events/s` : ""
 
-/** What was interrupted before its first event says nothing of its time. */
-const plannedText = (planned: number, interrupted: boolean): string =>
-  planned === 0 && !interrupted
-    ? "0 events: nothing happens in this time. Give a longer --duration, a busier hour by --start, or more by --rate-scale"
-    : `${grouped(planned)} ${planned === 1 ? "event" : "events"}`
-
-const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Row> => {
-  const { latency, sending, totals, took } = report
-  const quantiles = (name: string, value: Quantiles | null): ReadonlyArray<Row> =>
-    value === null ? [] : [[name, quantileText(value)]]
-  const count = (name: string, value: number): ReadonlyArray<Row> => (value === 0 ? [] : [[name, grouped(value)]])
+const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Row> => {
+  const { kind, latency, sample, sending, totals } = report
+  const { acknowledged: _, not_sampled: __, ...others } = report.outcomes
+  const [untried = 0] = report.attempts_per_delivery
+  const again = totals.open === 0 ? totals.requests - (totals.deliveries - untried) : 0
+  const isReal = kind !== "virtual"
+  const when = (is: boolean, name: string, value: () => string): ReadonlyArray<Row> => (is ? [[name, value()]] : [])
+  const count = (name: keyof typeof totals): ReadonlyArray<Row> =>
+    when((totals[name] ?? 0) > 0, name, () => grouped(totals[name] ?? 0))
+  const time = (name: keyof typeof latency, shown: string = name): ReadonlyArray<Row> => {
+    const quantiles = latency[name]
+    return quantiles === null ? [] : [[shown, quantileText(quantiles)]]
+  }
+  const nothing = totals.planned === 0 && !report.interrupted
   return [
-    ["planned", plannedText(summary?.planned ?? totals.planned, report.interrupted)],
-    ["accepted", grouped(summary?.accepted ?? totals.accepted)],
-    ["deliveries", grouped(summary?.deliveries ?? totals.deliveries)],
-    ...(summary === null ? [] : publishedRows(report, summary)),
-    ...(totals.unanswered === 0 ? [] : [row("unanswered", `${grouped(totals.unanswered)} (sent or about to be)`)]),
-    ...(totals.attempts === 0 ? [] : [row("requests", requestsText(report))]),
-    ...count("delivered", totals.delivered),
-    ...count("exhausted", totals.exhausted),
-    ...count("expired", totals.expired),
-    ...count("cancelled", totals.cancelled),
-    ...count("skipped", totals.skipped),
-    ...(totals.open === 0 ? [] : [openRow(report)]),
-    ...count("lost", totals.lost ?? 0),
-    ...(totals.unfollowed === 0
-      ? []
-      : [row("unfollowed", `${counted(totals.unfollowed, "event")}: nobody asked what became of them`)]),
-    ...(totals.duplicates === null ? [] : count("duplicates", totals.duplicates)),
-    ...count("backlog", totals.backlog ?? 0),
-    ...refusedRows(report),
-    ...quantiles("ack", latency.ack),
-    ...quantiles("delivery", latency.delivery),
-    ...(report.kind === "virtual" ? [] : quantiles("intended", latency.intended)),
-    ...(report.kind === "virtual" ? [] : quantiles("service", latency.service)),
-    ...(report.kind === "virtual" ? [] : quantiles("late", latency.late_start)),
-    ...(totals.rate === null || report.kind === "virtual" ? [] : [rateRow(totals.rate)]),
-    ...count("crashes", report.crashes),
-    ...(sending === null ? [] : [row("sent", `in ${duration(sending)}${rateText(totals.accepted, sending)}`)]),
-    ["took", `${(took / 1_000).toFixed(1)} s${sending === null ? rateText(totals.accepted, took) : ""}`]
+    [
+      "planned",
+      nothing
+        ? "0 events: nothing happens in this time. Give a longer --duration, a busier hour by --start, or more by --rate-scale"
+        : `${grouped(totals.planned)} ${totals.planned === 1 ? "event" : "events"}`
+    ],
+    ["accepted", grouped(totals.accepted)],
+    ["deliveries", grouped(totals.deliveries)],
+    ...when(
+      isReal || totals.failed > 0,
+      "failed",
+      () => `${grouped(totals.failed)}${lastFailure === null ? "" : ` (last: ${lastFailure})`}`
+    ),
+    ...when(kind === "service" || totals.republished > 0, "republished", () => counted(totals.republished, "request")),
+    ...when(
+      totals.held > 0,
+      "held",
+      () =>
+        `${counted(totals.held, "request")} to publish waited for a place: ${grouped(report.max_in_flight ?? 0)} were open (--max-inflight)`
+    ),
+    ...when(totals.unanswered > 0, "unanswered", () => `${grouped(totals.unanswered)} (sent or about to be)`),
+    ...when(
+      totals.requests > 0,
+      "requests",
+      () => `${grouped(totals.requests)}${again > 0 ? ` (${grouped(again)} of them again)` : ""}`
+    ),
+    ...count("delivered"),
+    ...count("exhausted"),
+    ...count("expired"),
+    ...count("cancelled"),
+    ...count("skipped"),
+    ...when(
+      totals.open > 0,
+      "open",
+      () => `${grouped(totals.open)} when the waiting ended; ${isReal ? "--grace" : "--drain"} says how long that is`
+    ),
+    ...count("lost"),
+    ...when(totals.unfollowed > 0, "unfollowed", () => `${counted(totals.unfollowed, "event")}: too many to look up`),
+    ...count("duplicates"),
+    ...count("backlog"),
+    ...when(Object.keys(others).length > 0, "not acked", () => outcomesText(others, report.statuses)),
+    ...when(sample !== null && sample.wanted > 0, "sampled", () => {
+      const { failed = 0, wanted = 0, why = null } = sample ?? {}
+      return `${grouped(wanted - failed)} deliveries for request times${failed > 0 ? `; ${grouped(failed)} more look-ups failed (${why})` : ""}`
+    }),
+    ...time("ack"),
+    ...time("delivery"),
+    ...(isReal ? [...time("intended"), ...time("service"), ...time("late_start", "late")] : []),
+    ...when(
+      totals.rate !== null,
+      "rate",
+      () =>
+        `${percent(totals.rate ?? 0)} of events began within 1 s of their time${(totals.rate ?? 0) < 0.95 ? ": RATE NOT REACHED" : ""}`
+    ),
+    ...when(
+      totals.peak_planned > 0,
+      "busiest",
+      () =>
+        `${grouped(totals.peak_planned)} events${totals.peak_requests === null ? "" : `, ${grouped(totals.peak_requests)} requests`} in a minute`
+    ),
+    ...when(report.crashes > 0, "crashes", () => grouped(report.crashes)),
+    ...when(sending !== null, "sent", () => `in ${duration(sending ?? 0)}${paceText(totals.accepted, sending ?? 0)}`),
+    ["took", `${(report.took / 1_000).toFixed(1)} s${sending === null ? paceText(totals.accepted, report.took) : ""}`]
   ]
 }
 
@@ -175,14 +222,20 @@ const nameWidth = "republished".length
 /** A line of a run's summary. */
 export const summaryLine = (name: string, value: string): string => `${name.padEnd(nameWidth)}  ${value}`
 
-/** How the run ended, one number a line, then objectives and broken rules. */
-export const summaryText = (report: RunReport, summary: RunSummary | null): string => {
-  const slos = report.slos.map(({ measured, met, slo }) => row(met ? "met" : "MISSED", `${slo} (${measured})`))
-  const broken = report.violations.map(({ at, rule, what }) =>
-    row("broken", `${rule}: ${what} (${new Date(at).toISOString()})`)
-  )
+/** How the run ended, one number a line, then objectives, what was lost, broken rules and the comparison. */
+export const summaryText = (report: RunReport, lastFailure: string | null = null): string => {
+  const outages = outagesText(report)
   const more = (report.totals.broken ?? 0) - report.violations.length
-  const beyond = more > 0 ? [row("broken", `in ${counted(more, "more place")}`)] : []
-  const rows = [...rowsOf(report, summary), ...slos, ...broken, ...beyond]
+  const rows: ReadonlyArray<Row> = [
+    ...rowsOf(report, lastFailure),
+    ["lost?", lossText(report)],
+    ...(outages === null ? [] : [["outage", outages] as const]),
+    ...report.slos.map(({ measured, met, slo }) => [met ? "met" : "MISSED", `${slo} (${measured})`] as const),
+    ...report.violations.map(
+      ({ at, rule, what }) => ["broken", `${rule}: ${what} (${new Date(at).toISOString()})`] as const
+    ),
+    ...(more > 0 ? [["broken", `in ${counted(more, "more place")}`] as const] : []),
+    ...(report.compared ?? []).map((line) => ["compared", comparedText(line)] as const)
+  ]
   return rows.map(([name, value]) => summaryLine(name, value)).join("\n")
 }

@@ -1,5 +1,5 @@
 /**
- * What happened over time, in memory that does not grow: a hundred intervals or so, which become longer as time goes on.
+ * What happened over time, in memory that does not grow: at most 160 intervals, which get longer as time goes on.
  */
 import { Histogram } from "./Histogram.ts"
 
@@ -16,56 +16,62 @@ const widths = [
   ...[1, 7, 28, 364, 3_640].map((count) => count * day)
 ]
 
-/** The most intervals that are kept. */
 const most = 160
 
-/** One interval. */
-export interface Interval {
-  /** Events that the plan has in it, by their intended times. */
-  planned: number
-  /** Events that were first sent in it. */
-  sent: number
-  /** Requests to receivers that ended in it. */
-  attempts: number
-  acknowledged: number
-  /** Requests that receivers had processed before. */
-  duplicates: number
-  /** The most deliveries that were open (accepted and not settled) at one time. */
-  backlog: number
-  /** How long requests to receivers took, acknowledged or not. */
+export const intervalCounts = [
+  "planned",
+  "sent",
+  "failed",
+  "republished",
+  "requests",
+  "acknowledged",
+  "retries",
+  "duplicates"
+] as const
+export type IntervalCount = (typeof intervalCounts)[number]
+
+/** Highest values: a longer interval does not hide the peaks of those that it joins. */
+export const intervalPeaks = ["backlog", "peak_planned", "peak_requests"] as const
+
+type Numbers = Record<IntervalCount | (typeof intervalPeaks)[number], number>
+
+export interface Interval extends Numbers {
+  /** Publish latency, of the events planned in the interval. */
+  readonly publish: Histogram
+  /** Duration of requests to receivers, acknowledged or not. */
   readonly answer: Histogram
 }
 
 const makeInterval = (backlog: number): Interval => ({
   planned: 0,
   sent: 0,
-  attempts: 0,
+  failed: 0,
+  republished: 0,
+  requests: 0,
   acknowledged: 0,
+  retries: 0,
   duplicates: 0,
   backlog,
+  peak_planned: 0,
+  peak_requests: 0,
+  publish: new Histogram(),
   answer: new Histogram()
 })
 
-const joined = (intervals: ReadonlyArray<Interval>): Interval => {
-  const sum = makeInterval(0)
-  for (const interval of intervals) {
-    sum.planned += interval.planned
-    sum.sent += interval.sent
-    sum.attempts += interval.attempts
-    sum.acknowledged += interval.acknowledged
-    sum.duplicates += interval.duplicates
-    sum.backlog = Math.max(sum.backlog, interval.backlog)
-    sum.answer.merge(interval.answer)
-  }
-  return sum
+const join = (into: Interval, from: Interval): void => {
+  for (const name of intervalCounts) into[name] += from[name]
+  for (const name of intervalPeaks) into[name] = Math.max(into[name], from[name])
+  into.publish.merge(from.publish)
+  into.answer.merge(from.answer)
 }
 
 export class Series {
   #step = 0
   #intervals: Array<Interval> = []
   #backlog = 0
+  readonly #minutes = { planned: { at: -1, count: 0 }, requests: { at: -1, count: 0 } }
 
-  /** How long an interval is now, in milliseconds. */
+  /** Length of an interval, in milliseconds. */
   get width(): number {
     return widths[this.#step] ?? day
   }
@@ -74,31 +80,61 @@ export class Series {
     return this.#intervals
   }
 
-  /** The interval that a time, in milliseconds since the beginning, is in. */
+  /** The interval of a time, in milliseconds since the beginning. */
   at(time: number): Interval {
-    let place = Math.max(0, Math.floor(time / this.width))
-    while (place >= most) {
-      this.#widen()
-      place = Math.max(0, Math.floor(time / this.width))
-    }
+    while (time >= most * this.width && this.#step + 1 < widths.length) this.#widen()
+    const place = Math.max(0, Math.floor(time / this.width))
     while (this.#intervals.length <= place) this.#intervals.push(makeInterval(this.#backlog))
     return this.#intervals[place] ?? makeInterval(this.#backlog)
   }
 
-  /** So many deliveries are open from now on. */
+  count(time: number, name: IntervalCount, by = 1): void {
+    this.at(time)[name] += by
+  }
+
+  /** Counts one, and notes how many there were in its minute: the peak is of minutes, however long intervals are. */
+  countPeak(time: number, name: "planned" | "requests"): void {
+    const interval = this.at(time)
+    interval[name]++
+    const inMinute = this.#minutes[name]
+    const at = Math.floor(time / minute)
+    if (at !== inMinute.at) Object.assign(inMinute, { at, count: 0 })
+    inMinute.count++
+    interval[`peak_${name}`] = Math.max(interval[`peak_${name}`], inMinute.count)
+  }
+
+  /** Notes how many deliveries are open from a time on. */
   open(time: number, count: number): void {
     const interval = this.at(time)
     this.#backlog = count
     interval.backlog = Math.max(interval.backlog, count)
   }
 
+  /** Makes intervals at least this long. */
+  widenTo(width: number): void {
+    while (this.width < width && this.#step + 1 < widths.length) this.#widen()
+  }
+
+  /** Adds another series of the same time: counts and peaks, which may have been at the same moment, add up. */
+  merge(other: Series): void {
+    other.widenTo(this.width)
+    this.widenTo(other.width)
+    other.intervals.forEach((from, nth) => {
+      const into = this.at(nth * this.width)
+      for (const name of [...intervalCounts, ...intervalPeaks]) into[name] += from[name]
+      into.publish.merge(from.publish)
+      into.answer.merge(from.answer)
+    })
+  }
+
   #widen(): void {
     const before = this.width
-    if (this.#step + 1 >= widths.length) return
     this.#step++
     const factor = Math.round(this.width / before)
-    const old = this.#intervals
-    this.#intervals = []
-    for (let at = 0; at < old.length; at += factor) this.#intervals.push(joined(old.slice(at, at + factor)))
+    this.#intervals = Array.from({ length: Math.ceil(this.#intervals.length / factor) }, (_, at) => {
+      const joined = makeInterval(0)
+      for (const interval of this.#intervals.slice(at * factor, (at + 1) * factor)) join(joined, interval)
+      return joined
+    })
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What a run must show: `ack_p99<5s,lost=0`.
+ * Objectives of a run: `ack_p99<5s,lost=0`.
  *
  * ```
  * slos     = slo *( "," slo )
@@ -11,8 +11,8 @@
  */
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
-import type { RunReport } from "./RunReport.ts"
-import { parseShare } from "../receivers/ShareText.ts"
+import { parseShare } from "../receivers/ReceiverText.ts"
+import type { RunKind, RunReport } from "./RunReport.ts"
 import { duration } from "./Words.ts"
 
 const times = ["ack", "delivery", "intended", "service", "late"] as const
@@ -31,10 +31,8 @@ const counts = [
 ] as const
 const shares = ["rate", "delivered"] as const
 
-type TimeName = (typeof times)[number]
-type QuantileName = (typeof quantiles)[number]
 type Metric =
-  | { readonly kind: "time"; readonly name: TimeName; readonly quantile: QuantileName }
+  | { readonly kind: "time"; readonly name: (typeof times)[number]; readonly quantile: (typeof quantiles)[number] }
   | { readonly kind: "count"; readonly name: (typeof counts)[number] }
   | { readonly kind: "share"; readonly name: (typeof shares)[number] }
 
@@ -45,21 +43,19 @@ const operators = {
   ">": (a: number, b: number) => a > b,
   "=": (a: number, b: number) => a === b
 } as const
-type Operator = keyof typeof operators
 
 export interface Slo {
   readonly text: string
   readonly metric: Metric
-  readonly operator: Operator
+  readonly operator: keyof typeof operators
   /** Milliseconds, a count, or a part of 1. */
   readonly value: number
 }
 
-/** How an objective came out. */
+/** How an objective came out; `measured` in words. */
 export interface SloResult {
   readonly slo: string
   readonly met: boolean
-  /** What was measured, in words. */
   readonly measured: string
 }
 
@@ -108,37 +104,66 @@ export const readSlos = (text: string): Result.Result<ReadonlyArray<Slo>, string
   return Result.succeed(slos)
 }
 
+type MetricName = Metric["name"]
+
+/** What a kind of run can't measure, and why. */
+const unmeasured: Readonly<Record<RunKind, ReadonlyArray<readonly [names: ReadonlyArray<MetricName>, why: string]>>> = {
+  virtual: [
+    [
+      ["intended", "service", "late", "rate"],
+      "on virtual time nothing is ever sent late, and publishing takes no time; measure it with --to or without --virtual"
+    ]
+  ],
+  "in-process": [],
+  receiver: [[["duplicates"], "only the receiver knows what it has processed; the conformance suite proves it"]],
+  service: [
+    [["duplicates"], "only the receivers know what they have processed"],
+    [["backlog", "broken"], "only the service sees what waits in it; its /metrics has the backlog"]
+  ]
+}
+
+const ofSchedules: ReadonlyArray<MetricName> = ["intended", "late", "rate"]
+
+/** Why a run of a kind, with or without a schedule, can't measure what an objective is about; null when it can. */
+export const unmeasurable = ({ metric: { name } }: Slo, kind: RunKind, hasSchedule: boolean): string | null => {
+  if (!hasSchedule && ofSchedules.includes(name)) return "--as-fast-as-possible keeps no schedule"
+  return unmeasured[kind].find(([names]) => names.includes(name))?.[1] ?? null
+}
+
 type Measured = Pick<RunReport, "latency" | "totals">
 
 const valueOf = ({ latency, totals }: Measured, metric: Metric): number | null => {
-  switch (metric.kind) {
-    case "time": {
-      const name = metric.name === "late" ? "late_start" : metric.name
-      return latency[name]?.[metric.quantile] ?? null
-    }
-    case "count":
-      return totals[metric.name]
-    case "share":
-      return metric.name === "rate"
-        ? totals.rate
-        : totals.deliveries === 0
-          ? null
-          : totals.delivered / totals.deliveries
-  }
+  if (metric.kind === "time")
+    return latency[metric.name === "late" ? "late_start" : metric.name]?.[metric.quantile] ?? null
+  if (metric.kind === "count" || metric.name === "rate") return totals[metric.name]
+  return totals.deliveries === 0 ? null : totals.delivered / totals.deliveries
 }
 
-/** What was measured, in words: as exact as it takes to tell it from the objective. */
+/** What was measured, in words: as exactly as it takes to tell it from the objective. */
 const inWords = ({ kind }: Metric, value: number, objective: number): string => {
-  if (kind === "time") {
-    const words = duration(value)
-    return words === duration(objective) && value !== objective ? DurationText.format(Math.round(value)) : words
-  }
-  return kind === "count" ? `${value}` : `${(value * 100).toFixed(2)} %`
+  if (kind === "count") return `${value}`
+  if (kind === "share") return `${(value * 100).toFixed(2)} %`
+  const words = duration(value)
+  return words === duration(objective) && value !== objective ? DurationText.format(Math.round(value)) : words
 }
 
-/** Judges an objective. What was not measured is missed. */
+/** Judges an objective. What there was none of is missed. */
 export const judgeSlo = (report: Measured, { metric, operator, text, value }: Slo): SloResult => {
   const actual = valueOf(report, metric)
-  if (actual === null) return { slo: text, met: false, measured: "not measured in this run" }
+  if (actual === null) return { slo: text, met: false, measured: "there was none of it" }
   return { slo: text, met: operators[operator](actual, value), measured: inWords(metric, actual, value) }
+}
+
+/** From this many measurements on, a quantile is judged before the run ends. */
+const enough = 100
+
+/** Whether an objective is missed before the run ends: a count only grows, and a quantile of enough is telling. */
+export const isMissedAlready = (report: Measured, { metric, operator, value }: Slo): boolean => {
+  const actual = valueOf(report, metric)
+  if (actual === null || operators[operator](actual, value)) return false
+  if (metric.kind === "share")
+    return metric.name === "rate" && operator.startsWith(">") && report.totals.planned >= enough
+  if (operator.startsWith(">") || actual < value || metric.name === "open" || metric.name === "lost") return false
+  if (metric.kind === "count" || metric.quantile === "max") return true
+  return (report.latency[metric.name === "late" ? "late_start" : metric.name]?.count ?? 0) >= enough
 }

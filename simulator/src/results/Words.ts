@@ -1,6 +1,9 @@
 /**
  * Numbers and times as people say them.
  */
+import { offsetAt } from "../world/zones/TimeZone.ts"
+import type { RunReport } from "./RunReport.ts"
+
 const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
@@ -24,12 +27,6 @@ export const duration = (millis: number): string => {
   return `${decimals(millis / day)} days`
 }
 
-export const bytes = (count: number): string => {
-  if (count < 1_000) return `${Math.round(count)} bytes`
-  if (count < 1_000_000) return `${decimals(count / 1_000)} kB`
-  return count < 1_000_000_000 ? `${decimals(count / 1_000_000)} MB` : `${decimals(count / 1_000_000_000)} GB`
-}
-
 /** A part of 1, with as many places as it takes not to say 100 % of what is less. */
 export const percent = (share: number): string => {
   if (share === 1 || share === 0) return `${share * 100} %`
@@ -37,13 +34,26 @@ export const percent = (share: number): string => {
   return Number(text) === 100 ? "> 99.99 %" : `${text} %`
 }
 
-/** A time since midnight of the first day: `day 2, 15:04` in runs of days, `15:04` in one. */
-export const momentOf = (at: number, long: boolean): string => {
-  const two = (value: number) => `${Math.floor(value)}`.padStart(2, "0")
-  const clock = `${two((at % day) / hour)}:${two((at % hour) / minute)}`
-  return long ? `day ${Math.floor(at / day) + 1}, ${clock}` : clock
-}
-
 /** `one event`, `2 events`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   count === 1 ? `one ${one}` : `${grouped(count)} ${many}`
+
+type Clocked = Pick<RunReport, "began_at" | "time_zone" | "duration" | "speed">
+
+/** Milliseconds by the clocks of the buildings, or by UTC where they are in several zones, since the epoch. */
+export const wallAt = ({ began_at, time_zone }: Clocked, sinceStart: number): number => {
+  const instant = Date.parse(began_at) + sinceStart
+  return time_zone === null ? instant : instant + offsetAt(instant, time_zone)
+}
+
+/** `day 2, 15:04` in runs of days, `15:04` in one; with UTC behind it where that is no clock of the buildings. */
+export const clockText = (report: Clocked, sinceStart: number): string => {
+  const wall = new Date(wallAt(report, sinceStart))
+  const days = Math.floor(wall.getTime() / day) - Math.floor(wallAt(report, 0) / day)
+  const clock = `${wall.toISOString().slice(11, 16)}${report.time_zone === null ? " UTC" : ""}`
+  return report.duration > day ? `day ${days + 1}, ${clock}` : clock
+}
+
+/** By the clock where the run kept a schedule, else as a stopwatch has it. */
+export const clockAt = (report: Clocked, sinceStart: number): string =>
+  report.speed === null ? `${duration(sinceStart)} after the beginning` : `at ${clockText(report, sinceStart)}`

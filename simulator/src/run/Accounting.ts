@@ -1,6 +1,6 @@
 /**
- * What became of what was published to a service: asked of it over its operator API, until everything has ended or
- * patience has.
+ * What became of what was published to a service: read over its operator API until everything has ended, or for as long as
+ * `--grace` says.
  */
 import type { DeliveryState } from "@doorhook/core"
 import { AttemptOutcome, DeliveryState as State, settledStates } from "@doorhook/core"
@@ -45,6 +45,9 @@ const usualMost = 1_000_000
 /** Of how many deliveries the attempts are looked at: evenly spread over all of them. */
 const sample = 1_000
 
+/** The longest to wait before a look-up that was put off is made again, in milliseconds: a service may limit its clients. */
+const lookUpAgain = [1_000, 5_000]
+
 /** Between two looks, in milliseconds. */
 const pause = 500
 
@@ -87,7 +90,7 @@ export class Accounting {
     for (const { deliveries, id } of events) {
       if (deliveries === 0) continue
       if (id === undefined || this.#events.size >= this.#mostEvents) {
-        this.#measurements.unfollowed++
+        this.#measurements.totals.unfollowed++
         continue
       }
       this.#missing += deliveries
@@ -96,8 +99,8 @@ export class Accounting {
   }
 
   /**
-   * Notes how far the service's deliveries go before ours. Batches overtake each other, so the first that is answered
-   * tells nothing of the first that is stored. Null when it could be asked.
+   * Notes the newest delivery before ours. Requests overtake each other, so the first answer says nothing of the first that
+   * is stored. Null when the service answered.
    */
   begin(): Effect.Effect<Denial | null, never, HttpClient.HttpClient> {
     const url = `${this.#service.url}/operator/deliveries?order=newest&limit=1`
@@ -113,7 +116,7 @@ export class Accounting {
   settle(grace: number): Effect.Effect<Account, never, HttpClient.HttpClient> {
     return Effect.gen({ self: this }, function* () {
       if (this.#events.size === 0) {
-        const isSilent = this.#measurements.unfollowed > 0
+        const isSilent = this.#measurements.totals.unfollowed > 0
         return { missing: 0, why: isSilent ? "the service did not say which events it took in" : null }
       }
       const until = (yield* Clock.currentTimeMillis) + grace
@@ -153,7 +156,7 @@ export class Accounting {
             this.#place = `after=${row.id}&`
             if (isOurs) {
               this.#count(row)
-              ids.push(row.id)
+              if (row.attempts > 0) ids.push(row.id)
             }
           } else if (isOurs) open.set(row.id, row)
         }
@@ -175,7 +178,7 @@ export class Accounting {
       this.#integrations.get(name) ?? this.#number(name),
       `integration ${name}`
     )
-    this.#measurements.told(totals, state, attempts)
+    this.#measurements.reported(totals, state, attempts)
   }
 
   #number(name: string): number {
@@ -184,17 +187,30 @@ export class Accounting {
     return number
   }
 
-  /** Looks at the attempts of some deliveries: how long receivers took. */
+  /** Looks up the attempts of some deliveries, spread over all of them: how long receivers took. */
   #look(ids: ReadonlyArray<string>) {
     const step = Math.max(1, Math.ceil(ids.length / sample))
     const chosen = ids.filter((_, at) => at % step === 0)
+    this.#measurements.sample.wanted = chosen.length
     return Effect.forEach(chosen, (id) => this.#detail(id), { concurrency: 8, discard: true })
   }
 
   #detail(id: string) {
     const url = `${this.#service.url}/operator/deliveries/${id}`
-    return Effect.map(ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Detail)), (detail) => {
-      if ("_tag" in detail) return
+    const once = ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Detail))
+    return Effect.gen({ self: this }, function* () {
+      let detail = yield* once
+      for (const wait of lookUpAgain) {
+        if (!("_tag" in detail) || detail._tag === "Refused") break
+        yield* Effect.sleep(Math.min(wait, Math.max(pause, detail.retryAfter ?? 0)))
+        detail = yield* once
+      }
+      if ("_tag" in detail) {
+        const failed = this.#measurements.sample
+        failed.failed++
+        failed.why = detail.why
+        return
+      }
       const published = Date.parse(detail.created_at)
       for (const { duration_ms, outcome, started_at, status } of detail.attempts) {
         const ended = Date.parse(started_at) + duration_ms

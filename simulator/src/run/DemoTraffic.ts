@@ -10,11 +10,11 @@ import { demo } from "../scenario/Demo.ts"
 import { LocalTime } from "../world/LocalTime.ts"
 import type { Sending } from "../plan/Disorder.ts"
 import type { Measurements } from "../results/Measurements.ts"
+import type { Target } from "./OperatorApi.ts"
 import type { RunStopped } from "./Run.ts"
-import { run } from "./Run.ts"
-import type { Target } from "./Target.ts"
+import { Course, run } from "./Run.ts"
 
-export interface DemoTrafficOptions {
+interface DemoTrafficOptions {
   readonly seed: number
   /** How many times as many people as live and work there. The first hour has about an event a minute at 1. */
   readonly rateScale: number
@@ -27,7 +27,7 @@ const start = LocalTime.make(1_772_539_200_000)
  * The sendings of the demo, with times of day that are those of its Tuesday noon moved to `beginning`, so that there is
  * something to see at any hour; `at` and `logged_at` are true.
  */
-export const demoSendings = (options: DemoTrafficOptions, beginning: number): Stream.Stream<Sending> => {
+const demoSendings = (options: DemoTrafficOptions, beginning: number): Stream.Stream<Sending> => {
   const shift = beginning - beginningOf(demo, start)
   return plan(demo, { ...options, start, duration: Infinity }).pipe(
     Stream.map((event: PlannedEvent): Sending => {
@@ -44,5 +44,9 @@ export const runDemo = <R>(
   measurements: Measurements
 ): Effect.Effect<void, RunStopped, R> =>
   Effect.flatMap(Clock.currentTimeMillis, (beginning) =>
-    run(demoSendings(options, beginning), { target, beginning, speed: 1, maxInFlight: 8 }, measurements)
+    run(
+      demoSendings(options, beginning),
+      { target, course: new Course(beginning, 1), maxInFlight: 100, batch: 1 },
+      measurements
+    )
   )

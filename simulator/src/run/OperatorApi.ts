@@ -6,15 +6,14 @@ import type { Redacted } from "effect"
 import { Cause, Clock, Effect, Option, Predicate, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
-import type { PlannedEvent } from "../plan/PlannedEvent.ts"
-import type { Target } from "./Target.ts"
+import type { LoadEvent } from "./Load.ts"
 
 /** A running service. */
 export interface Service {
   /** Its base URL, without a slash at the end. */
   readonly url: string
   readonly operatorKey: Redacted.Redacted<string>
-  /** Where the key was given, like `--operator-key`, for whoever gave a wrong one. */
+  /** Where the key was given, like `--operator-key`, to be named where it is wrong. */
   readonly keyFrom?: string
 }
 
@@ -36,6 +35,18 @@ export type Denial =
   /** It may go better later. */
   | { readonly _tag: "Unavailable"; readonly why: string; readonly retryAfter: number | null }
 
+/** Where the events of a run go. */
+export interface Target<R> {
+  /** What messages call it. */
+  readonly name: string
+  /** Where its key was given. */
+  readonly keyFrom?: string
+  /** Checks that it is there, without publishing anything. */
+  readonly greet: Effect.Effect<Answer, never, R>
+  /** Publishes a batch. The same batch under the same key is accepted only once. */
+  readonly publish: (events: ReadonlyArray<LoadEvent>, key: string) => Effect.Effect<Answer, never, R>
+}
+
 /** How long the service may take to answer, in milliseconds. */
 const timeout = 30_000
 
@@ -48,7 +59,7 @@ const PublishAnswer = Schema.fromJsonString(
   })
 )
 
-const toWire = ({ resource_type, action, building_id, tenant_ids, data }: PlannedEvent) => ({
+const toWire = ({ resource_type, action, building_id, tenant_ids, data }: LoadEvent) => ({
   resource_type,
   action,
   building_id,
@@ -114,7 +125,7 @@ export const ask = <A, E>(
 }
 
 /** Publishes a batch. `key` makes it safe to publish the same batch again: the service takes it only once. */
-const publish = (service: Service, events: ReadonlyArray<PlannedEvent>, key: string) =>
+const publish = (service: Service, events: ReadonlyArray<LoadEvent>, key: string) =>
   ask(
     service,
     HttpClientRequest.post(`${service.url}/operator/events`).pipe(

@@ -11,32 +11,15 @@ import type {
   TransportBusy,
   TransportUnavailable
 } from "@doorhook/core"
-import {
-  AbsentDirectory,
-  Acknowledgement,
-  DeliverySettings,
-  DeliveryStore,
-  Dispatcher,
-  IdempotencyStore,
-  IntegrationStore,
-  JsonText,
-  MemoryStore,
-  NoticeListener,
-  Notices,
-  Publisher,
-  Signature,
-  Transport,
-  Wake
-} from "@doorhook/core"
-import { Clock, Effect, Layer, References } from "effect"
+import { Acknowledgement, MemoryStore, Publisher, Signature, Transport, Wake } from "@doorhook/core"
+import { Cause, Clock, Effect, Layer, References } from "effect"
 import type { Redacted } from "effect"
-import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import type { Substream } from "../random/Substream.ts"
 import type { ReceiverDescription } from "../receivers/ReceiverText.ts"
 import { Ledger } from "../results/Ledger.ts"
 import type { IntegrationTotals, Measurements } from "../results/Measurements.ts"
-import type { Answer } from "./OperatorApi.ts"
-import type { Target } from "./Target.ts"
+import { engineLayer, newEventOf, storesOf } from "./EngineLayer.ts"
+import type { Answer, Target } from "./OperatorApi.ts"
 import { watchedStore } from "./WatchedStore.ts"
 import type { PlannedIntegration } from "./World.ts"
 import { integrationOf, Matcher } from "./World.ts"
@@ -77,16 +60,6 @@ interface OwnEngine {
 /** How far the clocks of the sender and of the ledger are apart: what it takes to come from one to the other. */
 const tolerance = 500
 
-const newEventOf = ({ action, building_id, data, resource_type, tenant_ids }: PlannedEvent) => ({
-  action,
-  building_id,
-  resource_type,
-  tenant_ids,
-  data: JsonText.JsonText.make(JSON.stringify(data), { disableChecks: true })
-})
-
-export { newEventOf }
-
 interface Recipient {
   readonly id: IntegrationId
   readonly planned: PlannedIntegration
@@ -96,7 +69,7 @@ interface Recipient {
 /** Starts an engine for as long as the scope lives. */
 export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions) {
   const { crypto, integrations, measurements, receiverOf, secret, seed, send, settings, timeOf, urlOf } = options
-  const stores = yield* Layer.build(Layer.fresh(MemoryStore.layer))
+  const stores = yield* storesOf(MemoryStore.layer)
   const ledger = new Ledger({
     measurements,
     timeOf,
@@ -108,12 +81,10 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   const matcher = new Matcher()
   const byId = new Map<IntegrationId, Recipient>()
   const byUrl = new Map<string, Recipient>()
-  const integrationStore = yield* Effect.provide(IntegrationStore, stores)
-  const deliveryStore = yield* Effect.provide(DeliveryStore, stores)
   const now = yield* Clock.currentTimeMillis
   for (const planned of integrations) {
     const url = urlOf(planned)
-    const { id } = yield* Effect.orDie(integrationStore.create(integrationOf(planned.scope, url, seed, now, secret)))
+    const { id } = yield* Effect.orDie(stores.integrations.create(integrationOf(planned.scope, url, seed, now, secret)))
     const recipient = { id, planned, totals: measurements.integration(id, planned.name, receiverOf(planned)) }
     byId.set(id, recipient)
     byUrl.set(url, recipient)
@@ -128,12 +99,18 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     const { headers } = request
     const number = Number(headers[Signature.headerNames.attempt] ?? 0)
     const id = headers[Signature.headerNames.id] ?? ""
-    const tracked = ledger.requested(recipient.id, id, number, request.body, yield* Clock.currentTimeMillis)
+    const tracked = ledger.requested(recipient.id, id, number, yield* Clock.currentTimeMillis)
     inFlight++
-    measurements.mostInFlight = Math.max(measurements.mostInFlight, inFlight)
+    measurements.totals.most_in_flight = Math.max(measurements.totals.most_in_flight, inFlight)
     const { processed, result } = yield* send(request, recipient.planned).pipe(
-      // Nothing was sent, or nobody waits for the answer any more.
-      Effect.onError(() => Effect.sync(() => (tracked === null ? undefined : ledger.cutOff(tracked)))),
+      Effect.onError((cause) =>
+        Effect.map(Clock.currentTimeMillis, (at) => {
+          if (tracked === null) return
+          // A failure is one of the way out: nothing was sent. An interruption leaves a request without its answer.
+          if (Cause.hasInterrupts(cause)) ledger.cutOff(tracked, at)
+          else ledger.unsent(tracked)
+        })
+      ),
       Effect.ensuring(
         Effect.sync(() => {
           inFlight--
@@ -148,34 +125,17 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     return result
   })
 
-  const store = watchedStore(deliveryStore, integrationStore, ledger, {
+  const deliveries = watchedStore(stores.deliveries, stores.integrations, ledger, {
     matching: (event) => matcher.matching(event),
     totals,
     due: () => {},
     // There is no other process that would have to hear of it.
     ended: () => {}
   })
-  const engine = yield* Layer.build(
-    Publisher.layer.pipe(
-      Layer.provideMerge(Dispatcher.layer),
-      Layer.provide(Notices.layer),
-      Layer.provide(
-        Layer.mergeAll(
-          Layer.succeed(DeliveryStore, store),
-          Layer.succeed(IntegrationStore, integrationStore),
-          Layer.succeed(IdempotencyStore, yield* Effect.provide(IdempotencyStore, stores)),
-          Layer.effect(Transport, Transport.fromPost(post)),
-          Layer.succeed(NoticeListener, () => Effect.void),
-          Layer.orDie(DeliverySettings.layer(settings)),
-          Wake.layerLocal,
-          // Rights are the subject of other simulations.
-          AbsentDirectory.layer,
-          crypto
-        )
-      ),
-      Layer.fresh
-    )
-  ).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
+  const ports = { stores: { ...stores, deliveries }, transport: yield* Transport.fromPost(post), settings }
+  const engine = yield* Layer.build(Layer.fresh(engineLayer(ports, Wake.layerLocal, crypto))).pipe(
+    Effect.provideService(References.MinimumLogLevel, "None")
+  )
   const publisher = yield* Effect.provide(Publisher, engine)
 
   const target: Target<never> = {
@@ -196,7 +156,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   const finish = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
     // What is open may be on its way, or wait its turn: in real time nobody can tell it from what is stuck.
-    ledger.finish(at, yield* Effect.orDie(deliveryStore.summary(at)), Number.NEGATIVE_INFINITY)
+    ledger.finish(at, yield* Effect.orDie(stores.deliveries.summary(at)), Number.NEGATIVE_INFINITY)
   })
   return { target, ledger, finish } satisfies OwnEngine
 })

@@ -1,34 +1,42 @@
 /**
- * Plays a plan against whatever takes events in.
+ * Publishes a load to whatever accepts events.
+ *
+ * Open loop: a request leaves when its time has come, however many answers are missing. Latency counts from the planned time,
+ * so a target that stalls shows it in every event that was planned in that time (no coordinated omission).
  */
-import { maxEventsPerPublish, RetryPolicy } from "@doorhook/core"
-import { Array, Clock, Effect, Random, Schema, Stream } from "effect"
-import type { Sending } from "../plan/Disorder.ts"
+import { RetryPolicy } from "@doorhook/core"
+import { Clock, Effect, FiberSet, Random, Schema, Semaphore, Stream } from "effect"
 import { Measurements } from "../results/Measurements.ts"
-import type { AcceptedEvent, Answer } from "./OperatorApi.ts"
-import { pace } from "./Pace.ts"
-import type { Target } from "./Target.ts"
+import type { Arrival } from "./Load.ts"
+import type { AcceptedEvent, Answer, Target } from "./OperatorApi.ts"
+
+/** The clock of a run: the time on the wall, and that of the plan. */
+export class Course {
+  /** When the first event was about to be due, in milliseconds since the epoch; null before. */
+  began: number | null = null
+  /** The time in the plan at which the run begins, in milliseconds since the epoch. */
+  readonly beginning: number
+  /** How many times faster than the plan; null for as fast as the target accepts them. */
+  readonly speed: number | null
+
+  constructor(beginning: number, speed: number | null) {
+    this.beginning = beginning
+    this.speed = speed
+  }
+
+  /** An instant on the report's axis, in milliseconds since the beginning. */
+  readonly timeOf = (instant: number): number => Math.max(0, (instant - (this.began ?? instant)) * (this.speed ?? 1))
+}
 
 export interface RunOptions<R> {
   readonly target: Target<R>
-  /** The time in the plan at which the run begins, in milliseconds since the epoch. */
-  readonly beginning: number
-  /** How many times faster than the plan; null for as fast as the service takes them. */
-  readonly speed: number | null
-  /** Requests open at once. With more than one, batches may overtake each other. */
+  readonly course: Course
+  /** Requests open at once: more wait for a place, which is counted. */
   readonly maxInFlight: number
-  /** Who else is told what happens, besides what is measured. */
-  readonly observer?: RunObserver
-}
-
-/** Whoever follows a run. All times are of the clock, in milliseconds since the epoch. */
-export interface RunObserver {
-  /** The first event is about to be due. */
-  readonly began: (now: number) => void
-  /** Its sending begins; it was due at a time, or as soon as possible. */
-  readonly started: (sending: Sending, due: number | null, now: number) => void
-  /** Events were accepted. */
-  readonly accepted: (events: ReadonlyArray<AcceptedEvent>) => void
+  /** Events in a request, at most. */
+  readonly batch: number
+  /** Called with the events of each answer. */
+  readonly accepted?: (events: ReadonlyArray<AcceptedEvent>) => void
 }
 
 /** The run could not go on. */
@@ -43,17 +51,24 @@ const establishedContact: RetryPolicy.RetryPolicy = {
   lifetime: null
 }
 
-/** An event and when it is to be sent; null for as soon as possible. */
+/** How long a batch collects what comes after its first event, in milliseconds. */
+const linger = 1_000
+
+/** An event, when it is to be sent by the clock, and where that is on the report's axis. */
 interface Scheduled {
-  readonly sending: Sending
-  readonly due: number | null
+  readonly arrival: Arrival
+  readonly due: number
+  readonly planned: number
 }
+
+/** When a batch is sent: at the time of its last event. */
+const dueOf = (batch: ReadonlyArray<Scheduled>): number => batch.at(-1)?.due ?? 0
 
 /** Makes a request until it is answered for good, or its retries are used up. */
 const persistently = Effect.fnUntraced(function* <R>(
   request: Effect.Effect<Answer, never, R>,
   policy: RetryPolicy.RetryPolicy,
-  measurements: Measurements
+  again: (now: number) => void
 ) {
   for (let attempt = 1; ; attempt++) {
     const answer = yield* request
@@ -67,7 +82,7 @@ const persistently = Effect.fnUntraced(function* <R>(
       retryAfter: answer.retryAfter
     })
     if (decision._tag !== "RetryAt") return answer
-    measurements.retries++
+    again(now)
     yield* Effect.sleep(decision.at - now)
   }
 })
@@ -84,71 +99,133 @@ const keyRefused = <R>({ keyFrom, name }: Target<R>, answer: Answer): RunStopped
 const notThere = (name: string): RunStopped =>
   new RunStopped({ message: `${name} has no /operator/events: is it the base URL of a doorhook service?` })
 
-const notReached = (name: string, why: string): RunStopped =>
-  new RunStopped({ message: `${name} could not be reached (${why}). Is the service running?` })
+/**
+ * Collects events into batches by their planned times alone, so that requests do not depend on the target: up to `size`
+ * events, and those of a second.
+ */
+const batched =
+  (size: number) =>
+  (all: ReadonlyArray<Scheduled>): ReadonlyArray<ReadonlyArray<Scheduled>> => {
+    const batches: Array<Array<Scheduled>> = []
+    for (const one of all) {
+      const last = batches.at(-1)
+      const isFull = last === undefined || last.length >= size || one.due > (last[0]?.due ?? 0) + linger
+      if (isFull) batches.push([one])
+      else last.push(one)
+    }
+    return batches
+  }
+
+/** A timer can ring a little early. */
+const sleepUntil = Effect.fnUntraced(function* (time: number) {
+  for (let now = yield* Clock.currentTimeMillis; now < time; now = yield* Clock.currentTimeMillis)
+    yield* Effect.sleep(time - now)
+})
 
 /**
- * Publishes every event when its time has come, in batches of what is due.
- *
- * Open loop: an event is due at the beginning of the run plus its time in the plan divided by the speed, however long
- * the target takes. What starts late is counted as late, and sent all the same. Requests that fail are made again, with
- * the same idempotency key; what the target still does not take counts as failed, and the run goes on. It stops when
- * the target is not there at its beginning, or refuses the key. What is measured can be read while it goes on.
+ * Publishes every event when its time has come. Requests that fail are made again, with the same idempotency key; what the
+ * target still does not accept counts as failed, and the run goes on. It stops when the target is not there at its
+ * beginning, or refuses the key. What is measured can be read while it goes on.
  */
 export const run = Effect.fnUntraced(function* <E, R, R2>(
-  sendings: Stream.Stream<Sending, E, R>,
-  options: RunOptions<R2>,
+  load: Stream.Stream<Arrival, E, R>,
+  { accepted, batch: size, course, maxInFlight, target }: RunOptions<R2>,
   measurements: Measurements = new Measurements()
 ): Effect.fn.Return<void, E | RunStopped, R | R2> {
-  const { target, beginning, observer, speed, maxInFlight } = options
+  const { beginning, speed, timeOf } = course
   const runId = `${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`
-  let batches = 0
-  let began: number | null = null
+  let requests = 0
+  let open = 0
 
-  const greeting = yield* persistently(target.greet, firstContact, measurements)
+  const greeting = yield* persistently(target.greet, firstContact, () => measurements.republish(0))
   const unwelcome = keyRefused(target, greeting)
   if (unwelcome !== null) return yield* unwelcome
   if (greeting._tag === "Refused") return yield* notThere(target.name)
-  if (greeting._tag === "Unavailable") return yield* notReached(target.name, greeting.why)
+  if (greeting._tag === "Unavailable")
+    return yield* new RunStopped({
+      message: `${target.name} could not be reached (${greeting.why}). Is the service running?`
+    })
+
+  const plan = (batch: ReadonlyArray<Scheduled>) => {
+    for (const { arrival, planned } of batch) measurements.plan(planned, arrival.kind)
+  }
 
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Scheduled>) {
     const startedAt = yield* Clock.currentTimeMillis
-    for (const { due, sending } of batch) {
-      measurements.start(sending.kind, due === null ? null : startedAt - due)
-      observer?.started(sending, due, startedAt)
-    }
-    const events = batch.map(({ sending }) => sending.event)
-    const request = target.publish(events, `simulate-${runId}-${batches++}`)
-    const answer = yield* persistently(request, establishedContact, measurements)
+    const late = speed === null ? null : startedAt - dueOf(batch)
+    for (const { planned } of batch) measurements.start(planned, timeOf(startedAt), late)
+    const request = target.publish(
+      batch.map(({ arrival }) => arrival.event),
+      `simulate-${runId}-${requests++}`
+    )
+    const answer = yield* persistently(request, establishedContact, (now) => measurements.republish(timeOf(now)))
+    const now = yield* Clock.currentTimeMillis
     if (answer._tag === "Accepted") {
-      const now = yield* Clock.currentTimeMillis
-      for (const { due } of batch) measurements.accept(due === null ? null : now - due, now - startedAt)
-      measurements.promised += answer.deliveries
-      return observer?.accepted(answer.events)
+      for (const { due, planned } of batch)
+        measurements.accept(speed === null ? null : now - due, now - startedAt, planned)
+      return accepted?.(answer.events)
     }
-    measurements.refused += batch.length
-    measurements.lastFailure = answer.why
+    measurements.fail(timeOf(now), batch.length, answer.why)
     const refused = keyRefused(target, answer)
     if (refused !== null) return yield* refused
     if (answer._tag === "Refused" && answer.status === 404) return yield* notThere(target.name)
   })
 
-  const schedule = Effect.fnUntraced(function* (chunk: Array.NonEmptyReadonlyArray<Sending>) {
-    // The clock starts when the plan is ready, so that what it takes to get there is not counted as late.
-    if (began === null) {
-      began = yield* Clock.currentTimeMillis
-      observer?.began(began)
-    }
-    const start = began
-    return Array.map(chunk, (sending): Scheduled => {
-      return { sending, due: speed === null ? null : start + Math.ceil((sending.at - beginning) / speed) }
+  const schedule = Effect.fnUntraced(function* (chunk: ReadonlyArray<Arrival>) {
+    const now = yield* Clock.currentTimeMillis
+    // The clock starts when the load is ready, so that preparing it does not count as late.
+    const start = (course.began ??= now)
+    return chunk.map((arrival): Scheduled => {
+      if (speed === null) return { arrival, planned: timeOf(now), due: now }
+      const planned = arrival.at - beginning
+      return { arrival, planned, due: start + Math.ceil(planned / speed) }
     })
   })
 
-  const scheduled = sendings.pipe(Stream.mapArrayEffect(schedule), Stream.rechunk(maxEventsPerPublish))
-  yield* (speed === null ? scheduled : pace<Scheduled>(({ due }) => due ?? 0)(scheduled)).pipe(
-    Stream.chunks,
-    Stream.mapEffect(send, { concurrency: maxInFlight }),
-    Stream.runDrain
+  if (speed === null)
+    return yield* load.pipe(
+      Stream.rechunk(size),
+      Stream.chunks,
+      Stream.mapEffect(
+        (chunk) =>
+          Effect.flatMap(schedule(chunk), (batch) => {
+            plan(batch)
+            return send(batch)
+          }),
+        { concurrency: maxInFlight }
+      ),
+      Stream.runDrain
+    )
+
+  const places = yield* Semaphore.make(maxInFlight)
+  const inPlace = (batch: ReadonlyArray<Scheduled>) =>
+    Effect.suspend(() => {
+      plan(batch)
+      if (open++ >= maxInFlight) measurements.totals.held++
+      return places.withPermit(send(batch)).pipe(
+        Effect.ensuring(
+          Effect.sync(() => {
+            open--
+          })
+        )
+      )
+    })
+  yield* Effect.scoped(
+    Effect.gen(function* () {
+      const sending = yield* FiberSet.make<void, RunStopped>()
+      const paced = load.pipe(
+        Stream.chunks,
+        Stream.runForEach((chunk) =>
+          Effect.flatMap(schedule(chunk), (scheduled) =>
+            Effect.forEach(
+              batched(size)(scheduled),
+              (batch) => Effect.andThen(sleepUntil(dueOf(batch)), FiberSet.run(sending, inPlace(batch))),
+              { discard: true }
+            )
+          )
+        )
+      )
+      yield* Effect.raceFirst(Effect.andThen(paced, FiberSet.awaitEmpty(sending)), FiberSet.join(sending))
+    })
   )
 })

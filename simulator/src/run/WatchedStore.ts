@@ -39,22 +39,19 @@ export const watchedStore = (
             deliveries.map(({ integration_id }) => integration_id),
             matching(event)
           )
-          deliveries.forEach(({ initial, integration_id }, nth) => {
+          deliveries.forEach(({ integration_id }, nth) => {
             const delivery = stored[at]?.[nth]
             if (delivery === undefined) return
             ledger.stored(delivery.id, delivery.state, event, integration_id, totals(integration_id))
-            if (initial.state === "delivering") ledger.leased(delivery.id, initial.worker)
           })
         })
         return stored
       }),
     claim: (request) =>
       Effect.map(store.claim(request), (claimed) => {
-        for (const { early_due_at, id } of claimed.deliveries) ledger.leased(id, request.worker, early_due_at)
+        for (const { early_due_at, id } of claimed.deliveries) ledger.leased(id, early_due_at)
         return claimed
       }),
-    heartbeat: (beat) =>
-      Effect.tap(store.heartbeat(beat), () => Effect.sync(() => ledger.member(beat.worker, beat.until))),
     settle: (outcomes, now, disableAfter) =>
       Effect.tap(store.settle(outcomes, now, disableAfter), ({ applied, changed }) => {
         for (const { due_at } of outcomes.releases) due(due_at)

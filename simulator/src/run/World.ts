@@ -18,27 +18,41 @@ export interface PlannedIntegration {
   readonly zone: string
 }
 
-/** So many for each building, and so many of its tenants have one as well. */
+/** A building as a run needs it: who is in it, and by which clock. */
+export interface Premises {
+  readonly id: BuildingId
+  readonly name: string
+  readonly zone: string
+  readonly tenants: ReadonlyArray<TenantId>
+}
+
+export const premisesOf = ({ buildings }: Scenario): ReadonlyArray<Premises> =>
+  buildings.map(({ building: { id, name, time_zone, units } }) => {
+    return { id, name, zone: time_zone, tenants: [...new Set(units.flatMap(({ tenant_ids }) => tenant_ids))] }
+  })
+
+/** This many of each building, and this many of its tenants have one as well. */
 export const plannedIntegrations = (
-  scenario: Scenario,
+  premises: ReadonlyArray<Premises>,
   tenantsPerBuilding: number,
   ofBuilding = 1
 ): ReadonlyArray<PlannedIntegration> => {
-  const all: Array<Omit<PlannedIntegration, "place">> = []
-  for (const { building } of scenario.buildings) {
-    const zone = building.time_zone
-    for (let nth = 1; nth <= ofBuilding; nth++) {
-      const name = nth === 1 ? building.name : `${building.name}, integration ${nth}`
-      all.push({ name, zone, scope: { type: "building", id: building.id } })
-    }
-    const tenants = [...new Set(building.units.flatMap(({ tenant_ids }) => tenant_ids))]
+  const all = premises.flatMap(({ id, name, tenants, zone }) => {
     // Spread over the house, so that not all are neighbours.
     const step = Math.max(1, Math.floor(tenants.length / Math.max(1, tenantsPerBuilding)))
-    for (let nth = 0; nth < Math.min(tenantsPerBuilding, tenants.length); nth++) {
-      const id = tenants[nth * step]
-      if (id !== undefined) all.push({ name: `${building.name}, tenant ${id}`, zone, scope: { type: "tenant", id } })
-    }
-  }
+    const chosen = tenants.filter((_, at) => at % step === 0).slice(0, tenantsPerBuilding)
+    const own = Array.from({ length: ofBuilding }, (_, nth): Omit<PlannedIntegration, "place"> => ({
+      name: nth === 0 ? name : `${name}, integration ${nth + 1}`,
+      zone,
+      scope: { type: "building", id }
+    }))
+    const theirs = chosen.map((tenant): Omit<PlannedIntegration, "place"> => ({
+      name: `${name}, tenant ${tenant}`,
+      zone,
+      scope: { type: "tenant", id: tenant }
+    }))
+    return [...own, ...theirs]
+  })
   return all.map((integration, at) => ({ ...integration, place: at + 1 }))
 }
 
@@ -48,7 +62,7 @@ const secretOf = (seed: Substream): string => {
   return `whsec_${btoa(String.fromCharCode(...Array.from({ length: 24 }, () => rng.below(256))))}`
 }
 
-/** What the store is told of an integration. */
+/** An integration as the store keeps it. */
 export const integrationOf = (
   scope: Scope,
   url: string,
@@ -71,7 +85,7 @@ export const integrationOf = (
   updated_at: now
 })
 
-/** Which integrations there are now, by scope. */
+/** Active integrations by scope. */
 export class Matcher {
   readonly #buildings = new Map<BuildingId, Set<IntegrationId>>()
   readonly #tenants = new Map<TenantId, Set<IntegrationId>>()
@@ -88,7 +102,7 @@ export class Matcher {
     else this.#tenants.get(TenantId.make(id))?.delete(integration)
   }
 
-  /** Whoever should get an event (document section 4.2). All integrations here bind to everything. */
+  /** The integrations that should get an event (document section 4.2). All integrations here bind to everything. */
   matching({ building_id, tenant_ids }: Pick<Event, "building_id" | "tenant_ids">): ReadonlySet<IntegrationId> {
     const found = new Set(this.#buildings.get(building_id))
     for (const tenant of tenant_ids) for (const id of this.#tenants.get(tenant) ?? []) found.add(id)

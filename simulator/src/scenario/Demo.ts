@@ -2,33 +2,29 @@
  * The two buildings of the demo, and a directory that fits them.
  */
 import { outOfBandUri } from "@doorhook/core"
-import type { DirectoryFile } from "./DirectoryFile.ts"
-import { buildingsAndTenants } from "./DirectoryFile.ts"
-import { resolveBuilding } from "./document/Resolve.ts"
-import type { BuildingDocument } from "./document/ScenarioDocument.ts"
+import { Schema } from "effect"
+import document from "./demo.json" with { type: "json" }
+import type { DirectoryFile } from "./Directory.ts"
+import { buildingsAndTenants } from "./Directory.ts"
+import { resolveBuilding } from "./Resolve.ts"
 import type { Scenario } from "./Scenario.ts"
+import { ScenarioDocument } from "./ScenarioDocument.ts"
 
-const time_zone = "Europe/Berlin"
+const { buildings, description, name } = Schema.decodeUnknownSync(ScenarioDocument)(document)
 
-/** Devices that never fail: what a demo shows is live. */
-const devices = { outages: { every: "0s" } }
-
-const northTower: BuildingDocument = { name: "North Tower", time_zone, homes: { flats: 48 }, devices }
-
-const harbourHouse: BuildingDocument = {
-  name: "Harbour House",
-  time_zone,
-  offices: { employees: 80, companies: 5 },
-  devices
-}
+/** Ids that a reader can remember, for each building. */
+const firstIds = [
+  { tenant: 101, access_point: 11, unit: 1, panel: 1 },
+  { tenant: 201, access_point: 21, unit: 201, panel: 21 }
+]
 
 export const demo: Scenario = {
-  name: "demo",
-  description: "The two buildings that `npm start` shows: a house of 48 flats, an office house of 80 employees",
-  buildings: [
-    ...resolveBuilding(northTower, 1, northTower.name, { tenant: 101, access_point: 11, unit: 1, panel: 1 }),
-    ...resolveBuilding(harbourHouse, 2, harbourHouse.name, { tenant: 201, access_point: 21, unit: 201, panel: 21 })
-  ]
+  name,
+  description,
+  buildings: buildings.flatMap((building, index) =>
+    resolveBuilding(building, index + 1, building.name, firstIds[index])
+  ),
+  events_per_day: null
 }
 
 /** The directory of the demo: who may log in, by which clients, and what they own. For demonstration only. */

@@ -1,21 +1,41 @@
 /**
- * The scenarios that come with doorhook, by name.
+ * The scenarios that come with doorhook, by name. Each is a file that `--scenario` would take, too.
  */
-import { Option } from "effect"
+import { Option, Schema } from "effect"
 import { demo } from "./Demo.ts"
-import { resolve } from "./document/Resolve.ts"
-import type { ScenarioDocument } from "./document/ScenarioDocument.ts"
-import { presetDocuments } from "./PresetDocuments.ts"
+import controllerOfflineFlush from "./presets/controller-offline-flush.json" with { type: "json" }
+import courierStorm from "./presets/courier-storm.json" with { type: "json" }
+import designPeak from "./presets/design-peak.json" with { type: "json" }
+import holidayPeak from "./presets/holiday-peak.json" with { type: "json" }
+import mixedUse from "./presets/mixed-use.json" with { type: "json" }
+import nightWatch from "./presets/night-watch.json" with { type: "json" }
+import office1000 from "./presets/office-1000.json" with { type: "json" }
+import quiet from "./presets/quiet.json" with { type: "json" }
+import residential200 from "./presets/residential-200.json" with { type: "json" }
+import { resolve } from "./Resolve.ts"
 import type { Scenario } from "./Scenario.ts"
+import { ScenarioDocument } from "./ScenarioDocument.ts"
 
-const documents: Readonly<Record<string, ScenarioDocument>> = presetDocuments
+const documents = new Map<string, unknown>(
+  [
+    residential200,
+    office1000,
+    mixedUse,
+    holidayPeak,
+    courierStorm,
+    controllerOfflineFlush,
+    quiet,
+    nightWatch,
+    designPeak
+  ].map((document) => [document.name, document])
+)
 
-export const presetNames: ReadonlyArray<string> = [...Object.keys(documents), demo.name]
+export const presetNames: ReadonlyArray<string> = [...documents.keys(), demo.name]
 
-/** The document of a preset, as a file for `--scenario` holds it; none for the demo, which numbers its parts by itself. */
-export const presetDocument = (name: string): Option.Option<ScenarioDocument> =>
-  Object.hasOwn(documents, name) ? Option.fromUndefinedOr(documents[name]) : Option.none()
-
-/** The preset of that name. Building a world takes some milliseconds: only what is asked for is built. */
-export const preset = (name: string): Option.Option<Scenario> =>
-  name === demo.name ? Option.some(demo) : Option.map(presetDocument(name), resolve)
+/** The preset of that name, its buildings `times` times over; the demo has its two. Only what is asked for is built. */
+export const preset = (name: string, times = 1): Option.Option<Scenario> =>
+  name === demo.name
+    ? Option.some(demo)
+    : Option.map(Option.fromUndefinedOr(documents.get(name)), (document) =>
+        resolve(Schema.decodeUnknownSync(ScenarioDocument)(document), times)
+      )

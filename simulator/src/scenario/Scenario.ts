@@ -1,10 +1,11 @@
 /**
  * A scenario: buildings, and the flows of people in each.
  */
-import type { Flow } from "../traffic/Flow.ts"
+import type { Away } from "../world/Roster.ts"
+import type { Flow } from "../traffic/Flows.ts"
 import type { Building } from "../world/Building.ts"
-import type { Calendar } from "../world/Calendar.ts"
-import type { Devices } from "../world/Devices.ts"
+import type { Calendar } from "../world/CalendarDate.ts"
+import type { Devices, OpeningHours } from "./ScenarioDocument.ts"
 
 /** The most buildings of a scenario: the numbers in events' data have nine bits for them. */
 export const mostBuildings = 0x200
@@ -13,10 +14,13 @@ export const mostBuildings = 0x200
 export interface BuildingTraffic {
   readonly building: Building
   readonly flows: ReadonlyArray<Flow>
-  /** Its holidays; none by default. */
-  readonly calendar?: Calendar
-  /** How its devices fail; by default they do not. */
-  readonly devices?: Devices
+  readonly calendar: Calendar
+  /** How its devices fail; null where they do not. */
+  readonly devices: Devices | null
+  /** How often its households are away; null where it has none. */
+  readonly away: Away | null
+  /** When it is open, in hours of the clock; null for the usual hours of its use. */
+  readonly opening_hours: OpeningHours | null
 }
 
 export interface Scenario {
@@ -25,8 +29,8 @@ export interface Scenario {
   readonly description: string
   /** At most `mostBuildings`. */
   readonly buildings: ReadonlyArray<BuildingTraffic>
-  /** Events that an average day of a usual week has; null where nobody has said. */
-  readonly events_per_day?: number | null
+  /** Events that an average day of a usual week has; null where it is not stated. */
+  readonly events_per_day: number | null
 }
 
 /** The time zone that all its buildings are in; null where they are in several. */

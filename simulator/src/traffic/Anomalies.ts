@@ -1,132 +1,104 @@
 /**
- * What is out of the ordinary: pranks, faults, attacks. Each happening carries a label, so that whoever detects such
- * things knows what was really there.
- *
- * All rates are assumed: there are no public figures.
+ * What is out of the ordinary: pranks, faults, attacks. Each happening carries a label: the ground truth for detectors.
  */
+import { Schema } from "effect"
 import { between, chance, oneOf, poisson } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
-import { Rng as Generator, child } from "../random/Substream.ts"
-import type { AccessPoint, Building, Person } from "../world/Building.ts"
+import type { AccessPoint, Person } from "../world/Building.ts"
 import { elapsedAt } from "../world/LocalDay.ts"
 import { hour, second } from "../world/LocalTime.ts"
-import type { FlowDay } from "./FlowDay.ts"
+import type { FlowDay } from "./Flow.ts"
+import { rngFor } from "./Flow.ts"
 import type { Access, AnomalyKind, Call, Happening } from "./Happening.ts"
 import { anomalyKinds } from "./Happening.ts"
-import { guid } from "./Visit.ts"
+import { guid } from "./Outsiders.ts"
+import { parameter, Rate } from "./Parameter.ts"
+
+export const AnomalyParameters = Schema.Struct({
+  buzzer_spam: parameter(Rate, 0.5, "Somebody rings at many units within a minute or two"),
+  stuck_button: parameter(Rate, 0.2, "A call button that is stuck calls one unit again and again"),
+  pin_guessing: parameter(Rate, 0.3, "Somebody tries PINs at a door; all are denied"),
+  shared_credential: parameter(Rate, 0.5, "A credential is used at two doors, too soon for one person"),
+  door_held: parameter(Rate, 3, "A door is held open (release_status Held open)"),
+  door_forced: parameter(Rate, 0.1, "A door is forced (entry_method none, release_status Forced)"),
+  night_entry: parameter(Rate, 1, "Somebody comes in between one and half past four in the morning")
+}).annotate({ description: "How often things out of the ordinary happen: times in thirty days, in a building" })
 
 export interface AnomalyFlow {
   readonly _tag: "Anomalies"
   readonly name: "anomalies"
-  /** How often each happens in thirty days, in a building. */
   readonly per_month: Readonly<Record<AnomalyKind, number>>
 }
 
-/** A happening before it has its number. */
-type Draft =
-  | Pick<Call, "_tag" | "time" | "unit" | "panel" | "tenant_ids" | "label" | "guid">
-  | Pick<Access, "_tag" | "time" | "access_point" | "entry_method" | "release_status" | "name" | "tenant_ids" | "label">
+type Draft = Omit<Call, "id"> | Omit<Access, "id">
 
-interface Scene {
-  readonly building: Building
-  readonly rng: Rng
-  readonly label: AnomalyKind
-  /** When it begins, in milliseconds since the epoch. */
-  readonly time: number
-}
-
-const doorsFromOutside = ({ access_points }: Building): ReadonlyArray<AccessPoint> =>
-  access_points.filter(({ kind }) => kind !== "interior")
-
-const calls = ({ building, rng, label, time }: Scene, count: number, gap: readonly [number, number], same: boolean) => {
-  const panel = oneOf(rng, building.panels)
-  const units = building.units.filter(({ use }) => use === panel?.use)
-  const one = oneOf(rng, units)
-  const drafts: Array<Draft> = []
-  let at = time
-  for (let ring = 0; ring < count; ring++) {
-    const unit = same ? one : oneOf(rng, units)
-    if (panel === undefined || unit === undefined) break
-    drafts.push({ _tag: "Call", time: at, unit, panel, tenant_ids: unit.tenant_ids, label, guid: guid(rng) })
-    at += Math.floor(between(rng, ...gap) * second)
-  }
-  return drafts
-}
-
-const strangers = { tenant_ids: [], name: "Unknown" } as const
-
-const attempts = ({ building, rng, label, time }: Scene): ReadonlyArray<Draft> => {
-  const access_point = oneOf(rng, doorsFromOutside(building))
-  const drafts: Array<Draft> = []
-  let at = time
-  if (access_point === undefined) return drafts
-  for (let left = 5 + rng.below(26); left > 0; left--) {
-    drafts.push({
-      _tag: "Access",
-      time: at,
-      access_point,
-      entry_method: "pin",
-      release_status: "Denied",
-      label,
-      ...strangers
-    })
-    at += Math.floor(between(rng, 3, 12) * second)
-  }
-  return drafts
-}
-
-const byPerson = (scene: Scene, person: Person, access_point: AccessPoint, after = 0): Draft => ({
-  _tag: "Access",
-  time: scene.time + after,
-  access_point,
-  entry_method: person.method,
-  release_status: scene.label === "door_held" ? "Held open" : "Unlocked",
-  name: person.name,
-  tenant_ids: person.tenant_ids,
-  label: scene.label
-})
-
-const withPerson = (
-  scene: Scene,
-  draft: (person: Person, doors: ReadonlyArray<AccessPoint>) => ReadonlyArray<Draft>
+/** The happenings of one occasion. */
+const occasion = (
+  { building, day, roster }: FlowDay<AnomalyFlow>,
+  rng: Rng,
+  label: AnomalyKind,
+  start: number
 ): ReadonlyArray<Draft> => {
-  const person = oneOf(scene.rng, scene.building.people)
-  return person === undefined ? [] : draft(person, doorsFromOutside(scene.building))
-}
-
-const forced = ({ building, rng, label, time }: Scene): ReadonlyArray<Draft> => {
-  const access_point = oneOf(rng, doorsFromOutside(building))
-  return access_point === undefined
-    ? []
-    : [{ _tag: "Access", time, access_point, entry_method: "none", release_status: "Forced", label, ...strangers }]
-}
-
-const drafts = (scene: Scene): ReadonlyArray<Draft> => {
-  const { rng } = scene
-  switch (scene.label) {
+  const common = { flow: "anomalies", building_id: building.id, role: "other", cause: null, label } as const
+  const doors = building.access_points.filter(({ kind }) => kind !== "interior")
+  const many = (count: number, gap: readonly [number, number], draft: (time: number) => Draft | null) => {
+    let time = start
+    return Array.from({ length: count }, () => {
+      const made = draft(time)
+      time += Math.floor(between(rng, ...gap) * second)
+      return made ?? []
+    }).flat()
+  }
+  const calls = (count: number, gap: readonly [number, number], isSame: boolean) => {
+    const panel = oneOf(rng, building.panels)
+    const units = building.units.filter(({ use }) => use === panel?.use)
+    const one = oneOf(rng, units)
+    return many(count, gap, (time) => {
+      const unit = isSame ? one : oneOf(rng, units)
+      if (panel === undefined || unit === undefined) return null
+      const { tenant_ids } = unit
+      return { ...common, _tag: "Call", time, unit, panel, tenant_ids, guid: guid(rng), notification_type: "visitor" }
+    })
+  }
+  const byStranger = (time: number, access_point: AccessPoint, own: Pick<Access, "entry_method" | "release_status">) =>
+    ({ ...common, ...own, _tag: "Access", time, access_point, tenant_ids: [], name: "Unknown" }) as const
+  const byMember = (time: number, person: Person, access_point: AccessPoint) =>
+    ({
+      ...common,
+      _tag: "Access",
+      time,
+      access_point,
+      entry_method: person.method,
+      release_status: label === "door_held" ? "Held open" : "Unlocked",
+      name: person.name,
+      tenant_ids: person.tenant_ids
+    }) as const
+  const door = oneOf(rng, doors)
+  const person = roster.personOn(rng.below(Math.max(1, roster.size)), day.number)
+  switch (label) {
     case "buzzer_spam":
-      return calls(scene, 6 + rng.below(10), [2, 9], false)
+      return calls(6 + rng.below(10), [2, 9], false)
     case "stuck_button":
-      return calls(scene, 10 + rng.below(31), [31, 36], true)
-    case "pin_guessing":
-      return attempts(scene)
-    case "shared_credential":
-      // The same credential at two doors, too soon for one person.
-      return withPerson(scene, (person, doors) => {
-        const other = oneOf(
-          rng,
-          doors.filter((door) => door !== person.entrance)
-        )
-        const gap = Math.floor(between(rng, 5, 40) * second)
-        return other === undefined
-          ? []
-          : [byPerson(scene, person, person.entrance), byPerson(scene, person, other, gap)]
-      })
+      return calls(10 + rng.below(31), [31, 36], true)
+    case "pin_guessing": {
+      const denied = { entry_method: "pin", release_status: "Denied" } as const
+      return door === undefined ? [] : many(5 + rng.below(26), [3, 12], (time) => byStranger(time, door, denied))
+    }
+    case "door_forced":
+      return door === undefined ? [] : [byStranger(start, door, { entry_method: "none", release_status: "Forced" })]
     case "door_held":
     case "night_entry":
-      return withPerson(scene, (person) => [byPerson(scene, person, person.entrance)])
-    case "door_forced":
-      return forced(scene)
+      return person === null ? [] : [byMember(start, person, person.entrance)]
+    case "shared_credential": {
+      // The same credential at two doors, too soon for one person.
+      const other = oneOf(
+        rng,
+        doors.filter((own) => own !== person?.entrance)
+      )
+      if (person === null || other === undefined) return []
+      const gap = Math.floor(between(rng, 5, 40) * second)
+      return [byMember(start, person, person.entrance), byMember(start + gap, person, other)]
+    }
   }
 }
 
@@ -136,25 +108,16 @@ const clockOf = (rng: Rng, kind: AnomalyKind): number =>
 
 /** The anomalies of one day, in order of time. */
 export function* anomalyHappenings(context: FlowDay<AnomalyFlow>): IterableIterator<Happening> {
-  const { building, day, flow, rateScale, substream } = context
+  const { day, flow, nextId, rateScale } = context
   const all: Array<Draft> = []
   for (const label of anomalyKinds) {
     const mean = (flow.per_month[label] * rateScale) / 30
     if (mean === 0) continue
-    const rng = new Generator(child(substream, label))
+    const rng = rngFor(context, label)
     for (let left = poisson(rng, mean); left > 0; left--) {
       const time = day.start + Math.floor(elapsedAt(day, Math.floor(clockOf(rng, label) * hour)))
-      all.push(...drafts({ building, rng, label, time }))
+      all.push(...occasion(context, rng, label, time))
     }
   }
-  for (const draft of all.toSorted((a, b) => a.time - b.time)) {
-    const common = {
-      id: context.nextId(),
-      flow: "anomalies",
-      building_id: building.id,
-      role: "other",
-      cause: null
-    } as const
-    yield draft._tag === "Call" ? { ...draft, ...common, notification_type: "visitor" } : { ...draft, ...common }
-  }
+  for (const draft of all.toSorted((a, b) => a.time - b.time)) yield { ...draft, id: nextId() }
 }

@@ -1,21 +1,19 @@
 /**
- * How the arrivals of a flow spread over a day, by wall clock: the intensity of a non-homogeneous Poisson process, up
- * to its total.
+ * How the arrivals of a flow spread over a day, by wall clock: the intensity of a non-homogeneous Poisson process up to its
+ * total, and its arrivals by inversion: exact, in order, one uniform number for each.
  */
+import { Schema } from "effect"
+import { DurationText } from "@doorhook/core"
 import { normalDensity } from "../random/Arithmetic.ts"
+import { exponential } from "../random/Distribution.ts"
+import type { Rng } from "../random/Substream.ts"
 import type { LocalDay } from "../world/LocalDay.ts"
 import { timeOfDay } from "../world/LocalDay.ts"
 import { dayMillis, hour } from "../world/LocalTime.ts"
+import type { DayShape } from "./Parameter.ts"
+import { DayShapeFields, parameter } from "./Parameter.ts"
 
-/** Clock times and spreads in hours; weights are relative to each other. */
-export interface DayShape {
-  /** Nobody comes outside [from, to). */
-  readonly from: number
-  readonly to: number
-  /** The weight of arrivals spread evenly over the whole window. */
-  readonly even: number
-  readonly peaks: ReadonlyArray<{ readonly at: number; readonly spread: number; readonly weight: number }>
-}
+export type { DayShape } from "./Parameter.ts"
 
 /** The intensity is constant within a cell of the grid, in milliseconds. */
 export const cellMillis = 5_000
@@ -24,9 +22,47 @@ const cellsPerDay = dayMillis / cellMillis
 
 const densityAt = (shape: DayShape, clock: number): number => {
   if (clock < shape.from || clock >= shape.to) return 0
-  const peaks = shape.peaks.map(({ at, spread, weight }) => weight * normalDensity(clock, at, spread))
-  return peaks.reduce((sum, peak) => sum + peak, shape.even / (shape.to - shape.from))
+  return shape.peaks.reduce(
+    (sum, { at, spread, weight }) => (weight === 0 ? sum : sum + weight * normalDensity(clock, at, spread)),
+    shape.even / (shape.to - shape.from)
+  )
 }
+
+/** A peak further than this from a window, in standard deviations, has no arrivals in it that can be computed. */
+const furthest = 20
+
+/** Why nobody can come by a shape; null when somebody can. */
+const problemOf = (
+  shape: DayShape
+): { readonly path: ReadonlyArray<string | number>; readonly issue: string } | null => {
+  const { even, from, peaks, to } = shape
+  if (from >= to) return { path: [], issue: "must have `from` before `to`" }
+  if (peaks.reduce((sum, { weight }) => sum + weight, even) <= 0)
+    return { path: [], issue: "must have `even` or the weight of a peak above 0" }
+  const narrow = peaks.findIndex(({ spread, weight }) => weight > 0 && spread * hour < cellMillis)
+  const least = DurationText.format(cellMillis)
+  if (narrow >= 0) return { path: ["peaks", narrow, "spread"], issue: `must be at least ${least}` }
+  // The middle of some cell of the grid lies in the window, and some arrivals are near it.
+  const first = Math.ceil((from * hour) / cellMillis - 0.5)
+  const hasCell = ((first + 0.5) * cellMillis) / hour < to
+  const isNear = peaks.some(
+    ({ at, spread, weight }) => weight > 0 && Math.max(from - at, at - to, 0) <= furthest * spread
+  )
+  return hasCell && (even > 0 || isNear)
+    ? null
+    : {
+        path: [],
+        issue: `must have arrivals between \`from\` and \`to\`: a window of at least ${least}, \`even\` above 0 or a peak within it`
+      }
+}
+
+const DayShapeValue = DayShapeFields.pipe(
+  Schema.decodeTo(Schema.toType(DayShapeFields).check(Schema.makeFilter((shape: DayShape) => problemOf(shape) ?? true)))
+)
+
+/** A parameter that is the shape of a day. */
+export const dayShape = (usual: typeof DayShapeFields.Encoded, description: string, source?: string) =>
+  parameter(DayShapeValue, usual, description, source)
 
 /** What is computed once for a shape: the mass of each cell, and the running sum on a day without a clock change. */
 interface Tables {
@@ -49,25 +85,12 @@ const tablesOf = (shape: DayShape): Tables => {
   return tables
 }
 
-/** A shape with less than this in all is of peaks too far outside its window to be computed. */
-const leastTotal = 1e-100
-
-/** Whether anybody can come: some cell has an intensity, and all of them have one that is a number. */
-export const isDrawable = (shape: DayShape): boolean => {
-  let total = 0
-  for (let cell = 0; cell < cellsPerDay; cell++) total += densityAt(shape, ((cell + 0.5) * cellMillis) / hour)
-  return total >= leastTotal && total < Infinity
-}
-
 const makeTables = (shape: DayShape): Tables => {
-  const masses = new Float64Array(cellsPerDay)
-  let total = 0
-  for (let cell = 0; cell < cellsPerDay; cell++) {
-    const density = densityAt(shape, ((cell + 0.5) * cellMillis) / hour)
-    masses[cell] = density
-    total += density
-  }
-  for (let cell = 0; cell < cellsPerDay; cell++) masses[cell] = (masses[cell] ?? 0) / total
+  const masses = Float64Array.from({ length: cellsPerDay }, (_, cell) =>
+    densityAt(shape, ((cell + 0.5) * cellMillis) / hour)
+  )
+  const total = masses.reduce((sum, mass) => sum + mass, 0)
+  for (const [cell, mass] of masses.entries()) masses[cell] = mass / total
   return { masses, ordinary: runningSum(cellsPerDay, (cell) => masses[cell] ?? 0) }
 }
 
@@ -112,10 +135,12 @@ export const invert = (cumulative: Float64Array, share: number): number => {
 /** The clock time, in hours, by which a share of an ordinary day's arrivals has come. */
 export const clockAt = (shape: DayShape, share: number): number => invert(tablesOf(shape).ordinary, share) / hour
 
-/** The share of the day's arrivals that have come so long after its start: what `invert` inverts. */
-export const reachedAt = (cumulative: Float64Array, elapsed: number): number => {
-  const cell = Math.floor(elapsed / cellMillis)
-  const before = cumulative[Math.min(cell, cumulative.length - 1)] ?? 0
-  const after = cumulative[cell + 1] ?? before
-  return before + (elapsed / cellMillis - cell) * (after - before)
+/** The arrivals of a day on which `mean` are expected, in whole milliseconds since the start of the day, in order. */
+export function* arrivals(day: LocalDay, shape: DayShape, mean: number, rng: Rng): IterableIterator<number> {
+  if (mean <= 0) return
+  const cumulative = cumulativeOn(shape, day)
+  const last = cumulative[cumulative.length - 1] ?? 0
+  for (let share = exponential(rng) / mean; share < last; share += exponential(rng) / mean) {
+    yield invert(cumulative, share)
+  }
 }

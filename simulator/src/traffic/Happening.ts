@@ -1,19 +1,18 @@
 /**
- * What happens at a door, before anybody writes it down: the language between traffic and plan.
+ * What happens at a door, before it is written down: the language between traffic and plan.
  */
 import type { BuildingId, CallData, TenantId } from "@doorhook/core"
 import type { AccessPoint, EntryMethod, Panel, Unit } from "../world/Building.ts"
 import type { FlowName } from "./Flow.ts"
 
 /**
- * The part of somebody in a group, for those who come or go together: who leads comes at a time of their own (and who
- * comes alone leads), who follows is right behind. `arrival` is the first coming of the day, or an outsider's coming;
- * `lunch` is going out at noon.
+ * The part of somebody in a group, for those who come or go together: a leader comes at a time of their own (and who comes
+ * alone leads), a follower is right behind. `arrival` is the first coming of the day, or an outsider's; `lunch` is going
+ * out at noon.
  */
-export const roles = ["other", "arrival leader", "arrival follower", "lunch leader", "lunch follower"] as const
-export type Role = (typeof roles)[number]
+export type Role = "other" | "arrival leader" | "arrival follower" | "lunch leader" | "lunch follower"
 
-/** The kinds of anomaly there are, each a label too. */
+/** The kinds of anomaly, each a label too. */
 export const anomalyKinds = [
   "buzzer_spam",
   "stuck_button",
@@ -25,13 +24,6 @@ export const anomalyKinds = [
 ] as const
 export type AnomalyKind = (typeof anomalyKinds)[number]
 
-/** What is out of the ordinary, as the simulation knows it: ground truth for whoever looks for it. */
-const labels = ["denied", ...anomalyKinds] as const
-export type Label = (typeof labels)[number]
-
-/** What becomes of an attempt at a door; the values of `release_status`. */
-type Release = "Unlocked" | "Denied" | "Held open" | "Forced"
-
 interface Common {
   /** When it happens, in milliseconds since the epoch. */
   readonly time: number
@@ -39,10 +31,11 @@ interface Common {
   readonly id: number
   readonly flow: FlowName
   readonly building_id: BuildingId
-  /** The tenants whose unit or access tools are involved; none for people nobody knows. */
+  /** The tenants whose unit or access tools are involved; none for strangers. */
   readonly tenant_ids: ReadonlyArray<TenantId>
   readonly role: Role
-  readonly label: Label | null
+  /** Ground truth for detectors: what is out of the ordinary. */
+  readonly label: AnomalyKind | "denied" | null
   /** The call that this follows from: of an opened door, of a repeated ring. */
   readonly cause: number | null
 }
@@ -61,8 +54,8 @@ export interface Access extends Common {
   readonly _tag: "Access"
   readonly access_point: AccessPoint
   readonly entry_method: EntryMethod | "none"
-  readonly release_status: Release
-  /** Who, or whose code it was. */
+  readonly release_status: "Unlocked" | "Denied" | "Held open" | "Forced"
+  /** The holder of the credential. */
   readonly name: string
 }
 

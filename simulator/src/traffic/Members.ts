@@ -1,55 +1,71 @@
 /**
- * What residents and employees have in common: they are there every day, hold credentials, and open doors themselves.
+ * What all holders of a credential have in common: they are there most days and open doors themselves.
  */
+import { Schema } from "effect"
 import { between, chance, dayFactor } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
-import type { AccessPoint, EntryMethod, Person, Use } from "../world/Building.ts"
-import { dayMillis, hour, second } from "../world/LocalTime.ts"
+import type { AccessPoint, Duty, EntryMethod, Person } from "../world/Building.ts"
 import { elapsedAt } from "../world/LocalDay.ts"
-import type { FlowName } from "./Flow.ts"
-import type { FlowDay } from "./FlowDay.ts"
-import { rngFor } from "./FlowDay.ts"
+import { dayMillis, hour, second } from "../world/LocalTime.ts"
+import type { FlowDay, FlowName } from "./Flow.ts"
+import { rngFor } from "./Flow.ts"
 import type { Access, Role } from "./Happening.ts"
-import { roles } from "./Happening.ts"
-import { Passages } from "./Passages.ts"
+import { GroupShare, parameter, Share, usually } from "./Parameter.ts"
 
-/** When people do something: clock times in hours. */
-export interface ClockTime {
-  readonly at: number
-  readonly spread: number
+/** The parameters of every flow of members. */
+export const memberParameters = {
+  denied: parameter(
+    Schema.Struct({ share: usually(GroupShare, 0.02), retry: usually(Share, 0.6) }),
+    { share: 0.02, retry: 0.6 },
+    "Denied attempts: their share of all attempts, clustered by person, and the probability that the next attempt comes within five seconds"
+  ),
+  other_method: parameter(
+    Share,
+    0.08,
+    "Uses of a credential that are a PIN although its holder usually opens otherwise"
+  )
 }
 
-/** Credentials that are refused before they are accepted: worn, held badly, a mistyped PIN. */
-interface Denials {
-  /** Share of all attempts that are denied. */
-  readonly share: number
-  /** Probability that the next attempt comes within five seconds; else the person comes back after half a minute or more. */
-  readonly retry: number
-}
-
-/** What every flow of members has. */
-export interface MemberFlow {
+interface MemberFlow {
   readonly name: FlowName
-  readonly denied: Denials
-  /** Uses of a credential that are not the usual way of its holder: a PIN works without a telephone. */
+  readonly denied: { readonly share: number; readonly retry: number }
   readonly other_method: number
 }
 
-const methodOf = (rng: Rng, person: Person, unusual: number): EntryMethod =>
-  chance(rng, unusual) ? "pin" : person.method
+/** How many work early (6 to 14), late (14 to 22) or at night (22 to 6), any day of the week. */
+export const shifts = (early: number, late: number, night: number, source?: string) =>
+  parameter(
+    Schema.Struct({
+      early: usually(Share, early),
+      late: usually(Share, late),
+      night: usually(Share, night),
+      attendance: usually(Share, 0.65)
+    }),
+    { early, late, night, attendance: 0.65 },
+    "Shares of those with work who work early (6 to 14), late (14 to 22) or at night (22 to 6), and the share of these who work on a day, weekends included",
+    source
+  )
+
+export const shiftTimes = { early: [6, 14], late: [14, 22], night: [22, 30] } as const
+export type Shift = keyof typeof shiftTimes
+
+/** The shift that somebody works; null for the day. */
+export const shiftOf = (
+  { shift }: Person,
+  { early, late, night }: { readonly early: number; readonly late: number; readonly night: number }
+): Shift | null =>
+  shift < night ? "night" : shift < night + late ? "late" : shift < night + late + early ? "early" : null
 
 /** Adds the passages of one person's day. Clock times are in hours; those past 24 are after midnight. */
-export type PersonDay = (person: Person, add: (clock: number, door: AccessPoint | null, role?: Role) => void) => void
+export type PersonDay = (
+  person: Person,
+  add: (clock: number, door: AccessPoint | null, role?: Role) => void,
+  place: number
+) => void
 
-const roleNotes = new Map<Role, number>(roles.map((role, note) => [role, note]))
-const deniedNote = roles.length
-
-/** Denials cluster by person: one in ten has most of them (assumed). */
-const clumsinessOf = (index: number): number => (index % 10 === 3 ? 5.5 : 0.5)
-
-/** How much more often than others each of so many people is denied. The mean is 1, however few they are. */
+/** Denials cluster by person: one in ten has most of them (assumed). The mean over people is 1, however few they are. */
 const clumsiness = (people: number): ReadonlyArray<number> => {
-  const each = Array.from({ length: people }, (_, index) => clumsinessOf(index))
+  const each = Array.from({ length: people }, (_, index) => (index % 10 === 3 ? 5.5 : 0.5))
   const mean = each.reduce((sum, own) => sum + own, 0) / people
   return each.map((own) => own / mean)
 }
@@ -58,7 +74,12 @@ const clumsiness = (people: number): ReadonlyArray<number> => {
 const deniedAgain = 0.25
 
 /** Adds the denied attempts before a passage. */
-const addDenials = ({ retry, share }: Denials, rng: Rng, clumsy: number, add: (before: number) => void): void => {
+const addDenials = (
+  { retry, share }: MemberFlow["denied"],
+  rng: Rng,
+  clumsy: number,
+  add: (before: number) => void
+): void => {
   // Where one at every passage does not make that many, more come with it.
   const again = Math.max(deniedAgain, 1 - (1 - share) / (clumsy * share))
   let probability = ((1 - again) * clumsy * share) / (1 - share)
@@ -70,6 +91,17 @@ const addDenials = ({ retry, share }: Denials, rng: Rng, clumsy: number, add: (b
   }
 }
 
+/** Nobody's day is longer than this, from the midnight it begins with: how far a plan has to look back. */
+const longestDay = 2 * dayMillis
+
+interface Passage {
+  readonly elapsed: number
+  readonly person: Person
+  readonly door: AccessPoint
+  /** Null for a denied attempt. */
+  readonly role: Role | null
+}
+
 /**
  * The happenings of a day of members.
  *
@@ -78,32 +110,43 @@ const addDenials = ({ retry, share }: Denials, rng: Rng, clumsy: number, add: (b
  */
 export function* memberHappenings(
   context: FlowDay<MemberFlow>,
-  use: Use,
+  duty: Duty,
   personDay: PersonDay
 ): IterableIterator<Access> {
-  const { building, day, flow, rateScale } = context
-  const people = building.people.filter(({ unit }) => unit.use === use)
-  const passages = new Passages(people, building.access_points)
+  const { building, day, flow, rateScale, roster } = context
+  const places = building.people.flatMap((person, place) => (person.duty === duty ? place : []))
   const presence = rngFor(context, "presence")
   const denials = rngFor(context, "denials")
-  const clumsy = clumsiness(people.length)
+  const clumsy = clumsiness(places.length)
+  const passages: Array<Passage> = []
+  const note = (elapsed: number, person: Person, door: AccessPoint, role: Role | null) => {
+    passages.push({ elapsed: Math.floor(elapsed), person, door, role })
+  }
   for (let left = rateScale; left > 0; left--) {
-    for (let index = 0; index < people.length; index++) {
-      const person = people[index]
-      if (person === undefined || (left < 1 && !chance(presence, left))) continue
-      personDay(person, (clock, door, role = "other") => {
-        const elapsed = clockToElapsed(context, clock)
-        passages.add(elapsed, index, door, roleNotes.get(role) ?? 0)
-        if (door === null || flow.denied.share === 0) return
-        addDenials(flow.denied, denials, clumsy[index] ?? 1, (before) =>
-          passages.add(Math.max(0, elapsed - before), index, door, deniedNote)
-        )
-      })
+    for (const [index, place] of places.entries()) {
+      if (left < 1 && !chance(presence, left)) continue
+      const person = roster.personOn(place, day.number)
+      if (person === null) continue
+      personDay(
+        person,
+        (clock, door, role = "other") => {
+          // A door that is not under access control leaves no trace.
+          if (door === null) return
+          const elapsed = elapsedAt(day, Math.max(0, Math.min(clock * hour, longestDay - 1)))
+          note(elapsed, person, door, role)
+          if (flow.denied.share === 0) return
+          addDenials(flow.denied, denials, clumsy[index] ?? 1, (before) => {
+            note(Math.max(0, elapsed - before), person, door, null)
+          })
+        },
+        place
+      )
     }
   }
+  passages.sort((a, b) => a.elapsed - b.elapsed)
   const methods = rngFor(context, "methods")
-  for (const { elapsed, person, access_point, note } of passages.inOrder()) {
-    const isDenied = note === deniedNote
+  for (const { door, elapsed, person, role } of passages) {
+    const entry_method: EntryMethod = chance(methods, flow.other_method) ? "pin" : person.method
     yield {
       _tag: "Access",
       time: day.start + elapsed,
@@ -111,22 +154,16 @@ export function* memberHappenings(
       flow: flow.name,
       building_id: building.id,
       tenant_ids: person.tenant_ids,
-      role: roles[note] ?? "other",
-      label: isDenied ? "denied" : null,
+      role: role ?? "other",
+      label: role === null ? "denied" : null,
       cause: null,
-      access_point,
-      entry_method: methodOf(methods, person, flow.other_method),
-      release_status: isDenied ? "Denied" : "Unlocked",
+      access_point: door,
+      entry_method,
+      release_status: role === null ? "Denied" : "Unlocked",
       name: person.name
     }
   }
 }
-
-/** Nobody's day is longer than this, from the midnight it begins with: how far a plan has to look back. */
-const longestDay = 2 * dayMillis
-
-const clockToElapsed = ({ day }: FlowDay<unknown>, clock: number): number =>
-  elapsedAt(day, Math.max(0, Math.min(clock * hour, longestDay - 1)))
 
 /** How much fuller than usual a day is, as a factor on the probability of coming. */
 export const attendance = (context: FlowDay<unknown>, usual: number, variation: number): number =>

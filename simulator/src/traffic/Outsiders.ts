@@ -1,68 +1,252 @@
 /**
  * People without a credential of their own: visitors, couriers, food, trades.
  *
- * They arrive as a Poisson process by the clock on the wall. Each arrival is a visit (see `Visit`); those with a code
- * do not ring.
+ * They arrive as a Poisson process by the clock on the wall. Each arrival is a visit: a code, or a ring, an answer, an open
+ * door, or a few rings and nobody at home.
  */
-import { dayFactor } from "../random/Distribution.ts"
-import { child, Rng } from "../random/Substream.ts"
-import type { Season } from "../world/Calendar.ts"
-import { seasonFactor } from "../world/Calendar.ts"
-import { arrivals } from "./Arrivals.ts"
-import type { DayShape } from "./DayShape.ts"
-import type { ByWeekday, FlowName } from "./Flow.ts"
-import { isWeekend, ofWeekday } from "./Flow.ts"
-import type { FlowDay } from "./FlowDay.ts"
-import { rngFor } from "./FlowDay.ts"
+import type { CallData } from "@doorhook/core"
+import { Schema } from "effect"
+import { between, chance, dayFactor, lognormal, oneOf } from "../random/Distribution.ts"
+import type { Rng } from "../random/Substream.ts"
+import type { Building, Person, UnitUse } from "../world/Building.ts"
+import { fullName } from "../world/Building.ts"
+import { isWeekend, seasonFactor } from "../world/CalendarDate.ts"
+import { credentialShare } from "../world/Residential.ts"
+import { arrivals, dayShape } from "./DayShape.ts"
+import type { FlowDay, FlowName } from "./Flow.ts"
+import { ofWeekday, rngFor } from "./Flow.ts"
 import type { Happening } from "./Happening.ts"
-import type { VisitBehaviour } from "./Visit.ts"
-import { destinationsIn, visit } from "./Visit.ts"
+import type { OutsiderUsual } from "./OutsiderDefaults.ts"
+import { outsiderDefaults } from "./OutsiderDefaults.ts"
+import {
+  assumed,
+  factorsByWeekday,
+  GroupShare,
+  lognormalOf,
+  longestWait,
+  parameter,
+  Rate,
+  SeasonValue,
+  Share,
+  ShortDuration,
+  wholeBetween
+} from "./Parameter.ts"
 
-export interface OutsiderFlow extends VisitBehaviour {
+export type OutsiderName = keyof typeof outsiderDefaults
+
+const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
+  Schema.Struct({
+    rate: parameter(
+      Rate,
+      usual.rate,
+      `Arrivals a day, per ${sources.per}, on a day whose weekday factor is 1`,
+      sources.rate
+    ),
+    weekdays: factorsByWeekday(usual.weekdays, "Factor of each day of the week; holidays are kept like Sundays"),
+    day_variation: parameter(
+      Share,
+      usual.day_variation,
+      "Coefficient of variation of the day factor (gamma with mean 1): how much busier or quieter days of one kind are",
+      "shape: Gamma-Poisson models of call centres (Brown, Zhao, Shen, Mandelbaum 2004); value assumed, 0.15 to 0.20"
+    ),
+    on_weekdays: dayShape(
+      usual.on_weekdays,
+      "How arrivals spread over a weekday, by the clock on the wall",
+      sources.times
+    ),
+    on_weekends: dayShape(usual.on_weekends, "The same on weekends and holidays", sources.times),
+    seasons: parameter(
+      Schema.Array(SeasonValue).check(Schema.isMaxLength(24)),
+      usual.seasons,
+      "Parts of every year with `factor` times as many arrivals, both ends included",
+      sources.seasons ?? assumed
+    ),
+    groups: parameter(
+      GroupShare,
+      usual.groups,
+      "Probability that one more comes along (geometric group sizes); with a code each enters on their own, a second or two apart",
+      "batches: lobby studies (Kuusinen et al. 2009, 2011); value assumed"
+    ),
+    code: parameter(Share, usual.code, "Share of arrivals that have a code and do not ring"),
+    qr_share: parameter(Share, usual.qr_share, "Share of codes that are QR codes; the others are PINs"),
+    main_entrance: parameter(
+      Share,
+      usual.main_entrance,
+      "Share that goes to the main entrance; the others to any panel"
+    ),
+    answered: parameter(Share, usual.answered, "Probability that a call is answered, while the household is not away"),
+    answer: lognormalOf(ShortDuration, usual.answer, "From the ring to the answer; `median` is at most 1h"),
+    ring_out: parameter(ShortDuration, usual.ring_out, "How long it rings before it gives up, at most 1h"),
+    unlocked: parameter(Share, usual.unlocked, "Probability that an answered call ends with an open door"),
+    unlock: lognormalOf(
+      ShortDuration,
+      usual.unlock,
+      "From the answer to the open door, never more than 1h",
+      "the pulse of a door opener is 3 to 7 s (installers' guide); rest assumed"
+    ),
+    repeated: parameter(
+      Share,
+      usual.repeated,
+      "Probability of another ring within a minute after one without an answer"
+    ),
+    most_rings: parameter(wholeBetween(1, 10), usual.most_rings, "The most rings of one visit")
+  }).annotate({ description: what })
+
+/** The parameters of each flow of outsiders. */
+export const OutsiderParameters = {
+  visitors: parametersOf(outsiderDefaults.visitors),
+  parcels: parametersOf(outsiderDefaults.parcels),
+  food: parametersOf(outsiderDefaults.food),
+  guests: parametersOf(outsiderDefaults.guests),
+  office_parcels: parametersOf(outsiderDefaults.office_parcels),
+  office_food: parametersOf(outsiderDefaults.office_food),
+  trades: parametersOf(outsiderDefaults.trades)
+}
+
+type Parameters = typeof OutsiderParameters.visitors.Type
+
+export interface OutsiderFlow extends Readonly<Parameters> {
   readonly _tag: "Outsiders"
-  readonly name: Exclude<FlowName, "residents" | "employees" | "anomalies">
+  readonly name: OutsiderName & FlowName
+  /** The kind of unit that they come to. */
+  readonly use: UnitUse
+  readonly notification_type: CallData["notification_type"]
+  /** The name on the code; null is the visitor's own. */
+  readonly code_name: string | null
   /** Arrivals on a day whose weekday factor is 1. */
   readonly per_day: number
-  readonly weekdays: ByWeekday
-  /** How much days differ: coefficient of variation of the day factor. */
-  readonly day_variation: number
-  readonly on_weekdays: DayShape
-  readonly on_weekends: DayShape
-  /** Parts of the year with more of them, or fewer. */
-  readonly seasons: ReadonlyArray<Season>
 }
 
-/** How many are expected on a day without a season, before the day factor. */
-export const expectedArrivals = (flow: OutsiderFlow, weekday: number, rateScale: number): number =>
-  flow.per_day * ofWeekday(flow.weekdays, weekday) * rateScale
-
-type OutsiderDay = Pick<FlowDay<OutsiderFlow>, "flow" | "day" | "weekday" | "rateScale" | "substream">
-
-/** How many are expected on a day that is as busy as it is: what its day factor is, only the simulation knows. */
-export const expectedOn = (context: OutsiderDay): number => {
-  const { flow, day, weekday, rateScale, substream } = context
-  const factor = dayFactor(new Rng(child(substream, "day factor")), flow.day_variation)
-  return expectedArrivals(flow, weekday, rateScale) * seasonFactor(flow.seasons, day.number) * factor
+/** How many there are in a building of what a rate is per. */
+export const ratedBy = ({ people, units }: Building, per: "flat" | "dweller" | "employee"): number => {
+  if (per === "flat") return units.filter(({ use }) => use === "home").length
+  const duty = per === "dweller" ? "resident" : "employee"
+  const holders = people.filter((person) => person.duty === duty).length
+  return per === "dweller" ? holders / credentialShare : holders
 }
 
-export const shapeOn = (flow: OutsiderFlow, weekday: number): DayShape =>
-  isWeekend(weekday) ? flow.on_weekends : flow.on_weekdays
+/** A flow of a building. Trades come per flat where there are homes, else per three employees. */
+export const outsiderFlow = (name: OutsiderName, parameters: Parameters, building: Building): OutsiderFlow => {
+  const { code_name, notification_type, sources, use } = outsiderDefaults[name]
+  const isOffice = name === "trades" && ratedBy(building, "flat") === 0
+  const size = isOffice ? ratedBy(building, "employee") / 3 : ratedBy(building, sources.per)
+  const own = { use: isOffice ? "company" : use, notification_type, code_name } as const
+  return { ...parameters, ...own, _tag: "Outsiders", name, per_day: parameters.rate * size }
+}
+
+/** How many are expected on a day as busy as it is: its season and day factor included. */
+const expectedOn = (context: Omit<FlowDay<OutsiderFlow>, "nextId">): number => {
+  const { day, flow, rateScale, weekday } = context
+  const factor = dayFactor(rngFor(context, "day factor"), flow.day_variation)
+  const usual = flow.per_day * ofWeekday(flow.weekdays, weekday) * rateScale
+  return usual * seasonFactor(flow.seasons, day.number) * factor
+}
+
+const hex = (word: number): string => word.toString(16).padStart(8, "0")
+
+/** A UUID of version 4 (RFC 9562). */
+export const guid = (rng: Rng): string => {
+  const [a, b, c, d] = [hex(rng.uint32()), hex(rng.uint32()), hex(rng.uint32()), hex(rng.uint32())]
+  const variant = "89ab"[rng.below(4)] ?? "8"
+  return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-${variant}${c.slice(1, 4)}-${c.slice(4)}${d}`
+}
+
+/** A place that is empty is passed over this often: visits to it are few. */
+const mostTries = 5
+
+/** Somebody to visit. By person, not by unit: larger households and companies have more visitors. */
+const hostOf = (rng: Rng, places: ReadonlyArray<number>, { day, roster }: FlowDay<unknown>): Person | null => {
+  for (let left = mostTries; left > 0; left--) {
+    const place = oneOf(rng, places)
+    const person = place === undefined ? null : roster.personOn(place, day.number)
+    if (person !== null) return person
+  }
+  return null
+}
+
+/** The happenings of a visit that begins at a time, in order of time. */
+const visit = (
+  context: FlowDay<OutsiderFlow>,
+  places: ReadonlyArray<number>,
+  rng: Rng,
+  start: number
+): ReadonlyArray<Happening> => {
+  const { building, day, flow, nextId, roster } = context
+  const host = hostOf(rng, places, context)
+  const panels = building.panels.filter(({ use }) => use === flow.use)
+  const panel = chance(rng, flow.main_entrance) ? panels[0] : oneOf(rng, panels)
+  if (host === null || panel === undefined) return []
+  const { access_point } = panel
+  const { unit } = host
+  const common = {
+    flow: flow.name,
+    building_id: building.id,
+    tenant_ids: unit.tenant_ids,
+    label: null,
+    role: "other",
+    cause: null
+  } as const
+  const opened = { _tag: "Access", release_status: "Unlocked", access_point } as const
+  const happenings: Array<Happening> = []
+  let time = start
+  if (chance(rng, flow.code)) {
+    const entry_method = chance(rng, flow.qr_share) ? "qr_code" : "pin"
+    const name = flow.code_name ?? fullName(rng)
+    do {
+      const role = happenings.length === 0 ? "arrival leader" : "arrival follower"
+      happenings.push({ ...common, ...opened, time, id: nextId(), role, entry_method, name })
+      time += Math.floor(between(rng, 1_000, 2_200))
+    } while (chance(rng, flow.groups))
+    return happenings
+  }
+  let first: number | null = null
+  for (let ring = 1; ring <= flow.most_rings; ring++) {
+    const { notification_type } = flow
+    const id = nextId()
+    const role = ring === 1 ? "arrival leader" : "other"
+    happenings.push({
+      ...common,
+      _tag: "Call",
+      time,
+      id,
+      role,
+      cause: first,
+      guid: guid(rng),
+      notification_type,
+      unit,
+      panel
+    })
+    first ??= id
+    const answer = Math.min(lognormal(rng, flow.answer), flow.ring_out)
+    if (chance(rng, flow.answered) && !roster.isAway(unit, day.number)) {
+      const unlocked = time + Math.floor(answer + Math.min(lognormal(rng, flow.unlock), longestWait))
+      if (chance(rng, flow.unlocked)) {
+        const name = host.name
+        happenings.push({ ...common, ...opened, time: unlocked, id: nextId(), cause: id, entry_method: "app", name })
+      }
+      break
+    }
+    if (!chance(rng, flow.repeated)) break
+    time += Math.floor(flow.ring_out + between(rng, 5_000, 60_000))
+  }
+  return happenings
+}
 
 /** The outsiders' happenings of one day, in order of time. */
 export function* outsiderHappenings(context: FlowDay<OutsiderFlow>): IterableIterator<Happening> {
-  const { flow, building, day, weekday } = context
-  const mean = expectedOn(context)
-  const destinations = destinationsIn(building, flow.use)
+  const { building, day, flow, weekday } = context
+  const places = building.people.flatMap(({ unit }, place) => (unit.use === flow.use ? place : []))
+  const shape = isWeekend(weekday) ? flow.on_weekends : flow.on_weekdays
   const rng = rngFor(context, "visits")
   // What earlier visits still bring about, the next to come last.
   const pending: Array<Happening> = []
-  for (const elapsed of arrivals(day, shapeOn(flow, weekday), mean, rngFor(context, "arrivals"))) {
+  for (const elapsed of arrivals(day, shape, expectedOn(context), rngFor(context, "arrivals"))) {
     const time = day.start + elapsed
     for (let next = pending.at(-1); next !== undefined && next.time <= time; next = pending.at(-1)) {
       pending.pop()
       yield next
     }
-    for (const happening of visit(context, destinations, rng, time)) insert(pending, happening)
+    for (const happening of visit(context, places, rng, time)) insert(pending, happening)
   }
   yield* pending.toReversed()
 }

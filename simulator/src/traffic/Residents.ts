@@ -1,47 +1,125 @@
 /**
- * Days of residents: out to work in the morning and back in the evening, errands, evenings out, shared rooms.
+ * Days of residents: out to work and back, errands, evenings out, shared rooms; and days on which nobody is there.
  *
  * An entrance is logged when somebody comes in by it; on the way out its handle is enough. A garage gate is logged both
  * ways.
  */
-import type { Lognormal } from "../random/Distribution.ts"
-import { chance, lognormal, normal, oneOf, poisson } from "../random/Distribution.ts"
+import { Schema } from "effect"
+import { chance, exponential, lognormal, normal, oneOf, poisson } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import type { Person } from "../world/Building.ts"
-import type { DayShape } from "./DayShape.ts"
-import { clockAt } from "./DayShape.ts"
-import type { ByWeekday } from "./Flow.ts"
-import { ofWeekday } from "./Flow.ts"
-import type { FlowDay } from "./FlowDay.ts"
-import { rngFor } from "./FlowDay.ts"
+import { hour } from "../world/LocalTime.ts"
+import { clockAt, dayShape } from "./DayShape.ts"
+import type { FlowDay } from "./Flow.ts"
+import { ofWeekday, rngFor } from "./Flow.ts"
 import type { Access } from "./Happening.ts"
-import type { ClockTime, MemberFlow } from "./Members.ts"
-import { attendance, memberHappenings } from "./Members.ts"
+import { attendance, memberHappenings, memberParameters, shiftOf, shifts, shiftTimes } from "./Members.ts"
+import type { ClockTime } from "./Parameter.ts"
+import {
+  clockTime,
+  Duration,
+  factorsByWeekday,
+  lognormalOf,
+  parameter,
+  Rate,
+  Share,
+  sharesByWeekday
+} from "./Parameter.ts"
 
-export interface ResidentFlow extends MemberFlow {
+const absences = "absences of exponential length (Wang 2005; Page et al. 2008), approximated; values assumed"
+
+export const ResidentParameters = Schema.Struct({
+  active: parameter(
+    Share,
+    0.75,
+    "Holders of a credential who use it on a usual day, of those who are not away",
+    "25 % inactive a day in a sample of four million users"
+  ),
+  day_variation: parameter(Share, 0.1, "Coefficient of variation of the day factor on how many come"),
+  trips: parameter(
+    Rate,
+    1,
+    "How often in a year a household is away for some days. Then nobody goes in or out, and nobody answers",
+    "72 to 78 % of Germans over 14 make a holiday trip of five days or more in a year (Hopfinger 2007); value assumed"
+  ),
+  trip_duration: lognormalOf(
+    Duration,
+    { median: "11d", sigma: 0.4 },
+    "How long they are away, at most 60 days",
+    "12.3 days on average (Tourismusanalyse, 2019); spread assumed"
+  ),
+  goes_to_work: sharesByWeekday(
+    { sun: 0.06, mon: 0.82, tue: 0.86, wed: 0.86, thu: 0.84, fri: 0.7, sat: 0.14 },
+    "Share of those with work by day who go out to it; holidays are kept like Sundays"
+  ),
+  shifts: shifts(
+    0.05,
+    0.05,
+    0.03,
+    "14.8 % of US full-time workers work no day schedule, 4.7 % evenings, 3.2 % nights (BLS, May 2004, USDL 05-1198)"
+  ),
+  leaves: clockTime(
+    "07:50",
+    "1h",
+    "When they leave for work by day",
+    "53 % of US workers leave home between 6:30 and 8:29 (Census 2000, Journey to Work), shift workers included; value assumed"
+  ),
+  returns: clockTime("18:10", "1.2h", "When they return from it"),
+  errands: factorsByWeekday(
+    { sun: 0.9, mon: 1.1, tue: 1.1, wed: 1.1, thu: 1.1, fri: 1.3, sat: 1.5 },
+    "Trips a day of somebody who stays at home; those at work make a third of them",
+    absences
+  ),
+  errand_times: dayShape(
+    {
+      from: "07:00",
+      to: "22:00",
+      even: 0.4,
+      peaks: [
+        { at: "10:30", spread: "1.5h", weight: 0.35 },
+        { at: "16:30", spread: "2h", weight: 0.25 }
+      ]
+    },
+    "When trips begin"
+  ),
+  errand_duration: lognormalOf(Duration, { median: "65m", sigma: 0.7 }, "How long trips take", absences),
+  evenings: sharesByWeekday(
+    { sun: 0.1, mon: 0.1, tue: 0.1, wed: 0.12, thu: 0.16, fri: 0.28, sat: 0.32 },
+    "Share of people who go out in the evening"
+  ),
+  evening_leaves: clockTime("19:42", "36m", "When they go out"),
+  evening_returns: clockTime("23:06", "1.1h", "When they come back"),
+  weekend_returns: clockTime("25:00", "1.6h", "When they come back on Fridays and Saturdays, after midnight mostly"),
+  late_nights: parameter(
+    Share,
+    0.15,
+    "Share of evenings out, on any day, that end later: by two hours on average (exponential)"
+  ),
+  room_uses: parameter(Rate, 0.35, "Uses of shared rooms, per person and day"),
+  room_times: dayShape(
+    {
+      from: "06:00",
+      to: "23:00",
+      even: 0.4,
+      peaks: [
+        { at: "07:42", spread: "0.7h", weight: 0.2 },
+        { at: "18:30", spread: "1.8h", weight: 0.4 }
+      ]
+    },
+    "When shared rooms are used"
+  ),
+  tailgating: parameter(
+    Share,
+    0.15,
+    "Share of those coming in on foot who follow somebody through the open door: no event",
+    "assumed; only vendors' claims exist (40 to 60 % of entrants)"
+  ),
+  ...memberParameters
+}).annotate({ description: "People who live here" })
+
+export interface ResidentFlow extends Readonly<typeof ResidentParameters.Type> {
   readonly _tag: "Residents"
   readonly name: "residents"
-  /** Holders of a credential who use it on a usual day. */
-  readonly active: number
-  /** How much days differ: coefficient of variation of the day factor. */
-  readonly day_variation: number
-  /** Share of those with work who go out to it. */
-  readonly goes_to_work: ByWeekday
-  readonly leaves: ClockTime
-  readonly returns: ClockTime
-  /** Trips on a day, for people who stay at home; those at work make a third of them. */
-  readonly errands: ByWeekday
-  readonly errand_times: DayShape
-  readonly errand_minutes: Lognormal
-  /** Share of people who go out in the evening. */
-  readonly evenings: ByWeekday
-  readonly evening_leaves: ClockTime
-  readonly evening_returns: ClockTime
-  /** Uses of shared rooms, per person and day. */
-  readonly room_uses: number
-  readonly room_times: DayShape
-  /** Share of those coming in on foot who follow somebody through the open door: no event. */
-  readonly tailgating: number
 }
 
 /** Clock times in hours. */
@@ -53,57 +131,72 @@ interface Absence {
 /** Somebody who just came in stays for a quarter of an hour. */
 const shortestStay = 0.25
 
-/** Drops what would begin before the last absence ended: nobody is out twice. */
-const withoutOverlap = (absences: ReadonlyArray<Absence>): ReadonlyArray<Absence> => {
-  const kept: Array<Absence> = []
-  for (const absence of absences.toSorted((a, b) => a.out - b.out)) {
-    const last = kept.at(-1)
-    if (last === undefined || absence.out >= last.back + shortestStay) kept.push(absence)
-  }
-  return kept
-}
+/** From home to work and back, and how much workplaces differ in when shifts change, in hours (assumed). */
+const commute = { mean: 0.7, spread: 0.3 }
+const shiftSpread = 0.75
+
+/** What a late evening is longer than others, in hours. */
+const longerEvening = 2
 
 const at = (rng: Rng, { at, spread }: ClockTime): number => normal(rng, at, spread)
 
-const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): ReadonlyArray<Absence> => {
-  const absences: Array<Absence> = []
-  const works = person.works && chance(rng, ofWeekday(flow.goes_to_work, weekday))
-  if (works) {
+const workOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): Absence | null => {
+  if (!person.works) return null
+  const shift = shiftOf(person, flow.shifts)
+  if (!chance(rng, shift === null ? ofWeekday(flow.goes_to_work, weekday) : flow.shifts.attendance)) return null
+  if (shift === null) {
     // Half of when people leave is habit, half is the day.
     const out = flow.leaves.at + flow.leaves.spread * (0.71 * person.habit + normal(rng, 0, 0.71))
-    absences.push({ out, back: Math.max(out + 2, at(rng, flow.returns)) })
+    return { out, back: Math.max(out + 2, at(rng, flow.returns)) }
   }
-  for (
-    let trips = poisson(rng, (ofWeekday(flow.errands, weekday) * person.activity) / (works ? 3 : 1));
-    trips > 0;
-    trips--
-  ) {
+  const [from, until] = shiftTimes[shift]
+  const shifted = shiftSpread * person.habit
+  return {
+    out: from + shifted - Math.max(0.1, normal(rng, commute.mean, commute.spread)),
+    back: until + shifted + Math.max(0.1, normal(rng, commute.mean, commute.spread))
+  }
+}
+
+/** Absences of one day, none of which overlaps another: nobody is out twice. Work comes first. */
+const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): ReadonlyArray<Absence> => {
+  const work = workOf(rng, flow, weekday, person)
+  const absences: Array<Absence> = work === null ? [] : [work]
+  const add = (absence: Absence) => {
+    const isFree = absences.every(
+      ({ back, out }) => absence.out >= back + shortestStay || absence.back + shortestStay <= out
+    )
+    if (isFree) absences.push(absence)
+  }
+  const trips = ofWeekday(flow.errands, weekday) * person.activity
+  for (let left = poisson(rng, work === null ? trips : trips / 3); left > 0; left--) {
     const out = clockAt(flow.errand_times, rng.uniform())
-    absences.push({ out, back: out + lognormal(rng, flow.errand_minutes) / 60 })
+    add({ out, back: out + lognormal(rng, flow.errand_duration) / hour })
   }
   if (chance(rng, ofWeekday(flow.evenings, weekday))) {
     const out = at(rng, flow.evening_leaves)
-    absences.push({ out, back: Math.max(out + 0.5, at(rng, flow.evening_returns)) })
+    const back = at(rng, weekday === 5 || weekday === 6 ? flow.weekend_returns : flow.evening_returns)
+    const later = chance(rng, flow.late_nights) ? longerEvening * exponential(rng) : 0
+    add({ out, back: Math.max(out + 0.5, back + later) })
   }
-  return withoutOverlap(absences)
+  return absences
 }
 
 /** The residents' passages of one day. */
 export const residentHappenings = (context: FlowDay<ResidentFlow>): IterableIterator<Access> => {
-  const { flow, weekday, building } = context
+  const { building, day, flow, roster, weekday } = context
   const rng = rngFor(context, "days")
   const active = attendance(context, flow.active, flow.day_variation)
-  return memberHappenings(context, "home", (person, add) => {
-    if (!chance(rng, active)) return
+  return memberHappenings(context, "resident", (person, add) => {
+    if (!chance(rng, active) || roster.isAway(person.unit, day.number)) return
     const absences = absencesOf(rng, flow, weekday, person)
     const drives = person.entrance.kind === "garage"
-    for (const { out, back } of absences) {
+    for (const { back, out } of absences) {
       if (drives) add(out, person.entrance)
       if (drives || !chance(rng, flow.tailgating)) add(back, person.entrance)
     }
     for (let uses = poisson(rng, flow.room_uses); uses > 0; uses--) {
       const clock = clockAt(flow.room_times, rng.uniform())
-      const isHome = absences.every(({ out, back }) => clock < out || clock > back)
+      const isHome = absences.every(({ back, out }) => clock < out || clock > back)
       if (isHome) add(clock, oneOf(rng, building.shared_rooms) ?? null)
     }
   })

@@ -1,29 +1,50 @@
 /**
- * The way from the engine to modelled receivers. What each request shows on its way is held against the rules.
+ * The way from the engine to modelled receivers, and the integrations that lead to them.
  */
-import type { DeliverySettingsShape, TransportRequest, TransportResult } from "@doorhook/core"
+import type { DeliverySettingsShape, Event, Integration, IntegrationId, TransportRequest } from "@doorhook/core"
+import type { TransportResult } from "@doorhook/core"
 import { Acknowledgement, builtInTypes, laneOf, placesFor, Signature, Transport } from "@doorhook/core"
-import { maySee } from "../engine/rules/MaySee.ts"
-import type { Places } from "../engine/rules/Places.ts"
-import { placesOf } from "../engine/rules/Places.ts"
-import { signatureHeader, timestampAt } from "../engine/rules/SignatureHeader.ts"
-import type { Process } from "../engine/time/Process.ts"
-import type { VirtualTime } from "../engine/time/VirtualTime.ts"
+import type { Process } from "../clock/Process.ts"
+import type { VirtualTime } from "../clock/VirtualTime.ts"
+import { child, Rng } from "../random/Substream.ts"
+import type { Substream } from "../random/Substream.ts"
+import { LocalClock } from "../receivers/LocalClock.ts"
+import { Receiver } from "../receivers/Receiver.ts"
+import { describedFor, modelFor } from "../receivers/ReceiverText.ts"
+import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import type { Ledger, Tracked } from "../results/Ledger.ts"
-import type { Measurements } from "../results/Measurements.ts"
-import type { Target, Targets } from "./Targets.ts"
+import type { IntegrationTotals, Measurements } from "../results/Measurements.ts"
+import type { PlannedIntegration } from "../run/World.ts"
+import { Matcher } from "../run/World.ts"
+
+/** An integration and its receiver. */
+export interface Target {
+  readonly planned: PlannedIntegration
+  readonly integration: Integration
+  readonly receiver: Receiver
+  readonly clock: LocalClock
+  readonly totals: IntegrationTotals
+  /** Requests open to it. */
+  open: number
+}
 
 export interface NetworkOptions {
   readonly time: VirtualTime
+  readonly seed: Substream
   readonly ledger: Ledger
   readonly measurements: Measurements
-  readonly targets: Targets
+  readonly receivers: ReadonlyArray<ReceiverRule>
   readonly settings: Pick<DeliverySettingsShape, "concurrency" | "concurrencyPerIntegration">
   readonly workers: number
   /** When the run began, in milliseconds since the epoch. */
   readonly beginning: number
-  /** A request has just begun, that takes so long. */
+  /** A request has just begun, and takes this many milliseconds. */
   readonly begun: (process: Process, elapsed: number) => void
+}
+
+interface OpenRequest {
+  readonly target: Target
+  readonly tracked: Tracked | null
 }
 
 /** The share of all places beyond which retries wait for one. */
@@ -31,18 +52,59 @@ const busyShare = 0.4
 
 export class Network {
   readonly #options: NetworkOptions
-  readonly #places: Places
-  /** Requests open in all, and by each process. */
+  readonly #matcher = new Matcher()
+  readonly #byUrl = new Map<string, Target>()
+  readonly #byId = new Map<IntegrationId, Target>()
+  readonly #clocks = new Map<string, LocalClock>()
+  /** Open requests of each process, and of all. */
+  readonly #openBy = new Map<number, Set<OpenRequest>>()
   #open = 0
-  readonly #openBy = new Map<number, number>()
+  /** Places of one process at one integration that retries may take. */
+  readonly #retryPlaces: number
 
   constructor(options: NetworkOptions) {
     this.#options = options
-    this.#places = placesOf(options.settings, options.workers)
+    const share = Math.floor(options.settings.concurrencyPerIntegration / options.workers)
+    this.#retryPlaces = placesFor(laneOf(builtInTypes.access_log, 1), share)
   }
+
+  /** Targets whose integrations are not deleted. */
+  get targets(): ReadonlyArray<Target> {
+    return [...this.#byId.values()]
+  }
+
+  add(planned: PlannedIntegration, integration: Integration): void {
+    const { measurements, receivers, seed } = this.#options
+    const { id, configuration } = integration
+    const clock = this.#clocks.get(planned.zone) ?? new LocalClock(planned.zone)
+    this.#clocks.set(planned.zone, clock)
+    const rng = new Rng(child(child(seed, "receiver"), configuration.url))
+    const target: Target = {
+      planned,
+      integration,
+      receiver: new Receiver(modelFor(receivers, planned.place), rng),
+      clock,
+      totals: measurements.integration(id, planned.name, describedFor(receivers, planned.place)),
+      open: 0
+    }
+    this.#byUrl.set(configuration.url, target)
+    this.#byId.set(id, target)
+    this.#matcher.add(planned.scope, id)
+  }
+
+  remove({ integration, planned }: Target): void {
+    this.#byId.delete(integration.id)
+    this.#matcher.remove(planned.scope, integration.id)
+  }
+
+  readonly matching = (event: Event): ReadonlySet<IntegrationId> => this.#matcher.matching(event)
+
+  readonly totals = (id: IntegrationId): IntegrationTotals =>
+    this.#byId.get(id)?.totals ?? this.#options.measurements.integration(id, `integration ${id}`)
 
   /** How a process sends. */
   transportOf(process: Process): Transport["Service"] {
+    this.#openBy.set(process.number, new Set())
     return Transport.make({
       send: (request, done) => {
         let isOpen = true
@@ -56,79 +118,51 @@ export class Network {
     })
   }
 
+  /** The process died: no answer reaches it. */
+  cutOff(process: Process): void {
+    for (const { target, tracked } of this.#openBy.get(process.number) ?? []) {
+      this.#open--
+      target.open--
+      if (tracked !== null) this.#options.ledger.cutOff(tracked, this.#options.time.wall)
+    }
+    this.#openBy.delete(process.number)
+  }
+
   /** Carries a request to its receiver, and the answer back unless the process dies. */
   #carry(process: Process, request: TransportRequest, done: (result: TransportResult) => void): void {
-    const { beginning, begun, ledger, targets, time } = this.#options
-    const { body, deadline, headers, url } = request
-    const target = targets.at(url)
-    if (target === undefined || !process.alive) return
+    const { beginning, begun, ledger, measurements, time } = this.#options
+    const { deadline, headers, url } = request
+    const target = this.#byUrl.get(url)
+    const own = this.#openBy.get(process.number)
+    if (target === undefined || own === undefined) return
     const now = time.wall
-    const number = Number(headers[Signature.headerNames.attempt] ?? 0)
-    const id = headers[Signature.headerNames.id] ?? ""
     this.#noteBusy(target, now)
-    const tracked = ledger.requested(target.integration.id, id, number, body, now)
-    if (tracked !== null) this.#check(tracked, target, request, now)
-    this.#opened(target, process, now)
-    const sinceStart = now - beginning
-    const { processed, result } = target.receiver.receive({ now, sinceStart, deadline, local: target.clock.at(now) })
+    const attempt = Number(headers[Signature.headerNames.attempt] ?? 0)
+    const tracked = ledger.requested(target.integration.id, headers[Signature.headerNames.id] ?? "", attempt, now)
+    const open: OpenRequest = { target, tracked }
+    own.add(open)
+    target.open++
+    this.#open++
+    measurements.totals.most_in_flight = Math.max(measurements.totals.most_in_flight, this.#open)
+    const local = target.clock.at(now)
+    const { processed, result } = target.receiver.receive({ now, sinceStart: now - beginning, deadline, local })
     if (processed && tracked !== null) ledger.processed(tracked, now)
     time.after(result.elapsed, () => {
       if (!process.alive) return
-      this.#closed(target, process)
-      const outcome = Acknowledgement.judge(result, deadline, "200")
-      if (tracked !== null) ledger.responded(tracked, result, outcome, time.wall)
+      const ended = time.wall
+      this.#noteBusy(target, ended)
+      own.delete(open)
+      target.open--
+      this.#open--
+      if (tracked !== null) ledger.responded(tracked, result, Acknowledgement.judge(result, deadline, "200"), ended)
       done(result)
     })
     begun(process, result.elapsed)
   }
 
-  /** The process died: nobody waits for its answers. */
-  cutOff(process: Process): void {
-    this.#open -= this.#openBy.get(process.number) ?? 0
-    this.#openBy.delete(process.number)
-    this.#options.targets.cutOff(process.number)
-  }
-
-  /** Whether the receiver may see it, and whether it is signed for it. */
-  #check({ event, id }: Tracked, { integration }: Target, { body, headers }: TransportRequest, now: number): void {
-    const { ledger } = this.#options
-    if (!maySee(integration, event))
-      ledger.tell("isolation", now, `integration ${integration.id} must not see ${event.id}, and was sent it`)
-    const timestamp = headers[Signature.headerNames.timestamp] ?? ""
-    const signed = signatureHeader(integration, { webhook_id: event.id, timestamp, body }, now)
-    if (signed !== headers[Signature.headerNames.signature] || timestamp !== timestampAt(now))
-      ledger.tell("signatures", now, `delivery ${id} is not signed with the secret of integration ${integration.id}`)
-  }
-
-  #opened(target: Target, { number }: Process, now: number): void {
-    const { ledger, measurements } = this.#options
-    const byProcess = (this.#openBy.get(number) ?? 0) + 1
-    const toOne = (target.openBy.get(number) ?? 0) + 1
-    this.#openBy.set(number, byProcess)
-    target.openBy.set(number, toOne)
-    target.open++
-    this.#open++
-    measurements.mostInFlight = Math.max(measurements.mostInFlight, this.#open)
-    const { ofProcess, ofProcessToOne } = this.#places
-    if (byProcess > ofProcess) ledger.tell("caps", now, `process ${number} has ${byProcess} requests open`)
-    // All processes together may exceed it for as long as they do not know of each other: that is not judged here.
-    if (toOne > ofProcessToOne)
-      ledger.tell("caps", now, `process ${number} has ${toOne} requests open to integration ${target.integration.id}`)
-  }
-
-  /** Before anything opens or closes: whether so much was open until now that a retry may have had to wait for a place. */
+  /** Before a request opens or closes: whether a retry may have had to wait for a place until now. */
   #noteBusy(target: Target, now: number): void {
-    const { ledger, settings, workers } = this.#options
-    const share = Math.floor(settings.concurrencyPerIntegration / workers)
-    const isFull = target.open >= placesFor(laneOf(builtInTypes.access_log, 1), share)
-    if (isFull || this.#open >= busyShare * settings.concurrency) ledger.busy(now)
-  }
-
-  #closed(target: Target, { number }: Process): void {
-    this.#noteBusy(target, this.#options.time.wall)
-    this.#open--
-    target.open--
-    this.#openBy.set(number, (this.#openBy.get(number) ?? 0) - 1)
-    target.openBy.set(number, (target.openBy.get(number) ?? 0) - 1)
+    const { ledger, settings } = this.#options
+    if (target.open >= this.#retryPlaces || this.#open >= busyShare * settings.concurrency) ledger.busy(now)
   }
 }

@@ -1,67 +1,358 @@
 /**
- * Drives a virtual world through a plan, and lets others have a turn now and then.
+ * `simulate run --virtual`: months of traffic, the real delivery engine in processes that die and come back, and modelled
+ * receivers.
+ *
+ * While nothing is under way and nothing is due, the machine sleeps: the wall clock goes on, the engine's timers stand
+ * still, and what becomes due wakes it. So months of idle polls cost nothing. All randomness comes from the seed: the same
+ * options give the same run.
  */
-import { Effect, Stream } from "effect"
-import type { Sending } from "../plan/Disorder.ts"
-import { newEventOf } from "../run/OwnEngine.ts"
-import type { Stores } from "../engine/world/WatchedStore.ts"
-import { realTurn } from "./RealWork.ts"
-import { VirtualStopped } from "./VirtualStopped.ts"
-import type { VirtualWorld } from "./VirtualWorld.ts"
+import type { DeliverySettingsShape, NewEvent } from "@doorhook/core"
+import {
+  deliverySettingsOf,
+  Housekeeping,
+  MemoryStore,
+  Publisher,
+  PublisherBusy,
+  rootMessage,
+  StoreError
+} from "@doorhook/core"
+import { Cause, Effect, Exit, Layer, Result, Schema, Stream } from "effect"
+import type { Process } from "../clock/Process.ts"
+import { startOfTime, VirtualTime } from "../clock/VirtualTime.ts"
+import { child, Rng, root } from "../random/Substream.ts"
+import type { Substream } from "../random/Substream.ts"
+import type { ReceiverRule } from "../receivers/ReceiverText.ts"
+import { Ledger } from "../results/Ledger.ts"
+import { Measurements } from "../results/Measurements.ts"
+import type { EnginePorts, Stores } from "../run/EngineLayer.ts"
+import { newEventOf, storesOf } from "../run/EngineLayer.ts"
+import type { Arrival } from "../run/Load.ts"
+import { watchedStore } from "../run/WatchedStore.ts"
+import type { PlannedIntegration } from "../run/World.ts"
+import { integrationOf } from "../run/World.ts"
+import { Network } from "./Network.ts"
+import type { Engine } from "./World.ts"
+import { World } from "./World.ts"
 
-export interface VirtualRunOptions {
-  /** When the plan ends, in milliseconds since the epoch. What is late can come after that. */
-  readonly end: number
-  /** How long what is open may go on when all has come, in milliseconds. */
-  readonly drain: number
-  readonly zoneOf: (building: number) => string
-  readonly stores: Stores
+/** All times in milliseconds. */
+export interface VirtualOptions {
+  readonly seed: number
+  /** Latencies of this much of the beginning are left out. */
+  readonly warmUp?: number
+  /** When the run begins, since the epoch. */
+  readonly beginning: number
+  readonly integrations: ReadonlyArray<PlannedIntegration>
+  readonly receivers: ReadonlyArray<ReceiverRule>
+  readonly retry: DeliverySettingsShape["retry"]
+  readonly ackTimeout: number
+  readonly workers: number
+  /** How often a process dies in the middle of a request; null for never. */
+  readonly crashEvery: number | null
+  /** How often an integration is deleted and another one made in its place; null for never. */
+  readonly deleteEvery: number | null
+  /** What is replaced to see whether the rules notice. */
+  readonly breakage?: (ports: EnginePorts) => EnginePorts
+}
+
+/** The engine can't go on, for a reason that the run does not play. */
+export class VirtualStopped extends Schema.TaggedError<VirtualStopped>()("VirtualStopped", {
+  /** What was tried, like `publish an event`. */
+  tried: Schema.String,
+  /** The virtual moment, in milliseconds since the epoch. */
+  at: Schema.Number,
+  cause: Schema.Defect()
+}) {
+  override get message(): string {
+    return `The run stopped at ${new Date(this.at).toISOString()} of its own time: it could not ${this.tried}. ${rootMessage(this.cause)}. No fault that the run plays causes that: report it with the command that shows it.`
+  }
+}
+
+/** One request to publish, made again under its key until it is accepted. */
+interface Publication {
+  readonly at: number
+  readonly event: NewEvent
+  readonly key: string | null
+  tries: number
 }
 
 const hour = 3_600_000
 
-/** How many events are published between two turns of others. */
+/** How long a process is away after its death. */
+const absence = 5_000
+
+/** A dead process's deliveries are under way for this much longer than two leases and its absence. */
+const patience = 60_000
+
+/** How long settled deliveries are kept: memory is for what is open. */
+const retention = hour
+
+/** How long the world stays awake after it woke the engine, or after a process started. */
+const attention = 1_000
+
+/** The longest that a due retry may wait while there are places. */
+const slack = 2_000
+
+/** A publication that is refused is made again after this time, and this often. */
+const republish = { after: 1_000, most: 10 }
+
+/** Events that are published between two turns of other fibers. */
 const slice = 200
 
-/**
- * Publishes each event at its time, then waits until everything has ended or for so long, and judges the end. Fails when
- * the store does.
- */
-export const virtualRun = Effect.fnUntraced(function* <E, R>(
-  sendings: Stream.Stream<Sending, E, R>,
-  world: VirtualWorld,
-  { drain, end, stores, zoneOf }: VirtualRunOptions
-) {
-  const { measurements } = world
-  /** Waits for real work where there is some. */
-  const runUntil = (at: number): Effect.Effect<void, VirtualStopped> =>
-    Effect.suspend(() => {
-      if (!world.runUntil(at)) return Effect.andThen(realTurn, runUntil(at))
-      return world.stopped === null ? Effect.void : Effect.fail(world.stopped)
-    })
-  const play = (chunk: ReadonlyArray<Sending>) =>
-    Effect.gen(function* () {
-      for (const { at, event, kind } of chunk) {
-        while (!world.runUntil(at)) yield* realTurn
-        if (world.stopped !== null) return yield* world.stopped
-        measurements.start(kind, world.time.wall - at)
-        world.publish([{ at, event: newEventOf(event), zone: zoneOf(event.building_id) }])
+export class VirtualWorld {
+  readonly time: VirtualTime
+  readonly measurements: Measurements
+  readonly ledger: Ledger
+  crashes = 0
+  deleted = 0
+  /** Why the run can't go on; null as long as it can. */
+  stopped: VirtualStopped | null = null
+  readonly #options: VirtualOptions
+  readonly #settings: DeliverySettingsShape
+  readonly #seed: Substream
+  readonly #rng: Rng
+  readonly #stores: Stores = Effect.runSync(Effect.scoped(storesOf(MemoryStore.layer)))
+  readonly #world: World<never>
+  readonly #network: Network
+  /** When something is due that the engine is woken for. */
+  readonly #wakes = new Set<number>()
+  #awakeUntil = 0
+  #crashIsDue = false
+  #published = 0
+  /** Publications that are not accepted yet: all, those that a process has, and those that wait for a process. */
+  #unaccepted = 0
+  readonly #publishing = new Map<Publication, Engine<never>>()
+  #waiting: Array<Publication> = []
+
+  constructor(options: VirtualOptions) {
+    this.#options = options
+    const { ackTimeout, beginning, crashEvery, deleteEvery, receivers, retry, seed, warmUp, workers } = options
+    this.#seed = child(root(seed), "virtual run")
+    this.#rng = new Rng(child(this.#seed, "world"))
+    this.measurements = new Measurements(warmUp)
+    const { measurements } = this
+    const time = new VirtualTime(this.#rng, 1)
+    this.time = time
+    time.wallOffset = beginning - startOfTime
+    // The world wakes the engine when something is due: the poll is for nothing but lost signals, which are not played.
+    // Modelled receivers look at no signatures.
+    const sign = false
+    const settings = Result.getOrThrow(deliverySettingsOf({ retry, ackTimeout, retention, sign, pollInterval: hour }))
+    this.#settings = settings
+    const timeOf = (instant: number) => instant - beginning
+    this.ledger = new Ledger({ measurements, timeOf, retry, ackTimeout, tolerance: 0, slack })
+    this.#network = new Network({
+      time,
+      seed: this.#seed,
+      ledger: this.ledger,
+      measurements,
+      receivers,
+      settings,
+      workers,
+      beginning,
+      begun: (process, elapsed) => {
+        if (!this.#crashIsDue) return
+        this.#crashIsDue = false
+        time.after(Math.min(1, elapsed), () => this.#crash(process))
       }
     })
-  yield* sendings.pipe(
+    this.#world = new World({
+      time,
+      seed: this.#seed,
+      layer: Layer.empty,
+      portsOf: (process) => Effect.succeed(this.#portsOf(process)),
+      started: () => {
+        const waiting = this.#waiting
+        this.#waiting = []
+        for (const publication of waiting) this.#send(publication)
+      },
+      failed: (cause) => this.#stop("start the engine", Cause.squash(cause))
+    })
+    for (const planned of options.integrations) this.#integrate(planned, 1)
+    for (let count = 0; count < workers; count++) this.#start()
+    // Old rows, and idempotency keys.
+    time.every(hour, () => this.#world.ready[0]?.run(Housekeeping.houseKeep))
+    if (crashEvery !== null)
+      time.every(crashEvery, () => {
+        this.#crashIsDue = true
+      })
+    if (deleteEvery !== null) time.every(deleteEvery, () => this.#replaceOne())
+    time.runUntil(0)
+  }
+
+  get isStopped(): boolean {
+    return this.stopped !== null
+  }
+
+  /** Whether nothing is under way: what is open waits for its retry. */
+  get isIdle(): boolean {
+    return this.ledger.moving === 0 && this.#publishing.size === 0 && this.time.wall >= this.#awakeUntil
+  }
+
+  /** Whether nothing is open any more. */
+  get isSettled(): boolean {
+    return this.ledger.open === 0 && this.#unaccepted === 0
+  }
+
+  /** Runs everything up to the time of an event, and publishes it. */
+  play({ at, event, kind }: Arrival): void {
+    const { beginning, crashEvery } = this.#options
+    this.time.runUntilWall(at, this)
+    if (this.isStopped) return
+    this.measurements.plan(at - beginning, kind)
+    this.measurements.start(at - beginning, this.time.wall - beginning, null)
+    this.#unaccepted++
+    // Where no process dies no publication has to be made again.
+    const key = crashEvery === null ? null : `run-${this.#published++}`
+    this.#send({ at, event: newEventOf(event), key, tries: 0 })
+  }
+
+  /** Judges the end. */
+  finish(): void {
+    const now = this.time.wall
+    const summary = Effect.runSync(this.#stores.deliveries.summary(now))
+    this.ledger.finish(now, summary, now - 2 * this.#settings.lease - absence - patience)
+  }
+
+  #stop(tried: string, cause: unknown): void {
+    this.stopped ??= new VirtualStopped({ tried, at: this.time.wall, cause })
+  }
+
+  #send(publication: Publication): void {
+    const engine = this.#world.ready[0]
+    if (engine === undefined) return void this.#waiting.push(publication)
+    const { at, event, key } = publication
+    const began = this.time.wall
+    this.#publishing.set(publication, engine)
+    const request = key === null ? null : { key, fingerprint: key }
+    engine.run(
+      Publisher.use((publisher) => publisher.publish([event], request)),
+      (exit) => {
+        if (!this.#publishing.delete(publication)) return
+        if (Exit.isFailure(exit)) return this.#refused(publication, Cause.squash(exit.cause))
+        this.#unaccepted--
+        const { wall } = this.time
+        this.measurements.accept(wall - at, wall - began, wall - this.#options.beginning)
+      }
+    )
+  }
+
+  #refused(publication: Publication, failure: unknown): void {
+    const mayPass = failure instanceof StoreError || failure instanceof PublisherBusy
+    if (mayPass && ++publication.tries < republish.most)
+      return this.time.alarm(this.time.wall + republish.after, () => this.#send(publication))
+    this.#unaccepted--
+    this.#stop("publish an event", failure)
+    this.measurements.fail(this.time.wall - this.#options.beginning, 1, rootMessage(failure))
+  }
+
+  #portsOf(process: Process): EnginePorts {
+    const { integrations } = this.#stores
+    const { matching, totals } = this.#network
+    const deliveries = watchedStore(this.#stores.deliveries, integrations, this.ledger, {
+      matching,
+      totals,
+      due: (at) => this.#wakeAt(at),
+      ended: (id) => this.#changed(id)
+    })
+    const ports: EnginePorts = {
+      stores: { ...this.#stores, deliveries },
+      transport: this.#network.transportOf(process),
+      settings: this.#settings
+    }
+    return this.#options.breakage?.(ports) ?? ports
+  }
+
+  #start(): void {
+    this.#awakeUntil = this.time.wall + attention
+    this.#world.start()
+  }
+
+  /** Wakes all processes when something is due, as a database's notifications would. */
+  #wakeAt(instant: number): void {
+    if (this.#wakes.has(instant)) return
+    this.#wakes.add(instant)
+    this.time.alarm(instant, () => {
+      this.#wakes.delete(instant)
+      for (const engine of this.#world.engines) engine.wake()
+      this.#awakeUntil = this.time.wall + attention
+    })
+  }
+
+  #changed(id: Parameters<Network["totals"]>[0]): void {
+    for (const engine of this.#world.engines) engine.hear([id])
+  }
+
+  #integrate(planned: PlannedIntegration, generation: number): void {
+    const url = `https://receiver${planned.place}.example/hook/${generation}`
+    const fields = integrationOf(planned.scope, url, this.#seed, this.time.wall)
+    this.#network.add(planned, Effect.runSync(this.#stores.integrations.create(fields)))
+  }
+
+  /** An integration is deleted, and another one made in its place. */
+  #replaceOne(): void {
+    const { targets } = this.#network
+    const target = targets[this.#rng.below(targets.length)]
+    if (target === undefined) return
+    const { id } = target.integration
+    const { integrations } = this.#stores
+    const found = Effect.runSync(integrations.find(id))
+    if (found !== null) Effect.runSync(integrations.remove(found))
+    this.#network.remove(target)
+    this.ledger.integrationEnded(id, this.time.wall)
+    this.#changed(id)
+    this.#integrate(target.planned, ++this.deleted + 1)
+  }
+
+  /** A process dies in the middle of what it does, and another one takes its place. */
+  #crash(process: Process): void {
+    const engine = this.#world.of(process)
+    if (engine === undefined) return
+    this.crashes++
+    this.#world.remove(engine)
+    this.#network.cutOff(process)
+    // What it held is released by the first heartbeat of another process after its membership has ended.
+    const { lease } = this.#settings
+    const back = this.time.wall + absence
+    this.ledger.busy(back + 2 * lease)
+    this.#wakeAt(back + lease)
+    this.#wakeAt(back + 2 * lease)
+    this.time.alarm(back, () => this.#start())
+    for (const [publication, of] of this.#publishing) {
+      if (of !== engine) continue
+      this.#publishing.delete(publication)
+      this.measurements.republish(this.time.wall - this.#options.beginning)
+      this.time.alarm(back, () => this.#send(publication))
+    }
+  }
+}
+
+/**
+ * Publishes each event at its time, then lets what is open go on until everything has ended, or for as long as `drain`, and
+ * judges the end. `end` is when the plan ends, in milliseconds since the epoch.
+ */
+export const virtualRun = Effect.fnUntraced(function* <E, R>(
+  load: Stream.Stream<Arrival, E, R>,
+  world: VirtualWorld,
+  { drain, end }: { readonly drain: number; readonly end: number }
+) {
+  const { time } = world
+  const stopped = Effect.suspend(() => (world.stopped === null ? Effect.yieldNow : Effect.fail(world.stopped)))
+  yield* load.pipe(
     Stream.rechunk(slice),
     Stream.chunks,
-    Stream.runForEach((chunk) => Effect.andThen(play(chunk), Effect.yieldNow))
+    Stream.runForEach((chunk) =>
+      Effect.suspend(() => {
+        for (const arrival of chunk) world.play(arrival)
+        return stopped
+      })
+    )
   )
-  yield* runUntil(end)
-  const from = world.time.wall
-  for (let at = from; !world.isSettled && at < from + drain;) {
-    at = Math.min(at + hour, from + drain)
-    yield* Effect.andThen(runUntil(at), Effect.yieldNow)
+  time.runUntilWall(end, world)
+  const last = time.wall + drain
+  while (!world.isSettled && time.wall < last) {
+    yield* stopped
+    time.runUntilWall(Math.min(time.wall + hour, last), world)
   }
-  const summary = Effect.mapError(
-    stores.deliveries.summary(world.time.wall),
-    (cause) => new VirtualStopped({ tried: "count the deliveries at the end", tries: 1, at: world.time.wall, cause })
-  )
-  world.finish(yield* summary)
+  yield* stopped
+  world.finish()
 })

@@ -1,65 +1,67 @@
 /**
- * Dates of the Gregorian calendar as day numbers: days since 1970-01-01.
+ * Dates of the Gregorian calendar as day numbers (days since 1970-01-01), and the days that are not what their weekday
+ * says: holidays, and seasons that make a flow busier. ECMAScript defines `Date.UTC` exactly, so bytes do not depend on it.
  */
+const dayMillis = 86_400_000
 
-export interface CalendarDate {
-  readonly year: number
-  /** 1 is January. */
-  readonly month: number
-  readonly day: number
+/** Year, month (1 is January) and day of a day number. */
+export const dateOf = (number: number) => {
+  const date = new Date(number * dayMillis)
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() }
 }
 
-const isLeap = (year: number): boolean => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-
-const lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-
-export const monthLength = (year: number, month: number): number =>
-  month === 2 && isLeap(year) ? 29 : (lengths[month - 1] ?? 0)
-
-/** The number of a date; the date must exist. */
-export const dayNumberOf = ({ year, month, day }: CalendarDate): number => {
-  // Years that begin in March, so that leap days are at their ends (Hinnant's days_from_civil).
-  const shifted = month <= 2 ? year - 1 : year
-  const era = Math.floor(shifted / 400)
-  const yearOfEra = shifted - era * 400
-  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1
-  return era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468
-}
-
-/** The date of a day number. */
-export const dateOf = (number: number): CalendarDate => {
-  const shifted = number + 719_468
-  const era = Math.floor(shifted / 146_097)
-  const dayOfEra = shifted - era * 146_097
-  const yearOfEra = Math.floor(
-    (dayOfEra - Math.floor(dayOfEra / 1_460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365
-  )
-  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100))
-  const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153)
-  const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-  return {
-    year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0),
-    month,
-    day: dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1
-  }
+/** The day number of a date; null when the calendar does not have it. */
+export const dayNumberOf = (year: number, month: number, day: number): number | null => {
+  const instant = Date.UTC(year, month - 1, day)
+  const date = new Date(instant)
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? instant / dayMillis : null
 }
 
 /** The day of the week of a day number: 0 is Sunday. */
 export const weekdayOf = (number: number): number => (((number + 4) % 7) + 7) % 7
 
-const two = (number: number): string => `${number}`.padStart(2, "0")
+/** Whether people rest on a weekday. */
+export const isWeekend = (weekday: number): boolean => weekday === 0 || weekday === 6
 
 /** A day number as `2026-03-02`. */
-export const formatDay = (number: number): string => {
-  const { year, month, day } = dateOf(number)
-  return `${`${year}`.padStart(4, "0")}-${two(month)}-${two(day)}`
-}
+export const formatDay = (number: number): string => new Date(number * dayMillis).toISOString().slice(0, 10)
 
 /** The day number of `2026-03-02`; null when there is no such date. */
 export const parseDay = (text: string): number | null => {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
   if (match === null) return null
   const [year = 0, month = 0, day = 0] = match.slice(1).map(Number)
-  if (month < 1 || month > 12 || day < 1 || day > monthLength(year, month)) return null
-  return dayNumberOf({ year, month, day })
+  return dayNumberOf(year, month, day)
+}
+
+/** Holidays: day numbers of those that come once, and month * 100 + day of those of every year. */
+export interface Calendar {
+  readonly dates: ReadonlySet<number>
+  readonly yearly: ReadonlySet<number>
+}
+
+export const noHolidays: Calendar = { dates: new Set(), yearly: new Set() }
+
+const monthDayOf = (number: number): number => {
+  const { month, day } = dateOf(number)
+  return month * 100 + day
+}
+
+/** The weekday that people keep to: a holiday is kept like a Sunday, which is 0. */
+export const keptWeekday = ({ dates, yearly }: Calendar, number: number): number =>
+  dates.has(number) || (yearly.size > 0 && yearly.has(monthDayOf(number))) ? 0 : weekdayOf(number)
+
+/** A part of every year with `factor` times the arrivals: month * 100 + day, both ends included; may go over the new year. */
+export interface Season {
+  readonly from: number
+  readonly to: number
+  readonly factor: number
+}
+
+/** The factor of all seasons that a day belongs to. */
+export const seasonFactor = (seasons: ReadonlyArray<Season>, number: number): number => {
+  if (seasons.length === 0) return 1
+  const at = monthDayOf(number)
+  const isIn = ({ from, to }: Season) => (from <= to ? at >= from && at <= to : at >= from || at <= to)
+  return seasons.reduce((factor, season) => (isIn(season) ? factor * season.factor : factor), 1)
 }

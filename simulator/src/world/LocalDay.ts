@@ -56,7 +56,7 @@ export const makeLocalDay = (number: number, zone: string): LocalDay => {
 /** How many days are kept: those of a few zones around one date. */
 const keptDays = 64
 
-/** Makes days and keeps the last: the flows of a building all ask for the same one, and finding a change takes time. */
+/** Makes days and keeps the last: all flows of a building need the same one, and finding a change takes time. */
 export const dayMaker = (): ((number: number, zone: string) => LocalDay) => {
   const kept = new Map<string, LocalDay>()
   return (number, zone) => {

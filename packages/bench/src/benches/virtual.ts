@@ -64,15 +64,15 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "simulated days a second of the whole engine on virtual time, 1,000 deliveries a day",
   compares:
-    "`doorhook simulate run --virtual` plays 365 days of a house with about 250 events a day for four integrations, about 1,000 deliveries a day: planned traffic, the publisher, the dispatcher, signatures, the store in memory, modelled receivers, and every delivery held against eleven rules. Simulated days are divided by the time it took.",
+    "`doorhook simulate run --virtual` plays 365 days of a house with about 250 events a day for four integrations, about 1,000 deliveries a day: planned traffic, the publisher, the dispatcher, the store in memory, modelled receivers, and every delivery held against four rules. Simulated days are divided by the time it took.",
   leavesOut:
-    "Idle looks into the store: the world sleeps until something is due, and wakes the engine. Starting the process and measuring storage, receivers that fail (retries cost about as much as first attempts), and SQLite, whose syncs to disk are real.",
+    "Idle looks into the store: the world sleeps until something is due, and wakes the engine. Starting the process, signatures, which no modelled receiver looks at, and receivers that fail (retries cost about as much as first attempts).",
   lines: {
     [name]: {
       ours: "simulated days/s",
       peer: `the ${wanted} that are wanted`,
       unit: "days/s",
-      goal: { is: "at least", ratio: 1 }
+      goal: { is: "at least", ratio: 2 }
     }
   },
   run

@@ -1,13 +1,11 @@
 /**
- * The simulator with the ways out that it can't bring along: real receivers, and SQLite files.
+ * The simulator with the way out to real receivers that it can't bring along.
  */
 import { NodeCrypto, UndiciTransport } from "@doorhook/node"
 import { Equipment, simulateCommand as command } from "@doorhook/simulator"
-import { SqliteStore } from "@doorhook/sql"
 import { Command } from "effect/cli"
 
 export const simulateCommand = Command.provideSync(command, Equipment, {
   transport: UndiciTransport.layer(),
-  crypto: NodeCrypto.layer,
-  sqlite: (filename) => SqliteStore.layer({ filename })
+  crypto: NodeCrypto.layer
 })

@@ -1,97 +1,110 @@
 /**
- * Time zones from a table of our own, so that a plan's bytes do not depend on the time-zone data that comes with a
- * runtime: releases of Node.js carry different editions of it.
- *
- * A zone is an offset on 1 January 2000, changes of it at stated instants, and a rule for all later years where there is
- * one. The table is made by `generate.ts` from the data of the Node.js that the project pins.
+ * Time zones from a table of our own, so that a plan's bytes do not depend on the time-zone data of the runtime: releases
+ * of Node.js carry different editions. Names that the table lacks (`CET`, `Etc/GMT+5`) are read from the runtime.
  */
 import { dateOf, dayNumberOf, weekdayOf } from "../CalendarDate.ts"
-import { hour, minute } from "../LocalTime.ts"
-import { aliases, zones } from "./ZoneTable.ts"
+import { dayMillis, hour, minute } from "../LocalTime.ts"
+import table from "./zones.json" with { type: "json" }
 
-/** A yearly change: on the first such weekday from a day of a month on. */
-interface Rule {
-  readonly month: number
-  readonly day: number
-  /** 0 is Sunday. */
-  readonly weekday: number
-  /** By the clocks before the change, in milliseconds of the day; up to 24 hours. */
-  readonly time: number
-  /** What clocks are ahead of UTC from then on, in milliseconds. */
-  readonly offset: number
-}
-
+/** Instants of changes (milliseconds since the epoch, rising), and the offset before the first and from each on. */
 export interface TimeZone {
-  readonly name: string
-  /** Instants of changes, in milliseconds since the epoch, rising. */
   readonly changes: ReadonlyArray<number>
-  /** The offset before the first change, then from each on, in milliseconds. */
   readonly offsets: ReadonlyArray<number>
 }
 
-/** Changes are computed for the years in which plans can lie. */
-const lastYear = 2_090
+/** The years that are covered: those in which plans can lie. */
+const firstYear = 2_000
+export const lastYear = 2_090
 
-const minutesOf = (text: string): number => Number.parseInt(text, 36)
-
-const ruleOf = (text: string): Rule => {
-  const [month = 0, day = 0, weekday = 0, time = 0, offset = 0] = text.split(",").map(Number)
-  return { month, day, weekday, time: time * minute, offset: offset * minute }
-}
-
-const changeOf = (rule: Rule, year: number, before: number): number => {
-  const first = dayNumberOf({ year, month: rule.month, day: rule.day })
-  const day = first + ((rule.weekday - weekdayOf(first) + 7) % 7)
-  return day * 24 * hour + rule.time - before
-}
-
-/** Reads `offset|instant:offset ...|rule;rule`: minutes, instants in base 36. */
-const read = (name: string, text: string): TimeZone => {
+/** Reads `offset|instant:offset ...|month,day,weekday,time,offset;...`: minutes, instants in base 36, yearly rules last. */
+const read = (text: string): TimeZone => {
   const [first = "0", explicit = "", rules = ""] = text.split("|")
   const changes: Array<number> = []
   const offsets = [Number(first) * minute]
   for (const entry of explicit.split(" ").filter((part) => part !== "")) {
     const [at = "", offset = "0"] = entry.split(":")
-    changes.push(minutesOf(at) * minute)
+    changes.push(Number.parseInt(at, 36) * minute)
     offsets.push(Number(offset) * minute)
   }
   const yearly = rules.split(";").filter((part) => part !== "")
   const last = changes.at(-1) ?? 0
-  const firstYear = dateOf(Math.floor(last / (24 * hour))).year
-  for (let year = firstYear; yearly.length > 0 && year <= lastYear; year++) {
-    for (const rule of yearly.map(ruleOf)) {
-      const before = offsets.at(-1) ?? 0
-      const at = changeOf(rule, year, before)
+  for (let year = dateOf(Math.floor(last / dayMillis)).year; yearly.length > 0 && year <= lastYear; year++) {
+    for (const rule of yearly) {
+      // The first such weekday from a day of a month on, by the clocks before the change.
+      const [month = 0, day = 0, weekday = 0, time = 0, offset = 0] = rule.split(",").map(Number)
+      const from = dayNumberOf(year, month, day) ?? 0
+      const number = from + ((weekday - weekdayOf(from) + 7) % 7)
+      const at = number * dayMillis + time * minute - (offsets.at(-1) ?? 0)
       if (at <= last) continue
       changes.push(at)
-      offsets.push(rule.offset)
+      offsets.push(offset * minute)
     }
   }
-  return { name, changes, offsets }
+  return { changes, offsets }
+}
+
+const offsetReader = (name: string): ((instant: number) => number) => {
+  const format = new Intl.DateTimeFormat("en-US", { timeZone: name, timeZoneName: "longOffset" })
+  return (instant) => {
+    const text = format.formatToParts(instant).find(({ type }) => type === "timeZoneName")?.value ?? ""
+    const [, sign, hours = "0", minutes = "0"] = /([+-])(\d\d):(\d\d)/.exec(text) ?? []
+    return (sign === "-" ? -1 : 1) * (Number(hours) * hour + Number(minutes) * minute)
+  }
+}
+
+/** No zone has had two changes within this. */
+const stepMillis = 3 * dayMillis
+
+/** A zone as the runtime knows it, changes found to the minute. Throws a RangeError for a name that it does not know. */
+export const fromRuntime = (name: string): TimeZone => {
+  const offsetAt = offsetReader(name)
+  const changes: Array<number> = []
+  const offsets = [offsetAt(Date.UTC(firstYear))]
+  const end = Date.UTC(lastYear + 1)
+  for (let low = Date.UTC(firstYear); low < end; low += stepMillis) {
+    let [left, right] = [low, Math.min(low + stepMillis, end)]
+    const before = offsetAt(left)
+    if (offsetAt(right) === before) continue
+    while (right - left > minute) {
+      const middle = Math.floor((left + right) / 2 / minute) * minute
+      if (offsetAt(middle) === before) left = middle
+      else right = middle
+    }
+    changes.push(right)
+    offsets.push(offsetAt(right))
+  }
+  return { changes, offsets }
+}
+
+const isKnown = (name: string): boolean => {
+  try {
+    return new Intl.DateTimeFormat("en-US", { timeZone: name }) instanceof Intl.DateTimeFormat
+  } catch {
+    return false
+  }
 }
 
 const known = new Map<string, TimeZone>()
+const zones = new Map<string, string>(Object.entries(table.zones))
+const aliases = new Map<string, string>(Object.entries(table.aliases))
 
-/** What is accepted as a time zone, for whoever gave something else. */
-export const expectedZone =
-  "the IANA name of a place's time zone, like Europe/Berlin; the simulator's table has no names like CET or Etc/GMT+5"
+/** What is accepted as a time zone. */
+export const expectedZone = "the IANA name of a time zone, like Europe/Berlin"
 
 /** The zone of an IANA name; null when there is none. */
 export const timeZone = (name: string): TimeZone | null => {
   const found = known.get(name)
   if (found !== undefined) return found
-  const text = zones[aliases[name] ?? name]
-  if (text === undefined) return null
-  const zone = read(name, text)
+  const text = zones.get(aliases.get(name) ?? name)
+  if (text === undefined && !isKnown(name)) return null
+  const zone = text === undefined ? fromRuntime(name) : read(text)
   known.set(name, zone)
   return zone
 }
 
-/** A zone that is known to be there. */
 const zoneOf = (name: string): TimeZone => {
   const zone = timeZone(name)
-  if (zone === null)
-    throw new RangeError(`There is no time zone ${JSON.stringify(name)}; give an IANA name like Europe/Berlin`)
+  if (zone === null) throw new RangeError(`There is no time zone ${JSON.stringify(name)}; give ${expectedZone}`)
   return zone
 }
 

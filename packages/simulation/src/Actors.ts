@@ -1,0 +1,364 @@
+/**
+ * Who does what in a simulated world: publishers, users who manage integrations, an operator, readers of feeds, and bad
+ * luck.
+ */
+import type { DeliveryId, DeliveryOverrides, Integration, IntegrationSwitches, NewEvent, Scope } from "@doorhook/core"
+import {
+  ClientId,
+  Deliveries,
+  IntegrationFeed,
+  Integrations,
+  JsonText,
+  OperatorIntegrations,
+  Publisher
+} from "@doorhook/core"
+import { Effect } from "effect"
+import type { Ending, SimulatedEngine, Simulation } from "./Simulation.ts"
+import { urlOf } from "./world/Receivers.ts"
+import type { ActionKind, Place } from "./world/Scenario.ts"
+import { between, happens, oneOf, pick } from "./world/Scenario.ts"
+
+export const act = (world: Simulation, kind: ActionKind): void => {
+  const { faults, receivers, rights, rng, scenario, time } = world
+  const engine = oneOf(rng, world.ready)
+  const anyReceiver = () => rng.below(scenario.receivers.length)
+  switch (kind) {
+    case "publish":
+      if (happens(rng, 0.2)) receivers.down(anyReceiver(), between(rng, 1_000, 20_000))
+      return publish(world, engine, between(rng, 1, 3))
+    case "burst":
+      return publish(world, engine, between(rng, 20, 120))
+    case "keyed":
+      return publishWithKey(world)
+    case "create":
+      return create(world)
+    case "change":
+      publishAround(world)
+      return change(world, engine)
+    case "remove":
+      publishAround(world)
+      return remove(world, engine)
+    case "rotate":
+      publishAround(world)
+      return rotate(world, engine)
+    case "override":
+      publishAround(world)
+      return override(world, engine)
+    case "resend":
+      return resend(world, engine)
+    case "recover":
+      return recover(world, engine)
+    case "probe":
+      return probe(world, engine)
+    case "follow":
+      return follow(world)
+    case "outage":
+      return receivers.down(anyReceiver(), between(rng, scenario.outage.least, scenario.outage.most))
+    case "right": {
+      const place = oneOf(rng, scenario.places)
+      return place === undefined ? undefined : rights.set(place, !rights.has(place))
+    }
+    case "directoryDown":
+      return faults.directoryDown(between(rng, 500, 10_000), pick(rng, ["silent", "slow"]))
+    case "storeDown":
+      publishAround(world)
+      return faults.storeDown(between(rng, 100, 8_000))
+    case "kill":
+      return engine === undefined ? undefined : world.killEngine(engine.process)
+    case "restart":
+      return engine === undefined ? undefined : world.closeEngine(engine)
+    case "clock": {
+      const by = pick(rng, [-500, -50, 5_000, 60_000])
+      time.wallOffset += by
+      return world.history.add({ kind: "clock", by })
+    }
+  }
+}
+
+/** Between an unknown end and the next try, in milliseconds. */
+const patience = { least: 50, most: 4_000 }
+
+const persistently = (
+  world: Simulation,
+  delay: number,
+  ask: (engine: SimulatedEngine, whenEnded: (ending: Ending<unknown>) => void) => void
+): void => {
+  const { rng, time } = world
+  const again = () => between(rng, patience.least, patience.most)
+  time.after(delay, () => {
+    const engine = oneOf(rng, world.ready)
+    if (engine === undefined) return persistently(world, again(), ask)
+    ask(engine, (ending) => (ending.kind !== "ok" && ending.isOpen ? persistently(world, again(), ask) : undefined))
+  })
+}
+
+/** Text that comes out differently when it is parsed and written again. */
+const dataOf = (number: number): JsonText.JsonText =>
+  JsonText.JsonText.make(`{ "id":${number},"precise":1.0,"long":12345678901234567890,"ünï":"\\u00e9" }`)
+
+/** Events that no other call publishes. */
+const eventsOf = ({ rng, scenario }: Simulation, op: number, count: number): ReadonlyArray<NewEvent> => {
+  const share = pick(rng, [0.1, 0.5])
+  return Array.from({ length: count }, (_, nth): ReadonlyArray<NewEvent> => {
+    const building = oneOf(rng, scenario.buildings)
+    if (building === undefined) return []
+    return [
+      {
+        resource_type: happens(rng, share) ? "call" : "access_log",
+        action: "create",
+        building_id: building.id,
+        tenant_ids: building.tenants.filter(() => happens(rng, 0.4)),
+        data: dataOf(op * 1_000 + nth)
+      }
+    ]
+  }).flat()
+}
+
+const publish = (world: Simulation, engine: SimulatedEngine | undefined, count: number): void => {
+  if (engine === undefined) return
+  const op = world.nextOperation()
+  const events = eventsOf(world, op, count)
+  world.run(
+    engine,
+    op,
+    { type: "publish", events, key: null },
+    Publisher.use((publisher) => publisher.publish(events))
+  )
+}
+
+/** Events that come in just when an integration is changed, or when the store fails. */
+const publishAround = (world: Simulation): void => {
+  const { rng, scenario, time } = world
+  for (const millis of [0, scenario.storeLatency, 2 * scenario.storeLatency]) {
+    time.after(millis, () => publish(world, oneOf(rng, world.ready), between(rng, 1, 5)))
+  }
+}
+
+/** Events that a host sends until it is answered, and again for no reason: at once, or later, to any process. */
+const publishWithKey = (world: Simulation): void => {
+  const { rng, scenario } = world
+  const number = world.nextOperation()
+  const key = `host ${number}`
+  const send = (events: ReadonlyArray<NewEvent>, fingerprint: string, delay: number) =>
+    persistently(world, delay, (engine, whenEnded) =>
+      world.run(
+        engine,
+        world.nextOperation(),
+        { type: "publish", events, key },
+        Publisher.use((publisher) => publisher.publish(events, { key, fingerprint })),
+        whenEnded
+      )
+    )
+  const events = eventsOf(world, number, between(rng, 1, 5))
+  const later = () => between(rng, scenario.repeat.least, scenario.repeat.most)
+  send(events, `${number}`, 0)
+  for (let again = between(rng, 0, 3); again > 0; again--) send(events, `${number}`, happens(rng, 0.5) ? 0 : later())
+  if (happens(rng, 0.2)) {
+    const other = world.nextOperation()
+    send(eventsOf(world, other, 1), `${other}`, happens(rng, 0.5) ? 0 : later())
+  }
+}
+
+/** A key is good for a day; the same request after that makes another integration. */
+const halfDay = 12 * 3_600_000
+
+const actorOf = ({ user }: Place) => ({ user_id: user, client_id: ClientId.make("client") })
+
+/** Who may manage a scope, or could once. */
+const placeOf = ({ scenario }: Simulation, scope: Scope): Place | undefined =>
+  scenario.places.find((place) => place.scope.type === scope.type && place.scope.id === scope.id)
+
+/** An integration that is there now, by chance. */
+const anyIntegration = (world: Simulation): Integration | null => world.integration(between(world.rng, 1, 8))
+
+const bindingsOf = ({ rng }: Simulation) =>
+  pick(rng, [["call", "access_log"], ["call", "access_log"], ["call"], ["access_log"]]).map((resource_type) => ({
+    resource_type,
+    actions: ["create"]
+  }))
+
+const documentOf = (attributes: Readonly<Record<string, unknown>>) => ({ data: { type: "integrations", attributes } })
+
+const configurationOf = ({ rng, scenario }: Simulation, unique: number) => ({
+  url: urlOf(rng.below(scenario.receivers.length), unique),
+  method: "post"
+})
+
+/** Makes an integration; some have a key, and ask until they are answered, or twice. */
+const create = (world: Simulation): void => {
+  const { rng, scenario } = world
+  const place = oneOf(rng, scenario.places)
+  if (place === undefined) return
+  const number = world.nextOperation()
+  const key = happens(rng, 0.5) ? `${number}` : null
+  const document = documentOf({
+    integrator: "webhook",
+    configuration: configurationOf(world, number),
+    bindings: bindingsOf(world)
+  })
+  const ask = (engine: SimulatedEngine, whenEnded: Parameters<Parameters<typeof persistently>[2]>[1]) =>
+    world.run(
+      engine,
+      world.nextOperation(),
+      { type: "create", scope: place.scope, key },
+      Integrations.use((integrations) => integrations.create(actorOf(place), place.scope, document, key)),
+      key === null ? undefined : whenEnded
+    )
+  persistently(world, 0, ask)
+  if (key !== null && happens(rng, 0.5))
+    persistently(world, happens(rng, 0.5) ? 0 : Math.min(scenario.repeat.most, halfDay), ask)
+}
+
+const change = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+  const integration = anyIntegration(world)
+  if (engine === undefined || integration === null) return
+  const place = placeOf(world, integration.scope)
+  if (place === undefined) return
+  const op = world.nextOperation()
+  const attributes: Readonly<Record<string, unknown>> =
+    integration.status === "disabled"
+      ? { status: "enabled" }
+      : pick(world.rng, [
+          { status: "disabled" },
+          { status: "disabled" },
+          { bindings: bindingsOf(world) },
+          { configuration: configurationOf(world, op) },
+          { configuration: configurationOf(world, op) }
+        ])
+  const document = documentOf(attributes)
+  world.run(
+    engine,
+    op,
+    { type: "patch", integration_id: integration.id, change: JSON.stringify(attributes) },
+    Integrations.use((service) => service.patch(actorOf(place), place.scope, integration.id, document, null))
+  )
+}
+
+const remove = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+  const integration = anyIntegration(world)
+  if (engine === undefined || integration === null) return
+  const place = placeOf(world, integration.scope)
+  if (place === undefined) return
+  world.run(
+    engine,
+    world.nextOperation(),
+    { type: "remove", integration_id: integration.id, change: "removed" },
+    Integrations.use((service) => service.remove(actorOf(place), place.scope, integration.id, null))
+  )
+}
+
+const rotate = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+  const integration = anyIntegration(world)
+  if (engine === undefined || integration === null) return
+  const place = placeOf(world, integration.scope)
+  if (place === undefined) return
+  world.run(
+    engine,
+    world.nextOperation(),
+    { type: "rotate", integration_id: integration.id, change: "rotated" },
+    Integrations.use((service) => service.rotateSecret(actorOf(place), place.scope, integration.id, null))
+  )
+}
+
+const resend = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+  const delivery = world.delivery(between(world.rng, 1, 100))
+  if (engine === undefined || delivery === null) return
+  world.run(
+    engine,
+    world.nextOperation(),
+    { type: "resend", delivery_id: delivery.id },
+    Deliveries.use((deliveries) => deliveries.resend(delivery.id))
+  )
+}
+
+const recover = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+  const integration = anyIntegration(world)
+  if (engine === undefined || integration === null) return
+  const since = world.time.wall - between(world.rng, 0, 60_000)
+  world.run(
+    engine,
+    world.nextOperation(),
+    { type: "recover", integration_id: integration.id },
+    Deliveries.use((deliveries) => deliveries.recover(integration.id, since))
+  )
+}
+
+/** Between two looks for something to probe, in milliseconds, and how many there are at most. */
+const looking = { pause: 3_000, most: 15 }
+
+/** Probes an integration that doorhook disabled, as soon as there is one; sometimes asks in vain. */
+const probe = (world: Simulation, engine: SimulatedEngine | undefined, looks = 1): void => {
+  const { rng, time } = world
+  const all = Array.from({ length: 8 }, (_, at) => world.integration(at + 1)).flatMap((found) => found ?? [])
+  const disabled = all.filter(({ disabled_reason }) => disabled_reason !== null && disabled_reason !== "manual")
+  if (disabled.length === 0 && looks < looking.most && happens(rng, 0.9)) {
+    time.after(looking.pause, () => probe(world, oneOf(rng, world.ready), looks + 1))
+    return
+  }
+  const integration = oneOf(rng, disabled.length === 0 ? all : disabled)
+  if (engine === undefined || integration === undefined) return
+  world.run(
+    engine,
+    world.nextOperation(),
+    { type: "probe", integration_id: integration.id },
+    OperatorIntegrations.use((operator) => operator.probe(integration.id))
+  )
+}
+
+/** Gives an integration a schedule of its own, or takes 2xx for an answer; sometimes takes that back. */
+const override = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+  const { rng, scenario } = world
+  const integration = anyIntegration(world)
+  const delays = oneOf(rng, scenario.overrides)
+  if (engine === undefined || integration === null || delays === undefined) return
+  const overrides: DeliveryOverrides = happens(rng, 0.3)
+    ? {}
+    : {
+        ...(happens(rng, 0.6) && { acknowledge: pick(rng, ["2xx", "2xx", "200"]) }),
+        ...(happens(rng, 0.6) && { retry: { access_log: delays, ...(happens(rng, 0.5) && { call: [400, 400] }) } })
+      }
+  const switches: IntegrationSwitches = happens(rng, 0.1) ? { overrides, status: "enabled" } : { overrides }
+  world.run(
+    engine,
+    world.nextOperation(),
+    { type: "switch", integration_id: integration.id, change: JSON.stringify(switches) },
+    OperatorIntegrations.use((operator) => operator.set(integration.id, switches))
+  )
+}
+
+/** Follows an integration from the beginning, by cursor, to the end of the simulation. */
+const follow = (world: Simulation): void => {
+  const { history, rng, scenario, time } = world
+  const integration = anyIntegration(world)
+  const place = integration === null ? undefined : placeOf(world, integration.scope)
+  if (integration === null || place === undefined) return
+  const reader = world.nextOperation()
+  const limit = pick(rng, [1, 3, 50])
+  const actor = actorOf(place)
+  let cursor: DeliveryId | 0 = 0
+
+  const readAfter = (millis: number): void => {
+    time.after(millis, read)
+  }
+  const pause = () => between(rng, scenario.reading.least, scenario.reading.most)
+  const read = (): void => {
+    const engine = oneOf(rng, world.ready)
+    if (engine === undefined) return readAfter(pause())
+    const op = world.nextOperation()
+    const after = cursor
+    const page = IntegrationFeed.use((feed) => feed.read(actor, integration.scope, integration.id, { after, limit }))
+    world.run(
+      engine,
+      op,
+      { type: "feed", integration_id: integration.id, after },
+      Effect.map(page, ({ items, ...rest }) => ({ ids: items.map(({ delivery }) => delivery.id), ...rest })),
+      (ending) => {
+        if (ending.kind !== "ok") return readAfter(pause())
+        history.add({ kind: "fed", op, reader, integration_id: integration.id, after, ...ending.value })
+        cursor = ending.value.cursor
+        return readAfter(ending.value.more ? 10 : pause())
+      }
+    )
+  }
+  read()
+}

@@ -1,0 +1,327 @@
+/**
+ * One simulation: a world drawn from a seed, in which the real delivery engine runs, dies and is started again.
+ */
+import type { Delivery, DeliverySummary, Event, EventId, Integration, Notice } from "@doorhook/core"
+import {
+  Deliveries,
+  DeliveryId,
+  Housekeeping,
+  IntegrationFeed,
+  IntegrationId,
+  Integrations,
+  KeyInUse,
+  NameResolver,
+  OperatorIntegrations,
+  StoreError
+} from "@doorhook/core"
+import type { Engine, EnginePorts, EngineServices, Process, Stores, Substream } from "@doorhook/simulator/testing"
+import { child, Rng, root, VirtualTime, World } from "@doorhook/simulator/testing"
+import type { Scope } from "effect"
+import { Cause, Effect, Exit, Layer } from "effect"
+import { act } from "./Actors.ts"
+import type { Entry, FinalDelivery, Operation } from "./History.ts"
+import { History } from "./History.ts"
+import { Faults, Hearing, Rights, storeCalls } from "./world/Faults.ts"
+import { Receivers } from "./world/Receivers.ts"
+import type { Scenario } from "./world/Scenario.ts"
+import { actionKinds, between, happens, scenarioOf } from "./world/Scenario.ts"
+import type { Storage, StorageKind } from "./world/Storage.ts"
+import { sharedMemory } from "./world/Storage.ts"
+import { allDeliveries, watchedStores } from "./world/WatchedStore.ts"
+
+/** Everything that an engine meets. */
+export type Ports = Required<EnginePorts>
+
+type Services = Deliveries | Integrations | IntegrationFeed | OperatorIntegrations
+
+/** What surrounds publisher and dispatcher. */
+const services = IntegrationFeed.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Deliveries.layer, Integrations.layer, OperatorIntegrations.layer)),
+  Layer.merge(Housekeeping.layer),
+  Layer.provide(NameResolver.layerNone)
+)
+
+/** How an operation ends. An unknown end is that of a store that did not confirm, or of a process that died. */
+export type Ending<A> =
+  | { readonly kind: "ok"; readonly value: A }
+  | {
+      readonly kind: "fail" | "info"
+      readonly answer: string
+      /** Whether a retry makes sense: the end is unknown, the store was away, or the request is being carried out. */
+      readonly isOpen: boolean
+    }
+
+/** Operations that the process's own dispatcher knows of before they are answered. */
+const changesIntegration: ReadonlySet<string> = new Set(["patch", "remove", "rotate", "switch"])
+
+/** What is replaced to see whether the checks notice. */
+export interface Breakage {
+  /** The store itself, seen by all engines. */
+  readonly store?: (stores: Stores) => Stores
+  /** What one engine has in its hands. */
+  readonly engine?: (ports: Ports) => Ports
+  /** The scenario, where a fault shows only under some conditions. */
+  readonly scenario?: (scenario: Scenario) => Scenario
+}
+
+export interface SimulationOptions {
+  readonly breakage?: Breakage | undefined
+  /** Draws the world. Default: minutes of chaos. */
+  readonly draw?: ((seed: Substream) => Scenario) | undefined
+  /** Where the engines store. Default: a memory that all share. */
+  readonly storage?: StorageKind | undefined
+}
+
+/** All that checks may look at. */
+export interface Outcome {
+  readonly scenario: Scenario
+  readonly entries: ReadonlyArray<Entry>
+  readonly deliveries: ReadonlyArray<FinalDelivery>
+  readonly summary: DeliverySummary
+  readonly notices: ReadonlyArray<Notice>
+  /** The wall clock at the end. */
+  readonly wall: number
+}
+
+/** How long a process is away before another one takes its place, in milliseconds, at most. */
+const longestAbsence = 10_000
+
+/** Whoever acts in a world asks one of these. */
+export type SimulatedEngine = Engine<Services>
+
+export class Simulation {
+  readonly scenario: Scenario
+  readonly time: VirtualTime
+  readonly history: History
+  readonly faults: Faults
+  readonly receivers: Receivers
+  readonly rights: Rights
+  readonly #hearing: Hearing
+  /** Draws what happens next in the world. */
+  readonly rng: Rng
+  readonly #world: World<Services>
+  readonly #storage: Storage
+  readonly #isOwned: boolean
+  readonly #members = new Map<string, number>()
+  /** The open stores; null while no process has them open. */
+  #stores: Stores | null = null
+  readonly #number: number
+  readonly #events = new Map<EventId, Event>()
+  readonly #breakage: Breakage
+  /** Operations without an answer: of which engine, and what to do when it dies. */
+  readonly #open = new Map<number, { readonly engine: SimulatedEngine; readonly end: () => void }>()
+  #operations = 0
+  /** An engine that did not start: a world without engines keeps every rule. */
+  #unstarted: Error | null = null
+
+  constructor(seed: number, { breakage = {}, draw = scenarioOf, storage = sharedMemory }: SimulationOptions) {
+    const stream = root(seed)
+    this.#number = seed
+    this.#breakage = breakage
+    const drawn = draw(stream)
+    const wanted = breakage.scenario?.(drawn) ?? drawn
+    const scenario = storage.isOwned ? ownedBy(wanted) : wanted
+    this.scenario = scenario
+    const rngOf = (name: string) => new Rng(child(stream, name))
+    const rng = rngOf("actions")
+    this.rng = rng
+    this.time = new VirtualTime(rngOf("interleaving"), scenario.interleaving)
+    this.history = new History(this.time)
+    this.faults = new Faults(scenario, this.time, this.history, rngOf("faults"))
+    this.receivers = new Receivers(scenario.receivers, this.time, this.history, rngOf("receivers"))
+    this.#hearing = new Hearing(scenario.hearing, this.time, this.faults, this.history, rngOf("hearing"))
+    this.rights = new Rights(scenario.places, this.history)
+    this.#storage = storage.make()
+    this.#isOwned = storage.isOwned
+    this.#world = new World({
+      time: this.time,
+      seed: stream,
+      layer: services,
+      portsOf: (process) => this.#portsOf(process),
+      skew: (own) => between(own, -scenario.skew, scenario.skew),
+      // A signal can be late or lost: there is a poll behind it.
+      signalDelay: () => (happens(rng, scenario.signalsLost) ? null : rng.below(scenario.storeLatency + 1)),
+      failed: (cause, { process }) => {
+        this.#unstarted ??= new Error(
+          `seed ${seed}: engine ${process.number} did not start, so this world shows nothing. Mend the cause: ${Cause.pretty(cause)}`
+        )
+      }
+    })
+  }
+
+  get ready(): ReadonlyArray<SimulatedEngine> {
+    return this.#world.ready
+  }
+
+  /** The number of the next operation. */
+  nextOperation(): number {
+    return ++this.#operations
+  }
+
+  /** Does something with the services of an engine, as a request to its process does. */
+  run<A, E>(
+    engine: SimulatedEngine,
+    op: number,
+    operation: Operation,
+    effect: Effect.Effect<A, E, Services | EngineServices>,
+    whenEnded: (ending: Ending<A>) => void = () => {}
+  ): void {
+    if (!engine.isReady) return
+    const { history } = this
+    const { number } = engine.process
+    history.add({ kind: "invoke", op, engine: number, operation })
+    const end = (): void => {
+      const ending = { kind: "info", answer: "the process died", isOpen: true } as const
+      history.add({ kind: ending.kind, answer: ending.answer, op, engine: number })
+      whenEnded(ending)
+    }
+    this.#open.set(op, { engine, end })
+    engine.run(effect, (exit) => {
+      if (!this.#open.delete(op)) return
+      if (Exit.isSuccess(exit) && "integration_id" in operation && changesIntegration.has(operation.type))
+        history.add({ kind: "told", engine: number, integration_id: operation.integration_id })
+      const ending = endingOf(exit)
+      const answer = ending.kind === "ok" ? (JSON.stringify(ending.value) ?? "") : ending.answer
+      history.add({ kind: ending.kind, op, engine: number, answer })
+      whenEnded(ending)
+    })
+  }
+
+  /** The process dies. What it was asked for and did not answer may have been done or not. */
+  killEngine(process: Process): void {
+    const engine = this.#world.of(process)
+    if (engine !== undefined) this.#ended(engine)
+  }
+
+  /** The process ends as it should, and is gone afterwards. */
+  closeEngine(engine: SimulatedEngine): void {
+    // It closes its stores, too.
+    if (this.#isOwned) this.#stores = null
+    this.#note(engine.process, "closing")
+    engine.close(() => {
+      this.#note(engine.process, "closed")
+      this.#ended(engine)
+    })
+  }
+
+  /** Runs the world to its end. */
+  toEnd(): Outcome {
+    const { rng, scenario, time } = this
+    for (let count = 0; count < scenario.engines; count++) this.#start()
+    for (const kind of actionKinds) {
+      // Most integrations are there before the first events; no publisher waits for them.
+      const span = kind === "create" ? scenario.chaos / 3 : scenario.chaos
+      for (let count = 0; count < scenario.actions[kind]; count++) time.after(rng.below(span), () => act(this, kind))
+    }
+    time.runUntil(scenario.chaos)
+    this.faults.calmDown()
+    this.receivers.calmDown()
+    time.runUntil(scenario.chaos + scenario.calm)
+    if (this.#unstarted !== null) throw this.#unstarted
+    const outcome = this.#outcome()
+    this.#storage.dispose()
+    return outcome
+  }
+
+  /** Opens the storage for an engine. */
+  #opened(engine: number): Effect.Effect<Stores, never, Scope.Scope> {
+    return Effect.map(this.#storage.open, (opened) => {
+      if (this.#isOwned) {
+        this.#members.clear()
+        this.history.add({ kind: "opened", engine })
+      } else if (this.#stores !== null) return this.#stores
+      this.#stores = this.#breakage.store?.(opened) ?? opened
+      return this.#stores
+    })
+  }
+
+  #start(): void {
+    this.#world.start()
+    const started = this.#world.engines.at(-1)
+    if (started !== undefined) this.#note(started.process, "started")
+  }
+
+  #ended(engine: SimulatedEngine): void {
+    if (this.#world.of(engine.process) === undefined) return
+    this.#world.remove(engine)
+    this.#note(engine.process, "killed")
+    for (const [op, { end, engine: of }] of this.#open) if (of === engine && this.#open.delete(op)) end()
+    if (this.#isOwned) {
+      this.#stores = null
+      this.#storage.crashed()
+    }
+    const { replaced } = this.scenario
+    if (this.#world.engines.length > 0 && replaced < 1 && !happens(this.rng, replaced)) return
+    this.time.after(this.rng.below(longestAbsence), () => this.#start())
+  }
+
+  #note({ number, skew }: Process, what: "started" | "killed" | "closing" | "closed"): void {
+    this.history.add({ kind: "process", engine: number, what, skew })
+  }
+
+  #portsOf(process: Process): Effect.Effect<Ports, never, Scope.Scope> {
+    const { faults, history, receivers, rights, scenario, time } = this
+    const call = storeCalls(process, time, faults, (dying) => this.killEngine(dying))
+    const changed = (integration: IntegrationId) => this.#hearing.tell(this.#world.engines, integration)
+    const engine = process.number
+    return Effect.map(this.#opened(engine), (stores) => {
+      const ports: Ports = {
+        stores: watchedStores(stores, { engine, call, history, events: this.#events, members: this.#members, changed }),
+        directory: rights.directoryOf(process, time, faults),
+        transport: receivers.transportOf(process),
+        settings: scenario.settings,
+        dispatcher: (dispatcher) => dispatcher,
+        wake: (wake) => wake,
+        listener: (notice) => Effect.sync(() => history.add({ kind: "notice", engine, notice }))
+      }
+      return this.#breakage.engine?.(ports) ?? ports
+    })
+  }
+
+  #outcome(): Outcome {
+    const final = Effect.gen({ self: this }, function* () {
+      if (this.#stores === null)
+        return yield* Effect.die(new Error(`seed ${this.#number}: no engine is left at the end`))
+      const { deliveries } = this.#stores
+      return yield* Effect.all({
+        deliveries: allDeliveries(deliveries),
+        summary: deliveries.summary(this.time.wall),
+        notices: deliveries.notices({ limit: Number.MAX_SAFE_INTEGER })
+      })
+    })
+    return {
+      scenario: this.scenario,
+      entries: this.history.entries,
+      wall: this.time.wall,
+      ...Effect.runSync(final)
+    }
+  }
+
+  /** Everything that is stored of an integration; null when there is none, or no process that could look. */
+  integration(id: number): Integration | null {
+    return this.#stores === null ? null : Effect.runSync(this.#stores.integrations.find(IntegrationId.make(id)))
+  }
+
+  /** A delivery that exists, or null. */
+  delivery(id: number): Delivery | null {
+    if (this.#stores === null) return null
+    return Effect.runSync(this.#stores.deliveries.find(DeliveryId.make(id)))?.delivery ?? null
+  }
+}
+
+/** The same world with a single process at a time. */
+const ownedBy = (scenario: Scenario): Scenario => ({ ...scenario, engines: 1, replaced: 1 })
+
+/** Runs the world of a seed: minutes of chaos, or what else is drawn. */
+export const simulate = (seed: number, options: SimulationOptions = {}): Outcome =>
+  new Simulation(seed, options).toEnd()
+
+/** After most errors of a store nothing was changed; where its answer was lost, the end is unknown. */
+const endingOf = <A, E>(exit: Exit.Exit<A, E>): Ending<A> => {
+  if (Exit.isSuccess(exit)) return { kind: "ok", value: exit.value }
+  const error = Cause.squash(exit.cause)
+  const isUnknown = error instanceof StoreError && error.outcome === "unknown"
+  // Also KeyInUse: the first request with this key has no answer yet.
+  const isOpen = error instanceof StoreError || error instanceof KeyInUse
+  return { kind: isUnknown ? "info" : "fail", answer: String(exit.cause), isOpen }
+}

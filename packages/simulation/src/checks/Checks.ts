@@ -1,0 +1,86 @@
+/**
+ * All checks, what they say about one outcome, and a broken rule in words.
+ */
+import type { Entry } from "../History.ts"
+import type { Outcome } from "../Simulation.ts"
+import { attemptNumbers, deliveredIsReceived, nothingAfterSuccess, nothingLost, tallies } from "./Accounting.ts"
+import { disabling, notices, probes } from "./Health.ts"
+import { feeds, idempotent, purges } from "./Keeping.ts"
+import { isolation, nothingAfterEnd, overrides, sameBody, signatures } from "./Recipients.ts"
+import { callLifetime, catchingUp, retryTimes } from "./Schedule.ts"
+import type { Check, Violation } from "./Trace.ts"
+import { traceOf } from "./Trace.ts"
+import { callsFirst, caps, leases } from "./Workers.ts"
+
+export const checks: ReadonlyArray<Check> = [
+  nothingLost,
+  deliveredIsReceived,
+  nothingAfterSuccess,
+  retryTimes,
+  callLifetime,
+  nothingAfterEnd,
+  isolation,
+  sameBody,
+  callsFirst,
+  caps,
+  leases,
+  attemptNumbers,
+  tallies,
+  idempotent,
+  disabling,
+  notices,
+  probes,
+  feeds,
+  purges,
+  signatures,
+  overrides,
+  catchingUp
+]
+
+/** A check that failed, with the places where. */
+export interface Failure {
+  readonly check: Check
+  readonly violations: ReadonlyArray<Violation>
+}
+
+/** What the checks find; empty when every rule was kept. */
+export const judge = (outcome: Outcome): ReadonlyArray<Failure> => {
+  const trace = traceOf(outcome)
+  return checks.flatMap((check) => {
+    const violations = check.violations(trace)
+    return violations.length === 0 ? [] : [{ check, violations }]
+  })
+}
+
+/** The most characters of one entry that are shown. */
+const maxWidth = 400
+
+const line = ({ at, index, wall, ...fact }: Entry): string =>
+  `  #${index} ${at} ms (wall ${wall}) ${JSON.stringify(fact)}`.slice(0, maxWidth)
+
+/** The command that runs a seed again. */
+const replayOf = (seed: number): string => `npm run simulate:seeds -- --seed ${seed}`
+
+/** The first place where each rule was broken, with the entries that show it. */
+export const describeFailures = (
+  seed: number,
+  { entries }: Outcome,
+  failures: ReadonlyArray<Failure>,
+  options = ""
+): string =>
+  failures
+    .flatMap(({ check, violations }) => {
+      const shown = violations.reduce((best, next) => (next.entries.length < best.entries.length ? next : best))
+      return [
+        `seed ${seed} breaks ${check.name} (${violations.length} times): ${check.rule}`,
+        `  ${shown.what}`,
+        ...[...new Set(shown.entries)]
+          .toSorted((a, b) => a - b)
+          .flatMap((index) => {
+            const entry = entries[index]
+            return entry === undefined ? [] : [line(entry)]
+          })
+      ]
+    })
+    .concat(`again: ${replayOf(seed)}${options}`)
+    .join("\n")

@@ -1,0 +1,198 @@
+/**
+ * What failures and acknowledgements mean for an integration: disabling, probes, notices.
+ */
+import type { IntegrationId, IntegrationNotice } from "@doorhook/core"
+import type { Settled, Step } from "./Knowledge.ts"
+import { stepsOf } from "./Knowledge.ts"
+import type { Check, EntryOf, Trace, Violation } from "./Trace.ts"
+import { entriesOf } from "./Trace.ts"
+
+const leastFailedAttempts = 10
+
+/** What is wrong with what became of an integration by a batch; null when nothing is. */
+const problemOf = (
+  { settings }: Trace,
+  { acknowledged, after, batch, before, entry, failed, failures, since }: Step
+) => {
+  if (before.integration.status === "disabled") return null
+  const failedFor = since === null ? 0 : entry.now - since
+  const isLong = failedFor >= settings.disableAfter && failures >= leastFailedAttempts
+  const must = failed && !acknowledged && since !== null && isLong
+  const reason = after?.integration.disabled_reason ?? null
+  if (reason === "gone")
+    return batch.some(({ settlement }) => settlement.gone) ? null : "was disabled as gone, and no receiver said so"
+  if (reason === "failing" && !must)
+    return `was disabled as failing after ${failedFor} ms and ${failures} failed attempts`
+  if (reason === null && must)
+    return `was not disabled, though it has failed for ${failedFor} ms and ${failures} attempts`
+  return null
+}
+
+export const disabling: Check = {
+  name: "disabling",
+  rule: "An integration is disabled as failing at its first failed attempt, the tenth or a later one, after disableAfter without any acknowledgement since its first failure, and not before.",
+  violations: (trace) =>
+    stepsOf(trace).flatMap((step) => {
+      const problem = problemOf(trace, step)
+      if (problem === null) return []
+      return [{ what: `integration ${step.integration_id} ${problem}`, entries: [step.before.index, step.entry.index] }]
+    })
+}
+
+/** Whether a settlement is of an attempt that was made as a probe, since its integration was disabled. */
+const isProbe = ({ delivery, grant }: Settled, { before }: Step): boolean =>
+  delivery.probed.some((index) => index > before.index && index < grant.index)
+
+export const probes: Check = {
+  name: "probes",
+  rule: "An integration that doorhook disabled is enabled when a probe of it is acknowledged, and by no other delivery.",
+  violations: (trace) =>
+    stepsOf(trace).flatMap((step) => {
+      const { after, batch, before, entry, integration_id } = step
+      if (before.integration.status === "enabled") return []
+      const succeeded =
+        before.integration.disabled_reason !== "manual" &&
+        batch.some((settled) => settled.settlement.attempt?.outcome === "acknowledged" && isProbe(settled, step))
+      const enabled = after?.integration.status === "enabled"
+      if (enabled === succeeded) return []
+      const what = enabled ? "was enabled without a probe" : "was probed with success and stays disabled"
+      return [{ what: `integration ${integration_id} ${what}`, entries: [before.index, entry.index] }]
+    })
+}
+
+/** Of the time until an integration is disabled, in percent: when it is told that it fails. */
+const told = [50, 70, 90]
+
+/** How often it should have been told that an integration fails, that has for so long. */
+const warningsDue = (failedFor: number, disableAfter: number): number =>
+  told.filter((percent) => failedFor * 100 >= percent * disableAfter).length
+
+/** What should be told of a batch; `warned` is how often it was told since the integration fails. */
+const expected = ({ settings }: Trace, step: Step, warned: number): ReadonlyArray<string> => {
+  const { acknowledged, after, batch, before, entry, failed, since } = step
+  const kinds: Array<string> = []
+  if (after?.integration.status === "enabled") kinds.push("recovered")
+  if (before.integration.status === "disabled") return kinds
+  if (acknowledged && warned > 0) kinds.push("recovered")
+  if (after?.integration.status === "disabled") kinds.push("disabled")
+  else if (!acknowledged && failed && since !== null && batch.length > 0) {
+    if (warningsDue(entry.now - since, settings.disableAfter) > warned) kinds.push("failing")
+  }
+  return kinds
+}
+
+/** What is known of the integrations on the way through a history. */
+class Told {
+  /** How often it was told that an integration fails, since it does. */
+  readonly warned = new Map<IntegrationId, number>()
+  /** The last batch of each. */
+  readonly last = new Map<IntegrationId, Step>()
+}
+
+const isTrueWarning = (notice: IntegrationNotice, since: number | null, disableAfter: number): boolean =>
+  notice.kind === "failing" && notice.failing_since === since && notice.disables_at === since + disableAfter
+
+/** What is written of a batch, against what should be. */
+const ofStep = (trace: Trace, { last, warned }: Told, step: Step): ReadonlyArray<Violation> => {
+  const { acknowledged, batch, entry, integration_id, notices, since } = step
+  const before = since === null ? 0 : (warned.get(integration_id) ?? 0)
+  const wanted = expected(trace, step, before)
+  const given = notices.filter(({ kind }) => kind !== "exhausted").map(({ kind }) => kind)
+  const due = since === null ? 0 : warningsDue(entry.now - since, trace.settings.disableAfter)
+  const isEnabled = step.before.integration.status === "enabled"
+  if (isEnabled) warned.set(integration_id, acknowledged ? 0 : step.failed ? Math.max(before, due) : before)
+  last.set(integration_id, step)
+  const exhausted = batch.filter(({ settlement }) => settlement.state === "exhausted").length
+  const isTrue = (notice: IntegrationNotice): boolean =>
+    (notice.kind !== "exhausted" || (notice.deliveries > 0 && notice.deliveries <= exhausted)) &&
+    (notice.kind !== "failing" || isTrueWarning(notice, since, trace.settings.disableAfter)) &&
+    (notice.kind !== "disabled" || notice.reason === step.after?.integration.disabled_reason)
+  if (wanted.join() === given.join() && notices.every(isTrue)) return []
+  const what = `of integration ${integration_id} is told ${JSON.stringify(notices)}, and not: ${wanted.join() || "nothing"}`
+  return [{ what, entries: [step.before.index, entry.index] }]
+}
+
+/** What is told because time has passed, against what should be. */
+const ofWarning = (trace: Trace, { last, warned }: Told, entry: EntryOf<"warned">): ReadonlyArray<Violation> =>
+  entry.notices.flatMap((notice) => {
+    const { integration_id } = notice
+    const stands = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
+    const step = last.get(integration_id)
+    // A change by a user or the operator begins anew.
+    const isAnew = step === undefined || (stands?.what !== "settled" && (stands?.index ?? 0) > step.entry.index)
+    const since = isAnew ? null : step.since_after
+    const due = since === null ? 0 : warningsDue(entry.now - since, trace.settings.disableAfter)
+    const before = warned.get(integration_id) ?? 0
+    warned.set(integration_id, Math.max(before, due))
+    const isWanted = stands?.integration.status === "enabled" && due > before
+    if (isWanted && isTrueWarning(notice, since, trace.settings.disableAfter)) return []
+    return [
+      { what: `of integration ${integration_id} is told ${JSON.stringify(notice)}, unasked`, entries: [entry.index] }
+    ]
+  })
+
+const written = (trace: Trace): ReadonlyArray<Violation> => {
+  const told = new Told()
+  const steps = Map.groupBy(stepsOf(trace), ({ entry }) => entry.index)
+  return trace.entries.flatMap((entry) =>
+    entry.kind === "warned"
+      ? ofWarning(trace, told, entry)
+      : (steps.get(entry.index) ?? []).flatMap((step) => ofStep(trace, told, step))
+  )
+}
+
+/** Numbered in the order of writing, and kept as long as anything. */
+const kept = ({ entries, outcome }: Trace): ReadonlyArray<Violation> => {
+  const all = entries.flatMap((entry) =>
+    entry.kind === "settled" || entry.kind === "warned"
+      ? entry.notices.map((notice) => ({ index: entry.index, notice }))
+      : []
+  )
+  const { notices, scenario, wall } = outcome
+  const { retention = null } = scenario.settings
+  const ids = new Set(notices.map(({ id }) => id))
+  return all.flatMap(({ index, notice }, at) => {
+    const isYoung = retention === null || notice.at >= wall + scenario.skew - retention
+    if (notice.id > (all[at - 1]?.notice.id ?? 0) && (!isYoung || ids.has(notice.id))) return []
+    return [{ what: `notice ${notice.id} is out of order, or not kept`, entries: [index] }]
+  })
+}
+
+/** How long a listener may be behind, in milliseconds. */
+const patience = 1_000
+
+const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
+  const violations: Array<Violation> = []
+  /** The place of each notice in the order in which its engine learned of them: answers overtake each other. */
+  const places = new Map(
+    entriesOf(entries, "noted").flatMap(({ index, notices }) => notices.map(({ id }, at) => [id, index + at / 1_000]))
+  )
+  const last = new Map<number, number>()
+  const heardBy = new Set<string>()
+  const ids = new Set<number>()
+  for (const { engine, index, notice } of entriesOf(entries, "notice")) {
+    const place = places.get(notice.id) ?? 0
+    if (ids.has(notice.id) || (last.get(engine) ?? 0) > place)
+      violations.push({ what: `notice ${notice.id} was heard again, or too late`, entries: [index] })
+    last.set(engine, place)
+    ids.add(notice.id)
+    heardBy.add(`${engine} ${notice.id}`)
+  }
+  const end = entries.at(-1)?.at ?? 0
+  const deaths = new Map(
+    entriesOf(entries, "process").flatMap(({ at, engine, what }) => (what === "killed" ? [[engine, at] as const] : []))
+  )
+  for (const { at, engine, index, notices } of entriesOf(entries, "noted")) {
+    if ((deaths.get(engine) ?? end) < at + patience) continue
+    for (const { id } of notices) {
+      if (!heardBy.has(`${engine} ${id}`)) violations.push({ what: `nobody was told notice ${id}`, entries: [index] })
+    }
+  }
+  return violations
+}
+
+export const notices: Check = {
+  name: "notices",
+  rule: "Notices are written when their time has come and tell the truth; each is told once, in order; «recovered» follows a warning or a probe.",
+  violations: (trace) => [...written(trace), ...kept(trace), ...heard(trace)]
+}

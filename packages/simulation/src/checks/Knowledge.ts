@@ -1,0 +1,223 @@
+/**
+ * What checks conclude from a trace: what outcomes meant for an integration, what an engine must have known, when nothing
+ * could be expected in time, and what acknowledges.
+ */
+import type { Integration, IntegrationId, IntegrationNotice, Notice, TransportResult } from "@doorhook/core"
+import { DeliveryPolicy } from "@doorhook/core"
+import type { EntryOf, IntegrationEntry, Request, Trace, TracedDelivery, TracedSettlement } from "./Trace.ts"
+import { entriesOf, leastShare, longestLapse, longestUnseen } from "./Trace.ts"
+
+export interface Settled extends TracedSettlement {
+  readonly delivery: TracedDelivery
+}
+
+/** One batch, as far as it is about one integration that exists. */
+export interface Step {
+  readonly integration_id: IntegrationId
+  readonly entry: EntryOf<"settled">
+  readonly batch: ReadonlyArray<Settled>
+  /** How the integration was before, and what the batch made of it, if anything. */
+  readonly before: IntegrationEntry
+  readonly after: IntegrationEntry | undefined
+  readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
+  readonly acknowledged: boolean
+  readonly failed: boolean
+  /** When the first attempt failed before this batch after which none was acknowledged; null when none did. */
+  readonly since: number | null
+  /** The same after it. */
+  readonly since_after: number | null
+  /** How many attempts have failed since then, those of this batch included, if it acknowledges nothing. */
+  readonly failures: number
+}
+
+const isSuccess = ({ settlement: { attempt } }: Settled): boolean => attempt?.outcome === "acknowledged"
+const isFailed = ({ settlement: { attempt } }: Settled): boolean =>
+  attempt !== null && attempt.outcome !== "acknowledged"
+
+const batchesOf = ({ deliveries }: Trace) => {
+  const batches = new Map<number, Map<IntegrationId, Array<Settled>>>()
+  for (const delivery of deliveries.values()) {
+    for (const settled of delivery.settlements) {
+      const { entry } = settled
+      const batch = batches.get(entry.index) ?? new Map<IntegrationId, Array<Settled>>()
+      batches.set(entry.index, batch)
+      batch.set(delivery.integration_id, [...(batch.get(delivery.integration_id) ?? []), { ...settled, delivery }])
+    }
+  }
+  return batches
+}
+
+/** What a batch made of an integration: written down right after it. */
+const madeBy = ({ entries }: Trace, { index }: EntryOf<"settled">, id: IntegrationId): IntegrationEntry | undefined => {
+  for (let at = index + 1; ; at++) {
+    const entry = entries[at]
+    if (entry?.kind !== "integration" || entry.what !== "settled") return undefined
+    if (entry.integration.id === id) return entry
+  }
+}
+
+const stepsFrom = (trace: Trace): ReadonlyArray<Step> => {
+  const batches = batchesOf(trace)
+  const failing = new Map<
+    IntegrationId,
+    { readonly since: number; readonly failures: number; readonly index: number }
+  >()
+  return entriesOf(trace.entries, "settled").flatMap((entry) =>
+    [...(batches.get(entry.index) ?? [])].flatMap(([integration_id, batch]): ReadonlyArray<Step> => {
+      const before = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
+      if (before === undefined || before.what === "deleted") return []
+      const last = failing.get(integration_id)
+      // A change by a user or the operator begins anew.
+      const isNew = last === undefined || (before.what !== "settled" && before.index > last.index)
+      const since = isNew ? null : last.since
+      const acknowledged = batch.some(isSuccess)
+      const failed = batch.some(isFailed)
+      const failures = (isNew ? 0 : last.failures) + batch.filter(isFailed).length
+      const after = madeBy(trace, entry, integration_id)
+      if (before.integration.status === "enabled") {
+        if (acknowledged) failing.delete(integration_id)
+        else if (failed) failing.set(integration_id, { since: since ?? entry.now, failures, index: entry.index })
+        else if (since === null) failing.delete(integration_id)
+      } else if (after?.integration.status === "enabled") failing.delete(integration_id)
+      const notices = entry.notices.filter((notice) => notice.integration_id === integration_id)
+      const since_after = failing.get(integration_id)?.since ?? null
+      return [
+        { integration_id, entry, batch, before, after, notices, acknowledged, failed, since, since_after, failures }
+      ]
+    })
+  )
+}
+
+const cachedSteps = new WeakMap<Trace, ReadonlyArray<Step>>()
+
+/** All steps, in their order. */
+export const stepsOf = (trace: Trace): ReadonlyArray<Step> => {
+  const steps = cachedSteps.get(trace) ?? stepsFrom(trace)
+  cachedSteps.set(trace, steps)
+  return steps
+}
+
+/** The longest that a change takes to be heard of, in milliseconds; or, by who made it, to be answered. */
+const longestHearing = ({ outcome: { scenario } }: Trace): number => {
+  const { delay, lost, reconnect } = scenario.hearing
+  return Math.max(lost > 0 ? reconnect : 0, delay) + 2 * scenario.storeLatency
+}
+
+/** The index in the history before which an engine knew all changes of the integration when it sent a request. */
+const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number => {
+  const { integration_id } = delivery
+  const told = trace.told.get(entry.engine)?.findLast(
+    (other) =>
+      // In the same millisecond the request came first.
+      other.at < entry.at && (other.integration_id === null || other.integration_id === integration_id)
+  )
+  const aged = trace.integrations.get(integration_id)?.findLast(({ at }) => at + longestHearing(trace) < entry.at)
+  return Math.max(grant?.index ?? 0, told?.index ?? 0, (aged?.index ?? -1) + 1)
+}
+
+/** The changes that an engine knew of when it sent a request, and those that it may have known of. */
+export const changesKnown = (trace: Trace, request: Request) => {
+  const known = knownBefore(trace, request)
+  const history = (trace.integrations.get(request.delivery.integration_id) ?? []).filter(
+    ({ index }) => index < request.entry.index
+  )
+  return {
+    known: history.filter(({ index }) => index < known),
+    perhaps: history.filter(({ index }) => index >= known)
+  }
+}
+
+const isThere = ({ what }: IntegrationEntry): boolean => what !== "deleted"
+
+/** What the integration may have been to the engine when it sent a request. */
+export const versionsAt = (trace: Trace, request: Request): ReadonlyArray<Integration> => {
+  const { known, perhaps } = changesKnown(trace, request)
+  return [...known.slice(-1), ...perhaps].filter(isThere).map(({ integration }) => integration)
+}
+
+/** The schedules by which a request may be retried. */
+export const schedulesAt = (trace: Trace, request: Request): ReadonlyArray<ReadonlyArray<number>> => {
+  const { resource_type } = request.delivery.event
+  return versionsAt(trace, request).map(
+    (integration) => DeliveryPolicy.retryOf(trace.settings.retry, integration, resource_type).delays
+  )
+}
+
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** What the dispatcher waits for at most after a fault before it tries again: store retries, and given-back deliveries. */
+const aftermath = 8_000
+
+const cachedSpans = new WeakMap<Trace, ReadonlyArray<Span>>()
+
+const spansOf = (trace: Trace): ReadonlyArray<Span> => {
+  const { entries } = trace
+  // What a process held when it died is out of reach until its membership ends; so is what it was about to be given.
+  const outOfReach = longestLapse(trace) + longestUnseen(trace) + 1_000
+  const absences = entriesOf(entries, "process").map((entry) => {
+    const back = entry.what === "started" ? entry.at : Math.max(entry.at, startAfter(trace, entry.index))
+    return { from: entry.at, to: back + outOfReach }
+  })
+  const faults = entriesOf(entries, "fault").map(({ at, until }) => ({ from: at, to: until + outOfReach + aftermath }))
+  const jumps = entriesOf(entries, "clock").map(({ at }) => ({ from: at, to: at + outOfReach + aftermath }))
+  return [...absences.filter(({ from }) => from > 0), ...faults, ...jumps]
+}
+
+const startAfter = ({ entries }: Trace, index: number): number =>
+  entries.slice(index).find((entry) => entry.kind === "process" && entry.what === "started")?.at ?? 0
+
+/** Whether anything went wrong in a span of time, in milliseconds since the start. */
+export const isDisturbed = (trace: Trace, from: number, to: number): boolean => {
+  const spans = cachedSpans.get(trace) ?? spansOf(trace)
+  cachedSpans.set(trace, spans)
+  return spans.some((span) => span.from <= to && span.to >= from)
+}
+
+/** Whether an engine had as many requests open, to one integration or in all, as retries may have, or no room. */
+export const isBusy = (trace: Trace, from: number, to: number): boolean => {
+  const { requests, settings } = trace
+  const open = requests.filter(({ endedAt, entry }) => entry.at <= to && endedAt >= from)
+  const perIntegration = new Map<string, number>()
+  const perEngine = new Map<number, number>()
+  for (const { delivery, entry } of open) {
+    const key = `${entry.engine} ${delivery.integration_id}`
+    perIntegration.set(key, (perIntegration.get(key) ?? 0) + 1)
+    perEngine.set(entry.engine, (perEngine.get(entry.engine) ?? 0) + 1)
+  }
+  const { concurrency } = settings
+  return (
+    Math.max(0, ...perIntegration.values()) >= Math.max(1, Math.floor(0.8 * leastShare(trace))) ||
+    Math.max(0, ...perEngine.values()) >= Math.max(1, Math.floor(concurrency / 2)) ||
+    mostHeld(trace, from, to) >= settings.buffer
+  )
+}
+
+/** The most deliveries that an engine can have held in a span of time. */
+const mostHeld = ({ deliveries }: Trace, from: number, to: number): number => {
+  const held = new Map<number, number>()
+  for (const { grants, released, settlements } of deliveries.values()) {
+    for (const { at, engine } of grants) {
+      const isOver = (end: number) => end >= at && end < from
+      if (at > to || released.some(isOver) || settlements.some(({ entry }) => isOver(entry.at))) continue
+      held.set(engine, (held.get(engine) ?? 0) + 1)
+    }
+  }
+  return Math.max(0, ...held.values())
+}
+
+/** `deadline` in milliseconds since the start of the request; `takes2xx` where the integration takes more than a 200. */
+export const acknowledges = (result: TransportResult | null | undefined, deadline: number, takes2xx = false): boolean =>
+  result?._tag === "Answered" &&
+  result.headers_elapsed <= deadline &&
+  (result.status === 200 || (takes2xx && result.status >= 200 && result.status < 300))
+
+export const isAcknowledged = (trace: Trace, request: Request): boolean => {
+  const result = request.response?.result
+  const { ackTimeout } = trace.settings
+  if (acknowledges(result, ackTimeout)) return true
+  const takes2xx = () => versionsAt(trace, request).some(({ overrides }) => overrides.acknowledge === "2xx")
+  return acknowledges(result, ackTimeout, true) && takes2xx()
+}

@@ -1,0 +1,226 @@
+/**
+ * What is sent, and to which receivers: only what they may see and asked for, signed for them, as published.
+ */
+import type { Event, Integration } from "@doorhook/core"
+import { Signature, bodyOf } from "@doorhook/core"
+import { signatureOf } from "@doorhook/simulator/testing"
+import { Redacted } from "effect"
+import { acknowledges, changesKnown, schedulesAt, versionsAt } from "./Knowledge.ts"
+import type { Check, IntegrationEntry, Request, Trace, Violation } from "./Trace.ts"
+import { clockOf, entriesOf } from "./Trace.ts"
+
+const isEnded = ({ integration, what }: IntegrationEntry, url: string): boolean =>
+  what === "deleted" || integration.status === "disabled" || integration.configuration.url !== url
+
+/** Whether a request is the one attempt of a probe of an integration that was disabled. */
+const isProbe = ({ delivery, entry, grant }: Request, { index, integration, what }: IntegrationEntry): boolean => {
+  const probed = delivery.probed.findLast((at) => at < (grant?.index ?? 0))
+  return (
+    what !== "deleted" &&
+    integration.configuration.url === entry.url &&
+    probed !== undefined &&
+    probed > index &&
+    !delivery.settlements.some((settled) => settled.entry.index > probed && settled.entry.index < entry.index)
+  )
+}
+
+/** The change because of which a request should not have been sent. */
+const endBefore = (trace: Trace, request: Request): IntegrationEntry | undefined => {
+  const { known } = changesKnown(trace, request)
+  const leased = request.grant?.index ?? 0
+  const before = known.findLast(({ index }) => index < leased)
+  const since = known.find((change) => change.index > leased && isEnded(change, request.entry.url))
+  if (since !== undefined) return since
+  return before !== undefined && isEnded(before, request.entry.url) && !isProbe(request, before) ? before : undefined
+}
+
+const afterChange = (trace: Trace): ReadonlyArray<Violation> =>
+  trace.requests.flatMap((request) => {
+    const { delivery, entry } = request
+    const end = endBefore(trace, request)
+    if (end === undefined) return []
+    const how = end.what === "deleted" ? "deleted" : end.integration.status === "disabled" ? "disabled" : "moved"
+    const what = `integration ${delivery.integration_id} was ${how}, and delivery ${delivery.id} was sent`
+    return [{ what, entries: [end.index, ...(request.grant === null ? [] : [request.grant.index]), entry.index] }]
+  })
+
+const afterRight = (trace: Trace): ReadonlyArray<Violation> => {
+  const rights = entriesOf(trace.entries, "right")
+  const last = (integration: Integration, before: number) =>
+    rights.findLast(
+      ({ index, scope, user }) =>
+        index < before &&
+        user === integration.created_by.user_id &&
+        scope.type === integration.scope.type &&
+        scope.id === integration.scope.id
+    )
+  return trace.requests.flatMap(({ delivery, entry }) => {
+    const integration = trace.integrations.get(delivery.integration_id)?.[0]?.integration
+    const right = integration === undefined ? undefined : last(integration, entry.index)
+    // In the same millisecond the question came first.
+    if (right === undefined || right.granted || right.at === entry.at) return []
+    return [{ what: `delivery ${delivery.id} was sent when the right was lost`, entries: [right.index, entry.index] }]
+  })
+}
+
+export const nothingAfterEnd: Check = {
+  name: "nothing-after-end",
+  rule: "Nothing is sent for an integration that is deleted, disabled or moved, once the engine can have heard of it, or without the right; a disabled one gets probes alone.",
+  violations: (trace) => [...afterChange(trace), ...afterRight(trace)]
+}
+
+const maySee = (
+  { bindings, scope }: Pick<Integration, "bindings" | "scope">,
+  { building_id, resource_type, tenant_ids }: Pick<Event, "building_id" | "resource_type" | "tenant_ids">
+): boolean =>
+  (scope.type === "building" ? [building_id] : tenant_ids).some((id) => Number(id) === Number(scope.id)) &&
+  bindings.some((binding) => binding.resource_type === resource_type)
+
+export const isolation: Check = {
+  name: "isolation",
+  rule: "A receiver sees only events of its scope and of its bindings.",
+  violations: ({ integrations, publishes, requests, strays }) => [
+    ...strays.map(({ index, url, webhook_id }) => ({
+      what: `${webhook_id} was sent to ${url}, where nobody asked for it`,
+      entries: [index]
+    })),
+    ...requests.flatMap(({ delivery, entry }) => {
+      const { enqueued, event, integration_id } = delivery
+      const from = publishes.get(event.data)?.index ?? enqueued.index
+      const history = (integrations.get(integration_id) ?? []).filter(({ index }) => index < enqueued.index)
+      // What was in effect at some time while the event was accepted.
+      const versions = history.filter((_, nth) => (history[nth + 1]?.index ?? Infinity) > from)
+      if (versions.some(({ integration }) => maySee(integration, event))) return []
+      return [
+        { what: `integration ${integration_id} must not see ${event.id}`, entries: [enqueued.index, entry.index] }
+      ]
+    })
+  ]
+}
+
+export const sameBody: Check = {
+  name: "same-body",
+  rule: "Every request of an event has the same body, with its data as published.",
+  violations: ({ publishes, requests }) =>
+    requests.flatMap(({ delivery, entry }) =>
+      entry.body === bodyOf(delivery.event) && publishes.has(delivery.event.data)
+        ? []
+        : [{ what: `another body: ${entry.body}`, entries: [entry.index] }]
+    )
+}
+
+/** What was signed: the headers of the request, and its body. */
+interface Signed {
+  readonly webhook_id: string
+  readonly timestamp: string
+  readonly body: string
+}
+
+const noKey = new Uint8Array()
+
+/** The header by one version of the integration, when the sender's clock says so much. */
+const signatureHeader = (
+  { previous_secrets, signing_secret }: Pick<Integration, "previous_secrets" | "signing_secret">,
+  { body, timestamp, webhook_id }: Signed,
+  clock: number
+): string => {
+  const secrets = [signing_secret]
+  for (const { secret, until } of previous_secrets) if (clock < until) secrets.push(secret)
+  const content = `${webhook_id}.${timestamp}.${body}`
+  return secrets.map((secret) => `v1,${signatureOf(Signature.keyOf(secret) ?? noKey, content)}`).join(" ")
+}
+
+/** The timestamp of a request that is signed when the sender's clock says so much. */
+const timestampAt = (clock: number): string => String(Math.floor(clock / 1_000))
+
+const day = 24 * 3_600_000
+/** How many secrets that were rotated out sign at most. */
+const mostKept = 5
+
+/** What the clocks of two processes, and a jump of the world's, can make of a day. */
+const leeway = 5 * 60_000
+
+const wrong = (trace: Trace): ReadonlyArray<Violation> =>
+  trace.requests.flatMap((request) => {
+    const { delivery, entry } = request
+    const clock = clockOf(trace, entry.engine, entry)
+    const genuine = versionsAt(trace, request).some(
+      (version) => signatureHeader(version, entry, clock) === entry.signature
+    )
+    if (genuine && entry.timestamp === timestampAt(clock)) return []
+    const what = `delivery ${delivery.id} is not signed with the secrets of integration ${delivery.integration_id}`
+    return [{ what, entries: [entry.index] }]
+  })
+
+/** Rotations that do not keep the secret before for a day, or end one that had time left and need not make room. */
+const forgotten = ({ integrations }: Trace): ReadonlyArray<Violation> =>
+  [...integrations.values()].flatMap((history) =>
+    history.flatMap(({ index, integration, wall }, at) => {
+      const before = history[at - 1]?.integration
+      if (before === undefined) return []
+      const secretOf = (secret: Integration["signing_secret"]) => Redacted.value(secret)
+      if (secretOf(before.signing_secret) === secretOf(integration.signing_secret)) return []
+      const [newest, ...older] = integration.previous_secrets
+      const isKept =
+        newest !== undefined &&
+        secretOf(newest.secret) === secretOf(before.signing_secret) &&
+        Math.abs(newest.until - wall - day) < leeway
+      // Before the leeway's end a clock may say that its time is over.
+      const owed = before.previous_secrets.filter(({ until }) => until > wall + leeway).slice(0, mostKept - 1)
+      const kept = new Map(older.map(({ secret, until }) => [secretOf(secret), until]))
+      if (isKept && owed.every(({ secret, until }) => kept.get(secretOf(secret)) === until)) return []
+      return [{ what: `integration ${integration.id} lost the secret it had`, entries: [index] }]
+    })
+  )
+
+export const signatures: Check = {
+  name: "signatures",
+  rule: "Every request is signed with the current secret, and with each before it during its day.",
+  violations: (trace) => [...wrong(trace), ...forgotten(trace)]
+}
+
+/** What may be said of a request, given what its integration may have been. */
+const outcomesOf = (trace: Trace, request: Request): ReadonlySet<boolean> => {
+  const result = request.response?.result
+  const { ackTimeout } = trace.settings
+  if (!acknowledges(result, ackTimeout, true)) return new Set([false])
+  return new Set(
+    versionsAt(trace, request).map(({ overrides }) => acknowledges(result, ackTimeout, overrides.acknowledge === "2xx"))
+  )
+}
+
+export const overrides: Check = {
+  name: "overrides",
+  rule: "An integration's own rule of acknowledgement and its own schedule are respected, and the service's where it has none.",
+  violations: (trace) =>
+    [...trace.deliveries.values()].flatMap(({ event, id, requests, settlements }) =>
+      settlements.flatMap(({ early, entry, grant, settlement: { attempt, state } }) => {
+        const request = requests.findLast(
+          ({ entry: sent, response }) =>
+            sent.engine === entry.engine &&
+            sent.attempt === attempt?.number &&
+            response !== null &&
+            sent.index < entry.index
+        )
+        if (attempt === null || request === undefined) return []
+        const acknowledged = attempt.outcome === "acknowledged"
+        const place = attempt.number - early
+        const isUsedUp = schedulesAt(trace, request).map((delays) => delays.length < place)
+        const problem = !outcomesOf(trace, request).has(acknowledged)
+          ? `is recorded as ${acknowledged ? "" : "not "}acknowledged`
+          : state === "retrying" && grant.early_due_at === null && !isUsedUp.includes(false)
+            ? "is retried beyond its schedule"
+            : // A call can end because its lifetime does.
+              state === "exhausted" && (event.resource_type === "call" || !isUsedUp.includes(true))
+              ? "is given up within its schedule"
+              : null
+        if (problem === null) return []
+        return [
+          {
+            what: `attempt ${attempt.number} of delivery ${id} ${problem}`,
+            entries: [request.entry.index, entry.index]
+          }
+        ]
+      })
+    )
+}

@@ -1,0 +1,355 @@
+/**
+ * A rule that every history must keep, and the history indexed by what the rules ask for.
+ */
+import type {
+  DeliveryId,
+  DeliverySettingsShape,
+  Event,
+  IntegrationId,
+  Settlement,
+  TransportResult
+} from "@doorhook/core"
+import { defaultDeliverySettings } from "@doorhook/core"
+import type { Entry, Fact, FinalDelivery } from "../History.ts"
+import type { Outcome } from "../Simulation.ts"
+
+/** A place where a rule was broken: what is wrong, and the entries of the history that show it. */
+export interface Violation {
+  readonly what: string
+  readonly entries: ReadonlyArray<number>
+}
+
+export interface Check {
+  readonly name: string
+  /** The rule in one sentence. */
+  readonly rule: string
+  readonly violations: (trace: Trace) => ReadonlyArray<Violation>
+}
+
+export type EntryOf<Kind extends Fact["kind"]> = Extract<Entry, { readonly kind: Kind }>
+
+/** A lease that an engine was given on a delivery. */
+interface Grant {
+  readonly index: number
+  readonly at: number
+  /** What the engine's own clock said. */
+  readonly clock: number
+  readonly engine: number
+  readonly worker: string
+  /** When the delivery would be due, if it was claimed early; null otherwise. */
+  readonly early_due_at: number | null
+}
+
+/** A settlement that took effect. */
+export interface TracedSettlement {
+  readonly entry: EntryOf<"settled">
+  readonly settlement: Settlement
+  /** The lease that it ended. */
+  readonly grant: Grant
+  /** How many early attempts had failed before. */
+  readonly early: number
+}
+
+/** Something that no lease allows. */
+interface Breach {
+  readonly what: string
+  readonly entries: ReadonlyArray<number>
+}
+
+/** A request that a receiver saw. */
+export interface Request {
+  readonly entry: EntryOf<"request">
+  readonly delivery: TracedDelivery
+  readonly grant: Grant | null
+  /** When it was over: answered, or its connection broken because the engine died. */
+  readonly endedAt: number
+  readonly response: { readonly entry: EntryOf<"response">; readonly result: TransportResult } | null
+}
+
+export interface TracedDelivery {
+  readonly id: DeliveryId
+  readonly event: Event
+  readonly integration_id: IntegrationId
+  readonly enqueued: EntryOf<"enqueued">
+  readonly requests: Array<Request>
+  readonly grants: Array<Grant>
+  /** Indexes of the entries by which it was asked for again. */
+  readonly resent: Array<number>
+  /** Indexes of the entries by which it became a probe. */
+  readonly probed: Array<number>
+  /** When it was given back unattempted, or released because its worker was a member no more. */
+  readonly released: Array<number>
+  readonly settlements: Array<TracedSettlement>
+  /** How it stood at the end, or when it was purged. */
+  readonly final: FinalDelivery | undefined
+  readonly purged: EntryOf<"purged"> | undefined
+}
+
+export type IntegrationEntry = EntryOf<"integration">
+
+export interface Trace {
+  readonly outcome: Outcome
+  readonly entries: ReadonlyArray<Entry>
+  readonly settings: DeliverySettingsShape
+  readonly deliveries: ReadonlyMap<DeliveryId, TracedDelivery>
+  readonly requests: ReadonlyArray<Request>
+  /** Requests that fit no delivery: sent to a URL or for an event that nobody knows. */
+  readonly strays: ReadonlyArray<EntryOf<"request">>
+  readonly integrations: ReadonlyMap<IntegrationId, ReadonlyArray<IntegrationEntry>>
+  readonly clockJumps: ReadonlyArray<EntryOf<"clock">>
+  /** Leases of what others held, and settlements without a lease. */
+  readonly breaches: ReadonlyArray<Breach>
+  /** What each engine knew of its membership. */
+  readonly members: ReadonlyMap<number, ReadonlyArray<EntryOf<"member">>>
+  /** What each engine was told of changes. */
+  readonly told: ReadonlyMap<number, ReadonlyArray<EntryOf<"told">>>
+  /** By how many milliseconds the clock of each engine is ahead. */
+  readonly skews: ReadonlyMap<number, number>
+  /** The first call to publish each event, by the event's data. */
+  readonly publishes: ReadonlyMap<string, EntryOf<"invoke">>
+}
+
+/** Whether a settlement is of an attempt that was made early and failed: it does not use up the schedule. */
+export const failedEarly = ({ grant, settlement }: TracedSettlement): boolean =>
+  grant.early_due_at !== null && settlement.attempt !== null && settlement.state === "retrying"
+
+/** The entries of one kind. */
+export const entriesOf = <Kind extends Fact["kind"]>(
+  entries: ReadonlyArray<Entry>,
+  kind: Kind
+): ReadonlyArray<EntryOf<Kind>> => entries.filter((entry): entry is EntryOf<Kind> => entry.kind === kind)
+
+/** How long what is due may lie before a worker looks, where it hears every signal, in milliseconds. */
+const heardWithin = 2_000
+
+/** How often a worker says that it lives, at least, in milliseconds. */
+export const beatInterval = 5_000
+
+/** The longest until what a dead worker held is due again, in milliseconds. */
+export const longestLapse = ({ settings }: Trace): number => settings.lease + beatInterval
+
+/** How long what is due may lie before a worker looks, in milliseconds. */
+export const longestUnseen = ({ outcome: { scenario }, settings }: Trace): number =>
+  scenario.signalsLost === 0 ? heardWithin : settings.pollInterval
+
+const settingsOf = ({ scenario }: Outcome): DeliverySettingsShape => ({
+  ...defaultDeliverySettings,
+  ...scenario.settings
+})
+
+const push = <K, V>(map: Map<K, Array<V>>, key: K, value: V): void => {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [value])
+  else list.push(value)
+}
+
+export const traceOf = (outcome: Outcome): Trace => {
+  const { entries } = outcome
+  const final = new Map(outcome.deliveries.map((delivery) => [delivery.id, delivery]))
+  const purged = new Map<DeliveryId, EntryOf<"purged">>()
+  for (const entry of entriesOf(entries, "purged")) {
+    for (const delivery of entry.deliveries) {
+      purged.set(delivery.id, entry)
+      final.set(delivery.id, delivery)
+    }
+  }
+  const skews = new Map(entriesOf(entries, "process").map(({ engine, skew }) => [engine, skew]))
+  const told = new Map<number, Array<EntryOf<"told">>>()
+  const deliveries = new Map<DeliveryId, TracedDelivery>()
+  const byTarget = new Map<string, TracedDelivery>()
+  const integrations = new Map<IntegrationId, Array<IntegrationEntry>>()
+  const byUrl = new Map<string, IntegrationId>()
+  const publishes = new Map<string, EntryOf<"invoke">>()
+  const responses = new Map(entriesOf(entries, "response").map((entry) => [entry.request, entry]))
+  const processes = entriesOf(entries, "process")
+  const faults = entriesOf(entries, "fault")
+  const deaths = new Map(
+    processes.flatMap(({ at, engine, what }) => (what === "killed" ? [[engine, at] as const] : []))
+  )
+  const requests: Array<Request> = []
+  const strays: Array<EntryOf<"request">> = []
+
+  /** Who holds each delivery now. */
+  const holders = new Map<DeliveryId, Grant>()
+  const breaches: Array<Breach> = []
+  const members = new Map<number, Array<EntryOf<"member">>>()
+
+  /** A delivery that was cancelled under its lease only waits for its attempt to be recorded, unless it is asked for again. */
+  const isCancelled = (id: DeliveryId, { index }: Grant): boolean => {
+    const delivery = deliveries.get(id)
+    const ending = (delivery === undefined ? [] : (integrations.get(delivery.integration_id) ?? [])).findLast(
+      (change) => change.index > index && (change.what === "deleted" || change.integration.status === "disabled")
+    )
+    return ending !== undefined && delivery?.resent.some((at) => at > ending.index) === false
+  }
+
+  const grant = (
+    id: DeliveryId,
+    worker: string,
+    early_due_at: number | null,
+    entry: EntryOf<"claimed" | "enqueued">
+  ): void => {
+    const { at, engine, index, wall } = entry
+    const given: Grant = { index, at, clock: wall + (skews.get(engine) ?? 0), engine, worker, early_due_at }
+    const holder = holders.get(id)
+    if (holder !== undefined) {
+      const what = `delivery ${id} was leased to ${worker} while ${holder.worker} had it`
+      breaches.push({ what, entries: [holder.index, index] })
+    }
+    holders.set(id, given)
+    deliveries.get(id)?.grants.push(given)
+  }
+
+  /** The settlements of a batch that the leases of its worker allow: one of each delivery, of its next attempt. */
+  const settle = (entry: EntryOf<"settled">): void => {
+    const applied = new Set(entry.applied)
+    for (const settlement of entry.settlements) {
+      const delivery = deliveries.get(settlement.delivery_id)
+      const holder = holders.get(settlement.delivery_id)
+      if (delivery === undefined || holder?.worker !== entry.worker || !applied.has(delivery.id)) continue
+      const before = delivery.settlements.filter((settled) => settled.settlement.attempt !== null)
+      if (settlement.attempt !== null && settlement.attempt.number !== before.length + 1) continue
+      applied.delete(delivery.id)
+      holders.delete(delivery.id)
+      const early = before.filter(failedEarly).length
+      delivery.settlements.push({ entry, settlement, grant: holder, early })
+    }
+    for (const id of applied) {
+      const what = `delivery ${id} was settled by ${entry.worker}, which had no lease of it, or not of this attempt`
+      breaches.push({ what, entries: [entry.index] })
+    }
+  }
+
+  /** Who ends as it should gives back what it holds, unless the store fails at that time. */
+  const heldAtEnd = ({ engine, index }: EntryOf<"process">): void => {
+    const closing = processes.findLast(
+      (before) => before.engine === engine && before.what === "closing" && before.index < index
+    )
+    const held = [...holders].filter(([id, holder]) => holder.engine === engine && !isCancelled(id, holder))
+    if (closing === undefined || held.length === 0 || faults.some(({ until }) => until > closing.at)) return
+    const what = `engine ${engine} ended and kept ${held.length} deliveries, ${held[0]?.[0]} among them`
+    breaches.push({ what, entries: [closing.index, index] })
+  }
+
+  for (const entry of entries) {
+    switch (entry.kind) {
+      case "invoke":
+        if (entry.operation.type !== "publish") break
+        for (const { data } of entry.operation.events) if (!publishes.has(data)) publishes.set(data, entry)
+        break
+      case "integration":
+        push(integrations, entry.integration.id, entry)
+        byUrl.set(entry.integration.configuration.url, entry.integration.id)
+        break
+      case "enqueued":
+        for (const { event, deliveries: stored } of entry.events) {
+          for (const { id, integration_id, worker } of stored) {
+            const delivery = {
+              id,
+              event,
+              integration_id,
+              enqueued: entry,
+              requests: [],
+              grants: [],
+              resent: [],
+              probed: [],
+              released: [],
+              settlements: [],
+              final: final.get(id),
+              purged: purged.get(id)
+            }
+            deliveries.set(id, delivery)
+            byTarget.set(`${event.id} ${integration_id}`, delivery)
+            if (worker !== null) grant(id, worker, null, entry)
+          }
+        }
+        break
+      case "claimed":
+        for (const { early_due_at, id } of entry.deliveries) grant(id, entry.worker, early_due_at, entry)
+        break
+      case "settled":
+        settle(entry)
+        break
+      case "released":
+        for (const id of entry.ids) {
+          deliveries.get(id)?.released.push(entry.at)
+          if (entry.why === "lapsed" || holders.get(id)?.engine === entry.engine) holders.delete(id)
+        }
+        break
+      case "heartbeat":
+        for (const [id, holder] of holders) {
+          const isUnheld = entry.worker === holder.worker && entry.holds?.includes(id) === false
+          if ((isUnheld || entry.ended.includes(holder.worker)) && isCancelled(id, holder)) holders.delete(id)
+        }
+        break
+      case "opened":
+        holders.clear()
+        break
+      case "process":
+        if (entry.what === "closed") heldAtEnd(entry)
+        break
+      case "member":
+        push(members, entry.engine, entry)
+        break
+      case "resent":
+        for (const id of entry.ids) deliveries.get(id)?.resent.push(entry.index)
+        break
+      case "probed":
+        for (const id of entry.ids) {
+          deliveries.get(id)?.resent.push(entry.index)
+          deliveries.get(id)?.probed.push(entry.index)
+        }
+        break
+      case "told":
+        push(told, entry.engine, entry)
+        break
+      case "request": {
+        const delivery = byTarget.get(`${entry.webhook_id} ${byUrl.get(entry.url)}`)
+        if (delivery === undefined) {
+          strays.push(entry)
+          break
+        }
+        const response = responses.get(entry.request)
+        const request = {
+          entry,
+          delivery,
+          grant: delivery.grants.findLast(({ engine }) => engine === entry.engine) ?? null,
+          endedAt: response?.at ?? deaths.get(entry.engine) ?? Infinity,
+          response: response === undefined ? null : { entry: response, result: response.result }
+        }
+        delivery.requests.push(request)
+        requests.push(request)
+        break
+      }
+    }
+  }
+  const settings = settingsOf(outcome)
+  const clockJumps = entriesOf(entries, "clock")
+  return {
+    outcome,
+    entries,
+    settings,
+    deliveries,
+    requests,
+    strays,
+    integrations,
+    clockJumps,
+    breaches,
+    members,
+    told,
+    skews,
+    publishes
+  }
+}
+
+/** What the clock of an engine said at an entry. */
+export const clockOf = ({ skews }: Trace, engine: number, { wall }: Pick<Entry, "wall">): number =>
+  wall + (skews.get(engine) ?? 0)
+
+/** The least that one engine may have open to one integration: all engines share the places. */
+export const leastShare = ({ outcome: { scenario }, settings }: Trace): number =>
+  Math.max(1, Math.floor(settings.concurrencyPerIntegration / scenario.engines))
+
+/** How far the wall clock was put back, in sum, after an entry. */
+export const putBackSince = ({ clockJumps }: Trace, index: number): number =>
+  clockJumps.reduce((sum, clock) => sum + (clock.index > index ? Math.max(0, -clock.by) : 0), 0)

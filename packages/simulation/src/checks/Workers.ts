@@ -1,0 +1,192 @@
+/**
+ * How engines share the work: leases, places, and calls before backlogs.
+ */
+import type { DeliverySettingsShape } from "@doorhook/core"
+import { isDisturbed } from "./Knowledge.ts"
+import type { Check, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
+import { beatInterval, clockOf, entriesOf, leastShare, longestUnseen } from "./Trace.ts"
+
+/** Whether a clock jumped so that memberships ended that had not, or the other way round. */
+const jumpedBetween = ({ clockJumps }: Trace, from: number, to: number): boolean =>
+  clockJumps.some(({ index }) => index > from && index < to)
+
+/** Attempts must fit into what is surely left of a membership, or somebody else can begin another one before they end. */
+const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
+  trace.requests.flatMap(({ delivery, entry, grant }) => {
+    if (grant === null) return [{ what: `delivery ${delivery.id} was sent without a lease`, entries: [entry.index] }]
+    const known = trace.members.get(entry.engine)?.filter(({ index }) => index < entry.index) ?? []
+    const member = known.at(-1)
+    if (member === undefined) {
+      const what = `delivery ${delivery.id} was sent by an engine that does not know that it is a member`
+      return [{ what, entries: [grant.index, entry.index] }]
+    }
+    const violations: Array<Violation> = []
+    const left = (member.until ?? 0) - clockOf(trace, entry.engine, entry)
+    if (left < trace.settings.ackTimeout && !jumpedBetween(trace, member.index, entry.index)) {
+      const what = `delivery ${delivery.id} was sent with ${left} ms left of the membership`
+      violations.push({ what, entries: [member.index, entry.index] })
+    }
+    // In the same millisecond the request came first.
+    const lapsed = known.find(({ at, continued, index }) => !continued && index > grant.index && at < entry.at)
+    if (lapsed !== undefined) {
+      const what = `delivery ${delivery.id} was sent under a lease that its engine knew to have lapsed`
+      violations.push({ what, entries: [grant.index, lapsed.index, entry.index] })
+    }
+    return violations
+  })
+
+/** Memberships outlast attempts by more than clocks are apart, so that only a clock that jumps makes two of one. */
+const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<Violation> => {
+  const isOver =
+    first.response === null ? first.endedAt <= second.entry.at : first.response.entry.index < second.entry.index
+  const { grant } = first
+  if (isOver || grant === null || second.grant === null) return []
+  const beat = trace.members.get(first.entry.engine)?.findLast(({ index }) => index < first.entry.index)
+  const isOther = grant !== second.grant
+  if (isOther && jumpedBetween(trace, beat?.index ?? grant.index, second.entry.index)) return []
+  const what = `delivery ${first.delivery.id} was open twice at once`
+  return [{ what, entries: [grant.index, first.entry.index, second.grant.index, second.entry.index] }]
+}
+
+export const leases: Check = {
+  name: "leases",
+  rule: "A delivery is leased to one worker and never open twice at once, unless a clock jumps; attempts fit into memberships; stale outcomes settle nothing.",
+  violations: (trace) => [
+    ...trace.breaches,
+    ...outlasting(trace),
+    ...[...trace.deliveries.values()].flatMap(({ requests }) =>
+      requests.flatMap((first, at) => requests.slice(at + 1).flatMap((second) => overlap(trace, first, second)))
+    )
+  ]
+}
+
+interface Places {
+  /** By one process. */
+  readonly ofProcess: number
+  /** By one process, to one integration. */
+  readonly ofProcessToOne: number
+  /** By all processes that know of each other, to one integration: each has one place at least. */
+  readonly toOne: number
+}
+
+const placesOf = (
+  { concurrency, concurrencyPerIntegration }: Pick<DeliverySettingsShape, "concurrency" | "concurrencyPerIntegration">,
+  processes: number
+): Places => ({
+  ofProcess: concurrency,
+  ofProcessToOne: concurrencyPerIntegration,
+  toOne: Math.max(concurrencyPerIntegration, processes)
+})
+
+/** The places at which more than `cap` of some requests were open at once. */
+const above = (requests: ReadonlyArray<Request>, cap: number, name: string): ReadonlyArray<Violation> => {
+  let open: ReadonlyArray<Request> = []
+  return requests.flatMap((request) => {
+    open = [...open.filter(({ endedAt, response }) => isOpen(endedAt, response?.entry.index, request)), request]
+    if (open.length <= cap) return []
+    return [
+      { what: `${open.length} requests open ${name}, more than ${cap}`, entries: open.map(({ entry }) => entry.index) }
+    ]
+  })
+}
+
+/** Whether a request that ends at some time is open when another one starts. */
+const isOpen = (endedAt: number, responseIndex: number | undefined, { entry }: Request): boolean =>
+  responseIndex === undefined ? endedAt > entry.at : responseIndex > entry.index
+
+const groupBy = (requests: ReadonlyArray<Request>, keyOf: (request: Request) => string) => {
+  const groups = new Map<string, Array<Request>>()
+  for (const request of requests) {
+    const key = keyOf(request)
+    groups.set(key, [...(groups.get(key) ?? []), request])
+  }
+  return groups
+}
+
+/** How long workers need to hear of each other, and what was open before to end, in milliseconds. */
+const acquaintance = ({ outcome: { scenario }, settings }: Trace): number =>
+  2 * beatInterval + settings.ackTimeout + 8 * scenario.storeLatency
+
+/** What all workers together have open to one integration too much, when they had time to hear of each other. */
+const shared = (trace: Trace): ReadonlyArray<Violation> => {
+  const starts = entriesOf(trace.entries, "process").filter(({ what }) => what === "started")
+  const needed = acquaintance(trace)
+  return [...groupBy(trace.requests, ({ delivery }) => `to integration ${delivery.integration_id}`)].flatMap(
+    ([name, group]) =>
+      above(group, placesOf(trace.settings, trace.outcome.scenario.engines).toOne, name).filter(({ entries }) => {
+        const at = trace.entries[entries.at(-1) ?? 0]?.at ?? 0
+        return !starts.some((start) => start.at <= at && start.at > at - needed) && !isDisturbed(trace, at - needed, at)
+      })
+  )
+}
+
+export const caps: Check = {
+  name: "caps",
+  rule: "An engine never has more requests open than its settings say, and all engines together never more to one integration; no claim takes more than it asks for.",
+  violations: (trace) => {
+    const { outcome, requests, settings } = trace
+    const places = placesOf(settings, outcome.scenario.engines)
+    const toOne = groupBy(requests, ({ delivery, entry }) => `by engine ${entry.engine} to ${delivery.integration_id}`)
+    return [
+      ...[...groupBy(requests, ({ entry }) => `by engine ${entry.engine}`)].flatMap(([name, group]) =>
+        above(group, places.ofProcess, name)
+      ),
+      ...[...toOne].flatMap(([name, group]) => above(group, places.ofProcessToOne, name)),
+      ...shared(trace),
+      ...entriesOf(trace.entries, "claimed").flatMap(({ excess, index, worker }) =>
+        excess === 0
+          ? []
+          : [{ what: `${worker} claimed ${excess} deliveries more than it asked for`, entries: [index] }]
+      )
+    ]
+  }
+}
+
+/**
+ * Places are kept for calls. Where there is but one place for all, what is open has to be answered or to time out first,
+ * and an integration may have to wait for its turn after that. Then a poll and the store calls of a round.
+ */
+const bound = (trace: Trace): number => {
+  const { scenario } = trace.outcome
+  const { ackTimeout, concurrency } = trace.settings
+  const wait = Math.min(concurrency, leastShare(trace)) > 1 ? 0 : 2 * ackTimeout
+  return (
+    wait + longestUnseen(trace) + 8 * scenario.storeLatency + 4 * scenario.directoryLatency + 2 * scenario.skew + 500
+  )
+}
+
+/** When nothing more was done for a delivery. */
+const lastActive = ({ requests, settlements, enqueued }: TracedDelivery): number =>
+  Math.max(enqueued.at, requests.at(-1)?.endedAt ?? 0, settlements.at(-1)?.entry.at ?? 0)
+
+/** Whether other calls take the places that are kept for calls. */
+const isContended = (trace: Trace, call: TracedDelivery, from: number, to: number): boolean => {
+  const { concurrency } = trace.settings
+  const keptOf = (places: number) => Math.max(1, places - Math.max(1, Math.floor(0.8 * places)))
+  const others = [...trace.deliveries.values()].filter(
+    (other) =>
+      other !== call && other.event.resource_type === "call" && other.enqueued.at <= to && lastActive(other) >= from
+  )
+  const ofSame = others.filter(({ integration_id }) => integration_id === call.integration_id)
+  return ofSame.length >= keptOf(leastShare(trace)) || others.length >= keptOf(concurrency)
+}
+
+export const callsFirst: Check = {
+  name: "calls-first",
+  rule: "A call is attempted soon, whatever backlog of access logs there is.",
+  violations: (trace) =>
+    [...trace.deliveries.values()].flatMap((delivery) => {
+      const { enqueued, event, id, integration_id, requests, settlements } = delivery
+      const stored = enqueued.events.flatMap(({ deliveries }) => deliveries).find((other) => other.id === id)
+      if (event.resource_type !== "call" || (stored?.state !== "delivering" && stored?.state !== "pending")) return []
+      const deadline = enqueued.at + bound(trace)
+      const first = Math.min(requests[0]?.entry.at ?? Infinity, settlements[0]?.entry.at ?? Infinity)
+      const isChanged = (trace.integrations.get(integration_id) ?? []).some(
+        ({ at }) => at >= enqueued.at && at <= deadline
+      )
+      if (first <= deadline || isChanged || isDisturbed(trace, enqueued.at, deadline)) return []
+      if (isContended(trace, delivery, enqueued.at, deadline)) return []
+      const what = `the call of delivery ${id} was not attempted for ${first - enqueued.at} ms`
+      return [{ what, entries: [enqueued.index, ...requests.slice(0, 1).map(({ entry }) => entry.index)] }]
+    })
+}

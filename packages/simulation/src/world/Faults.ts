@@ -1,0 +1,205 @@
+/**
+ * What goes wrong at a call, drawn call by call, until the world calms down; and what fails by it: store calls, signals,
+ * questions to the directory.
+ */
+import type { Directory, IntegrationId, Scope, UserId } from "@doorhook/core"
+import { DirectoryError, StoreError } from "@doorhook/core"
+import type { Process, Rng, VirtualTime } from "@doorhook/simulator/testing"
+import { Effect } from "effect"
+import type { History } from "../History.ts"
+import type { Place, Scenario } from "./Scenario.ts"
+import { between, happens } from "./Scenario.ts"
+
+/** Where in a store call something goes wrong: before it takes effect, or after. */
+type Point = "before" | "after"
+
+/** What becomes of a store call. Latencies in milliseconds. */
+export interface CallFate {
+  readonly latency: Readonly<Record<Point, number>>
+  readonly crash: Point | null
+  readonly error: Point | null
+  /** The store does not say whether the call took effect: always after it, and sometimes before. */
+  readonly isUnknown: boolean
+}
+
+export class Faults {
+  calm = false
+  #storeDownUntil = 0
+  #directoryDownUntil = 0
+  #directorySlowUntil = 0
+  readonly #rng: Rng
+  readonly #time: VirtualTime
+  readonly #history: History
+  readonly #scenario: Scenario
+
+  constructor(scenario: Scenario, time: VirtualTime, history: History, rng: Rng) {
+    this.#scenario = scenario
+    this.#time = time
+    this.#history = history
+    this.#rng = rng
+  }
+
+  storeDown(millis: number): void {
+    this.#storeDownUntil = this.#time.now + millis
+    this.#history.add({ kind: "fault", what: "store", until: this.#storeDownUntil })
+  }
+
+  directoryDown(millis: number, how: "silent" | "slow"): void {
+    const until = this.#time.now + millis
+    if (how === "slow") this.#directorySlowUntil = until
+    else this.#directoryDownUntil = until
+    this.#history.add({ kind: "fault", what: "directory", until })
+  }
+
+  calmDown(): void {
+    this.calm = true
+    this.#storeDownUntil = 0
+    this.#directoryDownUntil = 0
+    this.#directorySlowUntil = 0
+    this.#history.add({ kind: "calm" })
+  }
+
+  storeCall(): CallFate {
+    const rng = this.#rng
+    const { faults, storeLatency } = this.#scenario
+    const latency = { before: rng.below(storeLatency + 1), after: rng.below(storeLatency + 1) }
+    if (this.calm) return { latency, crash: null, error: null, isUnknown: false }
+    const point = happens(rng, 0.5) ? "before" : "after"
+    const unwell = this.#time.now < this.#storeDownUntil && happens(rng, faults.storeError)
+    const isUnknown = unwell && (point === "after" || happens(rng, 0.5))
+    return { latency, crash: happens(rng, faults.crash) ? point : null, error: unwell ? point : null, isUnknown }
+  }
+
+  /** How long the directory takes to answer, and whether it then does. */
+  directoryCall(): { readonly latency: number; readonly answers: boolean } {
+    const slow = this.#time.now < this.#directorySlowUntil
+    return {
+      latency: this.#rng.below((slow ? 20_000 : this.#scenario.directoryLatency) + 1),
+      answers: this.#time.now >= this.#directoryDownUntil
+    }
+  }
+}
+
+/** What a process calls the store through. */
+export type StoreCall = <A, E>(operation: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
+
+export const storeCalls =
+  (process: Process, time: VirtualTime, faults: Faults, kill: (process: Process) => void): StoreCall =>
+  (operation, effect) =>
+    Effect.suspend(() => {
+      if (!process.alive) return Effect.never
+      const { crash, error, isUnknown, latency } = faults.storeCall()
+      const wait = (point: Point) => (latency[point] === 0 ? Effect.void : process.wait(time, latency[point]))
+      // Most calls take effect and nothing else; there are hundreds of thousands in a simulated week.
+      if (crash === null && error === null) {
+        const answered = latency.after === 0 ? effect : Effect.tap(effect, () => wait("after"))
+        return latency.before === 0 ? answered : Effect.andThen(wait("before"), answered)
+      }
+      const reach = (point: Point): Effect.Effect<void, StoreError> =>
+        Effect.suspend(() => {
+          if (crash === point) {
+            kill(process)
+            return Effect.never
+          }
+          if (error !== point) return Effect.void
+          const cause = new Error(`simulated, ${point} the effect`)
+          return new StoreError({ operation, cause, ...(isUnknown && { outcome: "unknown" }) })
+        })
+      return wait("before").pipe(
+        Effect.andThen(reach("before")),
+        Effect.andThen(effect),
+        Effect.tap(() => Effect.andThen(wait("after"), reach("after")))
+      )
+    })
+
+/** How good the connection is that changes are heard over. Times in milliseconds. */
+export interface HearingQuality {
+  /** The longest that a signal takes. */
+  readonly delay: number
+  /** How likely it is that one is lost, because the connection has broken. */
+  readonly lost: number
+  /** The longest until a broken connection is back. */
+  readonly reconnect: number
+}
+
+/** A process that hears. */
+export interface Listener {
+  readonly process: Process
+  readonly hear: (changed: ReadonlyArray<IntegrationId> | null) => void
+}
+
+export class Hearing {
+  readonly #quality: HearingQuality
+  readonly #time: VirtualTime
+  readonly #faults: Faults
+  readonly #history: History
+  readonly #rng: Rng
+
+  constructor(quality: HearingQuality, time: VirtualTime, faults: Faults, history: History, rng: Rng) {
+    this.#quality = quality
+    this.#time = time
+    this.#faults = faults
+    this.#history = history
+    this.#rng = rng
+  }
+
+  /** An integration has changed. */
+  tell(listeners: ReadonlyArray<Listener>, changed: IntegrationId): void {
+    const { delay, lost, reconnect } = this.#quality
+    for (const listener of listeners) {
+      if (!this.#faults.calm && happens(this.#rng, lost)) {
+        this.#time.after(between(this.#rng, delay, reconnect), () => this.#hear(listener, null))
+      } else this.#time.after(this.#rng.below(delay + 1), () => this.#hear(listener, changed))
+    }
+  }
+
+  #hear(listener: Listener, integration_id: IntegrationId | null): void {
+    const { alive, number } = listener.process
+    if (!alive) return
+    this.#history.add({ kind: "told", engine: number, integration_id })
+    listener.hear(integration_id === null ? null : [integration_id])
+  }
+}
+
+const keyOf = (user: UserId, scope: Scope): string => `${user} ${scope.type} ${scope.id}`
+
+export class Rights {
+  readonly #granted = new Set<string>()
+  readonly #history: History
+
+  constructor(places: ReadonlyArray<Place>, history: History) {
+    this.#history = history
+    for (const place of places) this.set(place, true)
+  }
+
+  has({ scope, user }: Place): boolean {
+    return this.#granted.has(keyOf(user, scope))
+  }
+
+  set({ scope, user }: Place, granted: boolean): void {
+    if (granted) this.#granted.add(keyOf(user, scope))
+    else this.#granted.delete(keyOf(user, scope))
+    this.#history.add({ kind: "right", user, scope, granted })
+  }
+
+  /** The directory as a process asks it. */
+  directoryOf(process: Process, time: VirtualTime, faults: Faults): Directory["Service"] {
+    const ask = <A>(operation: string, answer: () => A): Effect.Effect<A, DirectoryError> =>
+      Effect.suspend(() => {
+        const { answers, latency } = faults.directoryCall()
+        const reply = answers
+          ? Effect.sync(answer)
+          : Effect.fail(new DirectoryError({ operation, cause: new Error("simulated") }))
+        return latency === 0 ? reply : Effect.andThen(process.wait(time, latency), reply)
+      })
+    return {
+      client: () => Effect.succeed(null),
+      authenticate: () => Effect.succeed(null),
+      isActive: () => ask("isActive", () => true),
+      administers: (user, id) => ask("administers", () => this.has({ user, scope: { type: "building", id } })),
+      isTenant: (user, id) => ask("isTenant", () => this.has({ user, scope: { type: "tenant", id } })),
+      buildings: () => Effect.succeed([]),
+      tenants: () => Effect.succeed([])
+    }
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * What a seed decides beforehand: who and what exists, how the service is set up, and how much goes wrong.
+ */
+import type { DeliverySettingsShape, Scope } from "@doorhook/core"
+import { BuildingId, TenantId, UserId, defaultDeliverySettings, settleBudget } from "@doorhook/core"
+import type { Substream } from "@doorhook/simulator/testing"
+import { Rng, child } from "@doorhook/simulator/testing"
+import type { HearingQuality } from "./Faults.ts"
+
+/** A whole number from `low` to `high`, both included. */
+export const between = (rng: Rng, low: number, high: number): number => low + rng.below(high - low + 1)
+
+/** Whether something of this probability happens. */
+export const happens = (rng: Rng, probability: number): boolean => rng.uniform() < probability
+
+/** One of some things; undefined when there are none. */
+export const oneOf = <A>(rng: Rng, items: ReadonlyArray<A>): A | undefined => items[rng.below(items.length)]
+
+/** One of some things, of which there is at least one. */
+export const pick = <A>(rng: Rng, items: readonly [A, ...ReadonlyArray<A>]): A => oneOf(rng, items) ?? items[0]
+
+const second = 1_000
+
+/** The most integrations that are created. */
+const maxIntegrations = 6
+
+/** How a receiver answers while nothing is wrong with it. */
+const receiverKinds = ["prompt", "slow", "flaky", "late", "throttling", "accepting", "leaving", "dead"] as const
+export type ReceiverKind = (typeof receiverKinds)[number]
+
+export interface Place {
+  readonly scope: Scope
+  /** Who has the right to the place at first. */
+  readonly user: UserId
+}
+
+/** Probabilities of what can happen at a store call, and at a question to the directory. */
+interface FaultRates {
+  /** That the process dies there. */
+  readonly crash: number
+  /** That a store call fails while the store is unwell. */
+  readonly storeError: number
+}
+
+/** How long what actors wait for takes, in milliseconds: from, to. */
+interface Span {
+  readonly least: number
+  readonly most: number
+}
+
+export interface Scenario {
+  readonly buildings: ReadonlyArray<{ readonly id: BuildingId; readonly tenants: ReadonlyArray<TenantId> }>
+  readonly places: ReadonlyArray<Place>
+  readonly receivers: readonly [ReceiverKind, ...ReadonlyArray<ReceiverKind>]
+  readonly engines: number
+  readonly settings: Partial<DeliverySettingsShape>
+  readonly faults: FaultRates
+  readonly hearing: HearingQuality
+  /** How likely it is that a wake signal is lost. Where none is, there is no poll to speak of either. */
+  readonly signalsLost: number
+  /** How likely it is that a process that ended is replaced while there are others. */
+  readonly replaced: number
+  /** How far the clock of an engine is off at most, in milliseconds. */
+  readonly skew: number
+  /** The slowest that a store call is, in milliseconds. */
+  readonly storeLatency: number
+  /** The slowest that the directory answers while nothing is wrong with it, in milliseconds. */
+  readonly directoryLatency: number
+  /** Among how many fibers that could go on the next is drawn. */
+  readonly interleaving: number
+  /** How long things go wrong, in milliseconds. */
+  readonly chaos: number
+  /** How long after that until all is settled, in milliseconds. */
+  readonly calm: number
+  /** How long a receiver fails that fails for long. */
+  readonly outage: Span
+  /** After how long a request is repeated whose answer has come. */
+  readonly repeat: Span
+  /** Between two readings of a feed. */
+  readonly reading: Span
+  /** Schedules that the operator gives to single integrations. */
+  readonly overrides: ReadonlyArray<ReadonlyArray<number>>
+  /** How many actions there are in the time of chaos, of each kind. */
+  readonly actions: Readonly<Record<ActionKind, number>>
+}
+
+export const actionKinds = [
+  "publish",
+  "burst",
+  "keyed",
+  "create",
+  "change",
+  "remove",
+  "rotate",
+  "override",
+  "resend",
+  "recover",
+  "probe",
+  "follow",
+  "outage",
+  "right",
+  "directoryDown",
+  "storeDown",
+  "kill",
+  "restart",
+  "clock"
+] as const
+export type ActionKind = (typeof actionKinds)[number]
+
+const schedules: readonly [ReadonlyArray<number>, ...ReadonlyArray<ReadonlyArray<number>>] = [
+  [1 * second, 3 * second, 10 * second, 30 * second],
+  [500, 2 * second, 5 * second, 5 * second, 5 * second],
+  [5 * second, 20 * second, 60 * second]
+]
+
+/** The whole of a schedule, with all its jitter. */
+const lengthOf = (delays: ReadonlyArray<number>): number =>
+  Math.ceil(1.2 * delays.reduce((sum, delay) => sum + delay, 0))
+
+export const scenarioOf = (seed: Substream): Scenario => {
+  const scenario = shortOf(seed)
+  const rng = new Rng(child(seed, "outages"))
+  return happens(rng, 0.25) ? withOutages(scenario, rng) : scenario
+}
+
+/** The schedule of worlds with long outages: when a receiver is back, much of it is still to come. */
+const longSchedule: ReadonlyArray<number> = [2, 10, 30, 60, 180, 300].map((delay) => delay * second)
+
+/** A longer world, whose receivers are away for more than a minute and then catch up. */
+const withOutages = (scenario: Scenario, rng: Rng): Scenario => {
+  const { actions, faults, settings } = scenario
+  return {
+    ...scenario,
+    receivers: ["prompt", pick(rng, ["prompt", "throttling"]), pick(rng, ["prompt", "flaky", "late"])],
+    settings: {
+      ...settings,
+      catchUp: happens(rng, 0.9),
+      concurrency: pick(rng, [4, 16, 64]),
+      concurrencyPerIntegration: pick(rng, [2, 5, 10]),
+      buffer: 8_192,
+      retry: { ...defaultDeliverySettings.retry, access_log: { delays: longSchedule, lifetime: null } },
+      disableAfter: pick(rng, [100 * second, defaultDeliverySettings.disableAfter])
+    },
+    // As many crashes as in a shorter world.
+    faults: { ...faults, crash: faults.crash / 5 },
+    chaos: 200 * second,
+    calm: lengthOf(longSchedule) + 80 * second,
+    outage: { least: 62 * second, most: 120 * second },
+    actions: { ...actions, publish: 2 * actions.publish, burst: actions.burst + 1, outage: between(rng, 2, 4) }
+  }
+}
+
+const shortOf = (seed: Substream): Scenario => {
+  const rng = new Rng(child(seed, "scenario"))
+  const buildings = Array.from({ length: between(rng, 1, 3) }, (_, at) => ({
+    id: BuildingId.make(at + 1),
+    tenants: Array.from({ length: between(rng, 1, 2) }, (_, nth) => TenantId.make(100 * (at + 1) + nth))
+  }))
+  const places = buildings.flatMap(({ id, tenants }): ReadonlyArray<Place> => [
+    { scope: { type: "building", id }, user: UserId.make(`manager ${id}`) },
+    ...tenants.map((tenant) => ({
+      scope: { type: "tenant" as const, id: tenant },
+      user: UserId.make(`tenant ${tenant}`)
+    }))
+  ])
+  const ackTimeout = pick(rng, [1 * second, 5 * second])
+  const delays = pick(rng, schedules)
+  const concurrency = pick(rng, [2, 4, 16, 64])
+  const concurrencyPerIntegration = pick(rng, [1, 2, 5, 10])
+  // What a dispatcher holds of dead receivers must leave room for the others: twice their places, of each integration.
+  const leastBuffer = Math.max(concurrency, 2 * concurrencyPerIntegration * maxIntegrations)
+  const lively = pick(rng, [0.2, 1, 1])
+  const often = (most: number): number => Math.round(lively * rng.below(most + 1))
+  const storeLatency = pick(rng, [0, 5, 50])
+  const trustsSignals = happens(new Rng(child(seed, "signals")), 0.3)
+  return {
+    buildings,
+    places,
+    receivers: ["prompt", ...Array.from({ length: between(rng, 1, 4) }, () => pick(rng, receiverKinds))],
+    engines: pick(rng, [1, 2, 2, 3]),
+    settings: {
+      ackTimeout,
+      lease: pick(rng, [20 * second, ackTimeout + settleBudget + 1 * second]),
+      concurrency,
+      concurrencyPerIntegration,
+      buffer: pick(rng, [leastBuffer, 4 * leastBuffer, 8_192]),
+      pollInterval: pick(rng, [1 * second, 2 * second, 5 * second]),
+      retry: { ...defaultDeliverySettings.retry, access_log: { delays, lifetime: null } },
+      allow: [],
+      disableAfter: pick(rng, [8 * second, 25 * second, 60 * second, defaultDeliverySettings.disableAfter]),
+      retention: pick(rng, [null, 15 * second, 40 * second]),
+      ...(trustsSignals && { pollInterval: 600 * second })
+    },
+    faults: { crash: pick(rng, [0, 0.002, 0.01]), storeError: pick(rng, [0.3, 0.9]) },
+    hearing: { delay: pick(rng, [0, 20, 200]), lost: pick(rng, [0, 0, 0.2]), reconnect: 3 * second },
+    signalsLost: trustsSignals ? 0 : 0.1,
+    replaced: trustsSignals ? 0.5 : 1,
+    skew: pick(rng, [0, 100, 2 * second]),
+    storeLatency,
+    directoryLatency: pick(rng, [0, 20]),
+    interleaving: pick(rng, [1, 4]),
+    chaos: pick(rng, [30 * second, 60 * second]),
+    // The whole schedule once more after the last lease has run out.
+    calm: lengthOf(delays) + 80 * second,
+    outage: { least: 10 * second, most: 50 * second },
+    repeat: { least: 0, most: 30 * second },
+    reading: { least: 500, most: 12 * second },
+    overrides: [[], [700], [2 * second, 2 * second, 2 * second]],
+    actions: {
+      publish: between(rng, 5, 30),
+      burst: often(3),
+      keyed: often(6),
+      create: between(rng, 2, maxIntegrations),
+      change: often(6),
+      remove: often(3),
+      rotate: often(3),
+      override: often(4),
+      resend: often(5),
+      recover: often(2),
+      probe: often(5),
+      follow: often(3),
+      outage: often(2),
+      right: happens(rng, 0.5) ? often(4) : 0,
+      directoryDown: often(2),
+      storeDown: often(4),
+      kill: often(2),
+      restart: often(1),
+      clock: happens(rng, 0.3) ? often(2) : 0
+    }
+  }
+}
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+export const weekOf = (seed: Substream): Scenario => {
+  const scenario = scenarioOf(seed)
+  const rng = new Rng(child(seed, "week"))
+  return {
+    ...scenario,
+    engines: between(rng, 1, 2),
+    receivers: ["prompt", "prompt", "prompt", pick(rng, ["dead", "accepting", "flaky", "throttling"])],
+    settings: { pollInterval: minute, retention: pick(rng, [defaultDeliverySettings.retention, 2 * day]) },
+    faults: { ...scenario.faults, crash: 0 },
+    chaos: 7 * day,
+    calm: lengthOf(defaultDeliverySettings.retry.access_log.delays) + hour,
+    outage: { least: 2 * hour, most: 5 * day },
+    repeat: { least: 0, most: 40 * hour },
+    reading: { least: 10 * minute, most: 8 * hour },
+    overrides: [[], [hour, hour], [2 * day]],
+    actions: {
+      ...scenario.actions,
+      publish: between(rng, 40, 80),
+      burst: 1,
+      keyed: 10,
+      create: 5,
+      rotate: 4,
+      override: 2,
+      probe: 10,
+      follow: 2,
+      outage: 3,
+      kill: 3,
+      restart: 2,
+      clock: 0
+    }
+  }
+}

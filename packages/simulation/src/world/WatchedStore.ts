@@ -1,0 +1,346 @@
+/**
+ * The stores as one process sees them. Everything that takes effect is written to the history, and changes of integrations
+ * are signalled to all processes.
+ */
+import type {
+  ClaimRequest,
+  DeliveryId,
+  DeliveryStore,
+  Event,
+  EventId,
+  Heartbeat,
+  Integration,
+  IntegrationId,
+  IntegrationStore,
+  KeyTaken,
+  LeasedDelivery,
+  MatchCandidate,
+  NewEventRecord,
+  Outcomes,
+  PurgeRequest,
+  RedeliverRequest,
+  RememberedRequest,
+  StaleMatch,
+  StoreError
+} from "@doorhook/core"
+import { activeStates } from "@doorhook/core"
+import type { Stores } from "@doorhook/simulator/testing"
+import { Effect } from "effect"
+import type { EnqueuedEvent, FinalDelivery, History } from "../History.ts"
+import type { StoreCall } from "./Faults.ts"
+
+/** What watches the calls of one process. */
+export interface Watching {
+  /** The number of the process. */
+  readonly engine: number
+  readonly call: StoreCall
+  readonly history: History
+  /** What was stored, until it is purged. All processes share it. */
+  readonly events: Map<EventId, Event>
+  /** Until when each worker is a member; 0 for one that leases without being one. All processes over one state share it. */
+  readonly members: Map<string, number>
+  /** Signals to everybody that an integration changed. */
+  readonly changed: (integration: IntegrationId) => void
+}
+
+const everything = Number.MAX_SAFE_INTEGER
+
+/** How near to its end an event is looked at before a purge, in milliseconds: looking costs more than purging. */
+const nearEnd = 60_000
+
+/** All deliveries that a filter selects, with their attempts. */
+export const allDeliveries = Effect.fnUntraced(function* (
+  store: DeliveryStore["Service"],
+  filter: { readonly integration_id?: IntegrationId } = {}
+) {
+  const all = yield* store.list({ ...filter, limit: everything })
+  const withHistory: Array<FinalDelivery> = []
+  for (const { last_attempt: _, ...delivery } of all) {
+    const found = yield* store.find(delivery.id)
+    withHistory.push({ ...delivery, history: found?.attempts ?? [] })
+  }
+  return withHistory
+})
+
+export const watchedStores = (stores: Stores, watching: Watching): Stores => {
+  const { call, changed, engine, events, history, members } = watching
+  const { deliveries, integrations, keys, tokens } = stores
+
+  const leasedBy = (worker: string): void => {
+    if (!members.has(worker)) members.set(worker, 0)
+  }
+
+  type Stored = Effect.Success<ReturnType<typeof deliveries.enqueue>>
+
+  function enqueue(
+    records: ReadonlyArray<NewEventRecord>,
+    remembered?: ReadonlyArray<RememberedRequest>
+  ): Effect.Effect<Stored, StoreError | KeyTaken>
+  function enqueue(
+    records: ReadonlyArray<NewEventRecord>,
+    remembered: ReadonlyArray<RememberedRequest>,
+    candidates: ReadonlyArray<MatchCandidate>
+  ): Effect.Effect<Stored, StoreError | KeyTaken | StaleMatch>
+  function enqueue(
+    records: ReadonlyArray<NewEventRecord>,
+    remembered: ReadonlyArray<RememberedRequest> = [],
+    candidates?: ReadonlyArray<MatchCandidate>
+  ): Effect.Effect<Stored, StoreError | KeyTaken | StaleMatch> {
+    const storing: Effect.Effect<Stored, StoreError | KeyTaken | StaleMatch> =
+      candidates === undefined
+        ? deliveries.enqueue(records, remembered)
+        : deliveries.enqueue(records, remembered, candidates)
+    const noted = Effect.tap(storing, (stored) =>
+      Effect.sync(() => {
+        for (const { deliveries: wanted } of records)
+          for (const { initial } of wanted) if (initial.state === "delivering") leasedBy(initial.worker)
+        history.add({ kind: "enqueued", engine, events: enqueuedOf(records, stored), keys: remembered })
+        for (const { event } of records) events.set(event.id, event)
+      })
+    )
+    return call("enqueue", noted)
+  }
+
+  const claim = (request: ClaimRequest) =>
+    Effect.tap(deliveries.claim(request), (claimed) =>
+      Effect.sync(() => {
+        if (claimed.deliveries.length === 0) return
+        const { now, worker } = request
+        leasedBy(worker)
+        const taken = claimed.deliveries.map(({ early_due_at, id }) => ({ id, early_due_at }))
+        history.add({
+          kind: "claimed",
+          engine,
+          worker,
+          now,
+          deliveries: taken,
+          excess: excessOf(claimed.deliveries, request)
+        })
+      })
+    )
+
+  /** Settles, and records which integrations that disabled or enabled. */
+  const settle = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
+    const { releases, settlements, worker } = outcomes
+    const settled = yield* deliveries.settle(outcomes, now, disableAfter)
+    const { applied, notices } = settled
+    history.add({ kind: "settled", engine, worker, now, settlements, applied: [...applied], notices })
+    for (const id of settled.changed) {
+      const integration = yield* integrations.find(id)
+      if (integration === null) continue
+      history.add({ kind: "integration", what: "settled", integration, key: null })
+      changed(id)
+    }
+    if (releases.length > 0) {
+      const ids = releases.map(({ delivery_id }) => delivery_id)
+      history.add({ kind: "released", engine, why: "given_back", ids })
+    }
+    return settled
+  })
+
+  const warn: DeliveryStore["Service"]["warn"] = (now, disableAfter, limit) =>
+    Effect.tap(deliveries.warn(now, disableAfter, limit), (notices) =>
+      Effect.sync(() => (notices.length > 0 ? history.add({ kind: "warned", engine, now, notices }) : undefined))
+    )
+
+  const idsIn = (filter: Omit<Parameters<typeof deliveries.list>[0], "limit">) =>
+    Effect.map(deliveries.list({ ...filter, limit: everything }), (all): ReadonlyArray<DeliveryId> =>
+      all.map(({ id }) => id)
+    )
+
+  /** Records a heartbeat, and which leases it released: nothing else ends those of others. */
+  const heartbeat = Effect.fnUntraced(function* (beat: Heartbeat) {
+    const { holds, now, until, worker } = beat
+    const mayRelease =
+      until === null ||
+      holds !== undefined ||
+      !members.has(worker) ||
+      [...members.values()].some((membership) => membership <= now)
+    const leased = new Map<DeliveryId, number>()
+    if (mayRelease)
+      for (const { attempts, id } of yield* deliveries.list({ states: ["delivering"], limit: everything }))
+        leased.set(id, attempts)
+    const membership = yield* deliveries.heartbeat(beat)
+    const { continued } = membership
+    const ended = [...members].filter(([name, end]) => end <= now || (until === null && name === worker))
+    for (const [name] of ended) members.delete(name)
+    if (until !== null) members.set(worker, until)
+    const names = ended.map(([name]) => name)
+    history.add({ kind: "heartbeat", engine, worker, now, until, continued, ended: names, holds: holds?.ids ?? null })
+    if (leased.size > 0) {
+      // Outcomes may have been recorded at the same moment: of what was attempted there is one attempt more.
+      const ids: Array<DeliveryId> = []
+      for (const [id, attempts] of leased) {
+        const delivery = (yield* deliveries.find(id))?.delivery
+        if (delivery?.state !== "delivering" && delivery?.attempts === attempts) ids.push(id)
+      }
+      if (ids.length > 0) history.add({ kind: "released", engine, why: "lapsed", ids })
+    }
+    return membership
+  })
+
+  /** Does something, and returns which deliveries of an integration are to be sent since then that were not before. */
+  const queuedBy = Effect.fnUntraced(function* <A>(
+    integration_id: IntegrationId,
+    effect: Effect.Effect<A, StoreError>
+  ) {
+    const [waiting, active] = [
+      idsIn({ integration_id, states: ["pending"] }),
+      idsIn({ integration_id, states: activeStates })
+    ]
+    const [waited, wereActive] = [new Set(yield* waiting), new Set(yield* active)]
+    const answer = yield* effect
+    const queued = new Set((yield* waiting).filter((id) => !waited.has(id)))
+    // One that was cancelled during its attempt is leased to the worker of that attempt.
+    for (const id of yield* active) if (!wereActive.has(id)) queued.add(id)
+    return { answer, ids: [...queued] }
+  })
+
+  const redeliver = Effect.fnUntraced(function* (request: RedeliverRequest, now: number) {
+    const effect = deliveries.redeliver(request, now)
+    if (request.type === "delivery") {
+      const answer = yield* effect
+      if (answer._tag === "Redelivered") history.add({ kind: "resent", ids: [request.id] })
+      return answer
+    }
+    const { answer, ids } = yield* queuedBy(request.id, effect)
+    if (request.type === "integration") {
+      if (ids.length > 0) history.add({ kind: "resent", ids })
+    } else if (answer._tag === "Redelivered") history.add({ kind: "probed", integration_id: request.id, ids })
+    return answer
+  })
+
+  /** Whether an event is still kept: it is in the list of its building. */
+  const isKept = ({ building_id, created_at, id, resource_type }: Event) =>
+    Effect.map(
+      deliveries.events({
+        scope: { type: "building", id: building_id },
+        resource_type,
+        since: created_at,
+        until: created_at + 1,
+        offset: 0,
+        limit: 10_000,
+        countUpTo: 10_000
+      }),
+      ({ items }) => items.some((event) => event.id === id)
+    )
+
+  /** Purges, and records what is gone by it: of events near to their end, whatever the store says. */
+  const purge = Effect.fnUntraced(function* (request: PurgeRequest) {
+    const isOld = ({ created_at }: { readonly created_at: number }) => created_at < request.before + nearEnd
+    const old = [...events.values()].filter(isOld)
+    const before = old.length === 0 ? [] : yield* allDeliveries(deliveries)
+    const answer = yield* deliveries.purge(request)
+    const gone: Array<Event> = []
+    for (const event of old) if (!(yield* isKept(event))) gone.push(event)
+    const lost: Array<FinalDelivery> = []
+    for (const row of before) if ((yield* deliveries.find(row.id)) === null) lost.push(row)
+    if (answer.events > 0 || gone.length > 0 || lost.length > 0)
+      history.add({ kind: "purged", engine, request, answer, events: gone, deliveries: lost })
+    for (const { id } of gone) events.delete(id)
+    return answer
+  })
+
+  return {
+    deliveries: {
+      ...deliveries,
+      enqueue,
+      claim: (request) => call("claim", claim(request)),
+      settle: (outcomes, now, disableAfter) =>
+        call("settle", settle(outcomes, now, disableAfter)).pipe(
+          Effect.tap(({ changed, notices }) =>
+            Effect.sync(() => {
+              for (const integration_id of changed) history.add({ kind: "told", engine, integration_id })
+              if (notices.length > 0) history.add({ kind: "noted", engine, notices })
+            })
+          )
+        ),
+      heartbeat: (beat) =>
+        call("heartbeat", heartbeat(beat)).pipe(
+          Effect.tap(({ continued }) =>
+            Effect.sync(() => history.add({ kind: "member", engine, until: beat.until, continued }))
+          )
+        ),
+      warn: (now, disableAfter, limit) =>
+        call("warn", warn(now, disableAfter, limit)).pipe(
+          Effect.tap((notices) =>
+            Effect.sync(() => (notices.length > 0 ? history.add({ kind: "noted", engine, notices }) : undefined))
+          )
+        ),
+      redeliver: (request, now) => call("redeliver", redeliver(request, now)),
+      feed: (request) => call("feed", deliveries.feed(request)),
+      purge: (request) => call("purge", purge(request))
+    },
+    integrations: watchedIntegrations(integrations, watching),
+    keys: {
+      find: (wanted, now) => call("findKeys", keys.find(wanted, now)),
+      purgeExpired: (now, limit) => call("purgeKeys", keys.purgeExpired(now, limit))
+    },
+    tokens
+  }
+}
+
+const enqueuedOf = (
+  records: ReadonlyArray<NewEventRecord>,
+  stored: ReadonlyArray<ReadonlyArray<Pick<EnqueuedEvent["deliveries"][number], "id" | "state">>>
+): ReadonlyArray<EnqueuedEvent> =>
+  records.map(({ deliveries, event }, at) => ({
+    event,
+    deliveries: (stored[at] ?? []).flatMap(({ id, state }, nth) => {
+      const wanted = deliveries[nth]
+      if (wanted === undefined) return []
+      const worker = wanted.initial.state === "delivering" && state === "delivering" ? wanted.initial.worker : null
+      return [{ id, integration_id: wanted.integration_id, state, worker }]
+    })
+  }))
+
+const watchedIntegrations = (
+  integrations: IntegrationStore["Service"],
+  { call, changed, history }: Watching
+): IntegrationStore["Service"] => {
+  const note = (what: "created" | "saved" | "deleted", integration: Integration, key: string | null = null) =>
+    Effect.sync(() => {
+      history.add({ kind: "integration", what, integration, key })
+      if (what !== "created") changed(integration.id)
+    })
+  return {
+    ...integrations,
+    create: (fields, key, limit) =>
+      call(
+        "create",
+        Effect.tap(integrations.create(fields, key, limit), (made) => note("created", made, key?.key ?? null))
+      ),
+    find: (id) => call("find", integrations.find(id)),
+    locate: (id) => call("locate", integrations.locate(id)),
+    update: (integration, version) =>
+      call(
+        "update",
+        Effect.tap(integrations.update(integration, version), (done) =>
+          done ? note("saved", integration) : Effect.void
+        )
+      ),
+    remove: (found) =>
+      call(
+        "remove",
+        Effect.gen(function* () {
+          const integration = yield* integrations.find(found.id)
+          const done = yield* integrations.remove(found)
+          if (done && integration !== null) yield* note("deleted", integration)
+          return done
+        })
+      ),
+    ofScopes: (scopes) => call("ofScopes", integrations.ofScopes(scopes)),
+    survey: (filter) => call("survey", integrations.survey(filter)),
+    surveyOne: (id) => call("surveyOne", integrations.surveyOne(id))
+  }
+}
+
+/** How many deliveries more were claimed than asked for, in all or of one integration. */
+const excessOf = (
+  claimed: ReadonlyArray<LeasedDelivery>,
+  { limit, limitPerIntegration, limits }: ClaimRequest
+): number => {
+  const counts = Map.groupBy(claimed, ({ integration }) => integration.id)
+  const ofOne = Array.from(counts, ([id, { length }]) => length - (limits.get(id) ?? limitPerIntegration))
+  return Math.max(0, claimed.length - limit, ...ofOne)
+}

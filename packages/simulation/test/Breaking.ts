@@ -1,0 +1,98 @@
+/**
+ * How a store or an engine is broken, for one variant after the other.
+ */
+import type { DeliveryStore, Settled, Settlement } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Breakage, Ports } from "../src/Simulation.ts"
+import type { Scenario } from "../src/world/Scenario.ts"
+import type { Stores } from "@doorhook/simulator/testing"
+
+export interface Variant {
+  readonly name: string
+  /** The check that must fail. */
+  readonly check: string
+  /** A seed whose world shows it, and is small: tried before all others, for the sake of time alone. */
+  readonly seed: number
+  readonly breakage: Breakage
+}
+
+export type Deliveries = DeliveryStore["Service"]
+
+export const store = (change: (deliveries: Deliveries) => Partial<Deliveries>): Breakage => ({
+  store: (stores) => ({ ...stores, deliveries: { ...stores.deliveries, ...change(stores.deliveries) } })
+})
+
+export const integrations = (change: (stores: Stores) => Partial<Stores["integrations"]>): Breakage => ({
+  store: (stores) => ({ ...stores, integrations: { ...stores.integrations, ...change(stores) } })
+})
+
+export const engine = (change: (ports: Ports) => Partial<Ports>): Breakage => ({
+  engine: (ports) => ({ ...ports, ...change(ports) })
+})
+
+/** An engine that decides something else than what the rules say. */
+export const settling = (change: (settlement: Settlement) => Settlement): Breakage =>
+  engine(({ stores }) => ({
+    stores: {
+      ...stores,
+      deliveries: {
+        ...stores.deliveries,
+        settle: (outcomes, now, disableAfter) =>
+          stores.deliveries.settle({ ...outcomes, settlements: outcomes.settlements.map(change) }, now, disableAfter)
+      }
+    }
+  }))
+
+/** An engine that is answered otherwise than its outcomes deserve. */
+export const answering = (change: (settled: Settled, settlements: ReadonlyArray<Settlement>) => Settled): Breakage =>
+  engine(({ stores }) => ({
+    stores: {
+      ...stores,
+      deliveries: {
+        ...stores.deliveries,
+        settle: (outcomes, now, disableAfter) =>
+          Effect.map(stores.deliveries.settle(outcomes, now, disableAfter), (settled) =>
+            change(settled, outcomes.settlements)
+          )
+      }
+    }
+  }))
+
+export const hour = 3_600_000
+
+/** A world in which nothing is done. */
+export const quiet: Scenario["actions"] = {
+  publish: 0,
+  burst: 0,
+  keyed: 0,
+  create: 0,
+  change: 0,
+  remove: 0,
+  rotate: 0,
+  override: 0,
+  resend: 0,
+  recover: 0,
+  probe: 0,
+  follow: 0,
+  outage: 0,
+  right: 0,
+  directoryDown: 0,
+  storeDown: 0,
+  kill: 0,
+  restart: 0,
+  clock: 0
+}
+
+/** A world with more of some actions, and other conditions. */
+export const within =
+  (
+    actions: Partial<Scenario["actions"]>,
+    settings: Scenario["settings"] = {},
+    others: Partial<Scenario> = {}
+  ): ((scenario: Scenario) => Scenario) =>
+  (scenario) => ({
+    ...scenario,
+    ...others,
+    actions: { ...scenario.actions, ...actions },
+    settings: { ...scenario.settings, ...settings }
+  })

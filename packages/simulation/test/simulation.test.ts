@@ -1,0 +1,133 @@
+/**
+ * The delivery engine under deterministic simulation: many seeds, and proof that the checks would notice.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { checks, describeFailures, judge } from "../src/checks/Checks.ts"
+import type { Entry } from "../src/History.ts"
+import { hashOf } from "../src/History.ts"
+import { traceOf } from "../src/checks/Trace.ts"
+import type { Breakage, Outcome } from "../src/Simulation.ts"
+import { simulate } from "../src/Simulation.ts"
+import { weekOf } from "../src/world/Scenario.ts"
+import { variants } from "./Variants.ts"
+
+/** How many seeds are run as a test; `npm run simulate:seeds` runs as many as you like. */
+const seeds = 80
+
+/** Within how many seeds each fault must be noticed. */
+const patience = 40
+
+const from1To = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at + 1)
+
+/** What an entry shows that a world should show. */
+const thingsIn = (entry: Entry): ReadonlyArray<string> => {
+  switch (entry.kind) {
+    case "process":
+    case "fault":
+      return [entry.what]
+    case "notice":
+      return [`notice ${entry.notice.kind}`]
+    case "told":
+      return [entry.integration_id === null ? "told that anything may have changed" : "told"]
+    case "claimed":
+      return entry.deliveries.some(({ early_due_at }) => early_due_at !== null) ? ["claimed early"] : []
+    case "released":
+      return [entry.why]
+    case "integration":
+      return entry.what === "settled" ? [`settled as ${entry.integration.status}`] : [entry.what]
+    case "ok":
+    case "fail":
+    case "info":
+      return [
+        entry.kind,
+        ...(/KeyReused|NotProbed|KeyInUse/.exec(entry.answer) ?? []),
+        ...(/StoreError/.test(entry.answer) ? [`${entry.kind} of the store`] : [])
+      ]
+    default:
+      return [entry.kind]
+  }
+}
+
+/** What worlds should have shown when enough of them were seen, so that the checks are about something. */
+const wanted: ReadonlyArray<string> = [
+  ["delivered", "exhausted", "expired", "cancelled", "skipped"],
+  ["killed", "closed", "store", "directory", "clock", "right", "info", "told that anything may have changed"],
+  // What the store did not carry out, and what nobody knows of.
+  ["fail of the store", "info of the store"],
+  ["resent", "given_back", "lapsed", "claimed early", "probed", "purged", "fed", "KeyReused", "NotProbed"],
+  ["settled as disabled", "settled as enabled", "notice failing", "notice disabled", "notice recovered"]
+].flat()
+
+const failuresOf = (seed: number, outcome: Outcome): ReadonlyArray<string> => {
+  const found = judge(outcome)
+  return found.length === 0 ? [] : [describeFailures(seed, outcome, found)]
+}
+
+describe("the engine", () => {
+  it(`keeps every rule in ${seeds} worlds that crash, stall and change, and meets there what it is meant to survive`, () => {
+    const met = new Set<string>()
+    const failures = from1To(seeds).flatMap((seed) => {
+      const outcome = simulate(seed)
+      for (const { state } of outcome.deliveries) met.add(state)
+      for (const entry of outcome.entries) for (const thing of thingsIn(entry)) met.add(thing)
+      return failuresOf(seed, outcome)
+    })
+    assert.deepStrictEqual(failures, [])
+    assert.deepStrictEqual(
+      wanted.filter((thing) => !met.has(thing)),
+      []
+    )
+  })
+
+  it("keeps every rule in a week under its own settings", () => {
+    const outcome = simulate(6, { draw: weekOf })
+    assert.deepStrictEqual(failuresOf(6, outcome), [])
+    const delivered = outcome.deliveries.filter(({ state }) => state === "delivered").length
+    assert.isAbove(delivered, 20)
+  })
+
+  it("that does not start is told, and no world without it passes", () => {
+    const unusable: Breakage = { engine: (ports) => ({ ...ports, settings: { ackTimeout: -1 } }) }
+    assert.throws(() => simulate(1, { breakage: unusable }), /seed 1: engine 1 did not start.*ackTimeout/)
+  })
+
+  it("does exactly the same again with the same seed, and something else with another", () => {
+    const hashes = () => from1To(5).map((seed) => hashOf(simulate(seed).entries))
+    const first = hashes()
+    assert.deepStrictEqual(hashes(), first)
+    assert.strictEqual(new Set(first).size, first.length)
+  })
+})
+
+const fails = (name: string, seed: number, breakage: Breakage): boolean => {
+  const trace = traceOf(simulate(seed, { breakage }))
+  return checks.some((check) => check.name === name && check.violations(trace).length > 0)
+}
+
+describe("the checks", () => {
+  for (const { breakage, check, name, seed: likely } of variants) {
+    it(`${check} notices ${name}`, () => {
+      const seed = [likely, ...from1To(patience)].find((candidate) => fails(check, candidate, breakage))
+      assert.isDefined(seed, `not noticed within ${patience} seeds`)
+      const { scenario, ...broken } = breakage
+      if (seed === undefined || scenario === undefined || Object.keys(broken).length === 0) return
+      // It is the fault that is noticed, and not the conditions that it shows under.
+      assert.isFalse(fails(check, seed, { scenario }))
+    })
+  }
+
+  it("are each proved by a fault", () => {
+    assert.sameMembers(
+      checks.map(({ name }) => name),
+      [...new Set(variants.map(({ check }) => check))]
+    )
+  })
+
+  it("tell which rule broke, where, and how to see it again", () => {
+    const variant = variants.find(({ check }) => check === "tallies")
+    const outcome = simulate(7, { breakage: variant?.breakage })
+    const text = describeFailures(7, outcome, judge(outcome))
+    assert.include(text, "seed 7 breaks tallies")
+    assert.include(text, "npm run simulate:seeds -- --seed 7")
+  })
+})

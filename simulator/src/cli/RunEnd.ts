@@ -1,0 +1,114 @@
+/**
+ * What the sessions of all kinds of runs share: the facts of their reports, objectives that end them early, and why they fail.
+ */
+import { CommandFailure, DurationText } from "@doorhook/core"
+import { Effect, Record } from "effect"
+import type { Measurements } from "../results/Measurements.ts"
+import type { RunFacts, RunKind, RunReport } from "../results/RunReport.ts"
+import { isUnaccounted, isUnreached, standingOf } from "../results/RunReport.ts"
+import { outcomesText } from "../results/RunText.ts"
+import type { Slo } from "../results/Slo.ts"
+import { isMissedAlready } from "../results/Slo.ts"
+import { counted } from "../results/Words.ts"
+import type { RunSettings } from "./ReadRun.ts"
+import type { RunTexts } from "./RunFlags.ts"
+import { commandLine } from "./RunFlags.ts"
+
+export const factsOf = (
+  { ackTimeout, integrations, load, maxInFlight, retry, speed, target: { kind }, warmUp }: RunSettings,
+  texts: RunTexts,
+  own: Pick<RunFacts, "target" | "seed" | "began_at">
+): RunFacts => ({
+  kind,
+  scenario: load.name,
+  description: load.description,
+  start: load.start,
+  time_zone: load.time_zone,
+  duration: load.duration,
+  buildings: load.premises.length,
+  integrations: integrations.length,
+  speed,
+  // A service keeps to its own settings.
+  ack_timeout: kind === "service" ? null : ackTimeout,
+  retry: kind === "service" ? null : Record.map(retry, ({ delays }) => delays),
+  warm_up: warmUp,
+  max_in_flight: kind === "virtual" ? null : maxInFlight,
+  generator: texts.generator._tag === "Some" ? texts.generator.value : null,
+  command: commandLine(texts, `${own.seed}`),
+  ...own
+})
+
+/** How often objectives are looked at while a run goes on. */
+const lookEvery = "250 millis"
+
+/** Ends with the first objective that is missed for good; never without `isWanted`. */
+export const firstMiss = (
+  isWanted: boolean,
+  slos: ReadonlyArray<Slo>,
+  measurements: Measurements,
+  kind: RunKind,
+  broken: () => number
+): Effect.Effect<string> =>
+  isWanted
+    ? Effect.suspend(() => {
+        const standing = standingOf(measurements, kind, { lost: null, broken: broken() })
+        const missed = slos.find((slo) => isMissedAlready(standing, slo))
+        return missed === undefined
+          ? Effect.delay(firstMiss(isWanted, slos, measurements, kind, broken), lookEvery)
+          : Effect.succeed(missed.text)
+      })
+    : Effect.never
+
+/** What to look at where a receiver acknowledged nothing. */
+const adviceFor = ({ statuses, totals }: RunReport, isSigned: boolean): string => {
+  if ((statuses["401"] ?? 0) + (statuses["403"] ?? 0) < totals.requests)
+    return "is the receiver running, and is this its URL?"
+  return isSigned
+    ? "it may check signatures: is the secret that was given its own?"
+    : "it may check signatures: give its secret with --secret"
+}
+
+export interface EndOptions {
+  readonly lastFailure?: string | null
+  /** Why a service did not say what became of the events. */
+  readonly silence?: string | null
+  /** A secret was given for the receiver. */
+  readonly isSigned?: boolean
+  /** One of several seeds. */
+  readonly isOneOfMany?: boolean
+}
+
+/** Why a run has failed, in one line; null when it has not. */
+export const failureOf = (
+  report: RunReport,
+  { isOneOfMany = false, isSigned = false, lastFailure = null, silence = null }: EndOptions = {}
+): CommandFailure | null => {
+  const { ack_timeout, command, kind, outcomes, slos, statuses, totals, verdict } = report
+  const fail = (message: string) => new CommandFailure({ message, exitCode: 1 })
+  if (totals.failed > 0)
+    return fail(
+      `${kind === "service" ? "The service" : "The engine in this process"} did not take ${counted(totals.failed, "event")}; the last answer was: ${lastFailure ?? "none"}`
+    )
+  const [lost, broken] = [totals.lost ?? 0, totals.broken ?? 0]
+  if (broken > 0 && kind === "virtual")
+    return fail(`Seed ${report.seed} breaks a rule of delivery in ${counted(broken, "place")}. Again: ${command}`)
+  if (lost > 0)
+    return fail(
+      `${counted(lost, "delivery", "deliveries")} of accepted events ${lost === 1 ? "is" : "are"} not accounted for`
+    )
+  if (broken > 0) return fail(`A rule of delivery was broken in ${counted(broken, "place")}; the summary says which`)
+  if (isUnreached(report))
+    return fail(
+      `${report.target.replace(/^against /, "")} acknowledged none of ${totals.requests} requests: ${outcomesText(outcomes, statuses)}. Expected 200${ack_timeout === null ? "" : ` within ${DurationText.format(ack_timeout)}`}; ${adviceFor(report, isSigned)}`
+    )
+  if (isUnaccounted(report))
+    return fail(
+      `The service did not say what became of ${counted(totals.accepted, "event")} that it took in: ${silence ?? "it was not asked"}`
+    )
+  if (verdict === "pass") return null
+  const missed = slos.filter(({ met }) => !met).map(({ measured, slo }) => `${slo} (${measured})`)
+  const which = missed.length > 0 ? missed.join(", ") : (report.stopped_by ?? "")
+  return fail(
+    `Objectives missed${isOneOfMany ? ` by seed ${report.seed}` : ""}: ${which}${isOneOfMany ? `. Again: ${command}` : ""}`
+  )
+}

@@ -1,0 +1,57 @@
+/**
+ * The `Crypto` port of a simulation: synchronous and drawn from the seed. Nobody here has secrets, so its digests only
+ * have to differ where their inputs differ, and cost little: there is one for each attempt.
+ */
+import { Crypto } from "@doorhook/core"
+import { Effect, Layer } from "effect"
+import { Base64Url } from "effect/encoding"
+import type { Rng } from "../random/Substream.ts"
+
+const decoder = new TextDecoder("latin1")
+
+const offsetBasis = 0x811c_9dc5
+
+/** The text that was hashed last, and its hash: a request is signed, and checked at once; and it goes to several receivers. */
+let lastText = ""
+let lastHash = offsetBasis
+
+/** One multiplication a character: FNV-1a, 32 bits. */
+const hashOf = (text: string): number => {
+  if (text === lastText) return lastHash
+  let hash = offsetBasis
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193)
+  lastText = text
+  lastHash = hash
+  return hash
+}
+
+/** 32 bytes that stand for a key and a text: both the hash, without a key, and the HMAC of simulations. */
+const digest = (key: Uint8Array, text: string): Uint8Array => {
+  let keyed = offsetBasis
+  for (const byte of key) keyed = Math.imul(keyed ^ byte, 0x0100_0193)
+  let hash = hashOf(text) ^ keyed
+  const words = new Uint32Array(8)
+  for (let at = 0; at < words.length; at++) {
+    hash = Math.imul(hash ^ (hash >>> 15) ^ keyed ^ text.length, 0x85eb_ca6b)
+    words[at] = hash
+  }
+  return new Uint8Array(words.buffer)
+}
+
+/** The digest in base64. By Node's encoder, which takes a third of the time of others. */
+export const signatureOf = (key: Uint8Array, text: string): string =>
+  Buffer.from(digest(key, text).buffer).toString("base64")
+
+const noKey = new Uint8Array()
+
+export const seededCrypto = (rng: Rng): Layer.Layer<Crypto> =>
+  Layer.succeed(Crypto, {
+    sha256: (bytes) => Effect.sync(() => digest(noKey, decoder.decode(bytes))),
+    sha256Text: (text) => Effect.sync(() => Base64Url.encode(digest(noKey, text))),
+    hmacSha256: (key, text) => Effect.sync(() => signatureOf(key, text)),
+    randomBytes: (length) => {
+      const bytes = new Uint8Array(length)
+      for (let at = 0; at < length; at++) bytes[at] = rng.below(256)
+      return bytes
+    }
+  })

@@ -1,0 +1,175 @@
+/**
+ * Time that passes only when everybody waits for it, and the order in which fibers get their turns.
+ *
+ * All fibers of a simulation run here, on one stack, without promises or real timers: the same seed gives the same run.
+ * Which of the runnable fibers goes first is drawn, so that many interleavings are seen. Timers belong to processes and
+ * count monotonic time; alarms belong to the world around them and follow the wall clock, which also moves while the
+ * machine sleeps.
+ */
+import type { Rng } from "../random/Substream.ts"
+
+type Task = () => void
+
+export interface Timer {
+  readonly at: number
+  readonly order: number
+  readonly fire: Task
+  cancelled: boolean
+}
+
+const before = (a: Timer, b: Timer): boolean => (a.at === b.at ? a.order < b.order : a.at < b.at)
+
+/** Timers by due time; of two that are due together, the one that was set first. */
+class TimerHeap {
+  readonly #timers: Array<Timer> = []
+
+  get first(): Timer | undefined {
+    return this.#timers[0]
+  }
+
+  add(timer: Timer): void {
+    let at = this.#timers.length
+    while (at > 0) {
+      const above = (at - 1) >> 1
+      const parent = this.#timers[above]
+      if (parent === undefined || !before(timer, parent)) break
+      this.#timers[at] = parent
+      at = above
+    }
+    this.#timers[at] = timer
+  }
+
+  takeFirst(): Timer | undefined {
+    const first = this.#timers[0]
+    const last = this.#timers.pop()
+    if (last === undefined || last === first) return first
+    let at = 0
+    for (;;) {
+      const left = this.#timers[2 * at + 1]
+      const right = this.#timers[2 * at + 2]
+      const isRight = left !== undefined && right !== undefined && before(right, left)
+      const child = isRight ? right : left
+      if (child === undefined || !before(child, last)) break
+      this.#timers[at] = child
+      at = 2 * at + (isRight ? 2 : 1)
+    }
+    this.#timers[at] = last
+    return first
+  }
+}
+
+/** Wall clock time at the start of every simulation: an ordinary Tuesday, in milliseconds since the epoch. */
+export const startOfTime = 1_772_524_800_000
+
+/** Tasks in one instant after which time passes all the same: some fiber polls without waiting. */
+const maxTasksAtOnce = 20_000
+
+/** What a world says of itself while time runs by the wall clock. */
+export interface Sleeper {
+  /** Whether nothing is under way, so that the machine can sleep until the next alarm. */
+  readonly isIdle: boolean
+  readonly isStopped: boolean
+}
+
+export class VirtualTime {
+  /** Milliseconds since the start; never goes back. */
+  now = 0
+  /** How far the wall clock is off. */
+  wallOffset = 0
+  readonly #rng: Rng
+  /** From how many runnable tasks the next one is drawn. 1 is first come, first served. */
+  readonly #choice: number
+  readonly #timers = new TimerHeap()
+  readonly #alarms = new TimerHeap()
+  #tasks: Array<Task> = []
+  #taken = 0
+  #order = 0
+
+  constructor(rng: Rng, choice: number) {
+    this.#rng = rng
+    this.#choice = choice
+  }
+
+  get wall(): number {
+    return startOfTime + this.now + this.wallOffset
+  }
+
+  /** Runs a task in this instant, after the current one. */
+  schedule(task: Task): void {
+    this.#tasks.push(task)
+  }
+
+  /** Runs a task some milliseconds from now. */
+  after(millis: number, fire: Task): Timer {
+    const timer = { at: this.now + Math.max(0, Math.ceil(millis)), order: this.#order++, fire, cancelled: false }
+    this.#timers.add(timer)
+    return timer
+  }
+
+  /** Runs a task when the wall clock shows an instant, whether the machine sleeps or not. */
+  alarm(instant: number, fire: Task): void {
+    this.#alarms.add({ at: instant, order: this.#order++, fire, cancelled: false })
+  }
+
+  /** Runs a task again and again by the wall clock. */
+  every(interval: number, fire: Task, first = this.wall + interval): void {
+    this.alarm(first, () => {
+      fire()
+      this.every(interval, fire, first + interval)
+    })
+  }
+
+  /** Runs everything up to a time, that time included. */
+  runUntil(end: number): void {
+    this.#runTasks()
+    while (this.#fireNext(end)) this.#runTasks()
+    this.now = Math.max(this.now, end)
+  }
+
+  /**
+   * Runs everything up to an instant of the wall clock. While the world is idle the machine sleeps until the next alarm:
+   * the wall clock goes on, timers stand still.
+   */
+  runUntilWall(end: number, world: Sleeper): void {
+    this.#runTasks()
+    while (this.wall < end && !world.isStopped) {
+      const next = Math.min(end, this.#alarms.first?.at ?? Infinity)
+      const left = next - this.wall
+      if (left <= 0) this.#alarms.takeFirst()?.fire()
+      else if (world.isIdle) this.wallOffset += left
+      else if (!this.#fireNext(this.now + left)) this.now += left
+      this.#runTasks()
+    }
+  }
+
+  /** Passes to the next timer due up to a time and fires it; false when there is none. */
+  #fireNext(end: number): boolean {
+    for (let next = this.#timers.first; next !== undefined && next.at <= end; next = this.#timers.first) {
+      this.#timers.takeFirst()
+      if (next.cancelled) continue
+      this.now = Math.max(this.now, next.at)
+      next.fire()
+      return true
+    }
+    return false
+  }
+
+  #runTasks(): void {
+    for (let count = 0; this.#taken < this.#tasks.length && count < maxTasksAtOnce; count++) this.#takeTask()?.()
+    if (this.#taken === this.#tasks.length) {
+      this.#tasks = []
+      this.#taken = 0
+    }
+  }
+
+  #takeTask(): Task | undefined {
+    const waiting = this.#tasks.length - this.#taken
+    const at = this.#taken++
+    if (this.#choice === 1 || waiting === 1) return this.#tasks[at]
+    const chosen = at + this.#rng.below(Math.min(this.#choice, waiting))
+    const task = this.#tasks[chosen]
+    const first = this.#tasks[at]
+    if (first !== undefined) this.#tasks[chosen] = first
+    return task
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Reads recorded events: lines of NDJSON in the form of a plan, of whatever origin.
+ */
+import { Option, Result, Schema } from "effect"
+import { AnyPlannedEvent, PlannedEvent } from "./PlannedEvent.ts"
+import { schemaProblems } from "@doorhook/core"
+
+export interface EventRow {
+  /** When it was published, and when the device says that it happened, in milliseconds since the epoch. */
+  readonly at: number
+  readonly logged_at: number
+  readonly event: PlannedEvent
+}
+
+/** A line that is no event: which, and why. */
+export class InvalidLine extends Schema.TaggedError<InvalidLine>()("InvalidLine", {
+  line: Schema.Int,
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `line ${this.line}: ${this.detail}`
+  }
+}
+
+const decode = Schema.decodeUnknownResult(PlannedEvent, { errors: "all" })
+const decodeAny = Schema.decodeUnknownResult(AnyPlannedEvent, { errors: "all" })
+const hasKnownType = Schema.is(Schema.Struct({ resource_type: AnyPlannedEvent.fields.resource_type }))
+
+/** The most problems of one line that are named. */
+const mostListed = 8
+
+/** What is wrong with the members of a line, in words. */
+const problemsIn = (error: Schema.SchemaError): string => {
+  const listed = schemaProblems(error).map(
+    ({ detail, pointer }) => `${pointer === "" ? "the line" : pointer} ${detail}`
+  )
+  const more = listed.length - mostListed
+  return [...listed.slice(0, mostListed), ...(more > 0 ? [`and ${more} more`] : [])].join("; ")
+}
+
+const isoPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+
+const instantOfIso = (text: string): Option.Option<number> =>
+  isoPattern.test(text) && !Number.isNaN(Date.parse(text)) ? Option.some(Date.parse(text)) : Option.none()
+
+/** Reads one line. */
+export const readLine = (text: string, line: number): Result.Result<EventRow, InvalidLine> => {
+  const invalid = (detail: string) => Result.fail(new InvalidLine({ line, detail }))
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return invalid("is not JSON; one event is expected on each line")
+  }
+  if (!hasKnownType(value)) {
+    const any = decodeAny(value)
+    if (Result.isFailure(any)) return invalid(problemsIn(any.failure))
+  }
+  const decoded = decode(value)
+  if (Result.isFailure(decoded)) return invalid(problemsIn(decoded.failure))
+  const event = decoded.success
+  const at = instantOfIso(event.at)
+  const logged_at = instantOfIso(event.data.logged_at)
+  if (Option.isNone(at)) return invalid("/at must be a time like 2026-03-02T07:30:00.000Z")
+  if (Option.isNone(logged_at)) return invalid("/data/logged_at must be a time like 2026-03-02T07:30:00.000Z")
+  return Result.succeed({ at: at.value, logged_at: logged_at.value, event })
+}

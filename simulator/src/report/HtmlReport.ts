@@ -1,0 +1,359 @@
+/**
+ * The report as one HTML file: no script, no request, nothing beside it. And as CSV, over time.
+ */
+import { Html } from "@doorhook/core"
+import { rules } from "../results/Ledger.ts"
+import type { IntegrationLine, RunReport, SeriesLine } from "../results/RunReport.ts"
+import { isUnaccounted, isUnreached } from "../results/RunReport.ts"
+import { comparedText, lossText, outagesText } from "../results/RunText.ts"
+import { counted, duration, grouped, percent } from "../results/Words.ts"
+import type { ChartOptions } from "./Chart.ts"
+import { chart } from "./Chart.ts"
+import { style } from "./Style.ts"
+
+const html = Html.template
+
+const csvColumns = [
+  "at",
+  "planned",
+  "sent",
+  "failed",
+  "republished",
+  "publish_p50",
+  "publish_p99",
+  "requests",
+  "acknowledged",
+  "retries",
+  "duplicates",
+  "backlog",
+  "answer_p50",
+  "answer_p99",
+  "peak_planned",
+  "peak_requests"
+] as const
+
+/** A line for each interval (RFC 4180), times in milliseconds; an empty field was not measured. */
+export const csvReport = ({ series }: RunReport): string =>
+  [csvColumns.join(","), ...series.map((line) => csvColumns.map((column) => line[column] ?? "").join(",")), ""].join(
+    "\r\n"
+  )
+
+const verdictText = (report: RunReport): string => {
+  const { interrupted, slos, totals, verdict } = report
+  const missed = slos.filter(({ met }) => !met).length
+  if ((totals.broken ?? 0) > 0 || (totals.lost ?? 0) > 0) return "✗ A rule was broken"
+  if (isUnreached(report)) return "✗ Nothing was acknowledged"
+  if (isUnaccounted(report)) return "✗ Not accounted for"
+  if (missed > 0) return `✗ ${counted(missed, "objective")} missed`
+  if (verdict === "fail") return "✗ Failed"
+  if (interrupted) return "◐ Interrupted"
+  if (slos.length > 0) return "✓ All objectives met"
+  return totals.unfollowed > 0 ? "✓ All that was followed is accounted for" : "✓ All accounted for"
+}
+
+/** A table, which scrolls by itself where the page is too narrow; columns with the classes of their heads. */
+const table = (
+  columns: ReadonlyArray<readonly [name: string, classes?: string]>,
+  rows: ReadonlyArray<Html.Html>
+): Html.Html =>
+  html`<div class="scroll">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map(([name, classes = ""]) => html`<th scope="col" class="${classes}">${name}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`
+
+const section = (id: string, title: string, body: Html.Html | null): Html.Html | null =>
+  body === null
+    ? null
+    : html`<section aria-labelledby="${id}">
+        <h2 id="${id}">${title}</h2>
+        ${body}
+      </section>`
+
+const tiles = ({ latency, totals }: RunReport): Html.Html => {
+  const { delivered, deliveries, duplicates, requests } = totals
+  const publish = latency.intended ?? latency.service
+  const shown: ReadonlyArray<readonly [name: string, value: string, more: string]> = [
+    ["Events", grouped(totals.accepted), totals.failed > 0 ? `${grouped(totals.failed)} failed` : "accepted"],
+    ["Deliveries", grouped(deliveries), `${grouped(requests)} requests`],
+    [
+      "Delivered",
+      deliveries === 0 ? "–" : percent(delivered / deliveries),
+      totals.open > 0 ? `${grouped(totals.open)} still open` : "of all deliveries"
+    ],
+    latency.ack === null
+      ? ["99 % within", "–", "no answers"]
+      : ["99 % within", duration(latency.ack.p99), `answers; half ${duration(latency.ack.p50)}`],
+    publish === null
+      ? ["Published within", "–", "not measured"]
+      : ["Published within", duration(publish.p99), `99 %; half ${duration(publish.p50)}`],
+    totals.backlog === null
+      ? ["Waiting at most", "–", "not measured"]
+      : ["Waiting at most", grouped(totals.backlog), "deliveries at once"],
+    duplicates === null
+      ? ["Given up", grouped(totals.exhausted + totals.expired), "exhausted or expired"]
+      : [
+          "Duplicates",
+          grouped(duplicates),
+          duplicates === 0 ? "requests" : `${percent(duplicates / requests)} of requests`
+        ]
+  ]
+  return html`<dl class="tiles">
+    ${shown.map(
+      ([name, value, more]) =>
+        html`<div class="tile">
+          <dt>${name}</dt>
+          <dd>${value}<small>${more}</small></dd>
+        </div>`
+    )}
+  </dl>`
+}
+
+const summary = (report: RunReport): Html.Html => {
+  const outages = outagesText(report)
+  const held =
+    report.totals.held === 0
+      ? null
+      : `${counted(report.totals.held, "request")} to publish waited for a place, because ${grouped(report.max_in_flight ?? 0)} were open: the load was not open then. Give more by --max-inflight.`
+  return html`<div class="card">
+    <p>Was anything lost? ${lossText(report)}</p>
+    ${outages === null ? null : html`<p>Outages: ${outages}</p>`} ${held === null ? null : html`<p>${held}</p>`}
+    ${report.stopped_by === null ? null : html`<p>Ended early, when ${report.stopped_by} was missed.</p>`}
+  </div>`
+}
+
+const objectives = ({ compared, slos }: RunReport): Html.Html | null =>
+  slos.length === 0 && compared === null
+    ? null
+    : html`${
+        slos.length === 0
+          ? null
+          : table(
+              [["objective"], ["measured", "number"], ["verdict"]],
+              slos.map(
+                ({ measured, met, slo }) =>
+                  html`<tr>
+                    <td><code>${slo}</code></td>
+                    <td class="number">${measured}</td>
+                    <td class="${met ? "met" : "missed"}">${met ? "✓ met" : "✗ missed"}</td>
+                  </tr>`
+              )
+            )
+      }
+      ${
+        compared === null
+          ? null
+          : table(
+              [["compared with the earlier report"]],
+              compared.map(
+                (line) =>
+                  html`<tr>
+                    <td>${comparedText(line)}</td>
+                  </tr>`
+              )
+            )
+      }`
+
+const charts = (report: RunReport): Html.Html => {
+  const { ack_timeout, interval, series } = report
+  const each = `in each ${duration(interval)}`
+  const values = (name: keyof SeriesLine) => series.map((line) => line[name])
+  const most = (name: keyof SeriesLine) => Math.max(0, ...values(name).map((value) => value ?? 0))
+  const total = (...names: ReadonlyArray<keyof SeriesLine>) =>
+    names.reduce((sum, name) => sum + values(name).reduce<number>((own, value) => own + (value ?? 0), 0), 0)
+  const times = (name: "publish" | "answer"): ChartOptions["lines"] => [
+    { name: "99 % within", color: "two", values: values(`${name}_p99`) },
+    { name: "half within", color: "one", values: values(`${name}_p50`) }
+  ]
+  const errors = series.map(
+    ({ acknowledged, failed, requests }) => (requests ?? 0) - (acknowledged ?? 0) + (failed ?? 0)
+  )
+  const retries = series.map((line) => (line.retries ?? 0) + (line.republished ?? 0))
+  const all: ReadonlyArray<ChartOptions | null> = [
+    {
+      title: `Events ${each}`,
+      description: `Planned and sent events over time. At most ${grouped(most("planned"))} were planned ${each}, ${grouped(most("sent"))} were sent; in the busiest minute ${grouped(report.totals.peak_planned)} were planned.`,
+      lines: [
+        { name: "planned", color: "one", fill: true, values: values("planned") },
+        { name: "sent", color: "two", values: values("sent") }
+      ]
+    },
+    report.kind === "virtual" || most("publish_p99") === 0
+      ? null
+      : {
+          title: "Publish latency, from the planned time",
+          description: `The median and the 99th percentile of the time from when an event was planned to its acceptance, on a logarithmic scale. The highest 99th percentile is ${duration(most("publish_p99"))}.`,
+          lines: times("publish"),
+          isTime: true
+        },
+    total("failed", "republished", "retries") + errors.reduce((sum, count) => sum + count, 0) === 0
+      ? null
+      : {
+          title: `Errors and retries ${each}`,
+          description: `Requests that were not acknowledged or accepted, and requests that were made again, to receivers and to publish: ${grouped(errors.reduce((sum, count) => sum + count, 0))} and ${grouped(retries.reduce((sum, count) => sum + count, 0))}.`,
+          lines: [
+            { name: "errors", color: "two", fill: true, values: errors },
+            { name: "retries", color: "three", values: retries }
+          ]
+        },
+    most("answer_p99") === 0
+      ? null
+      : {
+          title: "How long requests to receivers took",
+          description: `The median and the 99th percentile of request times, on a logarithmic scale. The highest 99th percentile is ${duration(most("answer_p99"))}.`,
+          lines: times("answer"),
+          isTime: true,
+          limit: ack_timeout === null ? null : { value: ack_timeout, name: `${duration(ack_timeout)}: a retry` }
+        },
+    report.totals.backlog === null
+      ? null
+      : {
+          title: "Deliveries waiting",
+          description: `Deliveries that were accepted and not settled, at most ${grouped(report.totals.backlog)} at one time.`,
+          lines: [{ name: "backlog", color: "three", fill: true, values: values("backlog") }]
+        }
+  ]
+  return html`<div class="charts">${all.flatMap((options) => (options === null ? [] : [chart(report, options)]))}</div>`
+}
+
+/** The most integrations that have a line of their own. */
+const mostLines = 24
+
+const integrationRow = (line: IntegrationLine): Html.Html => {
+  const { delivered, exhausted, expired, ...others } = line.states
+  const ends = [
+    ["delivered", "delivered", delivered],
+    ["given up", "given-up", exhausted],
+    ["expired", "expired", expired],
+    ["cancelled or skipped", "cancelled", others.cancelled + others.skipped],
+    ["waiting", "waiting", line.deliveries - delivered - exhausted - expired - others.cancelled - others.skipped]
+  ] as const
+  const some = ends.filter(([, , count]) => count > 0)
+  return html`<tr>
+    <td>${line.name}${line.receiver === "" ? null : html`<br /><code>${line.receiver}</code>`}</td>
+    <td class="number">${grouped(line.deliveries)}</td>
+    <td>
+      <div class="stack" aria-hidden="true">
+        ${some.map(([, kind, count]) => html`<span class="${kind}" style="width:${((count / line.deliveries) * 100).toFixed(2)}%"></span>`)}
+      </div>
+      <small>${some.map(([name, , count]) => `${grouped(count)} ${name}`).join(", ")}</small>
+    </td>
+    <td class="number wide">${grouped(line.requests)}</td>
+    <td class="number wide">${line.ack_p99 === null ? "–" : duration(line.ack_p99)}</td>
+    <td class="number wide">${line.most_open === null ? "–" : grouped(line.most_open)}</td>
+  </tr>`
+}
+
+const integrations = ({ integration_lines }: RunReport): Html.Html | null => {
+  const trouble = ({ deliveries, most_open, states }: IntegrationLine) =>
+    (deliveries - states.delivered) * 1_000_000 + (most_open ?? 0)
+  const sorted = integration_lines
+    .filter(({ deliveries }) => deliveries > 0)
+    .toSorted((a, b) => trouble(b) - trouble(a))
+  if (sorted.length === 0) return null
+  const rest = sorted.length - mostLines
+  const columns = [
+    ["integration"],
+    ["deliveries", "number"],
+    ["how they ended"],
+    ["requests", "number wide"],
+    ["99 % answered in", "number wide"],
+    ["waiting at most", "number wide"]
+  ] as const
+  return html`${table(columns, sorted.slice(0, mostLines).map(integrationRow))}
+  ${rest > 0 ? html`<p class="lead">${counted(rest, "more integration")} with less trouble: see the JSON report.</p>` : null}`
+}
+
+/** A bar for each count, the longest as long as there is room. */
+const bars = (title: string, rows: ReadonlyArray<readonly [name: string, count: number]>): Html.Html => {
+  const most = Math.max(1, ...rows.map(([, count]) => count))
+  return html`<div class="card">
+    <h3>${title}</h3>
+    ${rows.length === 0 ? html`<p>There was none.</p>` : null}
+    <div class="bars">
+      ${rows.map(
+        ([name, count]) =>
+          html`<span>${name}</span
+            ><span
+              ><span
+                class="bar"
+                style="display:block;width:${Math.max(0.5, (count / most) * 100).toFixed(1)}%"
+              ></span></span
+            ><span class="number">${grouped(count)}</span>`
+      )}
+    </div>
+  </div>`
+}
+
+const requests = ({ attempts_per_delivery, outcomes }: RunReport): Html.Html => {
+  const last = attempts_per_delivery.length - 1
+  const taken = attempts_per_delivery.flatMap((count, at) =>
+    count > 0 ? [[at === last ? `${at} or more` : `${at}`, count] as const] : []
+  )
+  const ended = Object.entries(outcomes).toSorted(([, a], [, b]) => b - a)
+  return html`<div class="pair">
+    ${bars("Requests it took to settle a delivery", taken)}
+    ${bars(
+      "How requests ended",
+      ended.map(([name, count]) => [name.replaceAll("_", " "), count] as const)
+    )}
+  </div>`
+}
+
+const rulesKept = ({ crashes, totals: { broken }, violations }: RunReport): Html.Html | null =>
+  broken === null
+    ? null
+    : html`<div class="card">
+        <p>
+          ${broken === 0 ? "Every delivery was followed to its end, and every rule was kept." : `A rule was broken in ${counted(broken, "place")}.`}
+          ${crashes > 0 ? `The engine was killed ${crashes === 1 ? "once" : `${grouped(crashes)} times`}.` : null}
+        </p>
+        ${violations.map(({ at, rule, what }) => html`<p class="missed">${rule}: ${what} (${new Date(at).toISOString()})</p>`)}
+        <details>
+          <summary>The rules</summary>
+          ${Object.values(rules).map((rule) => html`<p>${rule}.</p>`)}
+        </details>
+      </div>`
+
+const kinds = {
+  virtual: "a run on virtual time",
+  "in-process": "a run against modelled receivers",
+  service: "a run against a service",
+  receiver: "a run against a receiver"
+} as const
+
+export const htmlReport = (report: RunReport): string => {
+  // With hyphens at which no line breaks.
+  const title = `${duration(report.duration)} of ${report.scenario.replaceAll("-", "\u2011")}`
+  const lead = `${report.description}. ${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}, from ${report.start.replace("T", " ")}, seed ${report.seed}; ${report.target}. It took ${duration(report.took)}.`
+  return Html.page({
+    title,
+    style,
+    head: html`<link rel="icon" href="data:," />`,
+    body: html`<main>
+      <header>
+        <div>
+          <p class="eyebrow">doorhook simulator, ${kinds[report.kind]}</p>
+          <h1>${title}</h1>
+        </div>
+        <p class="verdict ${report.verdict === "fail" ? "bad" : ""}">${verdictText(report)}</p>
+      </header>
+      <p class="lead">${lead}</p>
+      ${tiles(report)} ${section("summary", "In short", summary(report))}
+      ${section("slos", "Objectives", objectives(report))} ${section("time", "Over time", charts(report))}
+      ${section("integrations", "Outcomes by integration", integrations(report))}
+      ${section("requests", "Requests", requests(report))} ${section("rules", "Rules of delivery", rulesKept(report))}
+      <footer>
+        <p>Again, with the same events:</p>
+        <pre class="card">${report.command}</pre>
+      </footer>
+    </main>`
+  }).toString()
+}

@@ -1,0 +1,99 @@
+/**
+ * The delivery engine of core over given ports: in this process and in real time, on virtual time, and in the deterministic
+ * simulation.
+ */
+import type { Crypto, DeliverySettingsShape, NewEvent, Notice } from "@doorhook/core"
+import {
+  AbsentDirectory,
+  DeliverySettings,
+  DeliveryStore,
+  Directory,
+  Dispatcher,
+  IdempotencyStore,
+  IntegrationStore,
+  JsonText,
+  NoticeListener,
+  Notices,
+  Publisher,
+  TokenStore,
+  Transport,
+  Wake
+} from "@doorhook/core"
+import type { Scope } from "effect"
+import { Effect, Layer } from "effect"
+import type { LoadEvent } from "./Load.ts"
+
+/** All stores over one state. */
+export interface Stores {
+  readonly deliveries: DeliveryStore["Service"]
+  readonly integrations: IntegrationStore["Service"]
+  readonly keys: IdempotencyStore["Service"]
+  readonly tokens: TokenStore["Service"]
+}
+
+/** Everything an engine meets, in one value, so that a part of it can be replaced by a faulty one. */
+export interface EnginePorts {
+  readonly stores: Stores
+  /** Left out: owners keep all rights. */
+  readonly directory?: Directory["Service"]
+  readonly transport: Transport["Service"]
+  readonly settings: Partial<DeliverySettingsShape>
+  /** What the host does with a notification. */
+  readonly listener?: (notice: Notice) => Effect.Effect<void>
+  /** Between publishers or integrations and the dispatcher. */
+  readonly dispatcher?: (dispatcher: Dispatcher["Service"]) => Dispatcher["Service"]
+  /** Between the engine and what it hears of others. */
+  readonly wake?: (wake: Wake["Service"]) => Wake["Service"]
+}
+
+/** The stores of a layer, built once more. */
+export const storesOf = <E>(
+  layer: Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore, E>
+): Effect.Effect<Stores, E, Scope.Scope> =>
+  Effect.flatMap(Layer.build(Layer.fresh(layer)), (services) =>
+    Effect.all({
+      deliveries: DeliveryStore,
+      integrations: IntegrationStore,
+      keys: IdempotencyStore,
+      tokens: TokenStore
+    }).pipe(Effect.provide(services))
+  )
+
+/** Publisher and dispatcher, with the ports that they stand on. */
+export const engineLayer = <E1, E2>(
+  { directory, dispatcher = (own) => own, listener, settings, stores, transport, wake = (own) => own }: EnginePorts,
+  signals: Layer.Layer<Wake, E1>,
+  crypto: Layer.Layer<Crypto, E2>
+) =>
+  Publisher.layer.pipe(
+    Layer.provideMerge(
+      Layer.effect(Dispatcher, Effect.map(Dispatcher, dispatcher)).pipe(Layer.provide(Dispatcher.layer))
+    ),
+    Layer.provideMerge(Notices.layer),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Layer.succeed(DeliveryStore, stores.deliveries),
+        Layer.succeed(IntegrationStore, stores.integrations),
+        Layer.succeed(IdempotencyStore, stores.keys),
+        Layer.succeed(TokenStore, stores.tokens),
+        directory === undefined ? AbsentDirectory.layer : Layer.succeed(Directory, directory),
+        Layer.succeed(Transport, transport),
+        Layer.succeed(NoticeListener, listener ?? (() => Effect.void)),
+        Layer.orDie(DeliverySettings.layer(settings)),
+        Layer.effect(Wake, Effect.map(Wake, wake)).pipe(Layer.provide(signals)),
+        crypto
+      )
+    )
+  )
+
+/** What `engineLayer` builds. */
+export type EngineServices = Layer.Success<ReturnType<typeof engineLayer>>
+
+/** An event as a publisher takes it. */
+export const newEventOf = (event: LoadEvent): NewEvent => ({
+  action: event.action,
+  building_id: event.building_id,
+  resource_type: event.resource_type,
+  tenant_ids: event.tenant_ids,
+  data: JsonText.JsonText.make(JSON.stringify(event.data), { disableChecks: true })
+})

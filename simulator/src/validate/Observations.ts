@@ -1,0 +1,221 @@
+/**
+ * What is counted of a building's events, one by one, in memory that grows with doors and people and not with events.
+ */
+import { isWeekend, weekdayOf } from "../world/CalendarDate.ts"
+import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
+import { offsetAt } from "../world/zones/TimeZone.ts"
+import type { Row } from "./Row.ts"
+
+/** A door opens at most this long after the call that it was opened for. */
+const longestAnswer = 10 * minute
+
+/** The same visitor rings again within this. */
+const longestVisit = 2 * minute
+
+/** Somebody this close behind at the same door came along; a person can't be at two doors within `soonest`. */
+export const closeBehind = 2.5 * second
+const soonest = 3 * second
+
+/**
+ * How even the gaps between points are (Lewis 1965, as Kim and Whitt 2014 use it): mean 0.5 by chance, 1 for ticks of a
+ * clock. Gaps are compared with the others of their block of eight, in which the rate hardly changes; points that are at
+ * most `dead` behind another are one with it.
+ */
+export class Evenness {
+  readonly #dead: number
+  readonly #keys = new Map<string, { last: number; gaps: Array<number> }>()
+  #sum = 0
+  count = 0
+
+  constructor(dead: number) {
+    this.#dead = dead
+  }
+
+  add(key: string, time: number): void {
+    const known = this.#keys.get(key)
+    if (known === undefined) {
+      this.#keys.set(key, { last: time, gaps: [] })
+      return
+    }
+    const gap = time - known.last
+    known.last = Math.max(time, known.last)
+    if (gap <= this.#dead) return
+    known.gaps.push(gap - this.#dead)
+    if (known.gaps.length < 8) return
+    this.#judge(known.gaps)
+    known.gaps = []
+  }
+
+  #judge(gaps: ReadonlyArray<number>): void {
+    const sum = gaps.reduce((total, gap) => total + gap, 0)
+    const sorted = gaps.map((gap) => gap / sum).toSorted((a, b) => a - b)
+    let reached = 0
+    for (let index = 0; index < sorted.length - 1; index++) {
+      reached += (sorted.length - index) * ((sorted[index] ?? 0) - (sorted[index - 1] ?? 0))
+      this.#sum += Math.min(1, reached)
+      this.count++
+    }
+  }
+
+  get mean(): number {
+    return this.#sum / Math.max(1, this.count)
+  }
+}
+
+/** Counts of the hours of the clock. */
+const hoursOfDay = () => Array.from({ length: 24 }, () => 0)
+
+export class Observations {
+  readonly #zone: string
+  count = 0
+  /** All events by the hour of the clock; calls; and events of working days. */
+  readonly hours = hoursOfDay()
+  readonly callHours = hoursOfDay()
+  readonly workingHours = hoursOfDay()
+  readonly byKindOfDay = { weekend: 0, weekday: 0 }
+  first = Infinity
+  last = -Infinity
+  calls = 0
+  /** Rings of one visitor count once; and how many of the visits end with a door that is opened from the app. */
+  visits = 0
+  answered = 0
+  openings = 0
+  denied = 0
+  accesses = 0
+  behind = 0
+  fromApp = 0
+  withoutCall = 0
+  passages = 0
+  twoPlaces = 0
+  wholeMinutes = 0
+  wholeSeconds = 0
+  repeatedIds = 0
+  outOfOrder = 0
+  personDays = 0
+  uses = 0
+  /** First comings of people on working days, by five minutes of the day. */
+  readonly comings = Array.from({ length: 288 }, () => 0)
+  readonly spacing = { events: new Evenness(0), calls: new Evenness(0), openings: new Evenness(closeBehind) }
+  readonly #gaps = { last: Number.NaN, count: 0, sum: 0, squares: 0 }
+  readonly #ids = { calls: new Set<number | string>(), accesses: new Set<number | string>() }
+  readonly #calls = new Map<string, { readonly time: number; isAnswered: boolean }>()
+  readonly #doors = new Map<string, number>()
+  readonly #people = new Map<string, { readonly time: number; readonly door: string; readonly day: number }>()
+  #previous = -Infinity
+
+  constructor(zone: string) {
+    this.#zone = zone
+  }
+
+  add(row: Row): void {
+    const { at, id, isCall, logged_at } = row
+    this.count++
+    if (at < this.#previous) this.outOfOrder++
+    this.#previous = at
+    this.first = Math.min(this.first, logged_at)
+    this.last = Math.max(this.last, logged_at)
+    const ids = isCall ? this.#ids.calls : this.#ids.accesses
+    if (id !== null && ids.size === ids.add(id).size) this.repeatedIds++
+    if (logged_at % minute === 0) this.wholeMinutes++
+    if (logged_at % second === 0) this.wholeSeconds++
+    const wall = logged_at + offsetAt(logged_at, this.#zone)
+    const day = Math.floor(wall / dayMillis)
+    const clock = wall - day * dayMillis
+    const isWorking = !isWeekend(weekdayOf(day))
+    const hourOfDay = Math.floor(clock / hour)
+    this.hours[hourOfDay] = (this.hours[hourOfDay] ?? 0) + 1
+    this.byKindOfDay[isWorking ? "weekday" : "weekend"]++
+    if (isWorking) this.workingHours[hourOfDay] = (this.workingHours[hourOfDay] ?? 0) + 1
+    // What was sent long after it happened comes in bursts by its nature.
+    if (Math.abs(at - logged_at) < minute) {
+      this.spacing.events.add("", logged_at)
+      this.#addGap(logged_at)
+    }
+    if (isCall) this.#addCall(row, hourOfDay)
+    else this.#addAccess(row, day, clock, isWorking)
+  }
+
+  #addGap(time: number): void {
+    const { last } = this.#gaps
+    this.#gaps.last = time
+    if (!(time >= last)) return
+    this.#gaps.count++
+    this.#gaps.sum += time - last
+    this.#gaps.squares += (time - last) ** 2
+  }
+
+  #addCall({ logged_at: time, unit }: Row, hourOfDay: number): void {
+    const last = this.#calls.get(unit)
+    this.calls++
+    this.callHours[hourOfDay] = (this.callHours[hourOfDay] ?? 0) + 1
+    const isNew = last === undefined || time - last.time > longestVisit
+    if (isNew) {
+      this.visits++
+      this.spacing.calls.add("", time)
+    }
+    this.#calls.set(unit, { time, isAnswered: !isNew && last.isAnswered })
+  }
+
+  #addAccess(
+    { door, isDenied, isFromApp, logged_at: time, person, unit }: Row,
+    day: number,
+    clock: number,
+    isWorking: boolean
+  ): void {
+    this.accesses++
+    if (isDenied) this.denied++
+    else this.openings++
+    if (isFromApp) {
+      this.fromApp++
+      const call = this.#calls.get(unit)
+      const isAfter = call !== undefined && call.time <= time && time - call.time <= longestAnswer
+      if (isAfter && !call.isAnswered) {
+        call.isAnswered = true
+        this.answered++
+      }
+      if (!isAfter && time >= this.first + longestAnswer) this.withoutCall++
+      return
+    }
+    this.spacing.openings.add(door, time)
+    if (Math.abs(time - (this.#doors.get(door) ?? -Infinity)) <= closeBehind) this.behind++
+    this.#doors.set(door, time)
+    if (person === "" || isDenied) return
+    this.passages++
+    const key = `${unit} ${person}`
+    const last = this.#people.get(key)
+    if (last !== undefined && last.door !== door && Math.abs(time - last.time) < soonest) this.twoPlaces++
+    if (last?.day !== day) {
+      this.personDays++
+      const cell = Math.floor(clock / (5 * minute))
+      if (isWorking) this.comings[cell] = (this.comings[cell] ?? 0) + 1
+    }
+    this.uses++
+    this.#people.set(key, { time, door, day })
+  }
+
+  /** Burstiness of the gaps between events (Goh and Barabasi 2008): -1 for ticks, 0 by chance alone, 1 for bursts. */
+  get burstiness(): number {
+    const { count, squares, sum } = this.#gaps
+    const mean = sum / count
+    const deviation = Math.sqrt(Math.max(0, squares / count - mean * mean))
+    return (deviation - mean) / (deviation + mean)
+  }
+
+  /** The median of people's first comings on working days, in hours of the clock; null with few of them. */
+  get coming(): number | null {
+    const all = this.comings.reduce((sum, count) => sum + count, 0)
+    if (all < 50) return null
+    let left = all / 2
+    const cell = this.comings.findIndex((count) => (left -= count) < 0)
+    return (cell + 0.5) / 12
+  }
+
+  /** Days of the calendar from the first event to the last, by kind. */
+  get days(): { readonly weekend: number; readonly weekday: number } {
+    const dayOf = (time: number) => Math.floor((time + offsetAt(time, this.#zone)) / dayMillis)
+    const days = { weekend: 0, weekday: 0 }
+    for (let day = dayOf(this.first); day <= dayOf(this.last); day++)
+      days[isWeekend(weekdayOf(day)) ? "weekend" : "weekday"]++
+    return days
+  }
+}

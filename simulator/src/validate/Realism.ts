@@ -1,0 +1,247 @@
+/**
+ * Judges what was counted of buildings: by what no building does, and by absolute bands for what a building is for. The
+ * bands, with what they mean and where they come from, are data (`bands.json`).
+ */
+import type { BuildingUse } from "../world/Building.ts"
+import { buildingUses } from "../world/Building.ts"
+import bands from "./bands.json" with { type: "json" }
+import type { Check } from "./Check.ts"
+import { never, skipped } from "./Check.ts"
+import type { Evenness, Observations } from "./Observations.ts"
+
+/** What a building is judged by. Without a use, only what no building does is looked for. */
+export interface Expectation {
+  readonly name: string
+  readonly use: BuildingUse | null
+  /** Shares of its people who work early, late and at night; where that is stated, nights and weekends may be busier. */
+  readonly shifts: { readonly early: number; readonly late: number; readonly night: number } | null
+  /** Hours of the clock; null for the usual hours of its use. */
+  readonly opening: { readonly from: number; readonly to: number } | null
+}
+
+export const unknownBuilding: Expectation = { name: "", use: null, shifts: null, opening: null }
+
+type Measure = keyof typeof bands
+
+/** A number, what it is a share or mean of, and whether there is enough to judge. */
+interface Value {
+  readonly value: number
+  readonly of: number
+  readonly isShare: boolean
+}
+
+const share = (hits: number, of: number, least: number): Value | null =>
+  of < least ? null : { value: hits / of, of, isShare: true }
+const mean = (value: number, of: number, least: number): Value | null =>
+  of < least ? null : { value, of, isShare: false }
+
+const sumOf = (counts: ReadonlyArray<number>): number => counts.reduce((sum, count) => sum + count, 0)
+
+/** Five hours of the night, or the middle of the hours in which a building is closed. */
+const quietHours = ({ opening }: Expectation): ReadonlyArray<number> => {
+  if (opening === null) return [0, 1, 2, 3, 4]
+  const closed = (opening.from - opening.to + 24) % 24
+  const length = Math.min(5, Math.floor(closed))
+  const from = Math.floor(opening.to + (closed - length) / 2)
+  return Array.from({ length }, (_, index) => (from + index) % 24)
+}
+
+const inHours = (counts: ReadonlyArray<number>, hours: ReadonlyArray<number>): number =>
+  hours.reduce((sum, hour) => sum + (counts[hour] ?? 0), 0)
+
+/** How often each measure was observed; null where there is too little. */
+const valuesOf = (seen: Observations, expectation: Expectation): Readonly<Record<Measure, Value | null>> => {
+  const quiet = quietHours(expectation)
+  const { weekday, weekend } = seen.days
+  const working = sumOf(seen.workingHours)
+  const ratio = seen.byKindOfDay.weekend / weekend / (seen.byKindOfDay.weekday / weekday)
+  return {
+    night_share: share(inHours(seen.hours, quiet), seen.count, 200),
+    night_calls: share(inHours(seen.callHours, quiet), seen.calls, 30),
+    weekend_ratio: weekend < 2 || weekday < 4 ? null : mean(ratio, seen.count, 200),
+    peak_share: weekday < 1 ? null : share(Math.max(...seen.workingHours), working, 200),
+    coming: seen.coming === null ? null : mean(seen.coming, sumOf(seen.comings), 50),
+    calls_per_opening: mean(seen.calls / Math.max(1, seen.openings), seen.openings, 200),
+    answered_share: share(seen.answered, seen.visits, 30),
+    behind_share: share(seen.behind, seen.accesses - seen.fromApp, 200),
+    denied_share: share(seen.denied, seen.accesses, 200),
+    uses_per_day: mean(seen.uses / Math.max(1, seen.personDays), seen.personDays, 50),
+    burstiness: mean(seen.burstiness, seen.count, 100)
+  }
+}
+
+/** Wilson's interval of a share, at 99.9 %. */
+const wilson = ({ of, value }: Value): readonly [low: number, high: number] => {
+  const z = 3.29
+  const scale = 1 + (z * z) / of
+  const centre = value + (z * z) / (2 * of)
+  const half = z * Math.sqrt((value * (1 - value)) / of + (z * z) / (4 * of * of))
+  return [(centre - half) / scale, (centre + half) / scale]
+}
+
+/** Those who work in shifts widen the bands of nights and weekends. */
+const widened = (measure: Measure, [low, high]: readonly [number, number], { shifts }: Expectation) => {
+  if (shifts === null) return [low, high] as const
+  const { early, late, night } = shifts
+  if (measure === "night_share") return [low, high + 1.5 * night] as const
+  return measure === "weekend_ratio" ? ([low, high + 2 * (early + late + night)] as const) : ([low, high] as const)
+}
+
+/** A value as it is shown: a clock time, a share, or a number. */
+export const shown = (measure: Measure, value: number): string => {
+  if (measure === "coming") return `${Math.floor(value)}:${`${Math.floor((value % 1) * 60)}`.padStart(2, "0")}`
+  return measure.endsWith("share") || measure === "night_calls" ? `${(value * 100).toFixed(1)} %` : value.toFixed(2)
+}
+
+/** The limits of a measure for a use; null where there are none. */
+export const bandOf = (measure: Measure, use: BuildingUse): readonly [number, number] | null => {
+  const own: Partial<Readonly<Record<BuildingUse, ReadonlyArray<number>>>> = bands[measure].bands
+  const [low, high] = own[use] ?? []
+  return low === undefined || high === undefined ? null : [low, high]
+}
+
+/** The checks of one building by its use. */
+const checksByUse = (seen: Observations, expectation: Expectation): ReadonlyArray<Check> => {
+  const { use } = expectation
+  if (use === null) return []
+  const values = valuesOf(seen, expectation)
+  return measures.flatMap((measure): ReadonlyArray<Check> => {
+    const { least, meaning, source, what } = bands[measure]
+    const band = bandOf(measure, use)
+    const name = `${what} (${use})`
+    const value = values[measure]
+    if (band === null) return []
+    if (value === null) return [skipped(name, `Too few to judge: ${least}.`)]
+    const [low, high] = widened(measure, band, expectation)
+    // A share of few is only found wrong when chance does not explain it.
+    const [from, to] = value.isShare ? wilson(value) : [value.value, value.value]
+    return [
+      {
+        name,
+        verdict: to < low || from > high ? "FAIL" : "PASS",
+        observed: shown(measure, value.value),
+        expected: `${shown(measure, low)} to ${shown(measure, high)}`,
+        meaning: `${meaning} (${source})`
+      }
+    ]
+  })
+}
+
+const isMeasure = (name: string): name is Measure => Object.hasOwn(bands, name)
+/** What is judged by use. */
+export const measures: ReadonlyArray<Measure> = Object.keys(bands).filter(isMeasure)
+
+const evenness = (name: string, { count, mean }: Evenness): Check => {
+  if (count < 20) return skipped(name, "Too few of them.")
+  // A uniform number has the variance 1/12.
+  const limit = 0.5 + 4.5 * Math.sqrt(1 / 12 / count)
+  return {
+    name,
+    verdict: mean <= limit ? "PASS" : "FAIL",
+    observed: mean.toFixed(3),
+    expected: `at most ${limit.toFixed(3)} (ticks: 1)`,
+    meaning:
+      "Gaps are more even than people who do not know of each other make them: events come by a timer (Lewis 1965; Kim and Whitt 2014)."
+  }
+}
+
+const atMost = (name: string, hits: number, of: number, least: number, most: number, meaning: string): Check =>
+  of < least
+    ? skipped(name, `Fewer than ${least} of them.`)
+    : {
+        name,
+        verdict: hits / of <= most ? "PASS" : "FAIL",
+        observed: `${hits} of ${of}`,
+        expected: `at most ${(most * 100).toFixed(1)} %`,
+        meaning
+      }
+
+/** The checks of one building by what no building does, with `rateScale` times as many people as it has names for. */
+const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check> => {
+  const { count, hours } = seen
+  const quietest = Math.min(
+    ...hours.map((_, at) =>
+      inHours(
+        hours,
+        [0, 1, 2, 3].map((next) => (at + next) % 24)
+      )
+    )
+  )
+  const isLong = seen.days.weekend + seen.days.weekday >= 2 || seen.last - seen.first > 0.8 * 86_400_000
+  const twoPlaces = "people at two doors at once"
+  return [
+    never("events out of order", seen.outOfOrder, "`at` must not fall from one event to the next."),
+    never("ids used twice", seen.repeatedIds, "An id names one record of its resource type."),
+    atMost(
+      "doors opened from the app without a call",
+      seen.withoutCall,
+      seen.fromApp,
+      10,
+      0.01,
+      "A door is released from the app after somebody rang: each needs an earlier call of the same unit within ten minutes."
+    ),
+    rateScale > 1
+      ? skipped(twoPlaces, "With --rate-scale above 1, several have one name.")
+      : atMost(
+          twoPlaces,
+          seen.twoPlaces,
+          seen.passages,
+          20,
+          0.005,
+          "The same credential opens different doors within seconds, more often than shared credentials explain."
+        ),
+    atMost(
+      "stamps that are whole minutes",
+      seen.wholeMinutes,
+      count,
+      20,
+      0.05,
+      "Stamps are rounded to minutes: the order of what happens within one is lost."
+    ),
+    isLong
+      ? atMost(
+          "quietest four hours of the day",
+          quietest,
+          count,
+          100,
+          0.13,
+          "The day is flat (all hours alike: 16.7 %): no building is as busy at its quietest as at noon. At 3:00 94 % of people sleep (American Time Use Survey 2003 to 2007)."
+        )
+      : skipped("quietest four hours of the day", "Less than a day."),
+    evenness("spacing of events", seen.spacing.events),
+    evenness("spacing of calls", seen.spacing.calls),
+    evenness("spacing of openings", seen.spacing.openings)
+  ]
+}
+
+/** A building with what was counted of it. */
+export interface Observed {
+  readonly expectation: Expectation
+  readonly seen: Observations
+}
+
+const order = { FAIL: 0, PASS: 1, SKIP: 2 } as const
+
+/**
+ * The checks of all buildings, one line for those of one name: what fails in some building is shown with that building, and
+ * what is skipped in all of them as skipped.
+ */
+export const realismChecks = (observed: ReadonlyArray<Observed>, rateScale = 1): ReadonlyArray<Check> => {
+  const all = observed.flatMap(({ expectation, seen }) =>
+    [...checksOfAny(seen, rateScale), ...checksByUse(seen, expectation)].map((check) => ({
+      check,
+      building: expectation.name
+    }))
+  )
+  return [...Map.groupBy(all, ({ check }) => check.name).values()].flatMap((own) => {
+    const [worst] = own.toSorted((a, b) => order[a.check.verdict] - order[b.check.verdict])
+    if (worst === undefined) return []
+    const { building, check } = worst
+    const failed = own.filter(({ check }) => check.verdict === "FAIL").length
+    const where = own.length > 1 && failed > 0 ? `, in ${building} (${failed} of ${own.length} buildings)` : ""
+    return [{ ...check, observed: `${check.observed}${where}` }]
+  })
+}
+
+/** Reads a use. */
+export const readUse = (text: string): BuildingUse | null => buildingUses.find((use) => use === text) ?? null

@@ -1,0 +1,70 @@
+/**
+ * An event as validation sees it: of a plan, of a recorded log in NDJSON, or of an access log in CSV.
+ */
+import type { LogEntry } from "../fit/AccessLog.ts"
+import type { EventRow } from "../plan/EventRow.ts"
+import type { Recorded } from "../plan/Recording.ts"
+
+export interface Row {
+  /** When it was published, and when the device logged it, in milliseconds since the epoch. */
+  readonly at: number
+  readonly logged_at: number
+  readonly building: number
+  readonly isCall: boolean
+  /** Unique among calls, and among accesses; null where the log has none. */
+  readonly id: number | string | null
+  readonly door: string
+  /** The unit or tenants that it is about. */
+  readonly unit: string
+  /** The holder of the credential; empty for strangers, couriers and calls. */
+  readonly person: string
+  readonly isFromApp: boolean
+  readonly isDenied: boolean
+}
+
+const holder = (name: string, isKnown: boolean): string => (isKnown && name !== "Courier" ? name : "")
+
+/** The row of a record of a plan. */
+export const ofRecord = ({ at, happening, logged_at }: Recorded): Row => {
+  const { building_id, id, tenant_ids } = happening
+  const common = { at, logged_at, building: building_id, id, unit: tenant_ids.join() }
+  return happening._tag === "Call"
+    ? { ...common, isCall: true, door: happening.panel.name, person: "", isFromApp: false, isDenied: false }
+    : {
+        ...common,
+        isCall: false,
+        door: `${happening.access_point.id}`,
+        person: holder(happening.name, tenant_ids.length > 0),
+        isFromApp: happening.entry_method === "app",
+        isDenied: happening.release_status === "Denied"
+      }
+}
+
+/** The row of a line of NDJSON. */
+export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {
+  const common = { at, logged_at, building: event.building_id, id: event.data.id, unit: event.tenant_ids.join() }
+  return event.resource_type === "call"
+    ? { ...common, isCall: true, door: event.data.panel.name, person: "", isFromApp: false, isDenied: false }
+    : {
+        ...common,
+        isCall: false,
+        door: `${event.data.access_point}`,
+        person: holder(event.data.name, event.tenant_ids.length > 0),
+        isFromApp: event.data.entry_method === "app",
+        isDenied: event.data.release_status === "Denied"
+      }
+}
+
+/** The row of an entry of an access log. */
+export const ofEntry = ({ door, isCall, isDenied, isDelivery, method, person, time, unit }: LogEntry): Row => ({
+  at: time,
+  logged_at: time,
+  building: 0,
+  isCall,
+  id: null,
+  door,
+  unit,
+  person: holder(person, !isDelivery),
+  isFromApp: method === "app",
+  isDenied
+})

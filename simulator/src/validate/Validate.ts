@@ -1,0 +1,133 @@
+/**
+ * Judges events, wherever they are from: a plan of a scenario, a recorded log in NDJSON, or an access log in CSV.
+ */
+import { DurationText } from "@doorhook/core"
+import { Effect, Result, Schema, Stream } from "effect"
+import type { AccessLog } from "../fit/AccessLog.ts"
+import { longestDuration } from "../plan/EventNumber.ts"
+import { InvalidLine, readLine } from "../plan/EventRow.ts"
+import { inTurns } from "../plan/InTurns.ts"
+import type { PlanOptions } from "../plan/Plan.ts"
+import { records } from "../plan/Plan.ts"
+import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
+import type { BuildingUse } from "../world/Building.ts"
+import { againstScenario, Profile } from "./Against.ts"
+import type { Check } from "./Check.ts"
+import { Observations } from "./Observations.ts"
+import type { Expectation, Observed } from "./Realism.ts"
+import { realismChecks, unknownBuilding } from "./Realism.ts"
+import type { Row } from "./Row.ts"
+import { ofEntry, ofEvent, ofRecord } from "./Row.ts"
+
+/** What a log is judged by: a scenario, or a use, or neither; and whose clocks it is read by. */
+export interface Judgement {
+  readonly scenario: Scenario | null
+  readonly use: BuildingUse | null
+  readonly zone: string
+  readonly rateScale: number
+}
+
+const expectationOf = ({ building, flows, opening_hours }: BuildingTraffic): Expectation => ({
+  name: building.name,
+  use: building.use,
+  shifts: flows.find((flow) => flow._tag === "Employees")?.shifts ?? null,
+  opening: opening_hours
+})
+
+/** Takes rows, each to its building. */
+class Judge {
+  readonly profile = new Profile()
+  readonly #observed = new Map<number, Observed>()
+  readonly #known: ReadonlyMap<number, BuildingTraffic>
+  readonly #judgement: Judgement
+
+  constructor(judgement: Judgement) {
+    this.#judgement = judgement
+    this.#known = new Map(judgement.scenario?.buildings.map((traffic) => [traffic.building.id, traffic]))
+  }
+
+  add(row: Row): void {
+    this.profile.add(row)
+    let own = this.#observed.get(row.building)
+    if (own === undefined) {
+      const traffic = this.#known.get(row.building)
+      const { use, zone } = this.#judgement
+      own = {
+        expectation:
+          traffic === undefined
+            ? { ...unknownBuilding, name: `building ${row.building}`, use }
+            : { ...expectationOf(traffic), use: use ?? traffic.building.use },
+        seen: new Observations(traffic?.building.time_zone ?? zone)
+      }
+      this.#observed.set(row.building, own)
+    }
+    own.seen.add(row)
+  }
+
+  checks(): ReadonlyArray<Check> {
+    return realismChecks([...this.#observed.values()], this.#judgement.rateScale)
+  }
+}
+
+/** The checks of everything that a scenario makes in the time of a plan. */
+export const judgePlan = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
+  const { rateScale = 1 } = options
+  const judge = new Judge({ scenario, use: null, zone: "UTC", rateScale })
+  yield* inTurns(records(scenario, options), (record) => {
+    judge.add(ofRecord(record))
+  })
+  return judge.checks()
+})
+
+const finish = Effect.fnUntraced(function* (judge: Judge, { rateScale, scenario }: Judgement) {
+  const { count } = judge.profile
+  const against = scenario === null || count === 0 ? [] : yield* againstScenario(judge.profile, scenario, rateScale)
+  return { checks: [...judge.checks(), ...against], count }
+})
+
+/** Judges events given as lines of NDJSON. */
+export const judgeLines = Effect.fnUntraced(function* <E, R>(lines: Stream.Stream<string, E, R>, judgement: Judgement) {
+  const judge = new Judge(judgement)
+  let number = 0
+  let first = { at: Infinity, line: 0 }
+  let last = { at: -Infinity, line: 0 }
+  yield* Stream.runForEach(lines, (line) => {
+    number++
+    if (line.trim() === "") return Effect.void
+    const read = readLine(line, number)
+    if (Result.isFailure(read)) return Effect.fail(read.failure)
+    judge.add(ofEvent(read.success))
+    const { at } = read.success
+    if (at < first.at) first = { at, line: number }
+    if (at > last.at) last = { at, line: number }
+    return Effect.void
+  })
+  if (judgement.scenario !== null && last.at - first.at > longestDuration)
+    return yield* new InvalidLine({
+      line: last.line,
+      detail: `/at must be within ${DurationText.format(longestDuration)} of that of line ${first.line}, to be compared with a scenario: put right the one that is wrong, or leave out --preset and --scenario`
+    })
+  return yield* finish(judge, judgement)
+})
+
+/** An access log in CSV can't be compared with this scenario. */
+class SeveralBuildings extends Schema.TaggedError<SeveralBuildings>()("SeveralBuildings", {
+  count: Schema.Int
+}) {
+  override get message(): string {
+    return `an access log is of one building, and the scenario has ${this.count}: give a scenario of one, or --use`
+  }
+}
+
+/** Judges an access log; against a scenario of one building. */
+export const judgeLog = Effect.fnUntraced(function* ({ entries }: AccessLog, judgement: Judgement) {
+  const { scenario } = judgement
+  if (scenario !== null && scenario.buildings.length !== 1)
+    return yield* new SeveralBuildings({ count: scenario.buildings.length })
+  const building = scenario?.buildings[0]?.building.id ?? 0
+  const judge = new Judge(judgement)
+  yield* inTurns(entries, (entry) => {
+    judge.add({ ...ofEntry(entry), building })
+  })
+  return yield* finish(judge, judgement)
+})

@@ -1,0 +1,130 @@
+/**
+ * Who is there on a day: people move in and out over the years, and households are away for some days.
+ *
+ * Who lives or works in a place depends on the scenario alone. When a household is away depends on the seed too.
+ */
+import type { Lognormal } from "../random/Distribution.ts"
+import { chance, lognormal, poisson } from "../random/Distribution.ts"
+import type { Substream } from "../random/Substream.ts"
+import { child, Rng, root } from "../random/Substream.ts"
+import type { Building, Person, Staffing, Unit } from "./Building.ts"
+import { familyName, fullName, traitsOf } from "./Building.ts"
+import { dayMillis } from "./LocalTime.ts"
+import { memberName } from "./Residential.ts"
+
+/** How often a household is away in a year, and for how long (milliseconds). */
+export interface Away {
+  readonly trips: number
+  readonly duration: Lognormal
+}
+
+const yearDays = 365
+
+/** Changes are looked for in this many years before a day: those who came earlier count as having always been there. */
+const yearsBack = 12
+
+/** After somebody left, the place is empty for at most this many days. */
+const longestVacancy = 45
+
+/** Trips are drawn for blocks of this many days, and none is longer than the next. */
+const blockDays = 91
+const longestTrip = 60
+
+/** Who has a place from one day until another; null while it is empty. */
+interface Term {
+  readonly from: number
+  readonly until: number
+  readonly person: Person | null
+}
+
+export class Roster {
+  readonly #people: ReadonlyArray<Person>
+  readonly #staffing: Building["staffing"]
+  readonly #changes: Substream
+  readonly #trips: Substream
+  readonly #away: Away | null
+  readonly #terms: Array<Term | undefined> = []
+  readonly #blocks = new Map<string, ReadonlyArray<readonly [from: number, until: number]>>()
+  #block = Number.NaN
+
+  constructor({ id, people, staffing }: Building, away: Away | null, substream: Substream) {
+    this.#people = people
+    this.#staffing = staffing
+    this.#changes = child(root("people"), id)
+    this.#trips = child(substream, "away")
+    this.#away = away === null || away.trips === 0 ? null : away
+  }
+
+  /** How many places for people the building has. */
+  get size(): number {
+    return this.#people.length
+  }
+
+  /** Who has a place on a day; null while it is empty. */
+  personOn(place: number, day: number): Person | null {
+    const known = this.#terms[place]
+    if (known !== undefined && day >= known.from && day < known.until) return known.person
+    const first = this.#people[place]
+    if (first === undefined) return null
+    const staffing = this.#staffing[first.duty]
+    const term =
+      staffing === undefined || staffing.turnover === 0
+        ? { from: -Infinity, until: Infinity, person: first }
+        : this.#termOn(place, first, staffing, day)
+    this.#terms[place] = term
+    return term.person
+  }
+
+  #termOn(place: number, first: Person, { methods, turnover }: Staffing, day: number): Term {
+    // A household moves as a whole.
+    const key = first.duty === "resident" ? `unit ${first.unit.id}` : place
+    const substream = child(this.#changes, key)
+    const changeIn = (year: number) => {
+      const rng = new Rng(child(substream, year))
+      return chance(rng, turnover) ? { at: year * yearDays + rng.below(yearDays), rng } : null
+    }
+    const year = Math.floor(day / yearDays)
+    let until = (year + 1) * yearDays
+    for (let back = 0; back <= yearsBack; back++) {
+      const change = changeIn(year - back)
+      if (change === null) continue
+      if (change.at > day) {
+        until = change.at
+        continue
+      }
+      const settled = change.at + change.rng.below(longestVacancy)
+      if (day < settled) return { from: change.at, until: Math.min(settled, until), person: null }
+      const surname = familyName(change.rng)
+      const rng = new Rng(child(child(substream, year - back), place))
+      const name = first.duty === "resident" ? memberName(rng, surname) : fullName(rng)
+      return { from: settled, until, person: { ...first, name, ...traitsOf(rng, first.duty, methods) } }
+    }
+    return { from: year * yearDays, until, person: first }
+  }
+
+  /** Whether the household of a home is away on a day. */
+  isAway({ id, use }: Unit, day: number): boolean {
+    if (this.#away === null || use !== "home") return false
+    const block = Math.floor(day / blockDays)
+    if (block !== this.#block) {
+      this.#block = block
+      this.#blocks.clear()
+    }
+    return [block - 1, block].some((own) => this.#tripsOf(id, own).some(([from, until]) => day >= from && day < until))
+  }
+
+  #tripsOf(unit: number, block: number): ReadonlyArray<readonly [from: number, until: number]> {
+    const key = `${unit} ${block}`
+    const known = this.#blocks.get(key)
+    if (known !== undefined || this.#away === null) return known ?? []
+    const { duration, trips } = this.#away
+    const rng = new Rng(child(child(this.#trips, unit), block))
+    const made = Array.from({ length: poisson(rng, (trips * blockDays) / yearDays) }, () => {
+      const from = block * blockDays + rng.below(blockDays)
+      const days = Math.min(longestTrip, Math.max(1, Math.floor(lognormal(rng, duration) / dayMillis + 0.5)))
+      return [from, from + days] as const
+    })
+    this.#blocks.set(key, made)
+    return made
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * What a run sends, and when: rates, stages, files of events, and the shares of several generators.
+ */
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { CommandFailure } from "@doorhook/core"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Option, Stream } from "effect"
+import { plan } from "../src/plan/Plan.ts"
+import { Rng, root } from "../src/random/Substream.ts"
+import type { Arrival } from "../src/run/Load.ts"
+import { arrivalTimes, atRate, extentOf, readEvents, readRate, readStages, shareOf } from "../src/run/Load.ts"
+import { platform, simulate } from "./Simulating.ts"
+import { scenarioOf, startAt } from "./support.ts"
+
+const stagesOf = (text: string) => Option.getOrThrow(readStages(text))
+
+describe("rates and stages", () => {
+  it("are read, and everything else is not", () => {
+    assert.deepStrictEqual(
+      ["50/s", "120/m", "0.5/s", "0/s", "3600/h"].map((text) => Option.getOrNull(readRate(text))),
+      [0.05, 0.002, 0.0005, 0, 0.001]
+    )
+    assert.deepStrictEqual(extentOf(stagesOf("10/s:1m,200/s:5m,10/s:1m")), { length: 420_000, events: 61_200 })
+    for (const text of ["", "50", "50/d", "-1/s", "1e3/s", "200000/s"])
+      assert.isTrue(Option.isNone(readRate(text)), text)
+    for (const text of ["", "10/s", "10/s:", "10/s:0s", "10/s:1m,", ":1m"])
+      assert.isTrue(Option.isNone(readStages(text)), text)
+  })
+
+  it("are steps: even arrivals come at equal distances, as many as the rate says", () => {
+    assert.deepStrictEqual(
+      [...arrivalTimes(stagesOf("2/s:2s,0/s:1s,4/s:1s"), null)],
+      [0, 500, 1_000, 1_500, 3_000, 3_250, 3_500, 3_750]
+    )
+  })
+
+  it("come as independent people do, where they are not even: counts of seconds vary as much as their mean", () => {
+    const times = [...arrivalTimes(stagesOf("50/s:400s"), new Rng(root(5)))]
+    assert.approximately(times.length, 20_000, 450)
+    const counts = Array.from({ length: 400 }, () => 0)
+    for (const time of times) counts[Math.floor(time / 1_000)] = (counts[Math.floor(time / 1_000)] ?? 0) + 1
+    const mean = times.length / 400
+    const variance = counts.reduce((sum, count) => sum + (count - mean) ** 2, 0) / 400
+    assert.approximately(variance / mean, 1, 0.25)
+    assert.deepStrictEqual(times, [...arrivalTimes(stagesOf("50/s:400s"), new Rng(root(5)))])
+  })
+})
+
+/** The events of a plan as a run sends them. */
+const arrivals = plan(scenarioOf("quiet"), { seed: 7, start: startAt("2026-03-03T00:00"), duration: 86_400_000 }).pipe(
+  Stream.map((event): Arrival => ({ event, at: Date.parse(event.at), kind: "planned" }))
+)
+
+describe("a plan at a rate of its own", () => {
+  it.effect("has the plan's events at the times of the rate, and they say so themselves", () =>
+    Effect.gen(function* () {
+      const events = yield* Stream.runCollect(arrivals)
+      const sent = yield* Stream.runCollect(atRate(arrivals, stagesOf("10/s:2s"), null, 1_000_000))
+      assert.deepStrictEqual(
+        sent.map(({ at }) => at),
+        Array.from({ length: 20 }, (_, nth) => 1_000_000 + nth * 100)
+      )
+      sent.forEach(({ at, event }, nth) => {
+        const planned = events[nth]?.event ?? assert.fail("there are as many")
+        const time = new Date(at).toISOString()
+        assert.deepEqual<unknown>(event, { ...planned, at: time, data: { ...planned.data, logged_at: time } })
+      })
+    })
+  )
+
+  it.effect("is shared by generators: together they send each event once", () =>
+    Effect.gen(function* () {
+      const whole = yield* Stream.runCollect(arrivals)
+      const shares = yield* Effect.all([1, 2, 3].map((nth) => Stream.runCollect(shareOf(nth, 3)(arrivals))))
+      assert.deepStrictEqual(
+        shares.flat().toSorted((a, b) => a.at - b.at),
+        whole
+      )
+      assert.isAtMost(
+        Math.max(...shares.map(({ length }) => length)) - Math.min(...shares.map(({ length }) => length)),
+        1
+      )
+    })
+  )
+})
+
+const line = (at: string, more: Readonly<Record<string, unknown>> = {}) =>
+  JSON.stringify({
+    at,
+    building_id: 1,
+    tenant_ids: [101],
+    resource_type: "access_log",
+    action: "create",
+    data: { id: 1, door: "own member" },
+    ...more
+  })
+
+const read = (
+  lines: ReadonlyArray<string>,
+  types: ReadonlyArray<string> | null = ["access_log"],
+  duration = Infinity
+) =>
+  Effect.gen(function* () {
+    const file = join(yield* temporaryFolder, "events.ndjson")
+    yield* Effect.promise(() => writeFile(file, lines.join("\n")))
+    return yield* readEvents(file, types, duration)
+  }).pipe(Effect.provide(platform()))
+
+describe("a file of events", () => {
+  it.live("is what simulate plan writes, event for event", () =>
+    Effect.gen(function* () {
+      const planned = yield* Stream.runCollect(arrivals)
+      const file = yield* read(
+        planned.map(({ event }) => JSON.stringify(event)),
+        null
+      )
+      const sent = yield* Stream.runCollect(file.arrivals)
+      assert.deepStrictEqual(
+        sent.map(({ at, event }) => [at, event.data]),
+        planned.map(({ at, event }) => [at, event.data])
+      )
+      assert.strictEqual(file.events, planned.length)
+    })
+  )
+
+  it.live("may be recorded elsewhere: data of its own is kept, and its buildings and tenants are found", () =>
+    Effect.gen(function* () {
+      const file = yield* read(
+        [line("2026-03-02T08:00:00Z"), "", line("2026-03-02T09:00:30+01:00", { building_id: 2, tenant_ids: [7, 8] })],
+        null
+      )
+      assert.deepStrictEqual([file.events, file.span, file.beginning], [2, 30_001, Date.parse("2026-03-02T08:00:00Z")])
+      assert.deepStrictEqual(
+        file.premises.map(({ id, tenants }): ReadonlyArray<unknown> => [id, tenants]),
+        [
+          [1, [101]],
+          [2, [7, 8]]
+        ]
+      )
+      const [first] = yield* Stream.runCollect(file.arrivals)
+      assert.deepStrictEqual(first?.event.data, { id: 1, door: "own member" })
+      const part = yield* read([line("2026-03-02T08:00:00Z"), line("2026-03-02T09:00:00Z")], null, 60_000)
+      assert.strictEqual(part.events, 1)
+    })
+  )
+
+  it.live.each([
+    { lines: [line("2026-03-02T08:00:00Z"), "{"], says: "line 2: " },
+    { lines: [line("yesterday")], says: "line 1: /at must be a time like" },
+    { lines: [line("2026-03-02T08:00:00Z", { building_id: "x", data: 1 })], says: "/building_id" },
+    {
+      lines: [line("2026-03-02T08:00:00Z", { resource_type: "door_forced" })],
+      says: "/resource_type must be one of access_log"
+    },
+    {
+      lines: [line("2026-03-02T08:00:00Z"), line("2026-03-02T07:00:00Z")],
+      says: "line 2: /at is earlier than on the line before; sort"
+    },
+    { lines: ["", ""], says: "expected events, one on each line; there is none" }
+  ])("is refused with the line and what is wrong with it: $says", ({ lines, says }) =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(read(lines))
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual(failure.exitCode, CommandFailure.usageExitCode)
+      assert.include(failure.message, says)
+      assert.notInclude(failure.message, "\n")
+    })
+  )
+
+  it.live("that is not there is a usage error", () =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(simulate("run", "--virtual", "--events", "/nowhere/events.ndjson"))
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual(failure.exitCode, CommandFailure.usageExitCode)
+    }).pipe(Effect.provide(platform()))
+  )
+})

@@ -1,0 +1,320 @@
+/**
+ * What load testers do with `simulate run`: play a file, set rates, compare, merge generators, watch metrics, stop on a miss.
+ */
+import { readFile, writeFile } from "node:fs/promises"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { CommandFailure } from "@doorhook/core"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { TestConsole } from "effect/testing"
+import type { RunReport } from "../src/results/RunReport.ts"
+import { platform, printed, simulate } from "./Simulating.ts"
+
+const reportIn = (file: string) =>
+  Effect.map(
+    Effect.promise(() => readFile(file, "utf8")),
+    (text): RunReport => JSON.parse(text)
+  )
+
+/** A service that accepts everything, and shows one delivery of each event. */
+const service = Effect.fnUntraced(function* (takes = 0) {
+  const bodies: Array<ReadonlyArray<Readonly<Record<string, unknown>>>> = []
+  let count = 0
+  const row = (number: number) => {
+    return { id: `dlv_${number}`, event_id: `evt_${number}`, integration_id: 1, state: "delivered", attempts: 1 }
+  }
+  const client = HttpClient.make((request, { searchParams, pathname }) => {
+    const answer = (): Response => {
+      if (request.method === "POST") {
+        const text = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : "[]"
+        const sent: ReadonlyArray<Readonly<Record<string, unknown>>> = JSON.parse(text)
+        bodies.push(sent)
+        return Response.json({ events: sent.map(() => ({ id: `evt_${++count}`, deliveries: 1 })) }, { status: 202 })
+      }
+      if (pathname !== "/operator/deliveries")
+        return Response.json({
+          created_at: "2026-03-02T08:00:00.000Z",
+          attempts: [{ started_at: "2026-03-02T08:00:00.000Z", duration_ms: 30, outcome: "acknowledged" }]
+        })
+      const after = Number(searchParams.get("after")?.slice(4) ?? 0)
+      const all = Array.from({ length: count }, (_, at) => row(at + 1)).filter((_, at) => at >= after)
+      return Response.json({ deliveries: searchParams.get("order") === "newest" ? all.slice(-1) : all, next: null })
+    }
+    const answered = Effect.sync(() => HttpClientResponse.fromWeb(request, answer()))
+    return request.method === "POST" && takes > 0 ? Effect.delay(answered, takes) : answered
+  })
+  return yield* Effect.succeed({ bodies, client })
+})
+
+const toService = ["run", "--to", "http://127.0.0.1:1", "--operator-key", "k", "--grace", "1s"]
+
+const recorded = (second: number, id: number) =>
+  JSON.stringify({
+    at: new Date(Date.UTC(2026, 2, 2, 8, 0, second)).toISOString(),
+    building_id: 7,
+    tenant_ids: [70 + (id % 2)],
+    resource_type: "access_log",
+    action: "create",
+    data: { id, badge: `B${id}` }
+  })
+
+const recording = Effect.fnUntraced(function* (folder: string, events: number) {
+  const file = join(folder, "log.ndjson")
+  const lines = Array.from({ length: events }, (_, nth) => recorded(nth, nth + 1))
+  yield* Effect.promise(() => writeFile(file, `${lines.join("\n")}\n`))
+  return file
+})
+
+describe("simulate run --events", () => {
+  it.live("plays a recorded log to a service: each event once, as it is, one in a request", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const { bodies, client } = yield* service()
+      const out = join(folder, "report.json")
+      const args = [
+        ...toService,
+        "--events",
+        yield* recording(folder, 60),
+        "--speed",
+        "600x",
+        "--report",
+        `json=${out}`
+      ]
+      yield* Effect.provideService(simulate(...args), HttpClient.HttpClient, client)
+      assert.strictEqual(bodies.length, 60)
+      const sent = bodies.flat().toSorted((a, b) => JSON.stringify(a["data"]).localeCompare(JSON.stringify(b["data"])))
+      assert.deepStrictEqual(new Set(sent.map((event) => JSON.stringify(event["data"]))).size, 60)
+      assert.deepInclude(sent, {
+        resource_type: "access_log",
+        action: "create",
+        building_id: 7,
+        tenant_ids: [71],
+        data: { id: 1, badge: "B1" }
+      })
+      const report = yield* reportIn(out)
+      assert.deepInclude(report.totals, { planned: 60, accepted: 60, delivered: 60, lost: 0 })
+      assert.deepStrictEqual(
+        [report.scenario, report.start, report.duration],
+        ["log.ndjson", "2026-03-02T08:00", 59_001]
+      )
+      assert.match(report.command, /^npx doorhook simulate run --to http:\/\/127\.0\.0\.1:1 --seed 1 --events /)
+    }).pipe(Effect.provide(platform()))
+  )
+
+  it.live("plays it on virtual time, with integrations of the buildings and tenants that it names", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const out = join(folder, "report.json")
+      yield* simulate("run", "--virtual", "--events", yield* recording(folder, 60), "--report", `json=${out}`)
+      const { integration_lines, totals } = yield* reportIn(out)
+      assert.deepStrictEqual(
+        integration_lines.map(({ deliveries, name }) => [name, deliveries]),
+        [
+          ["building 7", 60],
+          ["building 7, tenant 71", 30],
+          ["building 7, tenant 70", 30]
+        ]
+      )
+      assert.deepInclude(totals, { planned: 60, delivered: 120, requests: 120 })
+    }).pipe(Effect.provide(platform()))
+  )
+})
+
+describe("simulate run at a rate", () => {
+  it.live("sends as many as its stages say, also on virtual time and from a file", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const out = join(folder, "report.json")
+      const run = (...args: ReadonlyArray<string>) =>
+        Effect.andThen(simulate("run", "--virtual", "--even", ...args, "--report", `json=${out}`), reportIn(out))
+      const stages = yield* run("--stages", "2/s:30s,20/s:10s,2/s:30s")
+      assert.strictEqual(stages.totals.planned, 320)
+      const inTime = stages.series.map(({ planned }) => planned)
+      assert.deepStrictEqual([inTime[29], inTime[30], inTime[39], inTime[40]], [2, 20, 20, 2])
+      assert.deepInclude(yield* run("--rate", "10/s", "--duration", "30s"), { duration: 30_000 })
+      // A file that is shorter ends the run.
+      assert.strictEqual((yield* run("--rate", "10/s", "--events", yield* recording(folder, 50))).totals.planned, 50)
+    }).pipe(Effect.provide(platform()))
+  )
+})
+
+describe("generators", () => {
+  it.live("send a third each, and their reports are merged to one of the whole load", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const events = yield* recording(folder, 60)
+      const files = [1, 2, 3].map((nth) => join(folder, `${nth}.json`))
+      const seen: Array<string> = []
+      yield* Effect.forEach(files, (file, at) =>
+        Effect.gen(function* () {
+          const { bodies, client } = yield* service()
+          const args = [...toService, "--events", events, "--as-fast-as-possible", "--generator", `${at + 1}/3`]
+          yield* Effect.provideService(simulate(...args, "--report", `json=${file}`), HttpClient.HttpClient, client)
+          assert.strictEqual(bodies.length, 20)
+          seen.push(...bodies.flat().map(({ data }) => JSON.stringify(data)))
+        })
+      )
+      assert.strictEqual(new Set(seen).size, 60)
+      const out = join(folder, "all.json")
+      yield* simulate("merge", ...files, "--slo", "lost=0", "--report", `json=${out}`)
+      const { latency, target, totals, verdict } = yield* reportIn(out)
+      assert.deepInclude(totals, { planned: 60, accepted: 60, delivered: 60, lost: 0 })
+      assert.deepStrictEqual([verdict, latency.service?.count], ["pass", 60])
+      assert.match(target, /, 3 generators$/)
+
+      const refused = (...args: ReadonlyArray<string>) =>
+        Effect.map(Effect.flip(simulate("merge", ...args)), (failure) =>
+          failure instanceof CommandFailure ? [failure.exitCode, failure.message] : [0, String(failure)]
+        )
+      assert.deepStrictEqual(yield* refused(files[0] ?? "", events), [
+        3,
+        `${events}: expected a JSON report of simulate run, by this version`
+      ])
+      const [, twice] = yield* refused(files[0] ?? "", files[0] ?? "")
+      assert.match(String(twice), /is there twice|expected another file/)
+    }).pipe(Effect.provide(platform()))
+  )
+})
+
+describe("an objective that is missed", () => {
+  it.live("ends the run at once where that is wanted, with its report and exit code 1", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const out = join(folder, "report.json")
+      const args = [
+        "run",
+        "--rate",
+        "200/s",
+        "--duration",
+        "1h",
+        "--receiver",
+        "flaky:1",
+        "--slo",
+        "broken=0,ack_p99<1s"
+      ]
+      const more = ["--stop-on-miss", "--slo", "service_max<0s,exhausted=0", "--retry", "access_log=", "--grace", "1s"]
+      const failure = yield* Effect.flip(simulate(...args, ...more, "--report", `json=${out}`))
+      assert.instanceOf(failure, CommandFailure)
+      assert.deepStrictEqual([failure.exitCode, failure.message.startsWith("Objectives missed: ")], [1, true])
+      const report = yield* reportIn(out)
+      assert.include(["service_max<0s", "exhausted=0"], report.stopped_by)
+      assert.deepStrictEqual([report.verdict, report.interrupted], ["fail", false])
+      assert.include(yield* printed, `stopping: ${report.stopped_by} is missed`)
+    }).pipe(Effect.provide(platform()))
+  )
+
+  it.live("ends a run on virtual time as well", () =>
+    Effect.gen(function* () {
+      const out = join(yield* temporaryFolder, "report.json")
+      const args = ["run", "--virtual", "--duration", "3000d", "--preset", "quiet", "--receiver", "flaky:0.5"]
+      const failure = yield* Effect.flip(
+        simulate(...args, "--slo", "ack_max<1ms", "--stop-on-miss", "--report", `json=${out}`)
+      )
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual((yield* reportIn(out)).stopped_by, "ack_max<1ms")
+    }).pipe(Effect.provide(platform()))
+  )
+})
+
+describe("a run beside an earlier one", () => {
+  it.live("shows how figures changed, in its summary and its report", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [before, after] = [join(folder, "before.json"), join(folder, "after.json")]
+      const args = ["run", "--virtual", "--preset", "quiet"]
+      yield* simulate(...args, "--report", `json=${before}`)
+      yield* simulate(...args, "--receiver", "slow:p50=2s,p99=3s", "--compare", before, "--report", `json=${after}`)
+      assert.match(yield* printed, /^compared +ack_p50 \d+ ms -> \d(\.\d)? s \(\+\d+\.\d %\)$/m)
+      const { compared } = yield* reportIn(after)
+      const events = (yield* reportIn(before)).totals.accepted
+      assert.deepInclude(compared ?? [], { figure: "accepted", before: events, after: events })
+    }).pipe(Effect.provide(platform()))
+  )
+})
+
+const freePort = Effect.promise(
+  () =>
+    new Promise<number>((resolve) => {
+      const server = createServer().listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+      })
+    })
+)
+
+describe("metrics", () => {
+  it.live("are served while a run goes on, and no longer; a port that is taken is refused", () =>
+    Effect.gen(function* () {
+      const port = yield* freePort
+      const text = Effect.promise(() =>
+        fetch(`http://127.0.0.1:${port}/metrics`).then(
+          (response) => response.text(),
+          () => ""
+        )
+      )
+      const args = ["run", "--rate", "100/s", "--duration", "10m", "--metrics", `${port}`, "--grace", "1s"]
+      const running = yield* Effect.forkChild(simulate(...args))
+      yield* Effect.repeat(text, { until: (said) => /^doorhook_simulate_delivered_total [1-9]/m.test(said) })
+      const taken = yield* Effect.flip(simulate(...args))
+      assert.instanceOf(taken, CommandFailure)
+      assert.deepStrictEqual([taken.exitCode, taken.message.includes("expected a free port")], [3, true])
+      yield* Fiber.interrupt(running)
+      assert.strictEqual(yield* text, "")
+    }).pipe(Effect.provide(platform()))
+  )
+})
+
+describe("open arrivals", () => {
+  it.live("do not wait for a slow service: as many requests, and the summary says what had no place", () =>
+    Effect.gen(function* () {
+      const { bodies, client } = yield* service(300)
+      const out = join(yield* temporaryFolder, "report.json")
+      const args = [...toService, "--rate", "100/s", "--even", "--duration", "2s", "--slo", "intended_p50>=300ms"]
+      yield* Effect.provideService(simulate(...args, "--report", `json=${out}`), HttpClient.HttpClient, client)
+      assert.deepStrictEqual([bodies.length, (yield* reportIn(out)).totals.held], [200, 0])
+      const few = yield* service(300)
+      yield* Effect.provideService(
+        Effect.ignore(simulate(...args, "--max-inflight", "10", "--report", `json=${out}`)),
+        HttpClient.HttpClient,
+        few.client
+      )
+      const { totals } = yield* reportIn(out)
+      assert.deepStrictEqual([few.bodies.length, totals.accepted, totals.held > 100], [200, 200, true])
+      assert.match(
+        yield* printed,
+        /^held +\d+ requests to publish waited for a place: 10 were open \(--max-inflight\)$/m
+      )
+      assert.match(yield* printed, /RATE NOT REACHED/)
+    }).pipe(Effect.provide(platform()))
+  )
+})
+
+describe("a receiver of few workers", () => {
+  it.live("is met by a real run as by one on virtual time: its queue fills, and the rest gets 503", () =>
+    Effect.gen(function* () {
+      const out = join(yield* temporaryFolder, "report.json")
+      const args = ["run", "--rate", "50/s", "--even", "--duration", "2s", "--report", `json=${out}`, "--grace", "1s"]
+      yield* simulate(...args, "--receiver", "slow:p50=200ms,p99=200ms", "--receiver", "workers:1,queue:2")
+      const { outcomes, statuses, totals } = yield* reportIn(out)
+      assert.isAbove(statuses["503"] ?? 0, 10)
+      assert.strictEqual(
+        Object.values(outcomes).reduce((sum, count) => sum + count, 0),
+        totals.requests
+      )
+      assert.notInclude((yield* TestConsole.logLines).join("\n"), "broken")
+    }).pipe(Effect.provide(platform()))
+  )
+})
+
+it.live("a service that can't be reached is one line and exit code 1", () =>
+  Effect.gen(function* () {
+    const { origin } = yield* startReceiver(() => 404)
+    const failure = yield* Effect.flip(simulate("run", "--to", origin, "--operator-key", "k", "--rate", "5/s"))
+    assert.instanceOf(failure, CommandFailure)
+    assert.deepStrictEqual([failure.exitCode, failure.message.includes("\n")], [1, false])
+  }).pipe(Effect.provide(platform()))
+)

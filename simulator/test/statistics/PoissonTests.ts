@@ -1,0 +1,56 @@
+/**
+ * Whether points in time are a Poisson process: with the intensity known, and without.
+ *
+ * Both are needed. The first sees the shape of a day, the second sees spacing whatever the shape. They are for leaders of
+ * groups, not for followers; stamps must not be rounded coarsely; and a day factor must be known to the first.
+ */
+
+/**
+ * Time-rescaling: `reached` is the cumulative intensity at each point, rising. In its units the gaps of a Poisson process
+ * are exponential with mean 1; what is answered is uniform on [0, 1] then.
+ */
+export const rescaledGaps = (reached: ReadonlyArray<number>): ReadonlyArray<number> =>
+  reached.map((value, index) => 1 - Math.exp(-(value - (reached[index - 1] ?? 0))))
+
+/** Durbin's transformation as modified by Lewis: of `k` gaps that sum to 1, sorted, to `k` - 1 uniform numbers. */
+const lewisOf = (gaps: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const sum = gaps.reduce((total, gap) => total + gap, 0)
+  if (sum <= 0) return gaps.slice(1).map(() => 1)
+  const sorted = gaps.map((gap) => gap / sum).toSorted((a, b) => a - b)
+  const count = sorted.length
+  const numbers: Array<number> = []
+  let reached = 0
+  for (let index = 0; index < count - 1; index++) {
+    reached += (count - index) * ((sorted[index] ?? 0) - (sorted[index - 1] ?? 0))
+    numbers.push(Math.min(1, reached))
+  }
+  return numbers
+}
+
+interface Spacing {
+  /** Uniform for a Poisson process; near 1 where points are too even, near 0 where they come in bursts. */
+  readonly lewis: ReadonlyArray<number>
+  /** Where points lie within their windows: uniform for a Poisson process. */
+  readonly conditional: ReadonlyArray<number>
+}
+
+/**
+ * Kim and Whitt: within short windows the intensity is almost constant, and given how many points there are, they are
+ * uniform. `times` rise; windows are as long as said, in the same unit, and those with fewer than `least` gaps are left
+ * out.
+ */
+export const spacing = (times: ReadonlyArray<number>, window: number, least = 3): Spacing => {
+  const lewis: Array<number> = []
+  const conditional: Array<number> = []
+  let index = 0
+  while (index < times.length) {
+    const start = Math.floor((times[index] ?? 0) / window) * window
+    const points: Array<number> = []
+    for (; index < times.length && (times[index] ?? 0) < start + window; index++) points.push(times[index] ?? 0)
+    if (points.length < least) continue
+    for (const point of points) conditional.push((point - start) / window)
+    const ends = [start, ...points, start + window]
+    for (const value of lewisOf(ends.slice(1).map((end, place) => end - (ends[place] ?? 0)))) lewis.push(value)
+  }
+  return { lewis, conditional }
+}
