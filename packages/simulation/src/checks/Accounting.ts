@@ -197,7 +197,10 @@ const forgotten = (trace: Trace): ReadonlyArray<Violation> =>
     // Only a request under a later lease answers it: one that was open at that time may have left before.
     const isSent = requests.some(({ grant }) => (grant?.index ?? 0) > asked)
     const isEnded =
-      settlements.some(({ entry, settlement }) => entry.index > asked && settlement.attempt === null) ||
+      settlements.some(
+        ({ entry, settlement }) =>
+          entry.index > asked && settlement.attempt === null && settlement.state === "cancelled"
+      ) ||
       trace.integrations
         .get(integration_id)
         ?.some(
