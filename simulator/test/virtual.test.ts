@@ -303,7 +303,7 @@ describe("an engine that does not start", () => {
       })
       const stopped = yield* Effect.flip(runOf({ options: { breakage } }))
       assert.instanceOf(stopped, VirtualStopped)
-      assert.match(stopped.message, /could not start the engine\. ackTimeout: must be at most 1h, not 2h\./)
+      assert.match(stopped.message, /could not start the engine\. \/ackTimeout: must be at most 1h, not 2h/)
     })
   )
 })
