@@ -1,0 +1,23 @@
+/**
+ * Looks whether somebody is there: by a connection, without a word.
+ */
+import { UrlPolicy } from "@doorhook/core"
+import { Effect } from "effect"
+import { connect } from "node:net"
+import type { Socket } from "node:net"
+import { portOf } from "./PortOf.ts"
+
+/** Begins a connection to where a URL leads. */
+export const socketTo = (url: URL): Socket => connect({ host: UrlPolicy.hostOf(url), port: portOf(url) })
+
+/** Fails where nothing accepts connections. */
+export const accepts = (url: URL): Effect.Effect<void, Error> =>
+  Effect.callback<void, Error>((resume) => {
+    const socket = socketTo(url)
+    socket.on("connect", () => {
+      socket.destroy()
+      resume(Effect.void)
+    })
+    socket.on("error", (error) => resume(Effect.fail(error)))
+    return Effect.sync(() => socket.destroy())
+  })
