@@ -96,7 +96,9 @@ export interface Execution {
   readonly prepare: (actor: Actor, how: ReadonlyArray<Variation>) => Effect.Effect<HttpRequest, never, Crypto>
   /**
    * Sends an event as `how` says; over the history's own connection unless that says otherwise. Takes a slot. A refusal
-   * with 429 or 503 beside others is sent again alone before it counts, unless it is one of several copies.
+   * with 429 or 503 beside others is sent again alone before it counts, unless it is one of several copies. Where a kept
+   * connection is reset without an answer it is sent again over a new one, as a sender does; the first sending is recorded
+   * as `cut`, and the second counts as the first attempt.
    */
   readonly send: (
     actor: Actor,

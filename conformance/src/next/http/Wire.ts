@@ -3,8 +3,7 @@
  * a sender need not: an answer that never ends, bytes after its end, whether a broken connection had been used before. It
  * sends header names as they are written and bodies piece by piece. Redirects are not followed.
  *
- * Nothing is ever sent again silently: a request whose kept connection turns out to be closed before a byte of it was
- * answered is recorded as such, and `resent` says that another connection was used.
+ * It never sends again by itself: `Execution` does, where a kept connection turns out to be closed, and records both.
  */
 import type { Effect, Scope } from "effect"
 import type { Exchange } from "../evidence/Exchange.ts"
@@ -29,8 +28,6 @@ export interface Sending extends Form {
 export interface Exchanged {
   readonly exchange: Exchange
   readonly reused: boolean
-  /** Whether a kept connection was found closed, so that a new one was made. */
-  readonly resent: boolean
 }
 
 export interface Connection {
