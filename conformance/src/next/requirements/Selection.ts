@@ -4,8 +4,7 @@
 import { didYouMean } from "@doorhook/core"
 import { entriesOf } from "../CommaList.ts"
 import { requirements } from "./Catalogue.ts"
-import type { Profile } from "./Requirement.ts"
-import type { Level, Requirement } from "./Requirement.ts"
+import type { Level, Profile, Requirement } from "./Requirement.ts"
 
 export interface Selection {
   readonly selected: ReadonlyArray<Requirement>
@@ -94,9 +93,5 @@ export const whyNothing = (asked: Asked): string => {
   return `Nothing was tested: what --only names is not part of this run. It takes more: ${wants.join(", ")}.`
 }
 
-/** The requirement of that id, in whatever case it is written. */
-export const find = (id: string): Requirement | undefined =>
-  requirements.find((requirement) => requirement.id === id.toUpperCase())
-
-/** The ids, for whoever asked for one that does not exist. */
+/** Every id, for a message about one that does not exist. */
 export const ids = (): string => allIds.join(", ")
