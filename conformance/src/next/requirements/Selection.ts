@@ -10,6 +10,8 @@ export interface Selection {
   readonly selected: ReadonlyArray<Requirement>
   /** Would have been selected but for `--skip`. */
   readonly skipped: ReadonlyArray<Requirement>
+  /** Not selected for want of their profile, and listed all the same, so that nobody takes them for seen. */
+  readonly listed: ReadonlyArray<Requirement>
 }
 
 const allIds: ReadonlyArray<string> = requirements.map(({ id }) => id)
@@ -26,19 +28,27 @@ export interface Asked {
   /** Ids or patterns like `R-DUP-*`, each text several of them; none: all. */
   readonly only: ReadonlyArray<string>
   readonly skip: ReadonlyArray<string>
-  readonly profiles: ReadonlyArray<Profile>
+  readonly profile: ReadonlyArray<Profile>
 }
 
 /** The requirements up to a level and of some profiles, of those `only` those, without the ones to `skip`. */
-export const select = ({ level, only, profiles, skip }: Asked): Selection => {
+export const select = ({ level, only, profile: profiles, skip }: Asked): Selection => {
   const wanted = entriesOf(only)
   const unwanted = entriesOf(skip)
   const named = requirements
     .filter((requirement) => requirement.level <= level)
-    .filter(({ profile }) => profile === null || profiles.includes(profile))
     .filter(({ id }) => wanted.length === 0 || wanted.some((pattern) => matches(id, pattern)))
+  const hasProfile = ({ profile }: Requirement): boolean => profile === null || profiles.includes(profile)
   const isSkipped = ({ id }: Requirement): boolean => unwanted.some((pattern) => matches(id, pattern))
-  return { selected: named.filter((requirement) => !isSkipped(requirement)), skipped: named.filter(isSkipped) }
+  const selected = named.filter((one) => hasProfile(one) && !isSkipped(one))
+  return {
+    selected,
+    skipped: named.filter((one) => hasProfile(one) && isSkipped(one)),
+    listed:
+      selected.length === 0
+        ? []
+        : named.filter((one) => !hasProfile(one) && one.listedWithoutProfile && !isSkipped(one))
+  }
 }
 
 /** An entry that means nothing, and what was meant or is there. */
@@ -63,7 +73,7 @@ export const misnamed = ({ only, skip }: Pick<Asked, "only" | "skip">): string |
 }
 
 /** What a requirement takes that a run does not have. */
-const lackingFor = ({ level, profiles }: Asked, { level: least, profile }: Requirement): string =>
+const lackingFor = ({ level, profile: profiles }: Asked, { level: least, profile }: Requirement): string =>
   [
     ...(least > level ? [`--level ${least}`] : []),
     ...(profile !== null && !profiles.includes(profile) ? [`--profile ${profile}`] : [])
