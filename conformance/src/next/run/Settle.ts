@@ -184,7 +184,7 @@ export const settle = Effect.fnUntraced(function* (
   }
   // A second effect may be on its way while the first is there.
   const quiet = Math.max(leastQuiet, Math.min(2 * lag, patience / 2))
-  let early = watched.filter(({ at }) => at < begun + quiet)
+  let early: ReadonlyArray<Watched> = watched.filter(({ at }) => at < begun + quiet)
   while (early.length > 0) {
     yield* Effect.sleep(quiet)
     const changed = !(yield* readAll(probe, early))
