@@ -105,7 +105,11 @@ const slack = 2
  * falls behind can't slow down the questions (no coordinated omission). What the suite's connections can't carry is not
  * its fault: a rate that takes more of them than there are while it is about as quick as without a load.
  */
-export const load = Effect.fnUntraced(function* (execution: Execution, { factor, ms }: OperationOf<"load">, op: number) {
+export const load = Effect.fnUntraced(function* (
+  execution: Execution,
+  { factor, ms }: OperationOf<"load">,
+  op: number
+) {
   const { now, setting } = execution
   const { terms } = setting
   const rate = setting.peakRate * factor
@@ -166,17 +170,19 @@ const volley = Effect.fnUntraced(function* (
   const one = (own: Connection, place: number) => {
     const actor = actors[place]
     if (actor === undefined) return Effect.void
-    return execution.prepare(actor, actor.sent === 0 ? [] : retry).pipe(
-      Effect.flatMap((request) =>
-        execution.sendRequest(
-          actor,
-          request,
-          { held: { barrier, place } },
-          { op, kind: "load", once: true, slot: "own" },
-          own
+    return execution
+      .prepare(actor, actor.sent === 0 ? [] : retry)
+      .pipe(
+        Effect.flatMap((request) =>
+          execution.sendRequest(
+            actor,
+            request,
+            { held: { barrier, place } },
+            { op, kind: "load", once: true, slot: "own" },
+            own
+          )
         )
       )
-    )
   }
   yield* slots.take(actors.length)(atOnce(execution, actors.length, one))
 })

@@ -125,12 +125,7 @@ export const malformed = Effect.fnUntraced(function* (
   kind: Malformation,
   op: number
 ) {
-  const request = yield* make(
-    stampOf(actor),
-    malformedBody(actor.minted.body, kind),
-    [],
-    execution.setting.secret
-  )
+  const request = yield* make(stampOf(actor), malformedBody(actor.minted.body, kind), [], execution.setting.secret)
   yield* execution.sendRequest(actor, request, {}, { op, kind: "malformed" })
 })
 

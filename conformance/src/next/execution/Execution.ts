@@ -221,7 +221,11 @@ export const begin = Effect.fnUntraced(function* (
     request: HttpRequest,
     started: number,
     { exchange, reused }: Exchanged,
-    { crowded = false, inFlight, kind = about.kind ?? "delivery" }: { crowded?: boolean; inFlight: number; kind?: AttemptKind }
+    {
+      crowded = false,
+      inFlight,
+      kind = about.kind ?? "delivery"
+    }: { crowded?: boolean; inFlight: number; kind?: AttemptKind }
   ) {
     const counts = kind === "delivery" || kind === "load" || kind === "cut" || kind === "amid"
     if (kind !== "cut" && counts && read(exchange, terms) === "acknowledged") actor.acknowledged = true
@@ -374,9 +378,7 @@ export const begin = Effect.fnUntraced(function* (
         about,
         mayBeStale: false
       }
-      return over === undefined
-        ? overItsOwn(about.endpoint, (itsOwn) => transmit(itsOwn, one))
-        : transmit(over, one)
+      return over === undefined ? overItsOwn(about.endpoint, (itsOwn) => transmit(itsOwn, one)) : transmit(over, one)
     },
     sendOnce: (actor, over, about) =>
       slotted(about)(
@@ -398,11 +400,7 @@ export const begin = Effect.fnUntraced(function* (
     beside: (effect) =>
       Effect.suspend(() => {
         beside += 1
-        return effect.pipe(
-          Effect.ensuring(Effect.sync(() => (beside -= 1))),
-          Effect.forkIn(scope),
-          Effect.asVoid
-        )
+        return effect.pipe(Effect.ensuring(Effect.sync(() => (beside -= 1))), Effect.forkIn(scope), Effect.asVoid)
       }),
     markProvisional: (actor) => {
       const place = attempts.findLastIndex(({ event }) => event === actor.event)

@@ -24,8 +24,11 @@ export type Performers = {
 type OnActor = (actor: Actor) => Effect.Effect<unknown, TargetUnusable, Crypto | Minting | Slots>
 
 /** Does something with a new event. */
-const withNew = (execution: Execution, { event }: { readonly event: Actor["minted"]["template"] }, act: OnActor): Done =>
-  Effect.asVoid(Effect.flatMap(execution.mint(event), act))
+const withNew = (
+  execution: Execution,
+  { event }: { readonly event: Actor["minted"]["template"] },
+  act: OnActor
+): Done => Effect.asVoid(Effect.flatMap(execution.mint(event), act))
 
 /** Does something with the event that a reference stands for; nothing where there is none. */
 const withKnown = (execution: Execution, { ref }: { readonly ref: number }, act: OnActor): Done => {
@@ -33,8 +36,12 @@ const withKnown = (execution: Execution, { ref }: { readonly ref: number }, act:
   return actor === null ? Effect.void : Effect.asVoid(act(actor))
 }
 
-const sendEach = (execution: Execution, actors: ReadonlyArray<Actor>, how: ReadonlyArray<Variation>, op: number): Done =>
-  Effect.forEach(actors, (actor) => execution.send(actor, how, { op }), { discard: true })
+const sendEach = (
+  execution: Execution,
+  actors: ReadonlyArray<Actor>,
+  how: ReadonlyArray<Variation>,
+  op: number
+): Done => Effect.forEach(actors, (actor) => execution.send(actor, how, { op }), { discard: true })
 
 /** Waits as long as the run's pace allows. */
 const wait = ({ fallShort, setting }: Execution, ms: number, op: number): Effect.Effect<void> =>
@@ -45,7 +52,8 @@ const wait = ({ fallShort, setting }: Execution, ms: number, op: number): Effect
   })
 
 const performers: Performers = {
-  new: (execution, operation, op) => withNew(execution, operation, (actor) => execution.send(actor, operation.how, { op })),
+  new: (execution, operation, op) =>
+    withNew(execution, operation, (actor) => execution.send(actor, operation.how, { op })),
   again: (execution, operation, op) =>
     withKnown(execution, operation, (actor) => execution.send(actor, operation.how, { op })),
   retry: (execution, operation, op) => withKnown(execution, operation, (actor) => retryUntil(execution, actor, op)),
@@ -56,7 +64,8 @@ const performers: Performers = {
       { discard: true }
     ),
   again_all: (execution, { how }, op) => sendEach(execution, execution.actors, how, op),
-  race_new: (execution, operation, op) => withNew(execution, operation, (actor) => race(execution, actor, operation.copies, op)),
+  race_new: (execution, operation, op) =>
+    withNew(execution, operation, (actor) => race(execution, actor, operation.copies, op)),
   race_again: (execution, operation, op) =>
     withKnown(execution, operation, (actor) => race(execution, actor, operation.copies, op)),
   volleys,
@@ -68,7 +77,8 @@ const performers: Performers = {
     yield* sendEach(execution, ordered, [], op)
   }),
   filler: (execution, { count }, op) => fill(execution, count, op),
-  cut_new: (execution, operation, op) => withNew(execution, operation, (actor) => cut(execution, actor, operation.cut, op)),
+  cut_new: (execution, operation, op) =>
+    withNew(execution, operation, (actor) => cut(execution, actor, operation.cut, op)),
   cut_again: (execution, operation, op) =>
     withKnown(execution, operation, (actor) => cut(execution, actor, operation.cut, op)),
   abort_storm: storm,

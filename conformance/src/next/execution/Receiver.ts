@@ -42,8 +42,8 @@ const end = (
 ): Effect.Effect<Seen, TargetUnusable> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { hooks, url } = execution.setting
-      const gone = yield* watchEnd(url, cut)
+      const { hooks, urls } = execution.setting
+      const gone = yield* watchEnd(urls[0], cut)
       yield* actWhole(hooks[by])
       yield* ended
       if (yield* gone) return {}
@@ -58,11 +58,23 @@ const betweenStarts = { first: 250, most: 8_000 }
 /** A receiver that may take so long to be ready is started twice at least. */
 const leastStarts = 2
 
+/** What is done to the receiver, and since when, by the clock of the run. */
+interface Begun {
+  readonly what: "killed" | "restarted"
+  readonly from: number
+}
+
 /**
- * Starts the receiver, whether it runs or not, and waits for it. That it does not start again is its own fault only where
- * the same has started it before; else the hook may not do what it is for.
+ * Starts the receiver, whether it runs or not, waits for it, and notes what was done. That it does not start again is its
+ * own fault only where the same has started it before; else the hook may not do what it is for.
  */
-const start = Effect.fnUntraced(function* (execution: Execution, op: number, by: By, seen: Seen) {
+const start = Effect.fnUntraced(function* (
+  execution: Execution,
+  op: number,
+  by: By,
+  { from, what }: Begun,
+  seen: Seen
+) {
   const { comeback, hooks, startedAfter } = execution.setting
   const after = by === "kill" ? "killed" : "running"
   const begun = yield* Clock.currentTimeMillis
@@ -76,7 +88,7 @@ const start = Effect.fnUntraced(function* (execution: Execution, op: number, by:
     const spent = (yield* Clock.currentTimeMillis) - begun
     if (starts >= leastStarts && spent >= comeback) {
       const down = `started ${starts} times in ${Math.round(spent / 1_000)} s, ${failed.down}`
-      execution.intervene(op, "stayed down", { down })
+      execution.intervene(op, what, from, { down })
       const message = `The receiver was killed and did not start again (${down}). Start it by hand on what it left behind to see why.`
       return yield* new TargetUnusable({ message, stayedDown: true })
     }
@@ -85,16 +97,17 @@ const start = Effect.fnUntraced(function* (execution: Execution, op: number, by:
     failed = yield* Effect.flip(again).pipe(Effect.orElseSucceed(() => null))
   }
   if (seen.unended === undefined) startedAfter.add(after)
+  execution.intervene(op, what, from, seen)
 })
 
 /** Ends and starts the receiver. */
 export const restart = Effect.fnUntraced(function* (execution: Execution, op: number) {
-  const { hooks } = execution.setting
+  const { hooks, now } = execution.setting
   yield* execution.connection.renew
+  const from = now()
   const by = hooks.restart === null ? "kill" : "restart"
-  const seen = yield* end(stage, by)
-  yield* start(stage, op, by, seen)
-  execution.intervene(op, "restarted", seen)
+  const seen = yield* end(execution, by)
+  yield* start(execution, op, by, { what: "restarted", from }, seen)
 })
 
 /** Whether an attempt was broken off in the middle, or answered by what stands before the receiver. */
@@ -110,20 +123,21 @@ const mostEvents = 64
 /** Kills the receiver while workers send new events, and starts it again. */
 export const killAmid = Effect.fnUntraced(function* (
   execution: Execution,
-  { after, copies = 1, event, from, workers }: Extract<Operation, { readonly k: "kill_amid" }>,
+  { after, copies = 1, event, from, workers }: OperationOf<"kill_amid">,
   op: number
 ) {
-  const { hooks, terms, url } = execution.setting
+  const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
+  const atOnce = Math.max(1, Math.min(workers, Math.floor(most / copies)))
   /** The moment that the kill is counted from. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
   const cut = yield* Deferred.make<void>()
   const by = hooks.kill === null ? "restart" : "kill"
-  const traffic = { dead: false, ending: false, made: 0 }
+  const traffic = { dead: false, ending: false, made: 0, endedAt: 0 }
   const worker = Effect.scoped(
     Effect.gen(function* () {
-      const connections = yield* Effect.forEach(Array.from({ length: copies }), () => open(url))
+      const connections = yield* Effect.forEach(Array.from({ length: copies }), () => open(urls[0]))
       while (!traffic.dead && traffic.made < mostEvents) {
         traffic.made++
         const actor = yield* execution.mint(event)
@@ -142,17 +156,17 @@ export const killAmid = Effect.fnUntraced(function* (
   )
   const ended = Effect.sync(() => {
     traffic.dead = true
-    execution.intervene(op, by === "kill" ? "killed" : "restarted")
+    traffic.endedAt = now()
   })
   const crash = Effect.gen(function* () {
     // Where nothing is acknowledged in time, there is no more to wait for.
     yield* Effect.timeoutOption(Deferred.await(counted), patienceOf(terms))
     yield* Effect.sleep(after)
     traffic.ending = true
-    return yield* end(stage, by, ended, Deferred.await(cut))
+    return yield* end(execution, by, ended, Deferred.await(cut))
   })
   const allWorkers = Effect.all(
-    Array.from({ length: workers }, () => worker),
+    Array.from({ length: atOnce }, () => worker),
     { concurrency: "unbounded", discard: true }
   )
   // A receiver that was killed must not stay so, whatever happens.
@@ -160,14 +174,15 @@ export const killAmid = Effect.fnUntraced(function* (
     traffic.ending && by === "kill" ? Effect.ignore(actWhole(hooks.restart)) : Effect.void
   )
   // Nor is there when all that is sent has been refused.
-  const seen = yield* Effect.all([crash, Effect.andThen(allWorkers, count)], { concurrency: "unbounded" }).pipe(
+  yield* Effect.all([crash, Effect.andThen(allWorkers, count)], { concurrency: "unbounded" }).pipe(
     Effect.map(([one]) => one),
     // Nor by a command that failed, perhaps after it has.
     Effect.tapError(() => revive),
-    Effect.tap((one) => start(stage, op, by, one)),
+    Effect.tap((seen) =>
+      start(execution, op, by, { what: by === "kill" ? "killed" : "restarted", from: traffic.endedAt }, seen)
+    ),
     Effect.onInterrupt(() => revive)
   )
-  execution.intervene(op, "ready", seen)
 })
 
 /** How long the receiver stands still after the first attempts' deadline. */
@@ -181,16 +196,21 @@ const isTaken = (exchange: Exchange | null): boolean =>
  * Holds the receiver still from before the first attempts until after their deadline. The second attempts come while it
  * stands, as a sender's retries would, so that both are worked on when it goes on.
  */
-export const pauseDuring = Effect.fnUntraced(function* (execution: Execution, event: EventTemplate, count: number, op: number) {
-  const { hooks, terms } = execution.setting
+export const pauseDuring = Effect.fnUntraced(function* (
+  execution: Execution,
+  { count, event }: OperationOf<"pause_during">,
+  op: number
+) {
+  const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
   const actors = yield* Effect.forEach(Array.from({ length: count }), () => execution.mint(event))
   const sendAll = Effect.forEach(
     actors,
     (actor) =>
-      Effect.scoped(Effect.flatMap(open(execution.setting.url), (own) => execution.sendOnce(actor, own, { op, kind: "cut" }))),
+      Effect.scoped(Effect.flatMap(open(urls[0]), (own) => execution.sendOnce(actor, own, { op, kind: "cut" }))),
     { concurrency: "unbounded" }
   )
+  const from = now()
   yield* actWhole(hooks.pause).pipe(
     Effect.andThen(sendAll),
     Effect.tap((exchanges) =>
@@ -215,16 +235,17 @@ export const pauseDuring = Effect.fnUntraced(function* (execution: Execution, ev
     Effect.onError(() => Effect.ignore(act(hooks.resume)))
   )
   yield* Effect.mapError(hooks.ready, unusable)
-  execution.intervene(op, "went on")
+  execution.intervene(op, "paused", from)
 })
 
 /** Moves the receiver's clock, and that of all that is stamped from now on. */
 export const advance = Effect.fnUntraced(function* (execution: Execution, ms: number, op: number) {
-  const { clock, hooks } = execution.setting
+  const { clock, hooks, now } = execution.setting
+  const from = now()
   if (hooks.advance !== null) {
     yield* act(hooks.advance(ms))
     clock.ahead += ms
   }
   yield* Effect.mapError(hooks.ready, unusable)
-  execution.intervene(op, "clock moved")
+  execution.intervene(op, "clock_moved", from)
 })

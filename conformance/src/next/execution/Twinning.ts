@@ -162,5 +162,8 @@ export const mintTwins = Effect.fnUntraced(function* (execution: Execution, temp
     ]
   }
   const [one, two] = twinOf(kind, { dataId, webhookId })
-  return [yield* execution.mint(template, { ...one, guid, now }), yield* execution.mint(template, { ...two, guid, now })]
+  return [
+    yield* execution.mint(template, { ...one, guid, now }),
+    yield* execution.mint(template, { ...two, guid, now })
+  ]
 })

@@ -81,11 +81,7 @@ export const make = (
 ): Effect.Effect<HttpRequest, never, Crypto> =>
   Effect.map(
     Crypto.use((crypto) =>
-      DeliveryRequest.headersOf(
-        crypto,
-        { id: webhookId, attempt, signedAt, body },
-        secret === null ? [] : [secret]
-      )
+      DeliveryRequest.headersOf(crypto, { id: webhookId, attempt, signedAt, body }, secret === null ? [] : [secret])
     ),
     (headers) => ({ method: "POST", headers: withHeaders(headers, how), body, encoding: "utf8" })
   )
