@@ -56,7 +56,9 @@ export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, ur
     rate: peakRate !== null
   }
   const isGiven = (need: string): need is Exclude<Need, "digest"> => Object.hasOwn(given, need)
-  return Object.keys(given).filter(isGiven).filter((need) => given[need])
+  return Object.keys(given)
+    .filter(isGiven)
+    .filter((need) => given[need])
 }
 
 /** What the histories of a run share. */

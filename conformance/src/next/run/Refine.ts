@@ -87,11 +87,9 @@ export const refine = Effect.fnUntraced(function* (
       Effect.orElseSucceed(() => false)
     )
 
-  const confirm = Effect.fnUntraced(function* (history: History): Effect.fn.Return<
-    Confirmed,
-    never,
-    Minting | Crypto | Slots
-  > {
+  const confirm = Effect.fnUntraced(function* (
+    history: History
+  ): Effect.fn.Return<Confirmed, never, Minting | Crypto | Slots> {
     let [tried, failed] = [0, 0]
     while (tried < confirmations && (yield* isTimeLeft)) {
       if (yield* failsOnce(history)) failed += 1
