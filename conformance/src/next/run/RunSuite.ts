@@ -1,9 +1,23 @@
 /**
  * The suite as a function: from settings to a report.
  */
-import type { Effect } from "effect"
+import { Crypto } from "@doorhook/core"
+import { Clock, Effect, Layer, Random, Schema } from "effect"
+import { writeFile } from "node:fs/promises"
+import { Slots } from "../execution/Slots.ts"
+import { fileTroubleOf } from "../FileTrouble.ts"
+import { Minting } from "../history/Minting.ts"
+import type { Ended } from "../record/Evidence.ts"
+import { EvidenceLine } from "../record/Evidence.ts"
+import { defaults, seedLimit } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
+import { outcomesOf } from "../record/Verdict.ts"
+import { makeReport } from "../report/MakeReport.ts"
 import type { Report } from "../report/Report.ts"
+import { select, whyNothing } from "../requirements/Selection.ts"
+import { measureGuard } from "./Calibrate.ts"
+import { makeSession } from "./Session.ts"
+import { storeCases } from "./StoredCase.ts"
 
 /** Settings as a caller gives them: what is left out is as usual, a seed is drawn. */
 export type Given = Pick<Options, "url"> & Partial<Options>
@@ -16,8 +30,51 @@ export interface PreparedRun {
   readonly soFar: Effect.Effect<Report>
 }
 
+/** What histories are executed with, for as long as a run takes. */
+export const services = Layer.mergeAll(Minting.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+
+const encode = Schema.encodeEffect(EvidenceLine)
+
+/** Writes the evidence; answers why it could not be written, null when it was. */
+const writeEvidence = (file: string, evidence: typeof EvidenceLine.Type): Effect.Effect<string | null> =>
+  encode(evidence).pipe(
+    Effect.flatMap((line) => Effect.tryPromise({ try: () => writeFile(file, `${line}\n`), catch: fileTroubleOf })),
+    Effect.as(null),
+    Effect.catch((why) =>
+      Effect.succeed(
+        `The evidence could not be written to ${file}: ${typeof why === "string" ? why : why.message}. Name another file by --trace.`
+      )
+    )
+  )
+
 /** Prepares a run: measures how exactly this machine can time, and sends nothing yet. */
-export declare const prepareSuite: (given: Given, means: Means) => Effect.Effect<PreparedRun>
+export const prepareSuite = Effect.fnUntraced(function* (given: Given, means: Means): Effect.fn.Return<PreparedRun> {
+  const startedAt = yield* Clock.currentTimeMillis
+  const seed = given.seed ?? (yield* Random.nextIntBetween(0, seedLimit))
+  const options: Options = { ...defaults, ...given, seed }
+  const guard = yield* measureGuard
+  const session = yield* makeSession(options, means, { ...guard, startedAt })
+
+  const reportOf = Effect.fnUntraced(function* (ended: Ended) {
+    const evidence = session.evidence(ended, (yield* Clock.currentTimeMillis) - startedAt)
+    const outcomes = outcomesOf(evidence)
+    const stored = yield* storeCases(options.cases, seed, outcomes, evidence.refinements)
+    const unwritten = options.trace === null ? null : yield* writeEvidence(options.trace, evidence)
+    return makeReport(evidence, outcomes, { ...stored, problem: stored.problem ?? unwritten })
+  })
+
+  const run: Effect.Effect<Ended> =
+    select(options).selected.length === 0
+      ? Effect.succeed({ how: "complete", message: whyNothing(options) })
+      : Effect.provide(session.run, services)
+  return {
+    options,
+    guard: guard.guard,
+    run: Effect.flatMap(run, reportOf),
+    soFar: reportOf({ how: "interrupted", message: "" })
+  }
+})
 
 /** Runs the suite. A target that can't be tested is a report that says so. */
-export declare const runSuite: (given: Given, means: Means) => Effect.Effect<Report>
+export const runSuite = (given: Given, means: Means): Effect.Effect<Report> =>
+  Effect.flatMap(prepareSuite(given, means), ({ run }) => run)
