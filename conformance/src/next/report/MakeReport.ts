@@ -115,7 +115,9 @@ const probeOf = (evidence: Evidence): Calibration["probe"] => {
 }
 
 /** By what each need was given, in words. */
-const howOf = ({ calibration, hooks, options }: Evidence): Readonly<Record<Need, string>> => ({
+type Seen = Pick<Evidence, "calibration" | "given" | "hooks" | "options" | "repeatable">
+
+const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, string>> => ({
   effects:
     calibration === null ? `the probe ${options.probe ?? ""}` : `the ${calibration.kind} probe ${calibration.name}`,
   digest: "the probe's digest",
@@ -131,7 +133,7 @@ const howOf = ({ calibration, hooks, options }: Evidence): Readonly<Record<Need,
 const isNeed = (name: string): name is Need => Object.hasOwn(needs, name)
 
 /** What a run could see and do, and by what; where it could not, what would let it. */
-export const observabilityOf = (evidence: Evidence): Report["observability"] => {
+export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const { hooks, repeatable } = evidence
   const sight = sightOf(evidence)
   const how = howOf(evidence)
