@@ -90,7 +90,10 @@ export interface Receiver {
   readonly handle: (request: ReceivedRequest) => Promise<Answer>
   /** Takes up the work that an earlier process left. Call it once, when the store's table is there; needed only with `work`. */
   readonly start: () => void
-  /** Keeps nothing from now on (503: it comes again), starts no more work, and resolves when what runs has ended. Close the database then. */
+  /**
+   * Keeps nothing from now on (503: it comes again), starts no more work, aborts the `signal` of what runs, and resolves when
+   * that has ended. Close the database then.
+   */
   readonly close: () => Promise<void>
 }
 
@@ -218,7 +221,8 @@ export const createReceiver = <Tx>(options: ReceiverOptions<Tx>): Receiver => {
     node,
     fetch: async (request, { remoteAddress = null } = {}) => {
       const { body, headers, status } = await handle(webRequest(request, remoteAddress))
-      return new Response(body, { status, headers })
+      // A status like 204 takes no body, not even an empty one.
+      return new Response(body === "" ? null : body, { status, headers })
     },
     fastify: fastifyPlugin(node),
     handle,

@@ -200,6 +200,13 @@ describe("receiver.fetch", () => {
     assert.strictEqual((await guarded.fetch(request())).status, 403)
   })
 
+  it("answers with statuses that take no body", async () => {
+    const { receiver } = makeKit({ parts: () => ({ acknowledge: () => ({ status: 204, headers: {}, body: "" }) }) })
+    const headers = { "webhook-id": "evt_1" }
+    const { status } = await receiver.fetch(new Request("http://x/hook", { method: "POST", headers, body: eventBody }))
+    assert.strictEqual(status, 204)
+  })
+
   it("hands the path and the query on", async () => {
     const urls: Array<string> = []
     const { receiver } = makeKit({ parts: () => ({ admit: ({ url }) => void urls.push(url) }) })
