@@ -98,9 +98,12 @@ const storeTests = <Tx>(
     const store = open()
     const keys = Array.from({ length: 12 }, (_, index) => `shared ${index}`)
     for (const key of keys) await store.keep(key, delivery(key), nothing, 1)
-    const shares = await Promise.all(Array.from({ length: 6 }, () => store.claim(1, 1_000, 2)))
-    const claimed = shares.flat().map(({ key }) => key)
-    assert.strictEqual(new Set(claimed).size, claimed.length, "none twice")
+    // Times at which all of it is due again.
+    for (const now of Array.from({ length: 20 }, (_, round) => 1 + round * 1_000)) {
+      const shares = await Promise.all(Array.from({ length: 6 }, () => store.claim(now, now + 1_000, 4)))
+      const claimed = shares.flat().map(({ key }) => key)
+      assert.strictEqual(new Set(claimed).size, claimed.length, "none twice")
+    }
     for (const key of keys) await store.settle(key, null, null)
   })
 }
