@@ -193,13 +193,18 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory>
   // Long numbers are rounded where they pass through a double, on their way into a log, say.
   const shownBy = (sent: SentEvent): number | string => (byNumber(sent) ? Number(sent.dataId) : sent.webhookId)
   const sharers = groupBy(trace.events.entries(), ([, sent]) => shownBy(sent))
+  // A probe that folds case counts events together whose ids differ in case alone: what each of them has is not known.
+  const folded = trace.sight.foldsCase
+    ? groupBy(new Set(trace.events.map(({ webhookId }) => webhookId)), (id) => id.toLowerCase())
+    : null
+  const isFolded = ({ webhookId }: SentEvent): boolean => (folded?.get(webhookId.toLowerCase())?.length ?? 1) > 1
   return trace.events.map((sent, event) => {
     const attempts = attemptsOf.get(event) ?? []
     const group = sharers.get(shownBy(sent)) ?? []
     const others = new Map(group.map(([place, other]) => [askedBy(other), place]))
     others.delete(askedBy(sent))
     const alike = [...others.values()]
-    const effects = trace.effects[event] ?? null
+    const effects = isFolded(sent) ? null : (trace.effects[event] ?? null)
     const counted = (of: "last" | "most"): number | null =>
       effects === null ? null : alike.reduce((sum, place) => sum + (trace.effects[place]?.[of] ?? 0), effects[of])
     return {
