@@ -32,7 +32,7 @@ export const Attempt = Schema.Struct({
   raced: Schema.Boolean,
   /** Whether it is one of a row of retries and was not the last: a refusal of it is not the end. */
   provisional: Schema.Boolean,
-  /** How many requests of the suite were under way when it began, itself included. */
+  /** How many requests of the suite were under way at once, at most, while it was, itself included. */
   inFlight: Schema.Int,
   /**
    * Whether it was refused with 429 or 503 while others were under way, and sent again alone: the attempt after it

@@ -13,6 +13,13 @@ export const templates: Readonly<Record<string, EventTemplate>> = {
   [bindingOf(call)]: call
 }
 
+/** Plain events for a receiver with these bindings, as they come on any day: more doors than calls. */
+export const plainEvents = (bindings: ReadonlyArray<string> | null): ReadonlyArray<EventTemplate> => {
+  const usual = [accessLog, accessLog, call, accessLog]
+  const bound = usual.filter((event) => bindings === null || bindings.includes(bindingOf(event)))
+  return bound.length === 0 ? usual : bound
+}
+
 /**
  * The event to be sent in place of one: itself where a binding selects it, the plain event of another binding in place
  * of a plain one, else nothing: what is unusual about it can't be shown by another.

@@ -3,7 +3,7 @@
  */
 import { Crypto, isoOf, makeEventId } from "@doorhook/core"
 import { Clock, Context, Effect, Layer } from "effect"
-import { digestOf } from "./CanonicalJson.ts"
+import { digestOf, exactDigestOf } from "./CanonicalJson.ts"
 import type { EventTemplate } from "./Template.ts"
 import { minted } from "./Template.ts"
 import { bodyOf, object, string } from "./RawJson.ts"
@@ -18,6 +18,8 @@ export interface MintedEvent {
   readonly body: string
   /** `sha256:HEX` of the RFC 8785 form of the data. */
   readonly digest: string
+  /** The same with every digit of its numbers kept; null where no number is longer than a double holds. */
+  readonly exactDigest: string | null
 }
 
 /** What of an event is not to be made up. */
@@ -87,13 +89,15 @@ export class Minting extends Context.Service<
             ...template,
             data: template.data.map(([name, value]) => [name, values[value] ?? value])
           }
+          const data = object(filled.data)
           return {
             template,
             filled,
             webhook_id: given.webhookId === undefined ? yield* webhookId : remember(given.webhookId),
             data_id: filled.data.find(([name]) => name === "id")?.[1] ?? "",
             body: bodyOf(filled),
-            digest: yield* digestOf(object(filled.data)).pipe(Effect.provideService(Crypto, crypto))
+            digest: yield* digestOf(data).pipe(Effect.provideService(Crypto, crypto)),
+            exactDigest: yield* exactDigestOf(data).pipe(Effect.provideService(Crypto, crypto))
           }
         })
       })

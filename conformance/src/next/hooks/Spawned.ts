@@ -1,0 +1,140 @@
+/**
+ * A receiver that the suite starts itself (`--spawn`): it can be killed, held still and started again without any command.
+ */
+import { Effect, Schedule } from "effect"
+import type { Scope } from "effect"
+import { spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { once } from "node:events"
+import { isLeft, isRunning, signalGroup } from "./Commands.ts"
+import { awaitGone } from "./Gone.ts"
+import { HookFailed } from "./Hooks.ts"
+import type { Hooks } from "./Hooks.ts"
+import { awaitReady, between, isThere } from "./Ready.ts"
+
+/** What a receiver says whose port another has, which came while it was down. */
+const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
+
+/** The most of what it complains about that is kept, in characters. */
+const mostComplaint = 2_000
+
+/** How long its last words are waited for when it has ended and something else may still write, in milliseconds. */
+const lastWords = 1_000
+
+const happened = (child: ChildProcess, event: "close" | "exit"): Promise<void> =>
+  new Promise((resolve) => child.once(event, () => resolve()))
+
+/** Waits until nothing is left of what a shell started. */
+const nothingLeft = (shell: ChildProcess): Effect.Effect<unknown> =>
+  Effect.sync(() => isLeft(shell)).pipe(Effect.repeat({ while: (left) => left, schedule: Schedule.spaced(between) }))
+
+/**
+ * Waits until what was started has ended and what it complained about is read: its end may come before that. A shell
+ * that ends well may leave the receiver in the background, where it may still become ready; one that fails has not.
+ */
+const endOf = (shell: ChildProcess): Effect.Effect<void> => {
+  const closed = happened(shell, "close")
+  const ended = Promise.race([happened(shell, "exit"), closed])
+  return Effect.promise(() => ended).pipe(
+    Effect.andThen(Effect.suspend(() => (shell.exitCode === 0 ? nothingLeft(shell) : Effect.void))),
+    Effect.andThen(
+      Effect.timeoutOption(
+        Effect.promise(() => closed),
+        lastWords
+      )
+    ),
+    Effect.asVoid
+  )
+}
+
+/** What was tested after it would not be what was started. */
+const outlived = ({ origin }: URL): HookFailed =>
+  new HookFailed({
+    message: `--spawn: something at ${origin} goes on after SIGKILL. Is it a process of its own, as a container's or a service's is? Leave --spawn out then, and give --kill-cmd and --restart-cmd.`
+  })
+
+/** Starts a receiver, ready when this returns; ends it with the scope. */
+export const spawned = Effect.fnUntraced(function* (
+  command: string,
+  env: Readonly<Record<string, string>>,
+  url: URL,
+  readyUrl: URL | null
+): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
+  if (yield* isThere(url)) {
+    return yield* new HookFailed({
+      message: `--spawn: something answers at ${url.origin} already, perhaps left by a run that was killed, and would be tested instead. End it, or let a free port be found: port 0 in --url, and --port-env.`
+    })
+  }
+  let child: ChildProcess | null = null
+  let ended: Effect.Effect<void> = Effect.void
+  let complaint = ""
+
+  const start = Effect.sync(() => {
+    const started = spawn(command, {
+      shell: true,
+      detached: true,
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...process.env, ...env }
+    })
+    complaint = ""
+    started.on("error", (error) => (complaint = error.message))
+    started.stderr.on("data", (chunk) => (complaint = `${complaint}${chunk}`.slice(-mostComplaint)))
+    ended = endOf(started)
+    child = started
+    // A shell may end and leave the receiver in the background.
+    started.once("exit", () => {
+      if (child === started && !isLeft(started)) child = null
+    })
+  })
+
+  const kill = Effect.promise(async () => {
+    if (child === null) return
+    const exited = isRunning(child) ? once(child, "exit") : null
+    signalGroup(child, "SIGKILL")
+    child = null
+    await exited
+  }).pipe(
+    Effect.andThen(awaitGone(url)),
+    Effect.flatMap((gone) => (gone ? Effect.void : Effect.fail(outlived(url))))
+  )
+
+  const failed = (): HookFailed => {
+    const lines = complaint.trim().split("\n")
+    // Node.js ends with its version, others with a stack.
+    const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
+    return new HookFailed({
+      message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}`,
+      ...(portTaken.test(complaint)
+        ? {}
+        : { down: `it ended before it was ready${why === "" ? ", without a word" : `: ${why}`}` })
+    })
+  }
+  const diedEarly = Effect.suspend(() => ended).pipe(Effect.andThen(Effect.suspend(() => Effect.fail(failed()))))
+
+  const ready = Effect.raceFirst(
+    awaitReady(url, readyUrl, {
+      what: "--spawn: what was started runs, and was not ready",
+      advice:
+        "Does it listen at that port? It finds the port of --url in the variable that --port-env names; --ready-url says when it is ready."
+    }),
+    diedEarly
+  )
+  const signal = (name: NodeJS.Signals) =>
+    Effect.sync(() => {
+      if (child !== null) signalGroup(child, name)
+    })
+
+  yield* Effect.acquireRelease(start, () => Effect.ignore(kill))
+  yield* ready
+  return {
+    restart: Effect.andThen(kill, start),
+    kill,
+    pause: signal("SIGSTOP"),
+    resume: signal("SIGCONT"),
+    advance: null,
+    double: null,
+    ready,
+    startsIt: true,
+    names: { restart: "--spawn", kill: "--spawn (SIGKILL)", pause: "--spawn (SIGSTOP)", resume: "--spawn (SIGCONT)" }
+  }
+})

@@ -1,0 +1,66 @@
+/**
+ * Receivers to test the suite on: real HTTP servers, good and faulty, that write down what they get.
+ */
+import { freePort, listening } from "@doorhook/testkit/Listening"
+import { handlingReceiver } from "@doorhook/testkit/Receiver"
+import type { Handler, Received as Request } from "@doorhook/testkit/Receiver"
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import type { ServerResponse } from "node:http"
+import { createServer as createSocketServer } from "node:net"
+import type { Socket } from "node:net"
+
+/** One request as a receiver sees it. */
+export interface Received extends Request {
+  /** The id seen before. */
+  readonly duplicate: boolean
+  /** How many requests came before this one. */
+  readonly index: number
+}
+
+/** Answers a request; the socket is there for those who break it. */
+export type Behaviour = (received: Received, response: ServerResponse, socket: Socket) => void
+
+export interface Receiver {
+  readonly url: string
+  readonly received: ReadonlyArray<Received>
+  /** Ends the server and every connection, as a process that dies does. */
+  readonly die: () => void
+}
+
+/** A receiver for as long as the scope lives. */
+export const receiver = (behave: Behaviour): Effect.Effect<Receiver, never, Scope.Scope> => {
+  const received: Array<Received> = []
+  const seen = new Set<string>()
+  const handle: Handler = (request, response, socket) => {
+    const id = String(request.headers["webhook-id"])
+    const one: Received = { ...request, duplicate: seen.has(id), index: received.length }
+    seen.add(id)
+    received.push(one)
+    behave(one, response, socket)
+  }
+  return Effect.map(handlingReceiver(handle), ({ die, url }) => ({ url, received, die: () => void die() }))
+}
+
+/** A receiver at the level of the socket; answers its URL. */
+export const socketReceiver = (connected: (socket: Socket) => void): Effect.Effect<string, never, Scope.Scope> => {
+  const server = createSocketServer((socket) => {
+    socket.on("error", () => undefined)
+    connected(socket)
+  })
+  return Effect.map(listening(server), ({ url }) => `${url}/hook`)
+}
+
+/** A port of this machine at which nobody listens. */
+export const deadPort: Effect.Effect<number> = Effect.promise(freePort)
+
+/** Acknowledges. */
+export const acknowledge: Behaviour = (_, response) => {
+  response.end("ok")
+}
+
+/** Answers with a status. */
+export const answer = (response: ServerResponse, status: number, body = ""): void => {
+  response.writeHead(status)
+  response.end(body)
+}
