@@ -250,6 +250,10 @@ export interface Means {
   readonly progress: (what: string) => Effect.Effect<void>
   /** How long a receiver that was killed and does not start again is tried to be started, in milliseconds. */
   readonly comeback: number
+  /** Waiting times are multiplied by this; null: by the share of two minutes that the run may take, at most 1. */
+  readonly pace: number | null
+  /** Whether a command can repeat the run: not a test's. */
+  readonly repeatable: boolean
 }
 
 export const noMeans = {
@@ -257,7 +261,9 @@ export const noMeans = {
   hooks: noHooks,
   secret: null,
   progress: () => Effect.void,
-  comeback: 30_000
+  comeback: 30_000,
+  pace: null,
+  repeatable: true
 } as const
 
 /** The name of the variable that holds the secret of a receiver that checks signatures. */
