@@ -1,24 +1,20 @@
 /**
- * An IP filter: which addresses deliveries may come from.
+ * Filter for the addresses that deliveries may come from.
  */
 import { BlockList, isIP } from "node:net"
-
-/** A range that can't be read. */
-export class InvalidRange extends Error {
-  override readonly name = "InvalidRange"
-}
+import { InvalidOption } from "./Problem.ts"
 
 const familyOf = (address: string): "ipv4" | "ipv6" | null => {
   const version = isIP(address)
   return version === 4 ? "ipv4" : version === 6 ? "ipv6" : null
 }
 
-/** An IPv4 address that came in through an IPv6 socket is that IPv4 address. */
-const unwrapped = (address: string): string =>
+/** Turns `::ffff:203.0.113.7`, IPv4 on an IPv6 socket, into the IPv4 address. */
+const unmapped = (address: string): string =>
   address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "").replace(/%.*$/, "")
 
-/** Whether an address is in one of the ranges, each like `203.0.113.0/24` or one address. Throws `InvalidRange`. */
-export const makeAddressFilter = (ranges: ReadonlyArray<string>): ((address: string) => boolean) => {
+/** Whether an address is in one of the ranges, each like `203.0.113.0/24` or one address. Throws `InvalidOption`. */
+export const addressFilter = (ranges: ReadonlyArray<string>): ((address: string) => boolean) => {
   const allowed = new BlockList()
   for (const range of ranges) {
     const [address = "", prefix, ...more] = range.split("/")
@@ -26,12 +22,12 @@ export const makeAddressFilter = (ranges: ReadonlyArray<string>): ((address: str
     const longest = family === "ipv4" ? 32 : 128
     const length = prefix === undefined ? longest : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1
     if (family === null || length < 0 || length > longest || more.length > 0) {
-      throw new InvalidRange(`${range} is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32`)
+      throw new InvalidOption("addresses", `${range} is not a range; write one like 203.0.113.0/24 or 2001:db8::/32`)
     }
     allowed.addSubnet(address, length, family)
   }
   return (given) => {
-    const address = unwrapped(given)
+    const address = unmapped(given)
     const family = familyOf(address)
     return family !== null && allowed.check(address, family)
   }
