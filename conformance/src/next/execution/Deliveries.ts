@@ -132,7 +132,7 @@ export const load = Effect.fnUntraced(function* (
       const overdue = Math.max(0, now() - due(index))
       const { elapsed } = yield* execution.send(actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
       // One that answers in time could have done so when it was due, had there been another connection.
-      if (lacksConnections && elapsed <= inTime && elapsed + overdue > late) heldUp += 1
+      if (lacksConnections && elapsed - overdue <= inTime && elapsed > late) heldUp += 1
     }
   })
   yield* atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)

@@ -55,7 +55,8 @@ export const nextSignedAt = (
   if (typeof stamp === "object") {
     return now + ("off" in stamp ? stamp.off : Math.round(stamp.offInTolerance * withinTolerance * tolerance))
   }
-  return first || stamp === "now" ? Math.max(now, Math.min(last + 1_000, now + 1_500)) : last
+  if (first) return now
+  return stamp === "now" ? Math.max(now, Math.min(last + 1_000, now + 1_500)) : last
 }
 
 const withHeaders = (

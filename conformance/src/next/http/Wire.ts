@@ -199,21 +199,23 @@ const begin = (
       })
     )
   }
+  /** With the last byte that a length announces, or the empty chunk, the request has its end. */
+  const finish = (last: Buffer): void => {
+    if (takesItsTime) countFromHere()
+    if (cut === null || "bytes" in cut) return void outgoing.end(last)
+    outgoing.end(last, () => (cut.after === 0 ? giveUp() : later(cut.after, giveUp)))
+  }
+  const breaksOff = cut !== null && "bytes" in cut
   const write = (index: number): void => {
     if (outgoing.destroyed) return
-    const piece = pieces[index]
-    if (piece !== undefined) {
-      if (takesItsTime && !sending.chunked && index === pieces.length - 1) countFromHere()
+    const piece = pieces[index] ?? Buffer.alloc(0)
+    if (index < pieces.length - (breaksOff || sending.chunked ? 0 : 1)) {
       outgoing.write(piece, () => later(sending.pause, () => write(index + 1)))
-    } else if (cut !== null && "bytes" in cut) {
+    } else if (!breaksOff) {
+      finish(piece)
+    } else if (!cut.stalls) {
       // Without a byte of the body nothing shows that the head has gone out, and a far receiver may not be there yet.
-      if (!cut.stalls) whenConnected(() => later(untilGivenUp, giveUp))
-    } else if (cut !== null) {
-      outgoing.end(() => (cut.after === 0 ? giveUp() : later(cut.after, giveUp)))
-    } else {
-      // Chunks end with one that is empty.
-      if (takesItsTime && sending.chunked) countFromHere()
-      outgoing.end()
+      whenConnected(() => later(untilGivenUp, giveUp))
     }
   }
   const writeAll = (): void => (held === null ? write(0) : writeHeld(held.barrier, held.place))

@@ -1,0 +1,52 @@
+/**
+ * What a history is executed with.
+ */
+import { Crypto } from "@doorhook/core"
+import { Effect, Layer, Redacted } from "effect"
+import type { Setting } from "../../../src/next/execution/Execution.ts"
+import { execute } from "../../../src/next/execution/Execute.ts"
+import { Slots } from "../../../src/next/execution/Slots.ts"
+import { Minting } from "../../../src/next/history/Minting.ts"
+import type { Operation } from "../../../src/next/history/Operations.ts"
+import { noHooks } from "../../../src/next/hooks/Hooks.ts"
+import { defaultTerms } from "../../../src/next/judgement/Terms.ts"
+
+export const secret = Redacted.make("whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI=")
+
+export const terms = { ...defaultTerms, deadline: 2_000 }
+
+export const services = Layer.mergeAll(Minting.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+
+/** Against a receiver, with nothing besides but what is said. Each has a clock of its own. */
+export const settingOf = (url: URL, others: Partial<Omit<Setting, "urls">> = {}): Setting => {
+  const startedAt = performance.now()
+  return {
+    urls: [url],
+    secret,
+    bindings: null,
+    terms,
+    hooks: noHooks,
+    interventions: [],
+    sent: { count: 0 },
+    now: () => performance.now() - startedAt,
+    startedAfter: new Set(),
+    clock: { ahead: 0 },
+    comeback: 30_000,
+    typical: () => 0,
+    pace: 1,
+    peakRate: 0,
+    ...others
+  }
+}
+
+/** Executes operations against a receiver. */
+export const executed = (
+  url: string,
+  ops: ReadonlyArray<Operation>,
+  { fillerTime = 1_000, ...others }: Partial<Omit<Setting, "urls">> & { readonly fillerTime?: number } = {}
+) =>
+  execute({ v: 1, ops }, settingOf(new URL(url), others), {
+    title: "a case",
+    allElseDone: Effect.void,
+    fillerTime
+  }).pipe(Effect.provide(services))
