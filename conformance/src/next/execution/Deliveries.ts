@@ -4,8 +4,9 @@
 import type { Crypto } from "@doorhook/core"
 import { Effect } from "effect"
 import { plainEvents } from "../history/Bindings.ts"
-import { accessLog } from "../history/Events.ts"
+import { accessLog, withMember } from "../history/Events.ts"
 import type { OperationOf } from "../history/Operations.ts"
+import { object, string } from "../history/RawJson.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { makeBarrier } from "../http/Barrier.ts"
@@ -73,10 +74,19 @@ export const retryUntil = Effect.fnUntraced(function* (execution: Execution, act
   }
 })
 
-/** Mints events that are there for others' sake. */
+/** Mints events that are there for others' sake; each with texts of its own, so that one that is stored with another's shows. */
 const mintOther = (execution: Execution, index: number) => {
   const kinds = plainEvents(execution.setting.bindings)
-  return execution.mint(kinds[index % kinds.length] ?? accessLog, { bulk: true, referable: false })
+  const named = withMember(kinds[index % kinds.length] ?? accessLog, "name", string(`Guest ${index + 1}`))
+  const event = withMember(
+    named,
+    "unit",
+    object([
+      ["id", String(index + 1)],
+      ["label", string(`${index + 1}B`)]
+    ])
+  )
+  return execution.mint(event, { bulk: true, referable: false })
 }
 
 /** Sends many new events, several at once, until they are sent or the time for it is up. */
