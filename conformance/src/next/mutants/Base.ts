@@ -197,9 +197,7 @@ export const startServer = async ({
 }
 
 /** Its address, for as long as the scope lives: an HTTP server like any other, but nothing that could be killed. */
-export const inProcess = (
-  options: Omit<ServerOptions, "port" | "database">
-): Effect.Effect<URL, never, Scope.Scope> =>
+export const inProcess = (options: Omit<ServerOptions, "port" | "database">): Effect.Effect<URL, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() => startServer({ ...options, port: 0, database: ":memory:" })),
     ({ die }) => Effect.promise(die)

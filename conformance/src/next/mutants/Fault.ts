@@ -25,7 +25,11 @@ export interface Fault {
 export const faults =
   (
     level: Level,
-    { found = "FAIL", ownProcess = level === 3, profile = null }: Partial<Pick<Fault, "found" | "ownProcess" | "profile">> = {}
+    {
+      found = "FAIL",
+      ownProcess = level === 3,
+      profile = null
+    }: Partial<Pick<Fault, "found" | "ownProcess" | "profile">> = {}
   ) =>
   (
     ...rows: ReadonlyArray<readonly [name: string, requirement: Requirement["id"], does: string, change: Change]>
