@@ -42,7 +42,7 @@ export const isLeft = ({ pid }: ChildProcess): boolean => {
  * has ended left running in the background stays: nothing is read from it, so that a receiver it starts may write to its
  * output for as long as it runs.
  */
-const runHook = (
+export const runHook = (
   name: string,
   command: string,
   env: Readonly<Record<string, string>> = {}

@@ -6,6 +6,7 @@ import { Effect, Layer, Redacted } from "effect"
 import type { Setting } from "../../../src/next/execution/Execution.ts"
 import { execute } from "../../../src/next/execution/Execute.ts"
 import { Slots } from "../../../src/next/execution/Slots.ts"
+import type { History } from "../../../src/next/history/History.ts"
 import { Minting } from "../../../src/next/history/Minting.ts"
 import type { Operation } from "../../../src/next/history/Operations.ts"
 import { noHooks } from "../../../src/next/hooks/Hooks.ts"
@@ -50,3 +51,9 @@ export const executed = (
     allElseDone: Effect.void,
     fillerTime
   }).pipe(Effect.provide(services))
+
+/** Executes a history in a setting. */
+export const executeIn = (history: History, setting: Setting) =>
+  execute(history, setting, { title: "a case", allElseDone: Effect.void, fillerTime: 1_000 }).pipe(
+    Effect.provide(services)
+  )

@@ -1,0 +1,57 @@
+/**
+ * Receivers whose clock is moved, and that check timestamps: what is sent is stamped by their clock.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { withControl } from "../../src/next/hooks/Control.ts"
+import { noHooks } from "../../src/next/hooks/Hooks.ts"
+import { faults } from "../../src/next/mutants/index.ts"
+import { httpProbe } from "../../src/next/probes/HttpProbe.ts"
+import { inProcess } from "../../src/next/receivers/InProcess.ts"
+import type { Change } from "../../src/next/receivers/Server.ts"
+import { run as runSuite } from "./support/run.ts"
+
+const secret = "whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI="
+
+const tried = Effect.fnUntraced(function* (change: Change, ...only: ReadonlyArray<string>) {
+  const origin = yield* inProcess({ change, secret, deadline: 2_000 })
+  return yield* runSuite({
+    url: new URL("/hook", origin),
+    hooks: yield* withControl(noHooks, new URL("/control", origin)),
+    probe: httpProbe(new URL("/probe", origin)),
+    secret: Redacted.make(secret),
+    level: 2,
+    profile: ["signed", "clock"],
+    only,
+    settle: 1_000,
+    maxTime: 60_000,
+    pace: 0.05,
+    seed: 1
+  })
+})
+
+const changeOf = (name: string): Change => faults.find((fault) => fault.name === name)?.change ?? (() => ({}))
+
+describe("a receiver that checks timestamps, when its clock was moved", () => {
+  it.live("passes where it is correct, whatever else is tried", () =>
+    Effect.gen(function* () {
+      const report = yield* tried(() => ({}), "R-DUP-0*", "R-SIG-*", "R-LOS-*")
+      for (const { id, observed, verdict } of report.requirements.filter(({ profile }) => profile !== "tenant")) {
+        assert.strictEqual(verdict, "PASS", `${id} ${observed}`)
+      }
+    })
+  )
+
+  it.live("is found out to have forgotten what it knew, or to refuse what is late", () =>
+    Effect.gen(function* () {
+      for (const [name, why] of [
+        ["one-day", /^effects = 2 for event/],
+        ["late-refused", /^the last attempt \(2\): 410 /]
+      ] as const) {
+        const { requirements } = yield* tried(changeOf(name), "R-DUP-06")
+        assert.strictEqual(requirements[0]?.verdict, "FAIL", name)
+        assert.match(requirements[0]?.observed ?? "", why)
+      }
+    })
+  )
+})

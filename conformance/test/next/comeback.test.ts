@@ -1,0 +1,286 @@
+/**
+ * Receivers that start again after the suite has ended them, by a supervisor, and those that do not: their own fault where
+ * what starts them has started them before, and nobody's where that is not known.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { freePort, listen } from "@doorhook/testkit/Listening"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { Deferred, Effect, Fiber } from "effect"
+import { existsSync, readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { TestClock } from "effect/testing"
+import { startsAgain } from "../../src/next/judgement/Judge.ts"
+import { HookFailed, noHooks } from "../../src/next/hooks/Hooks.ts"
+import type { Hooks } from "../../src/next/hooks/Hooks.ts"
+import { awaitReady } from "../../src/next/hooks/Ready.ts"
+import { spawned } from "../../src/next/hooks/Spawned.ts"
+import { httpProbe } from "../../src/next/probes/HttpProbe.ts"
+import type { Probe } from "../../src/next/probes/Probe.ts"
+import { exitCodeOf } from "../../src/next/report/Ending.ts"
+import { run as runSuite } from "./support/run.ts"
+import { executeIn, settingOf, terms } from "./support/setting.ts"
+import { saidAgain } from "./support/stored.ts"
+
+const main = new URL("../../src/next/mutants/main.ts", import.meta.url).pathname
+
+/** A restart by hooks, of a receiver that starts at this try; what it took, and what came of it. */
+const restarted = (startsAt: number, given: { readonly startsIt?: boolean; readonly down?: string | undefined }) =>
+  Effect.gen(function* () {
+    let starts = 0
+    const begun = yield* Deferred.make<void>()
+    const down = "down" in given ? given.down : "it ended before it was ready: no disk"
+    const failed = new HookFailed({ message: "the hook failed", ...(down === undefined ? {} : { down }) })
+    const setting = settingOf(new URL("http://127.0.0.1:9/hook"), {
+      hooks: {
+        ...noHooks,
+        restart: Effect.suspend(() => {
+          starts++
+          return Effect.asVoid(Deferred.succeed(begun, undefined))
+        }),
+        ready: Effect.suspend(() => (starts >= startsAt ? Effect.void : Effect.fail(failed))),
+        startsIt: given.startsIt ?? true
+      }
+    })
+    const restart = executeIn({ v: 1, ops: [{ k: "restart" }] }, setting)
+    const fiber = yield* Effect.forkChild(restart)
+    // Until then it is found out that nothing listens there, which takes real time.
+    yield* Deferred.await(begun)
+    yield* TestClock.adjust("2 minutes")
+    const executed = yield* Fiber.join(fiber)
+    return { ...executed, starts, startedAfter: setting.startedAfter }
+  })
+
+describe("a receiver that is not there after a restart", () => {
+  it.effect("is started for half a minute, and breaks its history by what it said", () =>
+    Effect.gen(function* () {
+      const { broke, starts, trace } = yield* restarted(Infinity, {})
+      assert.strictEqual(starts, 9)
+      assert.isTrue(broke?.stayedDown)
+      const finding = startsAgain(trace, terms)
+      assert.strictEqual(finding.verdict, "FAIL")
+      if (finding.verdict === "FAIL") {
+        assert.match(finding.observed, /did not start again.*: started 9 times in 32 s, it ended.*: no disk$/)
+      }
+    })
+  )
+
+  it.effect("and starts at a later try has done nothing wrong", () =>
+    Effect.gen(function* () {
+      const { broke, startedAfter, starts, trace } = yield* restarted(7, {})
+      assert.isNull(broke)
+      assert.strictEqual(starts, 7)
+      assert.notStrictEqual(startsAgain(trace, terms).verdict, "FAIL")
+      assert.isTrue(startedAfter.has("running"))
+    })
+  )
+
+  it.effect("is not blamed where the hook may be at fault: it failed, or has never started anything", () =>
+    Effect.gen(function* () {
+      for (const given of [{ down: undefined }, { startsIt: false }]) {
+        const { broke, starts, trace } = yield* restarted(Infinity, given)
+        assert.strictEqual(broke?.message, "the hook failed")
+        assert.isUndefined(broke?.stayedDown)
+        assert.strictEqual(starts, 1)
+        assert.notStrictEqual(startsAgain(trace, terms).verdict, "FAIL")
+      }
+    })
+  )
+})
+
+/** How a supervised receiver goes and comes, in milliseconds. */
+interface Supervised {
+  /** After the kill it goes on for so long, in which it accepts connections and answers nothing. */
+  readonly dies: number
+  /** So long after that a supervisor has another in its place. */
+  readonly down: number
+}
+
+/** A receiver that is killed by a hook and started again by nobody's, and a probe of what it wrote down. */
+const supervised = ({ dies, down }: Supervised) =>
+  Effect.gen(function* () {
+    const effects = new Map<string, number>()
+    const start = (port?: number) => {
+      const life = { dying: false }
+      const server = createServer((request, response) => {
+        request.resume().on("end", () => {
+          if (life.dying) return
+          const id = String(request.headers["webhook-id"])
+          effects.set(id, 1)
+          response.end("ok")
+        })
+      })
+      return listen(server, port).then(({ close, port: own }) => ({ life, close, port: own }))
+    }
+    let running = yield* Effect.promise(() => start())
+    let ended = false
+    const url = new URL(`http://127.0.0.1:${running.port}/hook`)
+    yield* Effect.addFinalizer(() =>
+      Effect.promise(() => {
+        ended = true
+        return running.close()
+      })
+    )
+    const later = (milliseconds: number, act: () => Promise<unknown>): unknown =>
+      milliseconds === 0 ? act() : setTimeout(() => void act(), milliseconds)
+    const supervise = async (): Promise<void> => {
+      if (!ended) running = await start(running.port)
+    }
+    const kill = Effect.suspend(() => {
+      if (running.life.dying) return Effect.fail(new HookFailed({ message: "--kill-cmd ended with 1: nothing runs" }))
+      running.life.dying = true
+      later(dies, () => running.close().then(() => later(down, supervise)))
+      return Effect.void
+    })
+    const hooks: Hooks = { ...noHooks, kill, ready: awaitReady(url, null) }
+    const probe: Probe = {
+      kind: "http",
+      name: "effects",
+      concurrency: 8,
+      read: ({ webhookId }) => Effect.sync(() => ({ effects: effects.get(webhookId) ?? 0, digest: null, data: null }))
+    }
+    return { url, hooks, probe }
+  })
+
+describe("a receiver that is killed by a command and started by a supervisor", () => {
+  it.live("is waited for until it is gone, and is not held to what it did while it died", () =>
+    Effect.gen(function* () {
+      const { hooks, probe, url } = yield* supervised({ dies: 150, down: 300 })
+      const report = yield* runSuite({
+        url,
+        hooks,
+        probe,
+        level: 3,
+        only: ["R-CRA-03", "R-CRA-04"],
+        settle: 1_000,
+        maxTime: 60_000,
+        pace: 0.01,
+        seed: 1
+      })
+      assert.strictEqual(report.ended, "complete", report.endedBecause)
+      for (const { id, observed, verdict } of report.requirements)
+        assert.strictEqual(verdict, "PASS", `${id} ${observed}`)
+    })
+  )
+
+  it.live("costs no more than its death where the supervisor is so quick that nobody sees it gone", () =>
+    Effect.gen(function* () {
+      const { hooks, url } = yield* supervised({ dies: 0, down: 0 })
+      const { broke, trace } = yield* executeIn({ v: 1, ops: [{ k: "restart" }] }, settingOf(url, { hooks }))
+      assert.isNull(broke)
+      const [restart] = trace.interventions
+      assert.isBelow((restart?.until ?? Infinity) - (restart?.from ?? 0), 4_000)
+    })
+  )
+})
+
+/** A run on a bundled receiver as a process of its own. */
+const run = Effect.fnUntraced(function* (command: string, only: ReadonlyArray<string>) {
+  const folder = yield* temporaryFolder
+  const port = yield* Effect.promise(freePort)
+  const origin = new URL(`http://127.0.0.1:${port}`)
+  const env = { PORT: String(port), DATABASE: `${folder}/receiver.db` }
+  const hooks = yield* spawned(command, env, origin, new URL("/probe?id=none", origin))
+  const trace = `${folder}/trace.ndjson`
+  const report = yield* runSuite({
+    url: new URL("/hook", origin),
+    probe: httpProbe(new URL("/probe", origin)),
+    hooks,
+    level: 3,
+    only,
+    settle: 1_000,
+    comeback: 1_000,
+    maxTime: 60_000,
+    trace
+  })
+  assert.deepStrictEqual(yield* saidAgain(trace), report)
+  return report
+})
+
+const bundled = (fault: string): string =>
+  `exec env FAULT=${fault} ${process.execPath} --conditions=source --no-warnings ${main}`
+
+describe("a spawned receiver that does not start again after it was killed", () => {
+  it.live("fails the requirements whose history it was, by its last words; what comes after is not tested", () =>
+    Effect.gen(function* () {
+      const report = yield* run(bundled("stale-lock"), ["R-DUP-02", "R-CRA-*"])
+      const verdicts = report.requirements.map(({ id, verdict }) => `${id} ${verdict}`)
+      assert.deepStrictEqual(verdicts, [
+        "R-CRA-01 FAIL",
+        "R-CRA-02 FAIL",
+        "R-CRA-03 INCONCLUSIVE",
+        "R-CRA-04 INCONCLUSIVE",
+        "R-DUP-02 PASS"
+      ])
+      assert.match(report.requirements[1]?.observed ?? "", /did not start again.*the lock is held/)
+      assert.match(report.requirements[2]?.observed ?? "", /^not tested: the receiver was killed and did not start/)
+      assert.strictEqual(report.ended, "stayed_down")
+      assert.strictEqual(exitCodeOf(report), 1)
+    })
+  )
+})
+
+/** What comes of the second start of a spawned receiver that ends with these words. */
+const failedAfter = Effect.fnUntraced(function* (server: string, lastWords: string) {
+  const folder = yield* temporaryFolder
+  const port = yield* Effect.promise(freePort)
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      if (existsSync(`${folder}/pid`)) process.kill(Number(readFileSync(`${folder}/pid`, "utf8")), "SIGKILL")
+    })
+  )
+  const origin = new URL(`http://127.0.0.1:${port}`)
+  const command = `if mkdir up; then ${server}; else echo '${lastWords}' >&2; exit 1; fi`
+  // Ready once, so that what lives on is not taken for the second start.
+  const program = `let asked = 0; require("http").createServer((_, answer) => answer.writeHead(asked++ === 0 ? 200 : 503).end()).listen(${port}, "127.0.0.1")`
+  const env = { PROGRAM: program }
+  const hooks = yield* spawned(`cd ${folder}; ${command}`, env, origin, origin)
+  return yield* Effect.flip(Effect.andThen(hooks.restart ?? Effect.void, hooks.ready))
+})
+
+const serve = `${process.execPath} -e "$PROGRAM"`
+
+describe("a spawned receiver is down", () => {
+  it.live("by its own doing, which its last words tell", () =>
+    Effect.gen(function* () {
+      const { down } = yield* failedAfter(serve, "no disk")
+      assert.strictEqual(down, "it ended before it was ready: no disk")
+    })
+  )
+
+  it.live("by last words that are read after its end is known", () =>
+    Effect.gen(function* () {
+      const after = "while kill -0 $$ 2>/dev/null; do :; done; echo 'Error: no disk' >&2"
+      const origin = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
+      for (const code of [1, 0]) {
+        const { down } = yield* Effect.flip(spawned(`(${after}) & exit ${code}`, {}, origin, origin))
+        assert.strictEqual(down, "it ended before it was ready: Error: no disk", String(code))
+      }
+    })
+  )
+
+  it.live("though what it started holds its output", () =>
+    Effect.gen(function* () {
+      const origin = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
+      const holds = `${process.execPath} -e 'setInterval(() => {}, 1000); setTimeout(process.exit, 20000)'`
+      const { down } = yield* Effect.flip(spawned(`${holds} & exit 1`, {}, origin, origin))
+      assert.strictEqual(down, "it ended before it was ready, without a word")
+    })
+  )
+
+  it.live("by nobody's where its port is taken", () =>
+    Effect.gen(function* () {
+      assert.isUndefined((yield* failedAfter(serve, "Error: listen EADDRINUSE: address already in use")).down)
+    })
+  )
+})
+
+describe("a spawned receiver that was not ended", () => {
+  it.live("is not taken for one that started again: something of it lives on", () =>
+    Effect.gen(function* () {
+      // In a session of its own it outlives its shell, as a container does.
+      const { down, message } = yield* failedAfter(`setsid ${serve} & echo $! > pid; wait`, "the name is taken")
+      assert.match(message, /^--spawn: something at http:\S+ goes on after SIGKILL\./)
+      assert.isUndefined(down)
+    })
+  )
+})

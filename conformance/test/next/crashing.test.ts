@@ -1,0 +1,137 @@
+/**
+ * A crash right after an acknowledgement: what a slow receiver acknowledged is judged like what a fast one did.
+ */
+import { listen } from "@doorhook/testkit/Listening"
+import type { Listening } from "@doorhook/testkit/Listening"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { createServer } from "node:http"
+import { defaultTerms } from "../../src/next/judgement/Terms.ts"
+import { accessLog } from "../../src/next/history/Events.ts"
+import { noHooks } from "../../src/next/hooks/Hooks.ts"
+import type { Hooks } from "../../src/next/hooks/Hooks.ts"
+import type { Probe } from "../../src/next/probes/Probe.ts"
+import { run as runSuite } from "./support/run.ts"
+import { executeIn, settingOf } from "./support/setting.ts"
+
+interface Manners {
+  /** Until it answers, in milliseconds. */
+  readonly answers: number
+  /** Until an effect is on its disk after the answer, in milliseconds; null: before the answer. */
+  readonly writesLater: number | null
+  readonly status?: number
+}
+
+/** A receiver with a disk, and a memory that is gone when it is killed. */
+const mortal = ({ answers, status = 200, writesLater }: Manners) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const disk = new Map<string, number>()
+      /** What was answered and when it was killed, in order. */
+      const log: Array<"answered" | "killed"> = []
+      let life = 0
+      const commit = (id: string): void => void (disk.has(id) || disk.set(id, 1))
+      const start = (port?: number): Promise<Listening> => {
+        const mine = life
+        const server = createServer((request, response) => {
+          request.resume().on("end", () => {
+            const id = String(request.headers["webhook-id"])
+            setTimeout(() => {
+              if (mine !== life) return
+              if (status === 200 && writesLater === null) commit(id)
+              response.writeHead(status).end("ok", () => log.push("answered"))
+              if (writesLater !== null) setTimeout(() => mine === life && commit(id), writesLater)
+            }, answers)
+          })
+        })
+        return listen(server, port)
+      }
+      let running = await start()
+      const { port, url } = running
+      const hooks: Hooks = {
+        ...noHooks,
+        kill: Effect.promise(async () => {
+          life++
+          log.push("killed")
+          await running.close()
+        }),
+        restart: Effect.promise(async () => {
+          await running.close()
+          running = await start(port)
+        }),
+        startsIt: true
+      }
+      const probe: Probe = {
+        kind: "http",
+        name: "disk",
+        concurrency: 8,
+        read: ({ webhookId }) => Effect.sync(() => ({ effects: disk.get(webhookId) ?? 0, digest: null, data: null }))
+      }
+      return { url: new URL(`${url}/hook`), hooks, probe, log, close: () => running.close() }
+    }),
+    ({ close }) => Effect.promise(close)
+  )
+
+const judged = Effect.fnUntraced(function* (manners: Manners) {
+  const { hooks, probe, url } = yield* mortal(manners)
+  const report = yield* runSuite({
+    url,
+    hooks,
+    probe,
+    level: 3,
+    only: ["R-CRA-01"],
+    settle: 1_000,
+    maxTime: 60_000,
+    seed: 1
+  })
+  const [requirement] = report.requirements
+  return { verdict: requirement?.verdict, observed: requirement?.observed ?? "" }
+})
+
+/** A kill counted from the first acknowledgement, and what was answered before it. */
+const killed = Effect.fnUntraced(function* (manners: Manners, deadline: number) {
+  const { hooks, log, url } = yield* mortal(manners)
+  const { broke, trace } = yield* executeIn(
+    { v: 1, ops: [{ k: "kill_amid", event: accessLog, workers: 2, after: 5, from: "acknowledgement" }] },
+    settingOf(url, { terms: { ...defaultTerms, deadline }, hooks, comeback: 1_000 })
+  )
+  assert.isNull(broke)
+  return { log, attempts: trace.attempts.length }
+})
+
+describe("a receiver that takes its time to answer", () => {
+  it.live("passes R-CRA-01 when it writes down what it acknowledges", () =>
+    Effect.gen(function* () {
+      const { observed, verdict } = yield* judged({ answers: 130, writesLater: null })
+      assert.strictEqual(verdict, "PASS", observed)
+    })
+  )
+
+  it.live("fails it when what it acknowledged was in its memory alone", () =>
+    Effect.gen(function* () {
+      const { observed, verdict } = yield* judged({ answers: 130, writesLater: 400 })
+      assert.strictEqual(verdict, "FAIL")
+      assert.match(observed, /^effects = 0 .*: acknowledged before the crash$/)
+    })
+  )
+})
+
+describe("a kill that is counted from the first acknowledgement", () => {
+  it.live("comes after it, however long that takes, and before the next", () =>
+    Effect.gen(function* () {
+      const { log } = yield* killed({ answers: 200, writesLater: null }, 2_000)
+      assert.strictEqual(log[0], "answered")
+      assert.include([1, 2], log.indexOf("killed"), "each of two workers had one at most")
+    })
+  )
+
+  it.live("does not wait for one that does not come: where all is refused, or nothing is answered in time", () =>
+    Effect.gen(function* () {
+      const refusing = yield* killed({ answers: 0, writesLater: null, status: 500 }, 60_000)
+      assert.strictEqual(refusing.log.filter((what) => what === "killed").length, 1)
+      const silent = yield* killed({ answers: 60_000, writesLater: null }, 300)
+      assert.deepStrictEqual(silent.log, ["killed"])
+      assert.isAtMost(silent.attempts, 4, "each of two workers was in its second at most")
+    })
+  )
+})

@@ -1,0 +1,270 @@
+/**
+ * The engine before receivers that are correct, and before whole classes of faults: each must be failed by the requirement
+ * that names it, by its directed cases and with little time.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import { readdirSync, readFileSync } from "node:fs"
+import { Schema } from "effect"
+import type { Report } from "../../src/next/report/Report.ts"
+import { StoredCase } from "../../src/next/run/StoredCase.ts"
+import { run as runSuite } from "./support/run.ts"
+import type { Tested } from "./support/run.ts"
+import type { Delivery, Manners } from "./support/model.ts"
+import { model } from "./support/model.ts"
+import { evidenceIn, saidAgain } from "./support/stored.ts"
+
+/**
+ * The model is in this process: what it does is done when it answers, and its waits may be short. What the run stores of
+ * itself must say the same as the run.
+ */
+const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<Tested> = {}) {
+  const target = yield* model(manners)
+  const trace = `${yield* temporaryFolder}/trace.ndjson`
+  const report = yield* runSuite({
+    url: target.url,
+    trace,
+    probe: target.probe,
+    hooks: target.hooks,
+    level: 2,
+    settle: 300,
+    maxTime: 20_000,
+    pace: 0.05,
+    seed: 7,
+    ...options
+  })
+  assert.deepStrictEqual(yield* saidAgain(trace), report)
+  return report
+})
+
+const idsWith = (report: Report, verdict: string): ReadonlyArray<string> =>
+  report.requirements.filter((one) => one.verdict === verdict).map(({ id }) => id)
+
+const shown = (report: Report): string =>
+  report.requirements
+    .filter(({ verdict }) => verdict !== "PASS")
+    .map(({ id, observed, verdict }) => `${verdict} ${id} ${observed}`)
+    .join("\n")
+
+describe("a correct receiver", () => {
+  it.live("passes all of level 2, but for what nothing shows", () =>
+    Effect.gen(function* () {
+      const report = yield* run({}, { maxTime: 40_000 })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [], shown(report))
+      assert.deepStrictEqual(idsWith(report, "INCONCLUSIVE"), [], shown(report))
+      assert.deepStrictEqual(idsWith(report, "NOT_OBSERVABLE"), ["R-LATE-02"])
+      assert.strictEqual(report.verdict, "pass")
+      assert.deepStrictEqual(report.calibration.probe?.double, { expected: 2, observed: 2 })
+      assert.isTrue(report.calibration.probe?.upperRangeVerified)
+      assert.isAbove(report.timing.attempts, 10)
+    })
+  )
+
+  it.live("that gives no digest leaves fidelity unobserved, and passes", () =>
+    Effect.gen(function* () {
+      const report = yield* run({ digest: false }, { only: ["R-FWD-02", "R-DUP-07"] })
+      assert.deepStrictEqual(idsWith(report, "NOT_OBSERVABLE"), ["R-DUP-07", "R-FWD-02"], shown(report))
+      assert.strictEqual(report.verdict, "inconclusive", "nothing was passed")
+    })
+  )
+
+  it.live("may know duplicates by data.id", () =>
+    Effect.gen(function* () {
+      const key: Manners["key"] = ({ dataId, type }) => `${type}:${dataId}`
+      const report = yield* run({ key }, { only: ["R-DUP-03", "R-NEW-01", "R-ORD-01"] })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [], shown(report))
+      const stressed = yield* run({ key }, { only: ["R-DUP-03", "R-NEW-01"], dedupKey: "body" })
+      assert.deepStrictEqual(idsWith(stressed, "FAIL"), [], shown(stressed))
+      const other = yield* run({ key }, { only: ["R-NEW-01"], dedupKey: "header" })
+      assert.deepStrictEqual(idsWith(other, "FAIL"), ["R-NEW-01"])
+    })
+  )
+})
+
+const eightDigits = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8)
+
+const connections = new WeakMap<object, number>()
+let opened = 0
+const connectionOf = (socket: object): number => {
+  const known = connections.get(socket)
+  if (known !== undefined) return known
+  connections.set(socket, ++opened)
+  return opened
+}
+
+const highest = (): ((delivery: Delivery) => boolean) => {
+  let last = 0
+  return ({ dataId }) => {
+    const isNew = Number(dataId) > last
+    last = Math.max(last, Number(dataId))
+    return isNew
+  }
+}
+
+const newest = (): ((delivery: Delivery) => boolean) => {
+  let last = ""
+  return ({ loggedAt }) => {
+    const isNew = loggedAt >= last
+    if (isNew) last = loggedAt
+    return isNew
+  }
+}
+
+const faults: ReadonlyArray<readonly [what: string, named: string, manners: () => Manners]> = [
+  ["no memory", "R-DUP-02", () => ({ key: ({ index }) => String(index) })],
+  ["by connection", "R-DUP-03", () => ({ key: ({ id, request }) => `${connectionOf(request.socket)} ${id}` })],
+  ["by worker", "R-DUP-02", () => ({ key: ({ id, request }) => `${connectionOf(request.socket) % 4} ${id}` })],
+  ["by bytes", "R-DUP-03", () => ({ key: ({ body }) => body })],
+  ["by length", "R-DUP-03", () => ({ key: ({ body, id }) => `${id}${body.length}` })],
+  ["by timestamp", "R-DUP-03", () => ({ key: ({ id, timestamp }) => `${id}${timestamp}` })],
+  ["by minute", "R-DUP-03", () => ({ key: ({ id, timestamp }) => `${id}${Math.floor(Number(timestamp) / 60)}` })],
+  [
+    "by attempt",
+    "R-DUP-03",
+    () => ({ key: ({ id, request }) => `${id}${String(request.headers["doorhook-attempt"])}` })
+  ],
+  [
+    "by content-type",
+    "R-DUP-03",
+    () => ({ key: ({ id, request }) => `${id}${request.headers["content-type"] ?? ""}` })
+  ],
+  ["by data.id alone", "R-NEW-01", () => ({ key: ({ dataId }) => dataId })],
+  ["by a rounded data.id", "R-NEW-01", () => ({ key: ({ dataId, type }) => `${type}${Number(dataId)}` })],
+  ["by 32 bits of data.id", "R-NEW-01", () => ({ key: ({ dataId, type }) => `${type}${Number(dataId) % 2 ** 32}` })],
+  ["by the moment", "R-NEW-01", () => ({ key: ({ loggedAt }) => loggedAt })],
+  ["by folded ids", "R-NEW-01", () => ({ key: ({ id }) => id.toLowerCase() })],
+  ["by short ids", "R-NEW-01", () => ({ key: ({ id }) => id.slice(0, 30) })],
+  ["by the end of ids", "R-NEW-01", () => ({ key: ({ id }) => id.slice(-20) })],
+  ["by eight digits of a hash", "R-NEW-01", () => ({ key: ({ id }) => eightDigits(id) })],
+  ["the last 30", "R-DUP-05", () => ({ capacity: 30 })],
+  ["until just before the second retry, at the pace of these runs", "R-DUP-05", () => ({ remembers: 1_700 })],
+  ["rising ids only", "R-ORD-01", () => ({ accepts: highest() })],
+  ["rising times only", "R-ORD-01", () => ({ accepts: newest() })],
+  [
+    "an error now and then",
+    "R-ACK-01",
+    () => ({ status: ({ index }, known) => (!known && index % 20 === 19 ? 500 : 200) })
+  ],
+  ["a loss now and then", "R-LOS-01", () => ({ accepts: ({ index }) => index % 20 !== 19 })],
+  ["losses of long bodies", "R-LOS-01", () => ({ accepts: ({ body }) => body.length < 1_500 })],
+  ["work dropped with its sender", "R-LATE-01", () => ({ work: 15, dropsAbandoned: true })],
+  ["a conflict for duplicates", "R-DUP-01", () => ({ status: (_, known) => (known ? 409 : 200) })],
+  ["any method", "R-GET-01", () => ({ anyMethod: true })],
+  ["one turn of its loop between looking and noting", "R-DUP-04", () => ({ notesLater: true })]
+]
+
+describe.concurrent("a receiver that remembers or acts in a wrong way is found out", () => {
+  it.live.each(faults)("%s: %s", ([, named, manners]) =>
+    Effect.gen(function* () {
+      const report = yield* run(manners(), { only: [named] })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [named], shown(report))
+      const [failed] = report.requirements
+      assert.isNotEmpty(failed?.history)
+      assert.match(failed?.replay ?? "", /^npx doorhook conformance replay /)
+    })
+  )
+})
+
+describe("a receiver that stores nothing of a body in chunks", () => {
+  it.live("fails by the digest of what it stored", () =>
+    Effect.gen(function* () {
+      const stores: Manners["stores"] = (data, { request: { headers } }) =>
+        headers["transfer-encoding"] === undefined ? data : "{}"
+      const report = yield* run({ stores }, { only: ["R-HTTP-01", "R-HTTP-02"] })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-HTTP-02"], shown(report))
+    })
+  )
+})
+
+describe("a case whose answer was late", () => {
+  it.live("is judged by the effects of its repeat, too", () =>
+    Effect.gen(function* () {
+      const unnamed = '"name":""'
+      const came: Array<number> = []
+      const work: Manners["work"] = ({ body, index }) => (body.includes(unnamed) && came.push(index) === 1 ? 2_500 : 0)
+      const stores: Manners["stores"] = (data, { index }) =>
+        index === came[1] ? data.replace(unnamed, '"name":"nobody"') : data
+      const report = yield* run({ work, stores }, { only: ["R-FWD-02"], deadline: 1_000 })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-FWD-02"], shown(report))
+      assert.match(report.requirements[0]?.observed ?? "", /what was stored has the digest/)
+    })
+  )
+})
+
+describe("a receiver that acknowledges nothing", () => {
+  it.live("fails for that, is asked for little more, and is not waited for", () =>
+    Effect.gen(function* () {
+      const report = yield* run({ status: () => 401 })
+      assert.strictEqual(report.ended, "complete", shown(report))
+      assert.strictEqual(report.verdict, "fail")
+      assert.includeMembers([...idsWith(report, "FAIL")], ["R-ACK-01"])
+      assert.isAbove(report.attempts, 10)
+    })
+  )
+})
+
+describe("a probe that can't be believed makes the run unusable", () => {
+  const probes: ReadonlyArray<readonly [what: string, probed: Manners["probed"], says: RegExp]> = [
+    ["says whether there is an effect", (effects) => Math.min(effects, 1), /can't count past 1/],
+    ["counts all events", (_, total) => total, /never sent/],
+    ["sees nothing", () => 0, /effects = 0 for 3 events that were acknowledged/]
+  ]
+  it.live.each(probes)("%s", ([, probed, says]) =>
+    Effect.gen(function* () {
+      const report = yield* run(probed === undefined ? {} : { probed })
+      assert.strictEqual(report.ended, "probe_unusable")
+      assert.match(report.endedBecause, says)
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [])
+    })
+  )
+})
+
+describe("a history that may keep the receiver from all others", () => {
+  it.live("is executed alone: others would not reach it, and tell nothing", () =>
+    Effect.gen(function* () {
+      const { hooks, probe, url } = yield* model()
+      const trace = `${yield* temporaryFolder}/trace.ndjson`
+      const only = ["R-HTTP-09"]
+      yield* runSuite({ url, probe, hooks, only, trace, level: 2, settle: 300, maxTime: 20_000, pace: 0.05 })
+      const { runs } = yield* evidenceIn(trace)
+      const blocking = runs.filter(({ trace: { history } }) => history.ops.some(({ k }) => k === "stalled"))
+      assert.strictEqual(blocking.length, 2)
+      for (const { alone, title } of blocking) assert.isTrue(alone, title)
+    })
+  )
+})
+
+describe("a history that failed", () => {
+  it.live("is stored with how often it failed by itself", () =>
+    Effect.gen(function* () {
+      const cases = `${yield* temporaryFolder}/cases`
+      const report = yield* run({ key: ({ body }) => body }, { only: ["R-DUP-02", "R-DUP-03"], cases })
+      const file = report.requirements.find(({ id }) => id === "R-DUP-03")?.stored ?? assert.fail(shown(report))
+      const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(readFileSync(file, "utf8"))
+      assert.deepStrictEqual(stored.reproduced, { tried: 5, failed: 5 })
+    })
+  )
+})
+
+describe("a random history", () => {
+  it.live("that fails is confirmed, made short and stored without ids", () =>
+    Effect.gen(function* () {
+      const cases = `${yield* temporaryFolder}/cases`
+      // Duplicates are known no more from some time on, which is when the histories drawn from the seed come.
+      const key = ({ id, index }: Delivery): string => (index > 220 ? `${id} ${index}` : id)
+      const report = yield* run({ key }, { only: ["R-DUP-02"], cases, maxTime: 60_000 })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-DUP-02"])
+      const [file = ""] = readdirSync(cases)
+      const text = readFileSync(`${cases}/${file}`, "utf8")
+      const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(text)
+      assert.strictEqual(stored.violates, "R-DUP-02")
+      assert.deepStrictEqual(stored.reproduced, { tried: 5, failed: 5 })
+      // As drawn it has three operations at least.
+      assert.isAtMost(stored.ops.length, 2, text)
+      assert.notMatch(text, /evt_[0-9a-z]/)
+      assert.deepStrictEqual(report.requirements[0]?.confirmed, { tried: 5, failed: 5 })
+    })
+  )
+})

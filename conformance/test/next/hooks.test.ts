@@ -1,0 +1,184 @@
+/**
+ * Commands of the user's that start, operate and look at the receiver, as processes.
+ */
+import { listen } from "@doorhook/testkit/Listening"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { once } from "node:events"
+import { createServer } from "node:net"
+import type { Socket } from "node:net"
+import { setImmediate } from "node:timers/promises"
+import { withControl } from "../../src/next/hooks/Control.ts"
+import { noHooks } from "../../src/next/hooks/Hooks.ts"
+import { awaitReady, isThere } from "../../src/next/hooks/Ready.ts"
+import { runHook } from "../../src/next/hooks/Commands.ts"
+import { spawned } from "../../src/next/hooks/Spawned.ts"
+import { execProbe } from "../../src/next/probes/ExecProbe.ts"
+import { httpProbe } from "../../src/next/probes/HttpProbe.ts"
+import { spawnConformance } from "./support/command.ts"
+import { acknowledge, answer, deadPort, receiver } from "./support/receiver.ts"
+
+/** A command that starts, in the background, what lives as long as its connection; and that connection. `then` is done with it. */
+const background = Effect.fnUntraced(function* (then = ".resume()") {
+  const connected = Promise.withResolvers<Socket>()
+  const server = createServer((socket) => connected.resolve(socket.on("error", () => undefined).resume()))
+  const { port } = yield* Effect.acquireRelease(
+    Effect.promise(() => listen(server)),
+    ({ close }) => Effect.promise(close)
+  )
+  yield* Effect.addFinalizer(() => Effect.sync(() => void connected.promise.then((socket) => socket.destroy())))
+  const program = `require("net").connect(${port}, "127.0.0.1")${then}.on("close", () => process.exit())`
+  return {
+    program,
+    command: `${process.execPath} -e '${program}' &`,
+    connected: Effect.promise(() => connected.promise)
+  }
+})
+
+describe("a hook", () => {
+  it.live("that is not waited for any longer ends with all that it started", () =>
+    Effect.gen(function* () {
+      const { command, connected } = yield* background()
+      const running = yield* Effect.forkScoped(runHook("--pause-cmd", `${command} wait`))
+      const socket = yield* connected
+      const closed = once(socket, "close")
+      yield* Fiber.interrupt(running)
+      yield* Effect.promise(() => closed).pipe(Effect.timeout(10_000))
+    })
+  )
+
+  it.live("that has ended leaves running what it started", () =>
+    Effect.gen(function* () {
+      const { command, connected } = yield* background()
+      yield* runHook("--restart-cmd", command)
+      const socket = yield* connected
+      assert.isFalse(socket.destroyed)
+    })
+  )
+})
+
+describe("what a command left running in the background", () => {
+  it.live("ends with the scope, of one that starts a receiver", () =>
+    Effect.gen(function* () {
+      const { command, connected } = yield* background()
+      const url = new URL(`http://127.0.0.1:${yield* deadPort}`)
+      const ready = yield* receiver(acknowledge)
+      const scope = yield* Scope.make()
+      yield* Scope.provide(spawned(command, {}, url, new URL(ready.url)), scope)
+      const socket = yield* connected
+      const closed = once(socket, "close")
+      yield* Scope.close(scope, Exit.void)
+      yield* Effect.promise(() => closed).pipe(Effect.timeout(10_000))
+    })
+  )
+
+  it.live("may take its time to be ready: the end of its shell is not its own", () =>
+    Effect.gen(function* () {
+      const port = yield* deadPort
+      const url = new URL(`http://127.0.0.1:${port}`)
+      const { connected, program } = yield* background(
+        `.on("data", () => require("http").createServer().listen(${port}, "127.0.0.1"))`
+      )
+      const orphaned = `const wait = setInterval(() => process.ppid === Number(process.env.OF) || (clearInterval(wait), ${program}), 5)`
+      const command = `OF=$$ ${process.execPath} -e '${orphaned}' >/dev/null 2>&1 &`
+      const starting = yield* Effect.forkScoped(spawned(command, {}, url, null))
+      const socket = yield* connected
+      socket.write("listen")
+      yield* Fiber.join(starting)
+      assert.isFalse(socket.destroyed)
+    })
+  )
+
+  it.effect("ends with the patience for one that counts effects", () =>
+    Effect.gen(function* () {
+      const { command, connected } = yield* background()
+      const subject = { webhookId: "evt_1", resourceType: "access_log", dataId: "1", endpoint: null }
+      const reading = yield* Effect.forkScoped(Effect.flip(execProbe(`echo 1; ${command}`).read(subject)))
+      const socket = yield* connected
+      const closed = once(socket, "close")
+      yield* TestClock.adjust("15 seconds")
+      yield* Effect.promise(() => closed)
+      assert.match((yield* Fiber.join(reading)).message, /did not end within 15000 ms/)
+    })
+  )
+})
+
+describe("a receiver that is not ready", () => {
+  /** What is said of it, once its ready URL was asked so often and the time was up. */
+  const said = Effect.fnUntraced(function* (ready: string, asked: () => boolean) {
+    const waiting = yield* Effect.forkScoped(Effect.flip(awaitReady(new URL(ready), new URL("/ready", ready))))
+    yield* Effect.promise(() => setImmediate()).pipe(
+      Effect.andThen(TestClock.adjust(1)),
+      Effect.repeat({ until: () => Effect.sync(asked) })
+    )
+    yield* TestClock.adjust("30 seconds")
+    return yield* Fiber.join(waiting)
+  })
+
+  it.effect("is told with what its ready URL answered last", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 404))
+      const { down, message } = yield* said(target.url, () => target.received.length > 1)
+      assert.include(message, `within 30 s at ${new URL(target.url).origin} (it answered status 404). Does the hook`)
+      assert.strictEqual(down, "it was not ready within 30 s: it answered status 404")
+    })
+  )
+
+  it.effect("is told where nothing was answered", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(() => undefined)
+      const { down } = yield* said(target.url, () => target.received.length > 0)
+      assert.strictEqual(down, "it was not ready within 30 s: it did not answer")
+    })
+  )
+})
+
+describe("what looks at a receiver and operates it by URLs", () => {
+  it.live("keeps no connection, which would hold up one that serves one at a time", () =>
+    Effect.gen(function* () {
+      const kept: Array<string> = []
+      const target = yield* receiver(({ path }, response) => {
+        if (response.shouldKeepAlive) kept.push(path)
+        answer(response, 200, path === "/control" ? '{"ops":["restart"]}' : '{"effects":0}')
+      })
+      const at = (path: string) => new URL(path, target.url)
+      yield* awaitReady(at("/hook"), at("/ready"))
+      const hooks = yield* withControl(noHooks, at("/control"))
+      yield* hooks.restart ?? assert.fail("it is not offered")
+      yield* hooks.double?.("evt_1") ?? assert.fail("it is not offered")
+      const subject = { webhookId: "evt_1", resourceType: "access_log", dataId: "1", endpoint: null }
+      yield* httpProbe(at("/probe")).read(subject)
+      assert.deepStrictEqual(
+        target.received.map(({ path }) => path.replace(/\?.*/, "")),
+        ["/ready", "/control", "/control/restart", "/control/double", "/probe"]
+      )
+      assert.deepStrictEqual(kept, [])
+    })
+  )
+})
+
+describe("a run whose terminal is closed", () => {
+  it.live("ends the receiver that it has started, and is interrupted", () =>
+    Effect.gen(function* () {
+      const { connected, program } = yield* background()
+      const port = yield* deadPort
+      const url = new URL(`http://127.0.0.1:${port}/hook`)
+      const server = `require("http").createServer(() => {}).listen(${port}, "127.0.0.1", () => ${program})`
+      const { child, ended } = yield* spawnConformance(
+        "run",
+        "--url",
+        url.href,
+        "--spawn",
+        `exec ${process.execPath} -e '${server}'`
+      )
+      const socket = yield* connected
+      const closed = once(socket, "close")
+      child.kill("SIGHUP")
+      const { exitCode, output } = yield* ended
+      assert.strictEqual(exitCode, 130, output)
+      yield* Effect.promise(() => closed).pipe(Effect.timeout(10_000))
+      assert.isFalse(yield* isThere(url))
+    })
+  )
+})

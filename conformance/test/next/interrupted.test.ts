@@ -1,0 +1,97 @@
+/**
+ * A run that is interrupted while it operates the receiver leaves it running: it is the user's, and goes on afterwards.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { accessLog } from "../../src/next/history/Events.ts"
+import type { Operation } from "../../src/next/history/Operations.ts"
+import { HookFailed, noHooks } from "../../src/next/hooks/Hooks.ts"
+import type { Hooks } from "../../src/next/hooks/Hooks.ts"
+import { acknowledge, receiver } from "./support/receiver.ts"
+import { executeIn, settingOf } from "./support/setting.ts"
+
+type Doing = "pause" | "resume" | "kill" | "restart" | "ready"
+
+/** The calls of hooks, in order, of which one takes until it is let go. */
+const slowAt = Effect.fnUntraced(function* (slow: Doing) {
+  const done: Array<Doing> = []
+  const begun = yield* Deferred.make<void>()
+  const letGo = yield* Deferred.make<void>()
+  const act = (doing: Doing): Effect.Effect<void> =>
+    Effect.suspend(() =>
+      doing === slow && !done.includes(doing)
+        ? Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(letGo))
+        : Effect.void
+    ).pipe(Effect.tap(() => Effect.sync(() => done.push(doing))))
+  return { act, begun, done, letGo }
+})
+
+const executed = Effect.fnUntraced(function* (operation: Operation, hooks: Partial<Hooks>) {
+  const { url } = yield* receiver(acknowledge)
+  return yield* executeIn(
+    { v: 1, ops: [operation] },
+    settingOf(new URL(url), { hooks: { ...noHooks, ...hooks }, comeback: 1_000 })
+  )
+})
+
+/** What was done by the end of a run that was interrupted in the middle of one hook. */
+const interruptedAt = Effect.fnUntraced(function* (slow: Doing, operation: Operation, has: ReadonlyArray<Doing>) {
+  const { act, begun, done, letGo } = yield* slowAt(slow)
+  const hooks = { ...Object.fromEntries(has.map((doing) => [doing, act(doing)])), ready: act("ready") }
+  const running = yield* Effect.forkScoped(executed(operation, hooks))
+  yield* Deferred.await(begun)
+  const interrupting = yield* Effect.forkScoped(Fiber.interrupt(running), { startImmediately: true })
+  yield* Deferred.succeed(letGo, undefined)
+  yield* Fiber.join(interrupting)
+  return done
+})
+
+const pause: Operation = { k: "pause_during", event: accessLog, count: 1 }
+const kill: Operation = { k: "kill_amid", event: accessLog, workers: 1, after: 5 }
+
+describe("a receiver is left running", () => {
+  it.live("by a run that is interrupted while it is stopped", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* interruptedAt("pause", pause, ["pause", "resume"]), ["pause", "resume"])
+    })
+  )
+
+  it.live("by a run whose command to stop it fails, perhaps after it has", () =>
+    Effect.gen(function* () {
+      let resumed = 0
+      const hooks: Partial<Hooks> = {
+        pause: Effect.fail(new HookFailed({ message: "--pause-cmd did not end within 30 s" })),
+        resume: Effect.sync(() => void resumed++)
+      }
+      const { broke } = yield* executed(pause, hooks)
+      assert.match(broke?.message ?? "", /^--pause-cmd did not end/)
+      assert.strictEqual(resumed, 1)
+    })
+  )
+
+  it.live("by a run whose command to kill it fails, perhaps after it has, where something starts it", () =>
+    Effect.gen(function* () {
+      let restarted = 0
+      const { broke } = yield* executed(kill, {
+        kill: Effect.fail(new HookFailed({ message: "--kill-cmd ended with 1" })),
+        restart: Effect.sync(() => void restarted++)
+      })
+      assert.match(broke?.message ?? "", /^--kill-cmd ended with 1/)
+      assert.strictEqual(restarted, 1)
+    })
+  )
+
+  it.live("by a run that is interrupted while it is killed, where something starts it", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* interruptedAt("kill", kill, ["kill", "restart"]), ["kill", "restart"])
+    })
+  )
+
+  it.live("by a run that is interrupted while it is restarted", () =>
+    Effect.gen(function* () {
+      for (const operation of [kill, { k: "restart" } as const]) {
+        assert.deepStrictEqual(yield* interruptedAt("restart", operation, ["restart"]), ["restart"])
+      }
+    })
+  )
+})

@@ -1,0 +1,45 @@
+/**
+ * Effects that come when an event has long had its one, and been looked at.
+ */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Probe } from "../../src/next/probes/Probe.ts"
+import { run as runSuite } from "./support/run.ts"
+import { acknowledge, receiver } from "./support/receiver.ts"
+
+/** Each duplicate takes effect again, but not before the suite has looked at all that was sent. */
+const judged = Effect.fnUntraced(function* (doubles: boolean) {
+  const target = yield* receiver(acknowledge)
+  let late = false
+  const probe: Probe = {
+    kind: "http",
+    name: "effects",
+    concurrency: 8,
+    read: ({ webhookId }) =>
+      Effect.sync(() => {
+        const times = target.received.filter(({ headers }) => headers["webhook-id"] === webhookId).length
+        return { effects: late ? times : Math.min(times, 1), digest: null, data: null }
+      })
+  }
+  const report = yield* runSuite({
+    url: new URL(target.url),
+    probe,
+    level: 2,
+    only: ["R-DUP-02", "R-LOS-01"],
+    settle: 500,
+    maxTime: 20_000,
+    pace: 0.01,
+    seed: 1,
+    progress: (what) => Effect.sync(() => void (late ||= doubles && what === "late effects"))
+  })
+  return report.requirements.map(({ id, observed, verdict }) => `${id} ${verdict} ${observed}`)
+})
+
+it.live("effects of duplicates that come late are looked for once more, at the end of a run", () =>
+  Effect.gen(function* () {
+    const [duplicates = "", losses = ""] = yield* judged(true)
+    assert.match(duplicates, /^R-DUP-02 FAIL effects = \d+ for event/)
+    assert.match(losses, /^R-LOS-01 PASS /)
+    for (const one of yield* judged(false)) assert.match(one, /^R-\w+-\d+ PASS /)
+  })
+)

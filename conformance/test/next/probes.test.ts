@@ -1,0 +1,273 @@
+/**
+ * Probes before what receivers and logs are like: wrong, long, and full of other people's text.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { freePort } from "@doorhook/testkit/Listening"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { Effect, Fiber, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { unlinkSync, writeFileSync } from "node:fs"
+import { execProbe } from "../../src/next/probes/ExecProbe.ts"
+import { httpProbe } from "../../src/next/probes/HttpProbe.ts"
+import { logProbe, parseLog } from "../../src/next/probes/LogProbe.ts"
+import { ProbeUnusable, readReading } from "../../src/next/probes/Probe.ts"
+import { sinkProbe } from "../../src/next/probes/SinkProbe.ts"
+import { answer, receiver } from "./support/receiver.ts"
+
+const webhookId = "evt_0mgw7k2x0q8r5t3v9y1b4d6f8h0"
+const subject = { webhookId, resourceType: "access_log", dataId: "123456789", endpoint: null }
+
+describe("an address that is no probe", () => {
+  it.live("is told what it was asked, and what it should have answered", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(({ path }, response) => answer(response, path.includes("broken") ? 500 : 404))
+      const said = (path: string) =>
+        Effect.map(Effect.flip(httpProbe(new URL(path, target.url)).read(subject)), ({ message }) => message)
+      const missing = yield* said("/probe")
+      assert.include(missing, `GET ${new URL("/probe", target.url).href}?id=${webhookId} was answered with 404.`)
+      assert.include(missing, 'Expected: 200 and {"effects": n}')
+      assert.include(missing, '{"effects": 0}, not 404, for an event that it does not know')
+      const broken = yield* said("/broken?key=hush")
+      assert.include(broken, `/broken?...&id=${webhookId} was answered with 500. Expected: 200`)
+      assert.notInclude(broken, "not 404")
+      assert.notInclude(broken, "hush")
+    })
+  )
+})
+
+describe("an address that does not answer", () => {
+  it.effect("is asked once, and given up with the patience", () =>
+    Effect.gen(function* () {
+      const asked = Promise.withResolvers<void>()
+      const target = yield* receiver(() => asked.resolve())
+      const reading = yield* Effect.forkScoped(Effect.flip(httpProbe(new URL("/probe", target.url)).read(subject)))
+      yield* Effect.promise(() => asked.promise)
+      yield* TestClock.adjust("10 seconds")
+      const { message } = yield* Fiber.join(reading)
+      assert.include(message, "did not answer within 10000 ms")
+      assert.strictEqual(target.received.length, 1)
+    })
+  )
+})
+
+describe("a digest", () => {
+  const hex = "9f2c".repeat(16)
+  const read = (digest: string | null) =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 200, JSON.stringify({ effects: 1, digest })))
+      return yield* httpProbe(new URL("/probe", target.url)).read(subject)
+    })
+
+  it.live("is one and the same in either case of its hex digits, and may be left out", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* read(`sha256:${hex}`)).digest, `sha256:${hex}`)
+      assert.strictEqual((yield* read(`sha256:${hex.toUpperCase()}`)).digest, `sha256:${hex}`)
+      assert.strictEqual((yield* read(`SHA256:${hex}`)).digest, `sha256:${hex}`)
+      assert.isNull((yield* read(null)).digest)
+    })
+  )
+
+  it.live("that is none says nothing of the receiver: the probe is unusable", () =>
+    Effect.gen(function* () {
+      for (const wrong of ["", hex, `sha256:${hex}0`, `sha256:${hex.slice(1)}`, `sha512:${hex}`, "sha256:n/a"]) {
+        const { _tag, message } = yield* Effect.flip(read(wrong))
+        assert.strictEqual(_tag, "ProbeUnusable", wrong)
+        assert.include(message, `answered digest: "${wrong}", a text; give sha256: and 64 hex digits`)
+      }
+    })
+  )
+})
+
+describe("a number of effects", () => {
+  const said = (given: unknown) =>
+    Effect.map(
+      Effect.flip(readReading(given, (what) => new ProbeUnusable({ message: `gave ${what}` }))),
+      ({ message }) => message
+    )
+
+  it.effect("is whole: whatever else a program gives is told as it came", () =>
+    Effect.gen(function* () {
+      for (const [effects, shown] of [
+        ["0", '"0", a text'],
+        [0n, "0n, a bigint"],
+        [1.5, "1.5"],
+        [-1, "-1"],
+        [Number.NaN, "NaN"],
+        [[0n], "an object"],
+        [null, "null"],
+        [undefined, "undefined"]
+      ] as const) {
+        assert.strictEqual(yield* said({ effects }), `gave effects: ${shown}; give a whole number, 0 or more`)
+      }
+      for (const nothing of [undefined, null, 0, "0"]) {
+        assert.strictEqual(yield* said(nothing), "gave effects: undefined; give a whole number, 0 or more")
+      }
+      assert.match(yield* said({ effects: 0, digest: 7 }), /^gave digest: 7; give sha256: /)
+      const unusable = (message: string) => new ProbeUnusable({ message })
+      assert.deepStrictEqual(yield* readReading({ effects: 2 }, unusable), { effects: 2, digest: null, data: null })
+    })
+  )
+
+  it.live("over HTTP as well", () =>
+    Effect.gen(function* () {
+      for (const [answered, told] of [
+        ['{"effects":"0"}', 'answered effects: "0", a text; give a whole number'],
+        ["none", 'answered "none". It must answer GET']
+      ] as const) {
+        const target = yield* receiver((_, response) => answer(response, 200, answered))
+        const { message } = yield* Effect.flip(httpProbe(new URL("/probe", target.url)).read(subject))
+        assert.include(message, told)
+      }
+    })
+  )
+})
+
+describe("a command", () => {
+  const ask = (command: string) => execProbe(command).read(subject)
+  const said = (command: string) => Effect.map(Effect.flip(ask(command)), ({ message }) => message)
+
+  it.live("that prints a number and nothing else is believed, whatever code it ends with", () =>
+    Effect.gen(function* () {
+      const file = `${yield* temporaryFolder}/effects.log`
+      writeFileSync(file, "done evt_other\n")
+      assert.strictEqual((yield* ask(`grep -cw "done $EVENT_ID" ${file}`)).effects, 0)
+      assert.strictEqual((yield* ask("echo 2; exit 3")).effects, 2)
+      assert.strictEqual((yield* ask("echo 2; echo 'a warning' >&2")).effects, 2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("that ends otherwise is told with its code, what it printed, and what helps", () =>
+    Effect.gen(function* () {
+      assert.match(
+        yield* said("echo 0; echo 'no such table' >&2; exit 4"),
+        /^The probe command ended with 4 and printed "0", with "no such table" on standard error: .* 2>\/dev\/null\.$/
+      )
+      assert.match(
+        yield* said("grep done /no/such/file"),
+        /ended with 2 and printed nothing, with "grep: .*" on standard error.* add: \|\| echo 0\.$/
+      )
+      assert.match(yield* said("echo two; exit 1"), /ended with 1 and printed "two": .* with EVENT_ID set to see why/)
+      assert.match(yield* said("no-such-program"), /ended with 127 .* Is what it calls there, and may it be run\?$/)
+      assert.match(yield* said("echo 7; kill -9 $$"), /did not end by itself and printed "7"/)
+      assert.match(yield* said("echo many"), /^The probe command printed "many": echo many\. It gets EVENT_ID/)
+    })
+  )
+})
+
+describe("a sink", () => {
+  it.live("counts requests that mention an event, and outlives every other", () =>
+    Effect.gen(function* () {
+      const port = yield* Effect.promise(freePort)
+      const probe = yield* sinkProbe(port)
+      const call = (path: string, init: RequestInit = {}) =>
+        Effect.promise(() => fetch(`http://127.0.0.1:${port}${path}`, init).then((answer) => answer.text()))
+      const effects = Effect.map(probe.read(subject), (reading) => reading.effects)
+      yield* call("/%&")
+      yield* call(`/${webhookId}0?of=9${subject.dataId}`)
+      yield* call("/", { method: "POST", body: `${webhookId}-2 and x${webhookId}`.repeat(10) })
+      assert.strictEqual(yield* effects, 0)
+      yield* call(`/%&/unlock?door=7%26event%3D${webhookId}`)
+      yield* call("/", { headers: { "x-event": webhookId } })
+      yield* call("/", { method: "POST", body: `{"event":"${webhookId}","again":"${webhookId}","id":123456789}` })
+      yield* call("/unlock?event=123456789")
+      assert.strictEqual(yield* effects, 4)
+      // Another event of the same data.id.
+      yield* call("/", { method: "POST", body: `{"event":"evt_another","id":${subject.dataId}}` })
+      assert.strictEqual(yield* effects, 4)
+      assert.sameMembers([...(yield* probe.seen ?? Effect.succeed([]))], [webhookId, `${webhookId}0`])
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a sink that is called again", () => {
+  it.live("sees one effect in all requests with one Idempotency-Key, and one in each without", () =>
+    Effect.gen(function* () {
+      const port = yield* Effect.promise(freePort)
+      const probe = yield* sinkProbe(port)
+      const call = (id: string, headers: Record<string, string> = {}) =>
+        Effect.promise(() =>
+          fetch(`http://127.0.0.1:${port}/unlock?event=${id}`, { headers }).then((answer) => answer.text())
+        )
+      const effectsOf = (id: string) =>
+        Effect.map(probe.read({ ...subject, webhookId: id }), (reading) => reading.effects)
+      for (let calls = 0; calls < 3; calls++) yield* call(webhookId, { "idempotency-key": webhookId })
+      assert.strictEqual(yield* effectsOf(webhookId), 1)
+      yield* call(webhookId, { "idempotency-key": `${webhookId}-again` })
+      assert.strictEqual(yield* effectsOf(webhookId), 2)
+      // A peer does nothing for a key that it has done something for, whatever it is asked for.
+      yield* call(`${webhookId}0`, { "idempotency-key": webhookId })
+      assert.strictEqual(yield* effectsOf(`${webhookId}0`), 0)
+      for (let calls = 0; calls < 2; calls++) yield* call(`${webhookId}1`, { "idempotency-key": "" })
+      assert.strictEqual(yield* effectsOf(`${webhookId}1`), 2)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a log", () => {
+  it.effect("may be long, and is read on from where it had come to", () =>
+    Effect.gen(function* () {
+      const file = `${yield* temporaryFolder}/effects.log`
+      const pattern = /^done (?<id>\S+)$/gu
+      const noise = `${"x".repeat(99)}\n`.repeat(15_000)
+      writeFileSync(file, `${noise}done ${webhookId}\n${noise}done ${webhookId}\ndone evt_half`)
+      const probe = logProbe(file, pattern)
+      assert.strictEqual((yield* probe.read(subject)).effects, 2)
+      writeFileSync(file, `\ndone ${subject.dataId}\ndone ${webhookId}\n`, { flag: "a" })
+      assert.strictEqual((yield* probe.read(subject)).effects, 3)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("may come into being at the first effect, in a folder that is there", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const probeOf = (file: string) => logProbe(file, /^done (?<id>\S+)$/gu)
+      const file = `${folder}/effects.log`
+      const probe = probeOf(file)
+      assert.strictEqual((yield* probe.read(subject)).effects, 0)
+      writeFileSync(file, `done ${webhookId}\n`)
+      assert.strictEqual((yield* probe.read(subject)).effects, 1)
+      const { message } = yield* Effect.flip(probeOf(`${folder}/none/effects.log`).read(subject))
+      assert.match(message, /^The log \S+ can't be read: /)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("that is begun anew may have lost what it held: the probe is unusable", () =>
+    Effect.gen(function* () {
+      const file = `${yield* temporaryFolder}/effects.log`
+      const begin = Effect.gen(function* () {
+        writeFileSync(file, `done evt_1\ndone ${webhookId}\n`)
+        const probe = logProbe(file, /^done (?<id>\S+)$/gu)
+        assert.strictEqual((yield* probe.read(subject)).effects, 1)
+        return probe
+      })
+      const ways: ReadonlyArray<readonly [string, () => void]> = [
+        ["shorter", () => writeFileSync(file, "done evt_2\n")],
+        ["longer than it was", () => writeFileSync(file, `done evt_2\ndone ${webhookId}\n`.repeat(9))],
+        ["not there any more", () => unlinkSync(file)]
+      ]
+      for (const [name, change] of ways) {
+        const probe = yield* begin
+        change()
+        const { message } = yield* Effect.flip(probe.read(subject))
+        assert.match(message, /^The log \S+ was begun anew during the run.* append to it \(>> instead of >\)/, name)
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("has colons in its name, or in its expression", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeFileSync(`${folder}/a:b.log`, "")
+      const read = (text: string) => Result.map(parseLog(text), ({ file, pattern }) => [file, pattern.source])
+      const readAs = (text: string, ...expected: ReadonlyArray<string>) =>
+        assert.deepStrictEqual(read(text), Result.succeed([...expected]), text)
+      readAs(`${folder}/a:b.log:id=(\\S+)`, `${folder}/a:b.log`, "id=(\\S+)")
+      readAs(`${folder}/none.log:(?:id): (\\S+)`, `${folder}/none.log`, "(?:id): (\\S+)")
+      readAs("C:\\logs\\a.log:id (\\d+)", "C:\\logs\\a.log", "id (\\d+)")
+      readAs("a(:b):(c)", "a(:b)", "(c)")
+      for (const wrong of ["a.log", "a.log:", ":(id)", "a.log:(id"]) {
+        assert.isTrue(Result.isFailure(parseLog(wrong)), wrong)
+      }
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,21 @@
+/**
+ * What stored evidence says when it is judged again.
+ */
+import { Effect, Schema } from "effect"
+import { readFile } from "node:fs/promises"
+import { EvidenceLine } from "../../../src/next/record/Evidence.ts"
+import { outcomesOf } from "../../../src/next/record/Verdict.ts"
+import { makeReport } from "../../../src/next/report/MakeReport.ts"
+import type { Report } from "../../../src/next/report/Report.ts"
+
+export const evidenceIn = (file: string) =>
+  Effect.promise(() => readFile(file, "utf8")).pipe(
+    Effect.flatMap((text) => Schema.decodeEffect(EvidenceLine)(text.trim())),
+    Effect.orDie
+  )
+
+/** The report that follows from a file, and from nothing else. */
+export const saidAgain = (file: string): Effect.Effect<Report> =>
+  Effect.map(evidenceIn(file), (evidence) =>
+    makeReport(evidence, outcomesOf(evidence), { files: new Map(), problem: null })
+  )

@@ -1,0 +1,172 @@
+/**
+ * Receivers that were to be ended, or held still: whether they were is seen, also behind a proxy, and what passes after
+ * an end that was none is left open.
+ */
+import { listen } from "@doorhook/testkit/Listening"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect } from "effect"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { Socket } from "node:net"
+import { startsAgain } from "../../src/next/judgement/Judge.ts"
+import type { Setting } from "../../src/next/execution/Execution.ts"
+import { accessLog } from "../../src/next/history/Events.ts"
+import type { Operation } from "../../src/next/history/Operations.ts"
+import { noHooks } from "../../src/next/hooks/Hooks.ts"
+import type { Hooks } from "../../src/next/hooks/Hooks.ts"
+import { exitCodeOf } from "../../src/next/report/Ending.ts"
+import { run as runSuite } from "./support/run.ts"
+import { model } from "./support/model.ts"
+import { acknowledge, answer, receiver } from "./support/receiver.ts"
+import { executeIn, settingOf, terms } from "./support/setting.ts"
+import { saidAgain } from "./support/stored.ts"
+
+const restart: Operation = { k: "restart" }
+const killAmid: Operation = { k: "kill_amid", event: accessLog, workers: 1, after: 5 }
+
+const pauseDuring: Operation = { k: "pause_during", event: accessLog, count: 2 }
+
+const executed = (operation: Operation, setting: Setting) =>
+  executeIn({ v: 1, ops: [operation] }, setting)
+
+/** What an operation shows of the receiver's end, and what it is known to have been started after. */
+const ended = Effect.fnUntraced(function* (url: string, operation: Operation, hooks: Partial<Hooks>) {
+  const setting = settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } })
+  const { broke, trace } = yield* executed(operation, setting)
+  assert.isNull(broke)
+  return { finding: startsAgain(trace, terms), startedAfter: [...setting.startedAfter] }
+})
+
+/** Nothing is said against an end that was seen, nor for it. */
+const assertSeen = ({ finding }: Effect.Success<ReturnType<typeof ended>>): void =>
+  assert.isTrue(finding.verdict === "INCONCLUSIVE" && finding.empty, JSON.stringify(finding))
+
+describe("a receiver that goes on", () => {
+  it.live("was not ended, whichever command should have done it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver(acknowledge)
+      const names = { kill: "--kill-cmd", restart: "--restart-cmd" }
+      const all = [restart, killAmid].flatMap((operation) =>
+        (["kill", "restart"] as const).map((by) =>
+          Effect.map(ended(url, operation, { [by]: Effect.void, names }), (one) => ({ ...one, by }))
+        )
+      )
+      for (const { by, finding, startedAfter } of yield* Effect.all(all, { concurrency: "unbounded" })) {
+        if (finding.verdict !== "INCONCLUSIVE") return assert.fail(finding.verdict)
+        assert.isFalse(finding.empty)
+        assert.match(finding.observed, new RegExp(`^after --${by}-cmd the receiver went on answering: does it end`))
+        assert.deepStrictEqual(startedAfter, [], "it was started after nothing")
+      }
+    })
+  )
+
+  it.live("passes nothing of what outlives an end: exit code 2, told from the stored trace, too", () =>
+    Effect.gen(function* () {
+      const { hooks, probe, url } = yield* model({})
+      const trace = `${yield* temporaryFolder}/trace.ndjson`
+      const report = yield* runSuite({
+        url,
+        probe,
+        hooks: { ...hooks, restart: Effect.void, names: { restart: "--restart-cmd" } },
+        level: 3,
+        only: ["R-CRA-04"],
+        settle: 100,
+        maxTime: 60_000,
+        pace: 0.01,
+        trace
+      })
+      const [requirement] = report.requirements
+      assert.strictEqual(requirement?.verdict, "INCONCLUSIVE")
+      assert.match(requirement?.observed ?? "", /^after --restart-cmd the receiver went on answering/)
+      assert.strictEqual(exitCodeOf(report), 2)
+      assert.deepStrictEqual(yield* saidAgain(trace), report)
+    })
+  )
+})
+
+describe("the end of a receiver is seen", () => {
+  it.live("behind a proxy, which goes on and answers 502 meanwhile", () =>
+    Effect.gen(function* () {
+      for (const by of ["kill", "restart"] as const) {
+        let up = true
+        const told = yield* Deferred.make<void>()
+        const proxy = yield* receiver((_, response) => {
+          answer(response, up ? 200 : 502)
+          if (!up) Deferred.doneUnsafe(told, Effect.void)
+        })
+        const stop = Effect.sync(() => void (up = false))
+        const start = Effect.sync(() => void (up = true))
+        const hooks: Partial<Hooks> =
+          by === "kill"
+            ? { kill: stop, restart: start }
+            : { restart: stop.pipe(Effect.andThen(Deferred.await(told)), Effect.andThen(start)) }
+        const seen = yield* ended(proxy.url, killAmid, hooks)
+        assertSeen(seen)
+        assert.deepStrictEqual(seen.startedAfter, [by === "kill" ? "killed" : "running"])
+      }
+    })
+  )
+
+  it.live("by what was under way and is cut off, however soon there is another", () =>
+    Effect.gen(function* () {
+      const begun = yield* Deferred.make<void>()
+      const held: Array<Socket> = []
+      const { url } = yield* receiver(({ method }, response, socket) => {
+        if (method === "POST" && held.length === 0) {
+          held.push(socket)
+          Deferred.doneUnsafe(begun, Effect.void)
+        } else answer(response, 200)
+      })
+      const kill = Effect.andThen(
+        Deferred.await(begun),
+        Effect.sync(() => held.forEach((socket) => socket.destroy()))
+      )
+      assertSeen(yield* ended(url, killAmid, { kill }))
+    })
+  )
+
+  it.live("where it takes no more connections and waits until those it has are closed", () =>
+    Effect.gen(function* () {
+      const server = createServer((request, response) => void request.resume().on("end", () => response.end()))
+      const { port, url } = yield* Effect.acquireRelease(
+        Effect.promise(() => listen(server)),
+        ({ close }) => Effect.promise(close)
+      )
+      const again = Effect.promise(async () => {
+        server.close()
+        await once(server, "close")
+        await once(server.listen(port, "127.0.0.1"), "listening")
+      })
+      assertSeen(yield* ended(`${url}/hook`, restart, { restart: again }).pipe(Effect.timeout(20_000)))
+    })
+  )
+})
+
+describe("a receiver that answers while it is held still", () => {
+  it.live("is not: nothing can be said of it, and it is let go on", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver(acknowledge)
+      let resumed = 0
+      const hooks: Partial<Hooks> = {
+        pause: Effect.void,
+        resume: Effect.sync(() => void resumed++),
+        names: { pause: "--pause-cmd" }
+      }
+      const { broke } = yield* executed(pauseDuring, settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } }))
+      assert.match(broke?.message ?? "", /^The receiver answers after --pause-cmd, which does not hold it still\./)
+      assert.strictEqual(resumed, 1)
+    })
+  )
+
+  it.live("is held still where a proxy answers for it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver((_, response) => answer(response, 504))
+      const { broke } = yield* executed(
+        pauseDuring,
+        settingOf(new URL(url), { hooks: { ...noHooks, pause: Effect.void, resume: Effect.void } })
+      )
+      assert.isNull(broke)
+    })
+  )
+})
