@@ -55,7 +55,7 @@ const languages: ReadonlyArray<Language> = [
     run: [process.execPath, "--no-warnings", example("typescript/receiver.ts")]
   },
   {
-    name: "TypeScript with the kit",
+    name: "TypeScript with @doorhook/receiver",
     needs: ["node", "--version"],
     run: [process.execPath, "--no-warnings", "--conditions=source", example("typescript/with-kit.ts")]
   },

@@ -104,7 +104,7 @@ export const lossFaults: ReadonlyArray<Fault> = [
     (correct, { ledger }) => ({
       understand: (body, headers) => {
         const read = correct.understand(body, headers)
-        if (typeof read === "string") ledger.act({ id: String(headers["webhook-id"]), scope: "/hook", stored: "{}" })
+        if ("wrong" in read) ledger.act({ id: String(headers["webhook-id"]), scope: "/hook", stored: "{}" })
         return read
       }
     })
@@ -116,7 +116,7 @@ export const lossFaults: ReadonlyArray<Fault> = [
     (correct, { ledger, now }) => ({
       isGenuine: (headers, body) => {
         const id = String(headers["webhook-id"])
-        if (typeof correct.understand(body, headers) === "string") {
+        if ("wrong" in correct.understand(body, headers)) {
           ledger.once(`/hook ${id}`, { id, scope: "/hook", stored: "{}" }, now())
         }
         return correct.isGenuine(headers, body)

@@ -3,7 +3,7 @@
  */
 import { builtInTable } from "@doorhook/core"
 import { acknowledged, plain } from "../receivers/Parts.ts"
-import type { Answer, WebhookEvent } from "../receiver/Delivery.ts"
+import type { Answer, WebhookEvent } from "@doorhook/receiver"
 import type { Message } from "../receivers/Parts.ts"
 import type { Change } from "../receivers/Server.ts"
 import { fault } from "./Fault.ts"

@@ -2,7 +2,7 @@
  * Faults in checking signatures.
  */
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto"
-import { flatHeaders } from "../receiver/NodeListener.ts"
+import { nodeRequest } from "@doorhook/receiver"
 import type { Setting } from "../receivers/Parts.ts"
 import type { Change } from "../receivers/Server.ts"
 import { fault } from "./Fault.ts"
@@ -234,7 +234,7 @@ export const signatureFaults: ReadonlyArray<Fault> = [
     return {
       isGenuine: () => true,
       keep: (message) =>
-        correct.isGenuine(flatHeaders(message.request.headers), Buffer.from(message.body)) && correct.keep(message)
+        correct.isGenuine(nodeRequest(message.request).headers, Buffer.from(message.body)) && correct.keep(message)
     }
   })
 ]

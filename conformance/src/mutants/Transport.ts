@@ -110,7 +110,7 @@ export const transportFaults: ReadonlyArray<Fault> = [
     return {
       understand: (body, headers) => {
         const understood = correct.understand(body, headers)
-        if (typeof understood === "string") isDead = true
+        if ("wrong" in understood) isDead = true
         return understood
       },
       arrived: (request) => correct.arrived(request) ?? (isDead ? plain(502, "no worker") : null)

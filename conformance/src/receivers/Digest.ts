@@ -3,11 +3,11 @@
  */
 import { createHash } from "node:crypto"
 import { canonical } from "../history/Canonical.ts"
-import { readEvent } from "../receiver/Delivery.ts"
+import { parseEvent } from "@doorhook/receiver"
 
 /** The digest of the data in a stored body; null when no event is stored there. */
 export const storedDigest = (stored: string): string | null => {
-  const read = readEvent(Buffer.from(stored))
-  if (typeof read === "string") return null
+  const read = parseEvent(Buffer.from(stored))
+  if ("wrong" in read) return null
   return `sha256:${createHash("sha256").update(canonical(read.event.data)).digest("hex")}`
 }

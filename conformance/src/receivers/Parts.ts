@@ -2,9 +2,8 @@
  * The parts of the correct receiver: the places at which a faulty one differs.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { readEvent } from "../receiver/Delivery.ts"
-import type { Answer, WebhookEvent } from "../receiver/Delivery.ts"
-import { makeVerifier } from "../receiver/Signature.ts"
+import { parseEvent, signatureVerifier } from "@doorhook/receiver"
+import type { Answer, WebhookEvent } from "@doorhook/receiver"
 import type { Ledger } from "./Ledger.ts"
 
 /** What a receiver runs with, for as long as its process lives. */
@@ -45,7 +44,7 @@ export interface Parts {
   readonly understand: (
     body: Buffer,
     headers: Readonly<Record<string, string | undefined>>
-  ) => { readonly event: WebhookEvent; readonly body: string } | string
+  ) => ReturnType<typeof parseEvent>
   readonly key: (message: Omit<Message, "key" | "stored">) => string
   readonly stored: (message: Omit<Message, "key" | "stored">) => string
   /** Does what the event asks for; whether it was new. */
@@ -72,14 +71,14 @@ export const readWhole = async (request: IncomingMessage): Promise<Buffer> => {
 
 /** The receiver that does everything right. */
 export const correctParts = ({ ledger, now, secret }: Setting): Parts => {
-  const verifier = secret === null ? null : makeVerifier([secret])
+  const verifier = secret === null ? null : signatureVerifier([secret])
   return {
     started: () => undefined,
     arrived: ({ method }) => (method === "POST" ? null : plain(405, "POST is taken here", { allow: "POST" })),
     expected: () => null,
     read: readWhole,
-    isGenuine: (headers, body) => verifier === null || verifier.verify(headers, body, now()) === null,
-    understand: readEvent,
+    isGenuine: (headers, body) => verifier === null || verifier(headers, body, now()) === null,
+    understand: parseEvent,
     key: ({ id, scope }) => `${scope} ${id}`,
     stored: ({ body }) => body,
     keep: ({ id, key, scope, stored }) => ledger.once(key, { id, scope, stored }, now()),

@@ -5,8 +5,8 @@
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import type { Answer } from "../receiver/Delivery.ts"
-import { flatHeaders } from "../receiver/NodeListener.ts"
+import { nodeRequest } from "@doorhook/receiver"
+import type { Answer } from "@doorhook/receiver"
 import { storedDigest } from "./Digest.ts"
 import type { Ledger } from "./Ledger.ts"
 import { correctParts, plain } from "./Parts.ts"
@@ -42,12 +42,12 @@ const deliver = async (parts: Parts, request: IncomingMessage, scope: string): P
   const bytes = await parts.read(request)
   return async () => {
     if (!Buffer.isBuffer(bytes)) return bytes
-    const headers = flatHeaders(request.headers)
+    const { headers } = nodeRequest(request)
     if (!parts.isGenuine(headers, bytes)) return plain(401, "the signature does not fit")
     const id = headers["webhook-id"]
     if (!id) return plain(400, "the header webhook-id is missing")
     const understood = parts.understand(bytes, headers)
-    if (typeof understood === "string") return plain(400, understood)
+    if ("wrong" in understood) return plain(400, understood.wrong)
     const { body, event } = understood
     const basis = { id, scope, request, event, body }
     const message = { ...basis, key: parts.key(basis), stored: parts.stored(basis) }

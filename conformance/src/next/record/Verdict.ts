@@ -509,6 +509,7 @@ const isSimpler = ({ decisive, requirement }: Outcome, cause: Outcome): boolean 
   decisive !== null &&
   cause.decisive !== null &&
   requirement.examines === "own" &&
+  cause.requirement.examines === "own" &&
   keyOf(decisive.trace.history) === keyOf(cause.decisive.trace.history) &&
   cause.requirement.presupposes.length < requirement.presupposes.length &&
   !cause.requirement.presupposes.includes(requirement.id)

@@ -95,6 +95,8 @@ const ReportedRequirement = Schema.Struct({
   cases: Schema.Struct({ directed: Schema.Int, directedDone: Schema.Int, randomDone: Schema.Int }),
   /** Which of the cases were not done in full, and how much of them was: what passed rests on that. */
   cutShort: Schema.Array(Schema.String),
+  /** What a pass rests on and was not verified; missing where that is nothing. */
+  caveats: Schema.optionalKey(Schema.Array(Schema.String)),
   /** The file that holds the history, to be replayed; null when none was written. */
   stored: Schema.NullOr(Schema.String),
   /** Ids of broken requirements from which this probably follows; missing where it stands by itself. */
@@ -164,6 +166,8 @@ export const Report = Schema.Struct({
   target: Schema.String,
   level: Schema.Literals([1, 2, 3]),
   profiles: Schema.Array(Schema.Literals(kindsOf(profiles))),
+  /** What the receiver was said to be bound to; missing where nothing was. */
+  bindings: Schema.optionalKey(Schema.Array(Schema.String)),
   /** ISO 8601, UTC. */
   startedAt: Schema.String,
   durationMs: Schema.Finite,
@@ -174,6 +178,8 @@ export const Report = Schema.Struct({
   calibration: Calibration,
   observability: Schema.Array(Observation),
   timing: TimingLane,
+  /** Over how long, and over how many other ids, an event was seen to be known again; missing where none was. */
+  memory: Schema.optionalKey(Schema.Struct({ seconds: Schema.Int, ids: Schema.Int })),
   /** Known failures that a baseline lists, and those of them that did not fail; null without a baseline. */
   baseline: Schema.NullOr(Schema.Struct({ known: Schema.Array(Schema.String), stale: Schema.Array(Schema.String) })),
   /** What a reader should know besides. */

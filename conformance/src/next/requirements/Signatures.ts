@@ -290,7 +290,7 @@ export const signing: ReadonlyArray<Requirement> = [
     given: [
       ...eachWay("no_number"),
       ...(["past", "future"] as const).map((kind) =>
-        makeCase("state", `an event ${forgeryInWords(kind)}`, forged(accessLog, kind), newEvent(accessLog))
+        makeCase("state", `an access log ${forgeryInWords(kind)}`, forged(accessLog, kind), newEvent(accessLog))
       )
     ],
     further: [

@@ -2,18 +2,18 @@
  * What a run does before anything else, and what a replay and the doctor do by themselves: the receiver is reached, the
  * simplest events are sent, the probe is calibrated; then a history can be tried out by itself.
  */
-import type { Crypto } from "@doorhook/core"
-import { Clock, Effect } from "effect"
+import { Crypto } from "@doorhook/core"
+import { Clock, Effect, Layer } from "effect"
 import type { Trace } from "../evidence/Trace.ts"
 import { execute } from "../execution/Execute.ts"
 import { during } from "../execution/Execution.ts"
 import type { Occasion, Setting } from "../execution/Execution.ts"
-import type { Slots } from "../execution/Slots.ts"
+import { Slots } from "../execution/Slots.ts"
 import type { TargetUnusable } from "../execution/TargetUnusable.ts"
 import { forBindings } from "../history/Bindings.ts"
 import type { Case, History } from "../history/History.ts"
 import { keyOf } from "../history/History.ts"
-import type { Minting } from "../history/Minting.ts"
+import { Minting } from "../history/Minting.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import type { ProbeUnusable } from "../probes/Probe.ts"
 import type { ProbeCalibration } from "../record/Evidence.ts"
@@ -27,6 +27,9 @@ import { makeLedger } from "./Ledger.ts"
 import { settle } from "./Settle.ts"
 import type { Reader } from "./Settle.ts"
 import { reach } from "./Target.ts"
+
+/** What histories are executed with, for as long as a run takes. */
+export const services = Layer.mergeAll(Minting.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 
 /** The share of the time that one operation takes which sends many events, at most; the second where nothing is beside. */
 export const fillerShare = 0.07

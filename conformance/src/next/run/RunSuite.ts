@@ -1,12 +1,9 @@
 /**
  * The suite as a function: from settings to a report.
  */
-import { Crypto } from "@doorhook/core"
-import { Clock, Effect, Layer, Random, Schema } from "effect"
+import { Clock, Effect, Random, Schema } from "effect"
 import { writeFile } from "node:fs/promises"
-import { Slots } from "../execution/Slots.ts"
 import { fileTroubleOf } from "../FileTrouble.ts"
-import { Minting } from "../history/Minting.ts"
 import type { Ended } from "../record/Evidence.ts"
 import { EvidenceLine } from "../record/Evidence.ts"
 import { defaults, seedLimit } from "../record/Options.ts"
@@ -15,6 +12,7 @@ import { outcomesOf } from "../record/Verdict.ts"
 import { makeReport } from "../report/MakeReport.ts"
 import type { Report } from "../report/Report.ts"
 import { select, whyNothing } from "../requirements/Selection.ts"
+import { services } from "./Alone.ts"
 import { measureGuard } from "./Calibrate.ts"
 import { makeSession } from "./Session.ts"
 import { storeCases } from "./StoredCase.ts"
@@ -29,9 +27,6 @@ export interface PreparedRun {
   readonly run: Effect.Effect<Report>
   readonly soFar: Effect.Effect<Report>
 }
-
-/** What histories are executed with, for as long as a run takes. */
-export const services = Layer.mergeAll(Minting.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 
 const encode = Schema.encodeEffect(EvidenceLine)
 

@@ -1,0 +1,81 @@
+/**
+ * `conformance mutants`: the suite before the receivers whose faults are known.
+ */
+import { checkWritable, columns, CommandFailure, writeNamed } from "@doorhook/core"
+import { Console, Effect, Option } from "effect"
+import { entriesOf } from "../CommaList.ts"
+import { exitCodes } from "../report/Ending.ts"
+import { requirements } from "../requirements/Catalogue.ts"
+import { matches } from "../requirements/Selection.ts"
+import { suite } from "../Suite.ts"
+import type { Fault } from "../mutants/Fault.ts"
+import { faults } from "../mutants/index.ts"
+import { killLine, killOf, toMarkdown, weaknesses } from "../mutants/KillTable.ts"
+import { tryFault } from "../mutants/Trial.ts"
+import { stopOnHangup } from "./Hangup.ts"
+import { makeProgress } from "./Progress.ts"
+
+export interface MutantsFlags {
+  readonly only: ReadonlyArray<string>
+  readonly narrow: boolean
+  readonly jobs: number
+  readonly seed: number
+  readonly report: Option.Option<string>
+  readonly maxTime: number
+}
+
+const isMeant =
+  ({ name, requirement }: Pick<Fault<unknown>, "name" | "requirement">) =>
+  (pattern: string): boolean =>
+    matches(name, pattern) || matches(requirement, pattern)
+
+/** Fails when a faulty receiver gets by, or a requirement finds out none. */
+export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, only, report, seed }: MutantsFlags) {
+  const patterns = entriesOf(only)
+  const wrong = patterns.find((pattern) => !faults.some((fault) => isMeant(fault)(pattern)))
+  if (wrong !== undefined) {
+    return yield* CommandFailure.usage(
+      `--only ${wrong}: no faulty receiver has such a name or requirement; \`doorhook conformance mutants --list\` shows them`
+    )
+  }
+  const chosen = patterns.length === 0 ? faults : faults.filter((fault) => patterns.some(isMeant(fault)))
+  if (jobs < 1) return yield* CommandFailure.usage("--jobs must be at least 1")
+  if (Option.isSome(report)) yield* checkWritable(`--report ${report.value}`, report.value)
+  const progress = yield* makeProgress
+  const kills = yield* Effect.forEach(
+    chosen,
+    Effect.fnUntraced(function* (fault) {
+      yield* progress.show(fault.name)
+      const trial = Effect.andThen(stopOnHangup, tryFault(fault, { narrow, seed, maxTime }))
+      const kill = killOf(fault, yield* Effect.scoped(trial))
+      yield* progress.clear
+      yield* Console.log(killLine(kill))
+      return kill
+    }),
+    { concurrency: jobs }
+  ).pipe(
+    Effect.catchTags({
+      HookFailed: ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable })),
+      PlatformError: ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable }))
+    })
+  )
+  if (Option.isSome(report)) {
+    yield* writeNamed("--report", report.value, toMarkdown(kills, { narrow, suite }))
+  }
+  const weak = weaknesses(kills, only.length === 0 ? requirements.map(({ id }) => id) : [])
+  yield* Console.log(
+    `\n${kills.filter(({ isKilled }) => isKilled).length} of ${kills.length} faulty receivers found out.`
+  )
+  if (weak.length > 0) {
+    yield* Console.log(weak.map((one) => `  ${one}`).join("\n"))
+    return yield* new CommandFailure({
+      message: `The suite is not good enough: ${weak.length} of its proofs fail.`,
+      exitCode: exitCodes.failed
+    })
+  }
+})
+
+/** One line for each faulty receiver. */
+export const listMutants = Console.log(
+  columns(faults.map(({ does, name, requirement }) => [name, requirement, does])).join("\n")
+)

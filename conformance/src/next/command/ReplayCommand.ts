@@ -1,0 +1,188 @@
+/**
+ * `conformance replay`: does a stored history again, or all of one requirement.
+ *
+ * FIXED is said only of a history that failed by itself once, and passes now as often as that takes; FAILS as soon as it
+ * fails; OPEN of all else, and the file stays.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Clock, Console, Effect } from "effect"
+import { basename } from "node:path"
+import type { Trace } from "../evidence/Trace.ts"
+import { keyOf } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { inWords } from "../history/Operations.ts"
+import type { CaseRun } from "../record/Evidence.ts"
+import { defaults } from "../record/Options.ts"
+import type { Means, Options } from "../record/Options.ts"
+import { assess, judge, plansOf, sightOf } from "../record/Verdict.ts"
+import type { Plan } from "../record/Verdict.ts"
+import { exitCodes } from "../report/Ending.ts"
+import * as Reports from "../report/Reports.ts"
+import { find } from "../requirements/Catalogue.ts"
+import { needs } from "../requirements/Requirement.ts"
+import { ids } from "../requirements/Selection.ts"
+import { givenBy, prepareAlone } from "../run/Alone.ts"
+import { services } from "../run/RunSuite.ts"
+import { forget, readCase, repeatsFor, replayedOf, storedIn } from "../run/StoredCase.ts"
+import type { Replayed, StoredCase } from "../run/StoredCase.ts"
+import type { TargetFlags } from "./Flags.ts"
+import { failureOf, prepare, runAndReport } from "./RunCommand.ts"
+import { unusable } from "./Unusable.ts"
+
+export interface ReplayFlags extends TargetFlags {
+  /** A file, the name of a stored history, or the id of a requirement. */
+  readonly what: string
+  /** Keeps what fails no more. */
+  readonly keep: boolean
+}
+
+interface Answer {
+  readonly replayed: Replayed
+  readonly observed: string
+}
+
+const open = (observed: string): Answer => ({ replayed: "OPEN", observed })
+
+/** The stored history as the one case of its requirement, with what is there to see it. */
+const planFor = (one: Case, id: string, options: Options, sight: ReturnType<typeof sightOf>): Plan | null => {
+  const profile = find(id)?.profile ?? null
+  const asked = {
+    ...options,
+    level: 3,
+    only: [id],
+    skip: [],
+    profile: profile === null ? options.profile : [profile]
+  } as const
+  const plan = plansOf(asked, sight).find(({ requirement }) => requirement.id === id)
+  if (plan === undefined) return null
+  const key = keyOf(one.history)
+  const strength = plan.strengths.get(key) ?? plan.requirement.strength
+  return { ...plan, given: [one], further: [], sampled: [], strengths: new Map([[key, strength]]), unsent: null }
+}
+
+/** Why a history that passes now proves nothing. */
+const unproven = ({ reproduced, seed }: StoredCase): string =>
+  reproduced === null || reproduced.failed === 0
+    ? `it passes, but it never failed by itself: what it takes to fail, others did or sent. Run the suite again with --seed ${seed} to see whether it still does`
+    : "it passes, but not as often as it takes to believe that"
+
+/** Executes a stored history until it fails, or often enough to believe that it does not any more. */
+const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Options, means: Means) {
+  const { lane, ops, title, violates } = stored
+  const one: Case = { title, lane, history: { v: 1, ops } }
+  const given = givenBy(options, means)
+  const able = planFor(one, violates, options, new Set([...given, "digest" as const]))
+  if (able === null) {
+    return yield* CommandFailure.usage(`the history is about ${violates}, which this version does not know`)
+  }
+  if (able.missing !== null) {
+    return yield* CommandFailure.usage(
+      `${violates} can't be replayed with less than the run had: ${needs[able.missing].toGive}`
+    )
+  }
+  const { acknowledges, calibration, terms, tryOut } = yield* Effect.mapError(prepareAlone(options, means), unusable)
+  const plan = planFor(one, violates, options, sightOf({ given, calibration })) ?? able
+  const judged = (...runs: ReadonlyArray<CaseRun>) =>
+    judge(
+      plan,
+      { runs, terms, calibration, refinements: [], strangers: [], repeatable: true },
+      { how: "complete", message: "" }
+    )
+  // Of what acknowledges nothing, nothing is known.
+  if (plan.requirement.presumesAcknowledgement && !acknowledges) return open(judged().observed)
+
+  const settled = means.probe === null || calibration !== null
+  const runOf = (trace: Trace): CaseRun => ({ title, lane, alone: true, trace, whole: true, settled, repeats: [] })
+  const trial = Effect.mapError(tryOut(one.history), unusable)
+  const tryOnce = Effect.gen(function* () {
+    let run = runOf(yield* trial)
+    while (assess(plan, run, [run], terms).suspect) run = { ...run, repeats: [...run.repeats, yield* trial] }
+    return judged(run)
+  })
+
+  const until = (yield* Clock.currentTimeMillis) + options.maxTime
+  const times = stored.reproduced === null ? 1 : repeatsFor(stored.reproduced)
+  for (let passed = 0; passed < times; passed++) {
+    if ((yield* Clock.currentTimeMillis) >= until) {
+      return open(`it fails now and then, and there was time for ${passed} of ${times} tries (--max-time)`)
+    }
+    const { cutShort, observed, verdict } = yield* tryOnce
+    if (verdict === "FAIL" || verdict === "WARN") return { replayed: "FAILS", observed } as const
+    if (verdict !== "PASS") return open(observed)
+    if (cutShort.length > 0) return open(`it was cut short (--max-time): ${cutShort.join("; ")}`)
+  }
+  const replayed = replayedOf(stored, times, false)
+  return { replayed, observed: replayed === "FIXED" ? "" : unproven(stored) }
+})
+
+/** Prints a stored history and does it; the receiver is free for another run afterwards. */
+const replayAlone = Effect.fnUntraced(function* (stored: StoredCase, flags: ReplayFlags) {
+  const { given, means } = yield* prepare(flags)
+  const options: Options = { ...defaults, ...given, seed: stored.seed }
+  yield* Console.log(
+    [`${stored.violates}: ${stored.title}`, ...inWords(stored.ops).map((words, at) => `  ${at + 1}. ${words}`)].join(
+      "\n"
+    )
+  )
+  return yield* replayCase(stored, options, means).pipe(
+    Effect.timeoutOrElse({
+      duration: options.maxTime,
+      orElse: () => Effect.succeed(open("there was no time for it (--max-time)"))
+    }),
+    Effect.provide(services)
+  )
+}, Effect.scoped)
+
+const replayFile = Effect.fnUntraced(function* (file: string, flags: ReplayFlags) {
+  const stored = yield* readCase(file)
+  if (flags.report.length > 0) {
+    return yield* CommandFailure.usage(
+      `--report: a stored history is done again without one; leave --report out, or replay ${stored.violates}`
+    )
+  }
+  const { observed, replayed } = yield* replayAlone(stored, flags)
+  switch (replayed) {
+    case "FIXED": {
+      if (!flags.keep) yield* forget(file)
+      const kept = flags.keep ? "" : `; ${basename(file)} is deleted (--keep keeps it)`
+      return yield* Console.log(`FIXED   it fails no more${kept}`)
+    }
+    case "FAILS":
+      yield* Console.log(`FAILS   ${observed}`)
+      return yield* new CommandFailure({
+        message: `The receiver does not conform: ${stored.violates} still fails.`,
+        exitCode: exitCodes.failed
+      })
+    case "OPEN":
+      yield* Console.log(`OPEN    ${observed}`)
+      return yield* new CommandFailure({
+        message: `Inconclusive: nothing shows that ${stored.violates} is fixed; ${basename(file)} is kept.`,
+        exitCode: exitCodes.inconclusive
+      })
+  }
+})
+
+/** Replays a file, a stored history by its name, or a requirement. */
+export const runReplay = (flags: ReplayFlags) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const requests = yield* Effect.fromResult(Reports.parse(flags.report))
+      yield* Reports.check(requests)
+      const file = flags.what.endsWith(".json")
+        ? flags.what
+        : (yield* storedIn(flags.cases)).find(
+            (path) => basename(path, ".json").toLowerCase() === flags.what.toLowerCase()
+          )
+      if (file !== undefined) return yield* replayFile(file, flags)
+      const requirement = find(flags.what)
+      if (requirement === undefined) {
+        return yield* CommandFailure.usage(
+          `replay ${flags.what}: it is no file, no history stored in ${flags.cases} and no requirement; there are ${ids()}`
+        )
+      }
+      const { given, means } = yield* prepare(flags)
+      const report = yield* runAndReport({ given: { ...given, only: [requirement.id] }, means }, requests)
+      const failure = failureOf(report)
+      if (failure !== null) return yield* failure
+    })
+  )

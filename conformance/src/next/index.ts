@@ -1,0 +1,4 @@
+/**
+ * The receiver conformance suite of doorhook.
+ */
+export { conformanceCommand } from "./command/ConformanceCommand.ts"

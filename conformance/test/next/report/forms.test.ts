@@ -1,0 +1,492 @@
+/**
+ * The forms of a report, all from one that holds every verdict and the worst that a receiver can write into one.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { toBadge } from "../../../src/next/report/Badge.ts"
+import { linesOf, render } from "../../../src/next/report/Console.ts"
+import { dataOf, differencesOf } from "../../../src/next/report/Differences.ts"
+import { confirmedInWords, explanationOf } from "../../../src/next/report/Explanation.ts"
+import type { Block, Explained } from "../../../src/next/report/Explanation.ts"
+import { toHar } from "../../../src/next/report/Har.ts"
+import { toHtml } from "../../../src/next/report/html/HtmlReport.ts"
+import { toJUnit } from "../../../src/next/report/JUnit.ts"
+import { toMarkdown } from "../../../src/next/report/Markdown.ts"
+import type { Report, ReportedRequirement } from "../../../src/next/report/Report.ts"
+import { select } from "../../../src/next/requirements/Selection.ts"
+import { sampleReport, secret, signature } from "../support/sampleReport.ts"
+
+const forms = {
+  console: render(sampleReport),
+  junit: toJUnit(sampleReport),
+  html: toHtml(sampleReport),
+  md: toMarkdown(sampleReport),
+  har: toHar(sampleReport),
+  badge: toBadge(sampleReport)
+}
+
+/** All of level 2. */
+const requirements = select({ level: 2, profile: [], only: [], skip: [] }).selected
+
+/** What a report says that passed with these, but for what is said of some of them. */
+const passing = (
+  tested: ReadonlyArray<Pick<ReportedRequirement, "id">>,
+  others: Readonly<Record<string, Partial<ReportedRequirement>>> = {}
+): Pick<Report, "verdict" | "level" | "profiles" | "requirements"> => ({
+  verdict: "pass",
+  level: 2,
+  profiles: [],
+  requirements: tested.flatMap(({ id }) =>
+    sampleReport.requirements.slice(0, 1).map((one) => ({ ...one, id, ...others[id] }))
+  )
+})
+
+interface Tag {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+}
+
+/** Reads the tags of XML, and fails when they are not nested or something is not escaped. */
+const tagsOf = (xml: string): ReadonlyArray<Tag> => {
+  const tags: Array<Tag> = []
+  const open: Array<string> = []
+  const text = xml.replace(/^<\?xml[^>]*\?>/, "")
+  const pattern = /<(\/?)([A-Za-z-]+)((?: [A-Za-z]+="[^"<]*")*)(\/?)>/g
+  for (const [, closing, name = "", attributes = "", empty] of text.matchAll(pattern)) {
+    if (closing === "/") {
+      assert.strictEqual(open.pop(), name)
+      continue
+    }
+    tags.push({
+      name,
+      attributes: Object.fromEntries(
+        [...attributes.matchAll(/([A-Za-z]+)="([^"]*)"/g)].map(([, key, value]) => [key, value])
+      )
+    })
+    if (empty !== "/") open.push(name)
+  }
+  assert.deepStrictEqual(open, [])
+  assert.notMatch(text.replaceAll(pattern, ""), /[<>]|&(?!(?:amp|lt|gt|quot|apos|#\d+);)/)
+  return tags
+}
+
+describe("every form", () => {
+  it.each(Object.entries(forms))("of a report holds no secret: %s", (form, text) => {
+    for (const hidden of [secret, signature, "Bearer hush", "sid=hush", "key=hush"]) assert.notInclude(text, hidden)
+    // An archive keeps bodies as they were; it is read by programs.
+    if (form === "har") return
+    assert.notMatch(text, /[\u0000-\u0008\u000b-\u001f\u202e]/, "steers a terminal or turns the text around")
+  })
+})
+
+/** The texts of a block. */
+const textsOf = (block: Block): ReadonlyArray<string> => {
+  switch (block.kind) {
+    case "line":
+    case "code":
+      return [block.label, block.text]
+    case "effects":
+      return block.lines
+    case "difference":
+      return block.members.flatMap(({ path, sent, stored }) => [path, sent, stored])
+    case "steps":
+      return block.steps.flatMap(({ attempts, did, more }) => [did, ...attempts.map(({ got }) => got), more])
+  }
+}
+
+const plain = (text: string): string =>
+  text
+    .replaceAll(/&lt;|&#60;/g, "<")
+    .replaceAll(/&gt;|&#62;/g, ">")
+    .replaceAll(/&quot;|&#34;/g, '"')
+    .replaceAll(/&apos;|&#39;/g, "'")
+    .replaceAll("&#64;", "@")
+    .replaceAll("&amp;", "&")
+    .replaceAll("\\", "")
+
+const explanation = explanationOf(sampleReport)
+const [, root = assert.fail("nothing is explained"), ...others] = explanation.explained
+
+describe("every form that somebody reads", () => {
+  const all = (one: Explained): ReadonlyArray<Explained> => [one, ...one.followers.flatMap(all)]
+
+  it.each(["console", "html", "md"] as const)("has every text of every block, and each once: %s", (form) => {
+    const text = plain(forms[form])
+    for (const { blocks, headline, ids } of explanation.explained) {
+      for (const words of [headline, ...ids, ...blocks.flatMap(textsOf)]) assert.include(text, plain(words))
+    }
+    for (const { blocks, ids } of root.followers.flatMap(all)) {
+      const seen = blocks.flatMap((block) => (block.kind === "line" && block.important ? [block.text] : []))
+      for (const words of [...ids, ...seen]) assert.include(text, plain(words))
+    }
+    assert.strictEqual(text.split("probably from R-DUP-01: correct that first").length, 2)
+    for (const words of [explanation.headline, explanation.claim, explanation.counts, ...explanation.notes]) {
+      assert.include(text, plain(words))
+    }
+  })
+
+  it("has what JUnit has for the same requirement, whose cases are not folded", () => {
+    const text = plain(forms.junit)
+    for (const one of [root, ...root.followers])
+      for (const words of linesOf({ ...one, followers: [] })) assert.include(text, plain(words))
+  })
+})
+
+describe("what is explained", () => {
+  it("begins with root causes; what follows from them is folded under them, and what is open for one reason is one", () => {
+    assert.deepStrictEqual(
+      explanation.explained.map(({ followers, ids, verdict }) => [verdict, ids, followers.flatMap((one) => one.ids)]),
+      [
+        ["FAIL", ["R-ACK-03"], []],
+        ["FAIL", ["R-DUP-01"], ["R-DUP-03"]],
+        ["ERROR", ["R-GET-01"], []],
+        ["WARN", ["R-DUP-07"], []],
+        ["INCONCLUSIVE", ["R-DUP-02"], []],
+        ["INCONCLUSIVE", ["R-LOS-01", "R-LOS-02"], []],
+        ["NOT_OBSERVABLE", ["R-FWD-02"], []]
+      ]
+    )
+    const open = others.find(({ ids }) => ids.includes("R-LOS-01"))
+    assert.deepStrictEqual(open?.blocks, [
+      { kind: "line", label: "Observed", text: "the time was up (--max-time)", important: true }
+    ])
+  })
+
+  it("never folds a failure under what says less, nor in a circle", () => {
+    const rootsOf = (change: (one: ReportedRequirement) => Partial<ReportedRequirement>) =>
+      explanationOf({
+        ...sampleReport,
+        requirements: sampleReport.requirements.map((one) => ({ ...one, ...change(one) }))
+      }).explained.flatMap(({ ids }) => ids)
+    const shown = rootsOf(({ id }) => (id === "R-DUP-01" ? { verdict: "WARN" } : {}))
+    assert.include(shown, "R-DUP-03", "a WARN explains no FAIL")
+    assert.include(
+      rootsOf(({ id }) => (id === "R-DUP-01" ? { known: true } : {})),
+      "R-DUP-03",
+      "a known failure explains none"
+    )
+    const circle = rootsOf(({ id }) => (id === "R-DUP-01" ? { follows: ["R-DUP-03"] } : {}))
+    assert.strictEqual(circle.filter((id) => id === "R-DUP-01" || id === "R-DUP-03").length, 1)
+  })
+
+  it("shows the member that is stored otherwise, or says how to see it", () => {
+    const [follower] = root.followers
+    const difference = follower?.blocks.find(({ kind }) => kind === "difference")
+    assert.deepStrictEqual(difference, {
+      kind: "difference",
+      label: "Stored",
+      members: [{ path: "data.name", sent: '"Zoë 🔑"', stored: '"Zo"' }]
+    })
+    assert.include(forms.console, "give `data` in the probe's answer beside `digest`")
+  })
+
+  it("says how often a failure came again, and on what one depends that did not", () => {
+    const words = [5, 1, 0].map((failed) => confirmedInWords({ tried: 5, failed }))
+    assert.deepStrictEqual(words, [
+      "done 5 times more, one at a time: it failed each time",
+      "done 5 times more, one at a time: it failed once",
+      "done 5 times more, one at a time: it did not fail again, so it probably depends on timing or on what else was going on"
+    ])
+  })
+
+  it("has how far a memory of ids was seen to reach in what a pass claims, unless it was looked at further", () => {
+    const passed = { ...sampleReport, ...passing(requirements), memory: { seconds: 42, ids: 1_586 } }
+    assert.strictEqual(explanationOf(passed).claim, "L2 once, memory was seen to last over 42 s and 1,586 ids")
+    const further = { ...passed, requirements: [...passed.requirements, ...passing([{ id: "R-DUP-06" }]).requirements] }
+    assert.strictEqual(explanationOf(further).claim, "L2 once")
+    assert.strictEqual(
+      explanationOf({ ...passed, bindings: ["access_log:create"] }).claim.split(",")[0],
+      "L2 once for access_log:create"
+    )
+  })
+})
+
+describe("what differs in data", () => {
+  const rows: ReadonlyArray<readonly [sent: string, stored: string, ...ReadonlyArray<string>]> = [
+    ['{"a":1,"b":[1,{"c":"x"}]}', '{"b":[1,{"c":"y"}],"a":1.0}', 'data.b[1].c "x" "y"'],
+    ['{"n":9007199254740993}', '{"n":9007199254740992}', "data.n 9007199254740993 9007199254740992"],
+    ['{"a":null}', "{}", "data.a null (missing)"],
+    ['{"a b":1}', '{"a b":1,"c":2}', "data.c (missing) 2"],
+    ['{"a":[]}', '{"a":{}}', "data.a [] {}"],
+    ['{"name":"a"}', '{"name":"a\u00a0"}', 'data.name "a" "a\\u00a0"'],
+    ["{}", "no JSON"],
+    ['{"n":1e2}', '{"n":100}']
+  ]
+  it.each(rows)("between %s and %s", (sent, stored, ...expected) => {
+    assert.deepStrictEqual(
+      differencesOf(sent, stored).map((one) => `${one.path} ${one.sent} ${one.stored}`),
+      expected
+    )
+  })
+
+  it("is looked for in the data of the body, with its digits", () => {
+    assert.strictEqual(dataOf('{"event":{"data":{"id":12345678901234567890}}}'), '{"id":12345678901234567890}')
+    assert.isNull(dataOf('{"event":'))
+  })
+})
+
+describe("the console", () => {
+  const story = forms.console
+
+  it("has the rule, what was sent, what came back, how to do it by hand, and how to do it again last", () => {
+    const block = story.slice(story.indexOf("FAIL  R-DUP-01\n"), story.indexOf("  FAIL  R-DUP-03:"))
+    const order = [
+      "The rule",
+      "Expected",
+      "Observed",
+      "History",
+      "sent  a new call event",
+      "got   200",
+      "then  the receiver is restarted",
+      "<- here",
+      "and 4 more attempts",
+      "took effect 2 times",
+      "Repeated   done 5 times more",
+      "Because",
+      "By hand    curl",
+      "Again      npx doorhook"
+    ]
+    const places = order.map((text) => block.indexOf(text))
+    assert.deepStrictEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+      block
+    )
+    assert.notInclude(places, -1, block)
+    assert.match(block.trimEnd(), /--only R-DUP-01 --seed 7$/)
+  })
+
+  it("says what makes a verdict less sure", () => {
+    assert.include(story, "The probe's upper range is unverified.")
+    assert.include(story, "The baseline lists what does not fail any more: R-ACK-04")
+    assert.include(story, "Known      it is in the baseline")
+  })
+})
+
+describe("JUnit XML", () => {
+  const tags = tagsOf(forms.junit)
+  const count = (name: string): number => tags.filter((tag) => tag.name === name).length
+
+  it("has a case for each requirement, and tells undecided from passed", () => {
+    assert.strictEqual(count("testcase"), sampleReport.requirements.length)
+    assert.strictEqual(count("failure"), 2, "a known failure is no failure of the build")
+    assert.strictEqual(count("error"), 1)
+    assert.strictEqual(count("skipped"), 6, "3 INCONCLUSIVE, NOT_OBSERVABLE, SKIPPED and the known failure")
+    for (const verdict of ["INCONCLUSIVE", "NOT_OBSERVABLE", "SKIPPED"]) {
+      assert.isTrue(
+        tags.some(({ attributes, name }) => name === "skipped" && attributes["message"]?.startsWith(verdict))
+      )
+    }
+  })
+
+  it("counts what it holds", () => {
+    const suites = tags.filter(({ name }) => name === "testsuite")
+    const sum = (key: string): number => suites.reduce((total, { attributes }) => total + Number(attributes[key]), 0)
+    assert.deepStrictEqual(["tests", "failures", "errors", "skipped"].map(sum), [12, 2, 1, 6])
+    for (const { attributes } of suites) {
+      assert.match(attributes["time"] ?? "", /^\d+\.\d{3}$/)
+      assert.match(attributes["timestamp"] ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/)
+    }
+  })
+
+  it("has no element or attribute that Jenkins' junit-10.xsd does not know", () => {
+    const known: Readonly<Record<string, ReadonlyArray<string>>> = {
+      testsuites: ["name", "time", "tests", "failures", "errors"],
+      testsuite: ["name", "tests", "failures", "errors", "skipped", "time", "timestamp", "id"],
+      properties: [],
+      property: ["name", "value"],
+      testcase: ["name", "time", "classname"],
+      skipped: ["type", "message"],
+      error: ["type", "message"],
+      failure: ["type", "message"],
+      "system-out": []
+    }
+    for (const { attributes, name } of tags) {
+      assert.isDefined(known[name], name)
+      for (const key of Object.keys(attributes)) assert.include(known[name] ?? [], key, name)
+    }
+  })
+})
+
+/** The same report with these endings, and no verdict of it an error or a failure. */
+const without = (change: Partial<Report>): Report => ({
+  ...sampleReport,
+  baseline: null,
+  requirements: sampleReport.requirements.filter(({ known, verdict }) => known || !/^(?:FAIL|ERROR)$/.test(verdict)),
+  ...change
+})
+
+const probeMessage = "The probe command ended with 2: ./count. It must print the number of effects."
+const probeGone = without({ verdict: "inconclusive", ended: "probe_unusable", endedBecause: probeMessage })
+
+describe("a run whose probe could not be used", () => {
+  it("says so, and why, in every form that somebody reads, and nothing of a receiver that could not be reached", () => {
+    for (const text of [render(probeGone), toMarkdown(probeGone), toHtml(probeGone), toJUnit(probeGone)]) {
+      assert.match(text, /The probe could not be used any more/)
+      assert.include(text, "The probe command ended with 2: ./count.")
+      assert.notMatch(text, /could not be reached/)
+    }
+  })
+
+  it("is one line where nothing could be sent", () => {
+    assert.strictEqual(render({ ...probeGone, attempts: 0 }), `The probe could not be used. ${probeMessage}`)
+    const gone = { ...probeGone, attempts: 0, ended: "target_unusable" } as const
+    assert.strictEqual(render(gone), `The receiver could not be reached or operated. ${probeMessage}`)
+    assert.notInclude(toHtml(gone), "What did not pass")
+  })
+})
+
+describe("JUnit XML of a run that did not pass, and in which no requirement failed", () => {
+  const nothingRun = { ...probeGone, ended: "complete", endedBecause: "Nothing was tested.", requirements: [] } as const
+  const errors: ReadonlyArray<readonly [what: string, report: Report, type: string, message: RegExp]> = [
+    ["exit code 4, the probe", probeGone, "UNUSABLE", /^The probe command ended with 2/],
+    [
+      "exit code 4, whatever else it found",
+      { ...sampleReport, ended: "target_unusable", endedBecause: "Nothing accepts connections." },
+      "UNUSABLE",
+      /^Nothing accepts connections/
+    ],
+    ["exit code 2, nothing tested", nothingRun, "INCONCLUSIVE", /^Nothing was tested\.$/],
+    [
+      "exit code 2, a MUST left open",
+      without({ verdict: "inconclusive" }),
+      "INCONCLUSIVE",
+      /^Inconclusive: R-DUP-02, R-LOS-01, R-LOS-02 could not be decided\.$/
+    ],
+    [
+      "exit code 1, a stale baseline",
+      without({ verdict: "fail", baseline: { known: ["R-ACK-01"], stale: ["R-ACK-01"] } }),
+      "FAIL",
+      /^The baseline is stale: R-ACK-01 passed/
+    ]
+  ]
+  it.each(errors)("has an error of the run itself: %s", (_, report, type, message) => {
+    const tags = tagsOf(toJUnit(report))
+    const [whole] = tags
+    const suite = tags.findLast(({ name }) => name === "testsuite")
+    const place = tags.findIndex(({ attributes }) => attributes["classname"] === "doorhook.conformance.RUN")
+    assert.strictEqual(tags[place]?.name, "testcase")
+    assert.strictEqual(tags[place + 1]?.name, "error")
+    assert.strictEqual(tags[place + 1]?.attributes["type"], type)
+    assert.match(tags[place + 1]?.attributes["message"] ?? "", message)
+    assert.deepInclude(suite?.attributes, { tests: "1", errors: "1", failures: "0", skipped: "0" })
+    const errors = tags.filter(({ name }) => name === "error").length
+    assert.strictEqual(whole?.attributes["errors"], String(errors))
+    assert.strictEqual(whole?.attributes["tests"], String(report.requirements.length + 1))
+  })
+
+  it("has none where the file shows it, or all is well", () => {
+    for (const report of [sampleReport, without({ verdict: "pass" })]) {
+      assert.notInclude(toJUnit(report), "doorhook.conformance.RUN")
+    }
+  })
+})
+
+describe("Markdown", () => {
+  it("begins with the verdict and lets no text of the receiver be markup", () => {
+    assert.match(forms.md, /^### ❌ The receiver does not conform/)
+    assert.notInclude(forms.md, "<script>")
+    assert.notMatch(forms.md, /(?<![\\;])@team/)
+    assert.include(forms.md, "| FAIL | R-DUP-01 | level 1 |")
+    assert.strictEqual(forms.md.match(/<details>/g)?.length, forms.md.match(/<\/details>/g)?.length)
+  })
+})
+
+const Named = Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String }))
+
+/** What HAR 1.2 asks for, as far as it is used. */
+const Har = Schema.fromJsonString(
+  Schema.Struct({
+    log: Schema.Struct({
+      version: Schema.Literal("1.2"),
+      creator: Schema.Struct({ name: Schema.String, version: Schema.String }),
+      entries: Schema.Array(
+        Schema.Struct({
+          startedDateTime: Schema.String.check(Schema.isPattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/)),
+          time: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
+          request: Schema.Struct({
+            method: Schema.String,
+            url: Schema.String,
+            httpVersion: Schema.String,
+            cookies: Schema.Array(Schema.Never),
+            headers: Named,
+            queryString: Schema.Array(Schema.Never),
+            postData: Schema.optionalKey(Schema.Struct({ mimeType: Schema.String, text: Schema.String })),
+            headersSize: Schema.Int,
+            bodySize: Schema.Int
+          }),
+          response: Schema.Struct({
+            status: Schema.Int,
+            statusText: Schema.String,
+            httpVersion: Schema.String,
+            cookies: Schema.Array(Schema.Never),
+            headers: Named,
+            content: Schema.Struct({ size: Schema.Int, mimeType: Schema.String, text: Schema.String }),
+            redirectURL: Schema.String,
+            headersSize: Schema.Int,
+            bodySize: Schema.Int
+          }),
+          cache: Schema.Struct({}),
+          timings: Schema.Struct({ send: Schema.Finite, wait: Schema.Finite, receive: Schema.Finite }),
+          comment: Schema.String
+        })
+      )
+    })
+  })
+)
+
+describe("HAR", () => {
+  it("has the attempts of what failed, in the shape of HAR 1.2", () => {
+    const { log } = Schema.decodeSync(Har)(forms.har)
+    assert.deepStrictEqual(
+      log.entries.map(({ response }) => response.status),
+      [200, 409, 0, 200]
+    )
+    const [first] = log.entries
+    assert.strictEqual(first?.startedDateTime, "2026-11-21T22:15:30.123Z")
+    assert.strictEqual(first?.request.url, "http://127.0.0.1:9000/hook?...")
+    assert.include(first?.request.headers.map(({ value }) => value) ?? [], "(left out)")
+    assert.include(first?.request.postData?.text ?? "", "Zoë 🔑")
+    const after = sampleReport.requirements.map((one) => ({ ...one, historyStartedAt: "2026-11-21T22:15:39.000Z" }))
+    const later = Schema.decodeSync(Har)(toHar({ ...sampleReport, requirements: after })).log.entries
+    assert.strictEqual(later[0]?.startedDateTime, "2026-11-21T22:15:39.000Z", "a history of the middle of the run")
+    assert.strictEqual(later[1]?.startedDateTime, "2026-11-21T22:15:39.412Z")
+    for (const { time, timings } of log.entries)
+      assert.closeTo(timings.send + timings.wait + timings.receive, time, 0.001)
+  })
+})
+
+describe("a badge", () => {
+  it("claims the level that was passed, and no more", () => {
+    const said = (change: object): unknown => JSON.parse(toBadge({ ...sampleReport, ...change }))
+    assert.deepStrictEqual(said({}), { schemaVersion: 1, label: "webhook receiver", message: "2 failed", color: "red" })
+    assert.deepInclude(said(passing(requirements)), { message: "L2 once", color: "brightgreen" })
+    const { selected } = select({ level: 3, profile: ["signed"], only: [], skip: [] })
+    const signed = { ...passing(selected), level: 3, profiles: ["signed"] }
+    assert.deepInclude(said(signed), { message: "L3 durable + signed", color: "brightgreen" })
+    const passed = sampleReport.requirements.filter(({ known, verdict }) => known || verdict !== "FAIL")
+    assert.deepInclude(said({ requirements: passed }), { message: "baseline stale", color: "red" })
+    assert.deepInclude(said({ verdict: "inconclusive" }), { message: "inconclusive", color: "lightgrey" })
+  })
+
+  it("claims no whole level where a part of it was tested, or is known to fail", () => {
+    const all = requirements.length
+    const others = requirements.slice(1)
+    const some = [
+      [passing(requirements.slice(0, 1)), `1 of ${all} requirements`],
+      [passing(requirements, { "R-DUP-02": { verdict: "SKIPPED" } }), `${all - 1} of ${all} requirements`],
+      [passing(requirements, { "R-DUP-02": { verdict: "FAIL", known: true } }), "1 known to fail"],
+      [
+        passing(others, { "R-DUP-02": { verdict: "FAIL", known: true } }),
+        `${all - 1} of ${all} requirements, 1 known to fail`
+      ]
+    ] as const
+    for (const [change, gaps] of some) {
+      const report = { ...sampleReport, ...change }
+      assert.deepInclude(JSON.parse(toBadge(report)), { message: `L2 once (${gaps})`, color: "yellow" })
+      assert.include(toMarkdown(report), `### ✅ The receiver conforms in part\n\nL2 once (${gaps}): `)
+      assert.include(toHtml(report), "<h1>The receiver conforms in part</h1>")
+    }
+    assert.include(toMarkdown({ ...sampleReport, ...passing(requirements) }), "### ✅ The receiver conforms\n")
+  })
+})

@@ -1,0 +1,204 @@
+/**
+ * The catalogue: every requirement is listed once, says all there is to say, and asks for no more than a run has time for.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { readFileSync } from "node:fs"
+import { forBindings } from "../../src/next/history/Bindings.ts"
+import { History, keyOf } from "../../src/next/history/History.ts"
+import { inWords, strengthOf } from "../../src/next/history/Operations.ts"
+import { draw } from "../../src/next/history/Samples.ts"
+import { defaultTerms } from "../../src/next/judgement/Terms.ts"
+import { timeOfAll } from "../../src/next/run/Schedule.ts"
+import { lanes } from "../../src/next/history/History.ts"
+import { find, requirements } from "../../src/next/requirements/Catalogue.ts"
+import { requirementsPage } from "../../src/next/requirements/Page.ts"
+import { casesOf, everyCaseOf, families } from "../../src/next/requirements/Requirement.ts"
+import type { Requirement } from "../../src/next/requirements/Requirement.ts"
+import { beyond, matches, misnamed, select } from "../../src/next/requirements/Selection.ts"
+import { traceOf } from "./support/traces.ts"
+
+/** How many requirements of each family this version must have: people put their ids in their builds. */
+const catalogue = { ACK: 5, DUP: 8, NEW: 1, LOS: 3, LATE: 3, CRA: 4, ORD: 1, FWD: 2, HTTP: 9, SIG: 9, GET: 1 }
+
+const ids = Object.entries(catalogue).flatMap(([family, count]) =>
+  Array.from({ length: count }, (_, index) => `R-${family}-${String(index + 1).padStart(2, "0")}`)
+)
+
+const always = requirements.filter(({ profile }) => profile === null)
+
+/** What a level 3 run without profiles must do. */
+const given = [
+  ...new Map(
+    always.flatMap((one) => casesOf(one, "both", true)).map((one) => [keyOf(one.history), one] as const)
+  ).values()
+]
+
+/** Whether a judgement asks for the effects of an event that was sent. */
+const looksAtEffects = ({ judge }: Requirement): boolean => {
+  let isAsked = false
+  const trace = {
+    ...traceOf([]),
+    get effects() {
+      isAsked = true
+      return []
+    },
+    events: [
+      { webhookId: "evt_1", resourceType: "call", dataId: "7", documented: true, digest: "sha256:00", bulk: false }
+    ]
+  }
+  judge(trace, defaultTerms)
+  return isAsked
+}
+
+describe("requirements", () => {
+  it("are all listed, each once, by families", () => {
+    assert.deepStrictEqual<ReadonlyArray<string>>(
+      requirements.map(({ id }) => id),
+      ids
+    )
+    assert.sameMembers(Object.keys(catalogue), Object.keys(families))
+    assert.strictEqual(find("r-dup-01")?.id, "R-DUP-01")
+  })
+
+  it("need effects where their judgement looks at them", () => {
+    const saying = requirements.filter(({ needs, provenBy }) =>
+      [...needs, ...provenBy].some((need) => need === "effects" || need === "digest")
+    )
+    assert.deepStrictEqual(
+      requirements.filter(looksAtEffects).map(({ id }) => id),
+      saying.map(({ id }) => id)
+    )
+  })
+
+  it("presuppose others without a circle", () => {
+    const reach = (id: string, way: ReadonlyArray<string>): void => {
+      assert.notInclude(way, id)
+      for (const next of find(id)?.presupposes ?? assert.fail(`${id} is no requirement`)) reach(next, [...way, id])
+    }
+    for (const { id } of requirements) reach(id, [])
+  })
+
+  it.each(requirements)("$id says all there is to say, in data that can be stored", (requirement) => {
+    assert.match(requirement.statement, /\.$/)
+    assert.match(requirement.because, /\.$/)
+    assert.isNotEmpty(requirement.source)
+    assert.isNotEmpty(requirement.expected(defaultTerms))
+    assert.isNotEmpty(requirement.given)
+    const titles = new Set<string>()
+    for (const { because = ".", history, title } of everyCaseOf(requirement)) {
+      assert.isFalse(titles.has(title), title)
+      titles.add(title)
+      assert.match(because, /\.$/)
+      const stored: unknown = JSON.parse(JSON.stringify(history))
+      assert.deepStrictEqual(Schema.decodeUnknownSync(History)(stored), history)
+      assert.strictEqual(inWords(history.ops).length, history.ops.length)
+      assert.notMatch(JSON.stringify(history), /evt_/, "ids are minted at execution and never stored")
+    }
+  })
+
+  it("keep what a verdict takes within the time of a run, with 300 ms for each answer", () => {
+    assert.isAtMost(given.length, 150)
+    const time = lanes
+      .filter((lane) => lane !== "last" && lane !== "aged")
+      .map((lane) =>
+        timeOfAll(
+          lane,
+          given.filter((one) => one.lane === lane),
+          300,
+          1
+        )
+      )
+    assert.isAtMost(
+      time.reduce((sum, one) => sum + one, 0),
+      96_000,
+      `by lane: ${time.map(Math.round).join(", ")}`
+    )
+  })
+
+  it("send at most ten requests at once", () => {
+    const atOnce = requirements.flatMap(everyCaseOf).flatMap(({ history }) =>
+      history.ops.map((op) => {
+        if (op.k === "race_new" || op.k === "race_again") return op.copies
+        return op.k === "kill_amid" ? op.workers * (op.copies ?? 1) : 1
+      })
+    )
+    assert.strictEqual(Math.max(...atOnce), 10)
+  })
+
+  it("rest a MUST on no operation that is a SHOULD among those that are", () => {
+    for (const { given: own, id, strength } of requirements) {
+      if (strength === "SHOULD") continue
+      const weak = own.filter(({ history }) => strengthOf(history.ops) === "SHOULD")
+      assert.isBelow(weak.length, own.length, id)
+      for (const { history } of weak) {
+        // Such operations stand by themselves: beside others they would weaken what those show.
+        assert.isAtMost(history.ops.filter(({ k }) => k === "forged").length, 1, id)
+      }
+    }
+    for (const { sampled } of requirements.filter(({ examines }) => examines === "all")) {
+      for (const { history } of draw(sampled, 7)) assert.strictEqual(strengthOf(history.ops), "MUST")
+    }
+  })
+
+  it("have cases for a receiver that is bound to access logs alone, and send it nothing else", () => {
+    for (const requirement of requirements) {
+      const left = casesOf(requirement, "both", true).flatMap((one) => forBindings(one, ["access_log:create"]) ?? [])
+      assert.isNotEmpty(left, requirement.id)
+      for (const { history, title } of left) {
+        for (const op of history.ops) {
+          if ("event" in op) assert.strictEqual(op.event.resource_type, "access_log", title)
+        }
+      }
+    }
+  })
+})
+
+it(
+  "the page of requirements in docs is made from them",
+  { skip: !import.meta.url.includes("/test/requirements") },
+  () => {
+    const page = readFileSync(new URL("../../docs/requirements.md", import.meta.url), "utf8")
+    assert.strictEqual(page, requirementsPage(), "run conformance/src/requirements/Page.ts and write its output there")
+  }
+)
+
+describe("selection", () => {
+  const asked = { level: 1, only: [], skip: [], profile: [] } as const
+  const idsOf = (more: Partial<Parameters<typeof select>[0]>): ReadonlyArray<ReadonlyArray<string>> => {
+    const { listed, selected, skipped } = select({ ...asked, ...more })
+    return [selected, skipped, listed].map((some) => some.map(({ id }) => id))
+  }
+
+  it("takes ids and patterns in any case", () => {
+    assert.isTrue(matches("R-DUP-01", "R-DUP-01"))
+    assert.isTrue(matches("R-DUP-01", "r-dup-*"))
+    assert.isTrue(matches("R-DUP-01", "*01"))
+    assert.isFalse(matches("R-DUP-01", "R-DUP"))
+    assert.isFalse(matches("R-DUP-01", "R.DUP.01"))
+  })
+
+  it("knows all, some, and what is left out of some", () => {
+    const [level1 = []] = idsOf({})
+    assert.notInclude(level1.join(), "R-DUP-02", "of another level")
+    assert.notInclude(level1.join(), "R-SIG-01", "of a profile")
+    assert.include((idsOf({ level: 2, profile: ["signed"] })[0] ?? []).join(), "R-SIG-01")
+    assert.deepStrictEqual(idsOf({ only: ["R-FWD-*, R-DUP-01"] }), [["R-DUP-01", "R-FWD-01", "R-FWD-02"], [], []])
+    assert.deepStrictEqual(idsOf({ only: ["R-FWD-*"], skip: ["*-02"] }), [["R-FWD-01"], ["R-FWD-02"], []])
+    assert.deepStrictEqual(idsOf({ only: ["R-NOPE"] }), [[], [], []])
+  })
+
+  it("lists what a run without its profile would pass over in silence, unless it is skipped or asked for alone", () => {
+    assert.deepStrictEqual(idsOf({ level: 2 })[2], ["R-DUP-06"])
+    assert.deepStrictEqual(idsOf({ level: 1 })[2], [])
+    assert.deepStrictEqual(idsOf({ level: 2, skip: ["R-DUP-06"] })[2], [])
+    assert.deepStrictEqual(idsOf({ level: 2, profile: ["clock"] })[2], [])
+    assert.deepStrictEqual(idsOf({ level: 2, only: ["R-DUP-06"] }), [[], [], []])
+    assert.deepStrictEqual(beyond({ ...asked, level: 2, only: ["R-DUP-06"] }), ["R-DUP-06 (--profile clock)"])
+  })
+
+  it("says of an id that does not exist what may be meant", () => {
+    assert.isNull(misnamed({ only: ["R-DUP-*"], skip: [] }))
+    assert.include(misnamed({ only: ["R-DPU-01"], skip: [] }) ?? "", "R-DUP-01")
+  })
+})
