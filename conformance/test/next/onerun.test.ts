@@ -19,7 +19,10 @@ describe("one run at a time against one receiver", () => {
     Effect.gen(function* () {
       const target = url()
       const first = yield* Scope.make()
-      yield* Scope.provide(claim([target], 0, () => Effect.void), first)
+      yield* Scope.provide(
+        claim([target], 0, () => Effect.void),
+        first
+      )
       const said: Array<string> = []
       const second = yield* Effect.forkChild(
         Effect.scoped(claim([target], 10_000, (message) => Effect.sync(() => void said.push(message))))

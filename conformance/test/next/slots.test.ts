@@ -152,7 +152,8 @@ describe("a receiver with a limit of its own", () => {
       const { counts, url } = yield* limited(Infinity)
       const filler: Operation = { k: "filler", count: 30 }
       const storm: Operation = { k: "abort_storm", count: 20, percent: 50 }
-      yield* beside(url, [raceNew(accessLog, 10)], [filler], [filler], [raceNew(accessLog, 4)], [storm], [filler])
+      const races = [raceNew(accessLog, 10), raceNew(accessLog, 10)]
+      yield* beside(url, races, races, [filler], [filler], [raceNew(accessLog, 4)], [storm], [filler])
       assert.isAtMost(counts.most, 10)
     })
   )
