@@ -1,8 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { Trace } from "../../src/next/evidence/Trace.ts"
-import { defaultTerms } from "../../src/next/judgement/Terms.ts"
-import { atMostOnce, exactlyOnce } from "../../src/next/judgement/Judge.ts"
+import type { Exchange } from "../../src/next/evidence/Exchange.ts"
+import type { Attempt, Trace } from "../../src/next/evidence/Trace.ts"
+import { accessLog } from "../../src/next/history/Events.ts"
+import { cutNew, inAnswer, inBody, newEvent } from "../../src/next/history/History.ts"
+import { both, fail, inconclusive, pass } from "../../src/next/judgement/Finding.ts"
+import {
+  acknowledgedHasEffect,
+  atMostOnce,
+  copiesAnswered,
+  everyAttempt,
+  exactlyOnce,
+  noPhantom,
+  storedAsSent
+} from "../../src/next/judgement/Judge.ts"
 import type { Judge } from "../../src/next/judgement/Judge.ts"
+import { read } from "../../src/next/judgement/Reading.ts"
+import { defaultTerms } from "../../src/next/judgement/Terms.ts"
 import { requirements } from "../../src/next/requirements/Catalogue.ts"
 import { answered, attemptOf, counted, traceOf } from "./support/traces.ts"
 
@@ -13,6 +26,69 @@ const judgeOf = (id: string): Judge => {
 }
 
 const again = { op: 1, number: 2, first: false }
+
+const failed = (outcome: "timeout" | "connection_reset" | "invalid_response"): Exchange => ({
+  _tag: "Failed",
+  outcome,
+  detail: "",
+  elapsed: outcome === "timeout" ? 5_050 : 3,
+  connected: true
+})
+const late = failed("timeout")
+const reset = failed("connection_reset")
+const endless: Exchange = { ...answered(200), ending: "unfinished", elapsed: 5_060 }
+const cutOff: Exchange = { ...answered(200), ending: "cut_off" }
+
+/** Events sent once each. */
+const each = (...exchanges: ReadonlyArray<Exchange>): Trace =>
+  traceOf(exchanges.map((exchange, index) => attemptOf({ exchange, op: index, event: index })))
+
+/** One event sent again and again. */
+const repeated = (...exchanges: ReadonlyArray<Exchange>): Trace =>
+  traceOf(exchanges.map((exchange, op) => attemptOf({ exchange, op, number: op + 1, first: op === 0 })))
+
+const stored = (digest: string, first: Exchange, exactDigest?: string): Trace => {
+  const trace = repeated(first, answered(200))
+  return {
+    ...trace,
+    events: trace.events.map((sent) => ({ ...sent, ...(exactDigest === undefined ? {} : { exactDigest }) })),
+    effects: [{ ...counted(1), digest }]
+  }
+}
+
+/** An attempt of one of these kinds, with what the probe says of its event. */
+const special = (over: Partial<Attempt>, effects: number, ops: Trace["history"]["ops"] = []): Trace =>
+  traceOf([attemptOf(over)], { history: { v: 1, ops }, effects: [counted(effects)] })
+
+/** One event at one or both URLs, of which the probe says this. */
+const urls = (sent: 1 | 2, here: number, there: number, blindToUrls = false): Trace =>
+  traceOf([attemptOf(), attemptOf({ endpoint: "http://127.0.0.1:1/other", first: false })].slice(0, sent), {
+    effects: [counted(here)],
+    effectsElsewhere: [counted(there)],
+    sight: { byDataId: false, blindToUrls, foldsCase: false }
+  })
+
+const loaded = (heldUp: number, ...exchanges: ReadonlyArray<Exchange>): Trace =>
+  traceOf(
+    exchanges.map((exchange, event) => attemptOf({ exchange, kind: "load", event })),
+    { shortfalls: [{ op: 0, what: "connections", done: exchanges.length - heldUp, of: exchanges.length }] }
+  )
+
+/** Two events whose ids differ in case, of which the probe counts this. */
+const caseTwins = (counts: readonly [number, number], foldsCase: boolean): Trace => {
+  const trace = traceOf([attemptOf(), attemptOf({ op: 0, event: 1 })], {
+    history: { v: 1, ops: [{ k: "twins", event: accessLog, kind: "letter_case" }] },
+    effects: counts.map((count) => counted(count)),
+    sight: { byDataId: false, blindToUrls: false, foldsCase }
+  })
+  return {
+    ...trace,
+    events: trace.events.map((sent, place) => ({ ...sent, webhookId: place === 0 ? "evt_a" : "evt_A" }))
+  }
+}
+
+const killed: Trace["interventions"] = [{ op: 0, what: "killed", by: "", from: 500, until: 900 }]
+const restarted: Trace["interventions"] = [{ op: 1, what: "restarted", by: "", from: 500, until: 900 }]
 
 /** What a trace is found to be, by its strength where it breaks the requirement. */
 const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, found: string]> = [
@@ -33,13 +109,138 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
     ]),
     "FAIL MUST"
   ],
-  ["a late status", judgeOf("R-ACK-03"), traceOf([attemptOf({ exchange: answered(200, 6_000) })]), "FAIL MUST timing"],
+  ["a refusal after a late answer", judgeOf("R-ACK-01"), each(late, answered(500)), "FAIL MUST"],
+  ["an answer at the deadline", judgeOf("R-ACK-01"), each(answered(200), answered(200, 5_000)), "INCONCLUSIVE"],
+  ["a refused duplicate, for first attempts", judgeOf("R-ACK-01"), repeated(answered(200), answered(409)), "PASS"],
   ["202", judgeOf("R-ACK-02"), traceOf([attemptOf({ exchange: answered(202) })]), "FAIL MUST"],
+  ["a redirect", judgeOf("R-ACK-02"), each(answered(302)), "FAIL MUST"],
+  ["no status at all", judgeOf("R-ACK-02"), each(late, reset), "INCONCLUSIVE"],
+  ["a late status", judgeOf("R-ACK-03"), traceOf([attemptOf({ exchange: answered(200, 6_000) })]), "FAIL MUST timing"],
+  ["a refusal in time", judgeOf("R-ACK-03"), each(answered(500), endless), "PASS"],
+  ["an endless body", judgeOf("R-ACK-04"), each(answered(200), endless), "FAIL MUST timing"],
+  ["a body that is cut off", judgeOf("R-ACK-04"), each(answered(200), cutOff), "FAIL MUST"],
+  ["a load with a late answer", judgeOf("R-ACK-05"), loaded(0, answered(200), late), "FAIL MUST timing"],
+  ["a load that the suite held up", judgeOf("R-ACK-05"), loaded(1, answered(200), late), "INCONCLUSIVE"],
+  ["a load with a refusal", judgeOf("R-ACK-05"), loaded(1, answered(200), answered(503)), "FAIL MUST"],
+  ["a duplicate acknowledged after a refusal", judgeOf("R-DUP-01"), repeated(answered(500), answered(200)), "PASS"],
+  ["a refused duplicate", judgeOf("R-DUP-01"), repeated(answered(200), answered(409)), "FAIL MUST"],
+  ["a duplicate refused like its first", judgeOf("R-DUP-01"), repeated(answered(202), answered(202)), "INCONCLUSIVE"],
+  ["a duplicate refused after a late answer", judgeOf("R-DUP-01"), repeated(late, answered(409)), "INCONCLUSIVE"],
+  [
+    "copies of which one is refused",
+    copiesAnswered,
+    traceOf([attemptOf({ raced: true }), attemptOf({ raced: true, exchange: answered(409) })]),
+    "PASS"
+  ],
+  [
+    "copies of which one hangs",
+    copiesAnswered,
+    traceOf([attemptOf({ raced: true }), attemptOf({ raced: true, exchange: late })]),
+    "FAIL MUST timing"
+  ],
+  ["a refusal while an earlier attempt may run", everyAttempt, repeated(late, answered(409)), "FAIL MUST timing"],
   ["two effects", atMostOnce, traceOf([attemptOf(), attemptOf(again)], { effects: [counted(2)] }), "FAIL MUST"],
   ["two effects for a while", atMostOnce, traceOf([attemptOf()], { effects: [counted(1, 2)] }), "FAIL MUST"],
   ["no effect of what was acknowledged", exactlyOnce, traceOf([attemptOf()], { effects: [counted(0)] }), "FAIL MUST"],
   ["one effect", exactlyOnce, traceOf([attemptOf(), attemptOf(again)], { effects: [counted(1)] }), "PASS"],
-  ["effects that were not read", exactlyOnce, traceOf([attemptOf()]), "INCONCLUSIVE"]
+  ["effects that were not read", exactlyOnce, traceOf([attemptOf()]), "INCONCLUSIVE"],
+  ["a dropped event of a load", acknowledgedHasEffect, special({ kind: "load" }, 0), "FAIL MUST"],
+  ["an effect of what was forged", noPhantom, special({ kind: "forged" }, 1), "FAIL MUST"],
+  ["an effect of half a body", noPhantom, special({ kind: "cut" }, 1, [cutNew(accessLog, inBody(50))]), "FAIL MUST"],
+  [
+    "an effect of a body whose sender did not wait",
+    noPhantom,
+    special({ kind: "cut" }, 1, [cutNew(accessLog, inAnswer(0))]),
+    "INCONCLUSIVE"
+  ],
+  ["what was stored as sent", storedAsSent, stored("sha256:0", answered(200)), "PASS"],
+  ["what was stored otherwise", storedAsSent, stored("sha256:1", answered(200)), "FAIL MUST"],
+  ["what was stored after a late answer", storedAsSent, stored("sha256:1", late), "INCONCLUSIVE"],
+  ["a number stored with every digit", storedAsSent, stored("sha256:2", answered(200), "sha256:2"), "PASS"],
+  ["a number stored as a double", storedAsSent, stored("sha256:0", answered(200), "sha256:2"), "FAIL SHOULD"],
+  ["ids that differ in case, both done", judgeOf("R-NEW-01"), caseTwins([1, 1], false), "PASS"],
+  ["ids that differ in case, one dropped", judgeOf("R-NEW-01"), caseTwins([1, 0], false), "FAIL MUST"],
+  [
+    "ids that differ in case, seen by a probe that folds it",
+    judgeOf("R-NEW-01"),
+    caseTwins([1, 1], true),
+    "INCONCLUSIVE"
+  ],
+  ["the same seen as double effects", atMostOnce, caseTwins([2, 2], true), "INCONCLUSIVE"],
+  ["one effect at each URL", judgeOf("R-DUP-08"), urls(2, 1, 1), "PASS"],
+  ["the second URL's delivery dropped", judgeOf("R-DUP-08"), urls(2, 1, 0), "FAIL MUST"],
+  ["URLs that are counted together", judgeOf("R-DUP-08"), urls(2, 2, 2, true), "PASS"],
+  ["one of URLs that are counted together dropped", judgeOf("R-DUP-08"), urls(2, 1, 1, true), "FAIL MUST"],
+  ["an effect at a URL that nothing was sent to", judgeOf("R-DUP-08"), urls(1, 1, 1), "FAIL MUST"],
+  [
+    "what was acknowledged and lost in a crash",
+    judgeOf("R-CRA-01"),
+    traceOf([attemptOf({ kind: "amid" })], { interventions: killed, effects: [counted(0)] }),
+    "FAIL MUST"
+  ],
+  [
+    "what was acknowledged and lost in a restart",
+    judgeOf("R-CRA-01"),
+    traceOf([attemptOf()], { interventions: restarted, effects: [counted(0)] }),
+    "FAIL MUST"
+  ],
+  [
+    "a receiver that others ended",
+    judgeOf("R-CRA-01"),
+    traceOf([attemptOf()], { interventions: [{ op: null, what: "killed", by: "", from: 500, until: 900 }] }),
+    "INCONCLUSIVE"
+  ],
+  [
+    "a crash that did an event twice",
+    judgeOf("R-CRA-02"),
+    traceOf([attemptOf({ kind: "amid", exchange: reset }), attemptOf(again)], {
+      interventions: killed,
+      effects: [counted(2)]
+    }),
+    "FAIL MUST"
+  ],
+  [
+    "a receiver that did not start again",
+    judgeOf("R-CRA-04"),
+    traceOf([], { interventions: [{ op: 0, what: "killed", by: "", from: 0, until: 1, down: "3 times in 9 s" }] }),
+    "FAIL MUST"
+  ],
+  [
+    "a late answer after a restart",
+    judgeOf("R-CRA-04"),
+    traceOf([attemptOf({ op: 2, started: 950, exchange: late })], { interventions: restarted }),
+    "FAIL MUST timing"
+  ],
+  [
+    "a malformed request that was accepted",
+    judgeOf("R-LOS-02"),
+    traceOf([attemptOf({ kind: "malformed" }), attemptOf(again)], { effects: [counted(0)] }),
+    "PASS"
+  ],
+  [
+    "data of another request stored beside others",
+    judgeOf("R-FWD-02"),
+    traceOf([attemptOf({ inFlight: 10 })], {
+      history: { v: 1, ops: [{ k: "filler", count: 40 }] },
+      effects: [{ ...counted(1), digest: "sha256:1" }]
+    }),
+    "FAIL MUST"
+  ],
+  [
+    "a value that is refused",
+    judgeOf("R-FWD-02"),
+    traceOf([attemptOf({ exchange: answered(422) })], { history: { v: 1, ops: [newEvent(accessLog)] } }),
+    "FAIL MUST"
+  ],
+  ["a forgery that is refused", judgeOf("R-SIG-02"), special({ kind: "forged", exchange: answered(401) }, 0), "PASS"],
+  ["a forgery that is acknowledged", judgeOf("R-SIG-02"), special({ kind: "forged" }, 0), "FAIL MUST"],
+  [
+    "a refusal that gives the signature away",
+    judgeOf("R-SIG-02"),
+    special({ kind: "forged", exchange: answered(401), leaked: "signature" }, 0),
+    "FAIL MUST"
+  ],
+  ["a deed for a question", judgeOf("R-GET-01"), special({ kind: "method" }, 1), "FAIL MUST"]
 ]
 
 describe("a judgement", () => {
@@ -51,4 +252,48 @@ describe("a judgement", () => {
       assert.strictEqual(found, expected)
     })
   }
+
+  it("says of what was no event that it was never sent as one, whatever was answered", () => {
+    const finding = noPhantom(special({ kind: "malformed" }, 1), defaultTerms)
+    assert.strictEqual(
+      finding.verdict === "FAIL" ? finding.observed : "",
+      "effects = 1 for event 1 (evt_1), asked for once, never sent as a genuine event"
+    )
+  })
+})
+
+describe("an exchange", () => {
+  const readings: ReadonlyArray<readonly [exchange: Exchange, reading: string]> = [
+    [answered(200, 4_950), "acknowledged"],
+    [answered(200, 4_951), "borderline"],
+    [answered(200, 5_051), "late"],
+    [{ ...answered(200, 10), elapsed: 5_020 }, "borderline"],
+    [answered(302), "refused"],
+    [late, "late"],
+    [endless, "unfinished"],
+    [cutOff, "broken"],
+    [reset, "broken"]
+  ]
+  it.each(readings)("%#: %o is %s", (exchange, reading) => {
+    assert.strictEqual(read(exchange, defaultTerms), reading)
+  })
+
+  it("counts on a machine that times badly, and by the rule of the run", () => {
+    assert.strictEqual(read(answered(200, 3_750), { ...defaultTerms, guard: 6_000 }), "acknowledged")
+    assert.strictEqual(read(answered(204), { ...defaultTerms, rule: "2xx" }), "acknowledged")
+    assert.strictEqual(read(answered(302), { ...defaultTerms, rule: "2xx" }), "refused")
+  })
+})
+
+it("of findings on one trace, proof comes before accidents, a MUST before what is open, that before a SHOULD", () => {
+  const [lateOne, twice, weak] = [
+    fail(0, "late", { timing: true }),
+    fail(1, "twice"),
+    fail(2, "weak", { strength: "SHOULD" })
+  ]
+  const open = inconclusive(0, "near")
+  assert.strictEqual(both(pass([0]), lateOne, open, twice), twice)
+  assert.strictEqual(both(open, lateOne, weak), lateOne)
+  assert.strictEqual(both(weak, open), open)
+  assert.strictEqual(both(weak, pass([0])), weak)
 })

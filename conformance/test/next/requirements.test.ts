@@ -117,12 +117,13 @@ describe("requirements", () => {
   })
 
   it("send at most ten requests at once", () => {
-    for (const { history, title } of requirements.flatMap(everyCaseOf)) {
-      for (const op of history.ops) {
-        if (op.k === "race_new" || op.k === "race_again") assert.isAtMost(op.copies, 10, title)
-        if (op.k === "kill_amid") assert.isAtMost(op.workers * (op.copies ?? 1), 10, title)
-      }
-    }
+    const atOnce = requirements.flatMap(everyCaseOf).flatMap(({ history }) =>
+      history.ops.map((op) => {
+        if (op.k === "race_new" || op.k === "race_again") return op.copies
+        return op.k === "kill_amid" ? op.workers * (op.copies ?? 1) : 1
+      })
+    )
+    assert.strictEqual(Math.max(...atOnce), 10)
   })
 
   it("rest a MUST on no operation that is a SHOULD among those that are", () => {
@@ -164,7 +165,7 @@ it(
 
 describe("selection", () => {
   const asked = { level: 1, only: [], skip: [], profile: [] } as const
-  const idsOf = (more: Partial<Parameters<typeof select>[0]>) => {
+  const idsOf = (more: Partial<Parameters<typeof select>[0]>): ReadonlyArray<ReadonlyArray<string>> => {
     const { listed, selected, skipped } = select({ ...asked, ...more })
     return [selected, skipped, listed].map((some) => some.map(({ id }) => id))
   }
@@ -179,9 +180,9 @@ describe("selection", () => {
 
   it("knows all, some, and what is left out of some", () => {
     const [level1 = []] = idsOf({})
-    assert.notInclude<ReadonlyArray<string>>(level1, "R-DUP-02", "of another level")
-    assert.notInclude<ReadonlyArray<string>>(level1, "R-SIG-01", "of a profile")
-    assert.include<ReadonlyArray<string>>(idsOf({ level: 2, profile: ["signed"] })[0] ?? [], "R-SIG-01")
+    assert.notInclude(level1.join(), "R-DUP-02", "of another level")
+    assert.notInclude(level1.join(), "R-SIG-01", "of a profile")
+    assert.include((idsOf({ level: 2, profile: ["signed"] })[0] ?? []).join(), "R-SIG-01")
     assert.deepStrictEqual(idsOf({ only: ["R-FWD-*, R-DUP-01"] }), [["R-DUP-01", "R-FWD-01", "R-FWD-02"], [], []])
     assert.deepStrictEqual(idsOf({ only: ["R-FWD-*"], skip: ["*-02"] }), [["R-FWD-01"], ["R-FWD-02"], []])
     assert.deepStrictEqual(idsOf({ only: ["R-NOPE"] }), [[], [], []])

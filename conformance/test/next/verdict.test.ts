@@ -113,9 +113,7 @@ describe("a verdict", () => {
     const weakOperation = planned([[forged.trace, fail(0, "")]], { examines: "all" })
     assert.strictEqual(verdictOf(weakOperation, [one, two, forged]), "WARN")
     assert.strictEqual(
-      verdictOf(planned([...[one, two].map(({ trace }) => [trace, fail(0, "", { strength: "SHOULD" })] as const)]), [
-        one
-      ]),
+      verdictOf(planned([one, two].map(({ trace }) => [trace, fail(0, "", { strength: "SHOULD" })] as const)), [one]),
       "INCONCLUSIVE",
       "a WARN does not stand for what was not done"
     )

@@ -6,6 +6,8 @@ import { Effect } from "effect"
 import { plainEvents } from "../history/Bindings.ts"
 import { accessLog } from "../history/Events.ts"
 import type { OperationOf } from "../history/Operations.ts"
+import { object, string } from "../history/RawJson.ts"
+import type { EventTemplate } from "../history/Template.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { makeBarrier } from "../http/Barrier.ts"
@@ -73,10 +75,29 @@ export const retryUntil = Effect.fnUntraced(function* (execution: Execution, act
   }
 })
 
+/** Each with a content of its own: data of another request that is stored shows by its digest. */
+const numbered = (event: EventTemplate, index: number): EventTemplate => ({
+  ...event,
+  data: event.data.map(([name, value]) =>
+    name === "name"
+      ? [name, string(`Guest ${index}`)]
+      : name === "panel"
+        ? [
+            name,
+            object([
+              ["id", String(index)],
+              ["name", string(`Entrance ${index}`)]
+            ])
+          ]
+        : [name, value]
+  )
+})
+
 /** Mints events that are there for others' sake. */
 const mintOther = (execution: Execution, index: number) => {
   const kinds = plainEvents(execution.setting.bindings)
-  return execution.mint(kinds[index % kinds.length] ?? accessLog, { bulk: true, referable: false })
+  const event = numbered(kinds[index % kinds.length] ?? accessLog, index)
+  return execution.mint(event, { bulk: true, referable: false })
 }
 
 /** Sends many new events, several at once, until they are sent or the time for it is up. */
@@ -163,7 +184,7 @@ const volley = Effect.fnUntraced(function* (
 ) {
   const slots = yield* Slots
   const before = Math.max(0, Math.min(ahead, most - copies))
-  const others = yield* Effect.forEach(Array.from({ length: before }), () => mintOther(execution, 0))
+  const others = yield* Effect.forEach(Array.from({ length: before }), (_, index) => mintOther(execution, index))
   const raced = yield* execution.mint(event, { referable: false })
   const actors = [...others, ...Array.from({ length: Math.min(copies, most) }, () => raced)]
   const barrier = makeBarrier(actors.length)

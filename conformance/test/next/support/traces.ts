@@ -5,7 +5,9 @@ import type { Exchange } from "../../../src/next/evidence/Exchange.ts"
 import type { Attempt, Effects, SentEvent, Trace } from "../../../src/next/evidence/Trace.ts"
 import type { Operation } from "../../../src/next/history/Operations.ts"
 
-export const answered = (status: number, elapsed = 5): Exchange => ({
+type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
+
+export const answered = (status: number, elapsed = 5): Answered => ({
   _tag: "Answered",
   status,
   retry_after: null,
