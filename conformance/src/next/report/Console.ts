@@ -39,10 +39,10 @@ const blockLines = (block: Block): ReadonlyArray<string> => {
 
 /** Of what probably follows from another: what was seen, and how to see it again. */
 const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
-  `  ${verdict}  ${ids.join(", ")}: ${headline}`,
+  `    ${verdict}  ${ids.join(", ")}: ${headline}`,
   ...blocks.flatMap((block) =>
-    (block.kind === "line" && (block.important || block.label === "Follows")) || block.label === "Again"
-      ? blockLines(block).map((one) => `  ${one}`)
+    (block.kind === "line" && block.important) || block.label === "Again"
+      ? blockLines(block).map((one) => `    ${one}`)
       : []
   ),
   ...followers.flatMap(followerLines)
@@ -53,7 +53,7 @@ export const linesOf = ({ blocks, followers, headline, ids, verdict }: Explained
   `${verdict}  ${ids.join(", ")}`,
   labelled("The rule", headline),
   ...blocks.flatMap(blockLines),
-  ...followers.flatMap(followerLines)
+  ...(followers.length === 0 ? [] : ["  Probably from this", ...followers.flatMap(followerLines)])
 ]
 
 /** What a run begins with. */
@@ -87,7 +87,8 @@ export const render = (report: Report): string => {
     ...notes.map((note) => `Note: ${note}`),
     ...(notes.length === 0 ? [] : [""]),
     ...(ending === "" ? [] : [ending]),
-    `${headline}: ${claim}.`,
+    // Of what did not pass, the command's last line says why.
+    ...(report.verdict === "pass" ? [`${headline}: ${claim}.`] : []),
     `${counts}; ${report.attempts} attempts, deadline ${deadlineInWords(report)}.`
   ].join("\n")
 }

@@ -57,6 +57,25 @@ const shown = (value: unknown): string => {
   return shownText(safeText(visible), longest)
 }
 
+/** How much is shown around the place where two long texts begin to differ, in letters. */
+const around = 20
+const lettersOf = (text: string): ReadonlyArray<string> => Array.from(text)
+
+/** Of two long texts, the parts where they begin to differ. */
+const partsThatDiffer = (sent: unknown, stored: unknown): readonly [sent: unknown, stored: unknown] => {
+  if (!Predicate.isString(sent) || !Predicate.isString(stored) || isNumber(sent) || isNumber(stored)) {
+    return [sent, stored]
+  }
+  const [before, after] = [lettersOf(sent), lettersOf(stored)]
+  const different = before.findIndex((letter, place) => letter !== after[place])
+  const from = Math.max(0, (different === -1 ? before.length : different) - around)
+  const part = (letters: ReadonlyArray<string>): string =>
+    letters.length <= 4 * around
+      ? letters.join("")
+      : `${from === 0 ? "" : "..."}${letters.slice(from, from + 3 * around).join("")}${letters.length > from + 3 * around ? "..." : ""}`
+  return [part(before), part(after)]
+}
+
 const childrenOf = (value: unknown): ReadonlyMap<string, unknown> =>
   Array.isArray(value)
     ? new Map(value.map((one, place) => [`[${place}]`, one]))
@@ -75,7 +94,10 @@ const isOfOneKind = (a: unknown, b: unknown): boolean =>
 
 const between = (path: string, sent: unknown, stored: unknown): ReadonlyArray<Difference> => {
   if (textOf(sent, true) === textOf(stored, true)) return []
-  if (!isOfOneKind(sent, stored)) return [{ path, sent: shown(sent), stored: shown(stored) }]
+  if (!isOfOneKind(sent, stored)) {
+    const [before, after] = partsThatDiffer(sent, stored)
+    return [{ path, sent: shown(before), stored: shown(after) }]
+  }
   const [before, after] = [childrenOf(sent), childrenOf(stored)]
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
     const child = `${path}${name}`

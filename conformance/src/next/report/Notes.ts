@@ -58,9 +58,10 @@ const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
 }
 
 /** A memory that ends soon passes whatever a run has time for: it says how far that reached. */
-const onMemory = (evidence: Evidence): ReadonlyArray<string> => {
+const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {
   const memory = memoryOf(evidence)
-  if (memory === null || evidence.options.level === 1) return []
+  const lasts = outcomes.some(({ requirement, verdict }) => requirement.id === "R-DUP-05" && verdict === "PASS")
+  if (memory === null || !lasts) return []
   const beyondThat = evidence.options.profile.includes("clock")
     ? ""
     : ": a sender retries for about three days, and --profile clock looks further"
@@ -87,7 +88,7 @@ export const notesOf = (
     ),
     ...onTime(outcomes, options),
     ...onSelection(options),
-    ...onMemory(evidence),
+    ...onMemory(evidence, outcomes),
     ...unless(
       !hidesQuery(options),
       `The queries of URLs may hold secrets and are left out: write them where a command says ${UrlPolicy.hiddenQuery} before you run that.`
