@@ -1,0 +1,164 @@
+/**
+ * A receiver with a memory of its own making, and a probe that looks straight into it: what the engine is tried on where
+ * no process is needed.
+ */
+import { listen } from "@doorhook/testkit/Listening"
+import { Effect } from "effect"
+import { createServer } from "node:http"
+import type { IncomingMessage } from "node:http"
+import { setImmediate } from "node:timers/promises"
+import { text } from "node:stream/consumers"
+import type { Hooks } from "../../../src/next/hooks/Hooks.ts"
+import { noHooks } from "../../../src/next/hooks/Hooks.ts"
+import { digestOf } from "../../../src/next/history/CanonicalJson.ts"
+import type { Probe } from "../../../src/next/probes/Probe.ts"
+import { Crypto } from "@doorhook/core"
+
+export interface Delivery {
+  readonly id: string
+  readonly type: string
+  readonly dataId: string
+  readonly loggedAt: string
+  readonly timestamp: string
+  readonly body: string
+  readonly request: IncomingMessage
+  /** How many deliveries came before. */
+  readonly index: number
+}
+
+/** What a receiver may do otherwise than a correct one. */
+export interface Manners {
+  /** What it knows a duplicate by. */
+  readonly key?: (delivery: Delivery) => string
+  /** How many keys it remembers. */
+  readonly capacity?: number
+  /** For how long, in milliseconds. */
+  readonly remembers?: number
+  /** Whether it acts on a delivery at all. */
+  readonly accepts?: (delivery: Delivery) => boolean
+  /** The status of its answer. */
+  readonly status?: (delivery: Delivery, known: boolean) => number
+  /** How long its work takes, in milliseconds; the note is made before, the effect after. */
+  readonly work?: number | ((delivery: Delivery) => number)
+  /** What it makes of the data that it stores. */
+  readonly stores?: (data: string, delivery: Delivery) => string
+  /** Whether a turn of the event loop lies between the look whether it is known and the note that it is. */
+  readonly notesLater?: boolean
+  /** Whether work is dropped when the sender goes away. */
+  readonly dropsAbandoned?: boolean
+  /** Whether a request without POST is worked on like one. */
+  readonly anyMethod?: boolean
+  /** What the probe makes of a number of effects. */
+  readonly probed?: (effects: number, total: number) => number
+  /** Whether the probe gives digests. */
+  readonly digest?: boolean
+}
+
+export interface Model {
+  readonly url: URL
+  readonly probe: Probe
+  readonly hooks: Hooks
+  readonly deliveries: () => number
+}
+
+const field = (body: string, name: string): string => new RegExp(`"${name}":\\s*"?([^",}]*)`).exec(body)?.[1] ?? ""
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The text of an event's data; null when the body holds no event. */
+const dataOf = (body: string): string | null => {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    const event = isRecord(parsed) ? parsed["event"] : null
+    const data = isRecord(event) ? event["data"] : null
+    return isRecord(data) ? JSON.stringify(data) : null
+  } catch {
+    return null
+  }
+}
+
+/** The event's type, however its text is written. */
+const typeOf = (body: string): string => {
+  const parsed: unknown = JSON.parse(body)
+  const event = isRecord(parsed) ? parsed["event"] : null
+  return isRecord(event) ? String(event["resource_type"]) : ""
+}
+
+export const model = (manners: Manners = {}) =>
+  Effect.acquireRelease(
+    Effect.promise(async (): Promise<Model & { readonly close: () => Promise<void> }> => {
+      const seen = new Map<string, number>()
+      const effects = new Map<string, number>()
+      const stored = new Map<string, string>()
+      let index = 0
+      const keyOf = manners.key ?? (({ id }: Delivery) => id)
+      const isKnown = (key: string): boolean => {
+        const at = seen.get(key)
+        return at !== undefined && performance.now() - at <= (manners.remembers ?? Infinity)
+      }
+      const remember = (key: string): void => {
+        seen.set(key, performance.now())
+        const [oldest] = seen.keys()
+        if (seen.size > (manners.capacity ?? Infinity) && oldest !== undefined) seen.delete(oldest)
+      }
+      const act = (id: string, data: string): void => {
+        effects.set(id, (effects.get(id) ?? 0) + 1)
+        if (!stored.has(id)) stored.set(id, data)
+      }
+      const server = createServer((request, response) => {
+        void (async () => {
+          const body = await text(request).catch(() => null)
+          if (body === null) return
+          const data = dataOf(body)
+          if ((request.method !== "POST" && manners.anyMethod !== true) || data === null) {
+            return response.writeHead(data === null ? 400 : 405).end()
+          }
+          const id = String(request.headers["webhook-id"])
+          const delivery: Delivery = {
+            id,
+            type: typeOf(body),
+            // Those of units and panels are short.
+            dataId: /"id":\s*(\d{6,})/.exec(body)?.[1] ?? "",
+            loggedAt: field(body, "logged_at"),
+            timestamp: String(request.headers["webhook-timestamp"]),
+            body,
+            request,
+            index: index++
+          }
+          const key = keyOf(delivery)
+          const known = isKnown(key)
+          const accepted = manners.accepts?.(delivery) ?? true
+          if (manners.notesLater === true) await setImmediate()
+          if (!known) remember(key)
+          const work = typeof manners.work === "function" ? manners.work(delivery) : (manners.work ?? 0)
+          if (work > 0) await new Promise((resolve) => setTimeout(resolve, work))
+          const abandoned = manners.dropsAbandoned === true && request.socket.destroyed
+          if (!known && accepted && !abandoned) act(id, manners.stores?.(data, delivery) ?? data)
+          response.writeHead(manners.status?.(delivery, known) ?? 200).end("ok")
+        })()
+      })
+      const { close, url } = await listen(server)
+      const total = (): number => [...effects.values()].reduce((sum, count) => sum + count, 0)
+      const probed = manners.probed ?? ((count: number) => count)
+      const probe: Probe = {
+        kind: "http",
+        name: "model",
+        concurrency: 8,
+        read: ({ webhookId }) =>
+          Effect.gen(function* () {
+            const text = stored.get(webhookId)
+            const digest = manners.digest === false || text === undefined ? null : yield* digestOf(text)
+            return { effects: probed(effects.get(webhookId) ?? 0, total()), digest, data: null }
+          }).pipe(Effect.provide(Crypto.layerWebCrypto))
+      }
+      return {
+        url: new URL(`${url}/hook`),
+        probe,
+        hooks: { ...noHooks, double: (id) => Effect.sync(() => act(id, "{}")), names: { double: "model" } },
+        deliveries: () => index,
+        close
+      }
+    }),
+    ({ close }) => Effect.promise(close)
+  )
