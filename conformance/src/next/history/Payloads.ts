@@ -78,12 +78,14 @@ export const ordinary: fc.Arbitrary<EventTemplate> = fc.oneof(ordinaryAccessLog,
 
 const grapheme = (maxLength: number): fc.Arbitrary<string> => fc.string({ unit: "grapheme", maxLength })
 
+/** Of any length up to the longest: one of a fixed length could not be shrunk. */
 const longName = fc
   .array(fc.constantFrom("a", "ñ", "ß", "ж", "ם", "字", "🔑"), {
-    minLength: maxNameLength,
-    maxLength: maxNameLength
+    minLength: 1,
+    maxLength: maxNameLength,
+    size: "max"
   })
-  .map((characters) => characters.join(""))
+  .map((characters) => ({ text: characters.join(""), length: characters.length }))
 
 /** A text that is odd, and what is odd about it. */
 const oddText: fc.Arbitrary<readonly [text: string, what: string]> = fc.oneof(
@@ -92,7 +94,7 @@ const oddText: fc.Arbitrary<readonly [text: string, what: string]> = fc.oneof(
   grapheme(8).map((text) => [`${rightToLeft} ${text}`, "right to left"] as const),
   grapheme(8).map((text) => [`${text} ${everyPlane}`, "of every Unicode plane"] as const),
   grapheme(8).map((text) => [`${unseen} ${text}`, "with separators that are not seen"] as const),
-  longName.map((text) => [text, `of ${maxNameLength} characters`] as const)
+  longName.map(({ length, text }) => [text, `of ${length} characters`] as const)
 )
 
 const encodedText = fc

@@ -1,13 +1,13 @@
 /**
  * The command as a process of its own.
  */
-import { conformanceCommand } from "/tmp/w/c26-E/conformance/src/next/index.ts"
+import { conformanceCommand } from "../../../src/next/index.ts"
 import { CommandFailure } from "@doorhook/core"
 import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
-import { exitCodeOfExit } from "/tmp/w/c26-E/conformance/test/support/exitCode.ts"
+import { exitCodeOfExit } from "./exitCode.ts"
 
 Command.run(conformanceCommand, { version: "0.0.0" }).pipe(
   Effect.tapError((error) => (error instanceof CommandFailure ? Console.error(error.message) : Effect.void)),

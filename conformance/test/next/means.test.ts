@@ -1,0 +1,501 @@
+/**
+ * Probes and hooks as the command makes them, on a receiver that is a process of its own: started, killed and held still
+ * by the suite, and looked at in every way there is.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { conformance, idsWith } from "./support/command.ts"
+import { answer, deadPort, receiver } from "./support/receiver.ts"
+
+const main = new URL("../../src/next/mutants/main.ts", import.meta.url).pathname
+const folder = mkdtempSync(join(tmpdir(), "conformance-means-"))
+
+/** How to start the bundled receiver, perhaps with a fault. */
+const started = (name: string, fault = ""): ReadonlyArray<string> => [
+  "--url",
+  "http://127.0.0.1:0/hook",
+  "--spawn",
+  `exec env DATABASE=${join(folder, `${name}.db`)} FAULT=${fault} ${process.execPath} --conditions=source --no-warnings ${main}`,
+  "--port-env",
+  "PORT",
+  "--ready-url",
+  "http://127.0.0.1:0/probe?id=none"
+]
+
+const probed = ["--level", "2", "--probe", "http://127.0.0.1:0/probe"]
+
+describe("a spawned receiver", () => {
+  it.live("is killed, held still and started again: level 3", () =>
+    Effect.gen(function* () {
+      const { exitCode, output, report } = yield* conformance(
+        "run",
+        ...started("durable"),
+        ...probed.with(1, "3"),
+        "--control-url",
+        "http://127.0.0.1:0/control",
+        "--deadline",
+        "2s",
+        "--only",
+        "R-CRA-*,R-LATE-02",
+        "--max-time",
+        "60s"
+      )
+      assert.sameMembers(
+        [...idsWith(report, "PASS")],
+        ["R-CRA-01", "R-CRA-02", "R-CRA-03", "R-CRA-04", "R-LATE-02"],
+        output
+      )
+      assert.strictEqual(exitCode, 0)
+      assert.isTrue(report?.calibration.probe?.upperRangeVerified)
+    })
+  )
+
+  it.live("is what doctor looks at, and says what is there", () =>
+    Effect.gen(function* () {
+      const all = yield* conformance("doctor", ...started("doctor"), "--probe", "http:http://127.0.0.1:0/probe")
+      assert.strictEqual(all.exitCode, 0, all.output)
+      assert.match(all.output, /one event +1 \(expected 1\)/)
+      assert.match(all.output, /not tried: --control-url/)
+      assert.match(all.output, /Level 3 can be tested/)
+      const less = yield* conformance("doctor", ...started("doctor"))
+      assert.match(less.output, /no +effects of events +a probe \(--probe\) shows/)
+      assert.match(less.output, /Level 1 can be tested: --level 1$/m)
+      assert.notInclude(less.output, "Not observable then", "what a probe would prove at level 2 is passed at level 1")
+      const written = yield* conformance("doctor", ...started("doctor"), "--report", "json=d.json")
+      assert.strictEqual(written.exitCode, 3)
+      assert.include(written.message, "--report: doctor writes none")
+    })
+  )
+
+  it.live("is not started for a probe that there is not", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "was-started")
+      const { exitCode } = yield* conformance(
+        "run",
+        "--url",
+        "http://127.0.0.1:0/hook",
+        "--spawn",
+        `touch ${file}`,
+        "--probe",
+        "htp:x"
+      )
+      assert.strictEqual(exitCode, 3)
+      assert.isFalse(existsSync(file))
+    })
+  )
+
+  it.live("has both of its URLs at the port that was found for it", () =>
+    Effect.gen(function* () {
+      const { exitCode, output, report } = yield* conformance(
+        "run",
+        ...started("urls"),
+        "--url",
+        "http://127.0.0.1:0/hook/other",
+        ...probed,
+        "--profile",
+        "tenant",
+        "--only",
+        "R-DUP-08"
+      )
+      assert.deepStrictEqual([...idsWith(report, "PASS")], ["R-DUP-08"], output)
+      assert.strictEqual(exitCode, 0, output)
+    })
+  )
+
+  it.live("is told the port of its scheme where its URL names none", () =>
+    Effect.gen(function* () {
+      const { exitCode, message } = yield* conformance(
+        "run",
+        "--url",
+        "http://127.0.0.1/hook",
+        "--spawn",
+        'echo "port $PORT" >&2; exit 7',
+        "--port-env",
+        "PORT",
+        "--ready-url",
+        `http://127.0.0.1:${yield* deadPort}/`
+      )
+      assert.strictEqual(exitCode, 4)
+      assert.include(message, "port 80")
+    })
+  )
+
+  it.live("at a port where something answers already is exit code 4: that would be tested instead", () =>
+    Effect.gen(function* () {
+      const other = yield* receiver((_, response) => answer(response, 200))
+      const { exitCode, message } = yield* conformance("run", "--url", other.url, "--spawn", "exec sleep 60")
+      assert.strictEqual(exitCode, 4)
+      assert.match(message, /^--spawn: something answers at \S+ already, .* port 0 in --url, and --port-env\.$/)
+      assert.lengthOf(other.received, 0)
+    })
+  )
+
+  it.live("that does not start is exit code 4, with its last words", () =>
+    Effect.gen(function* () {
+      const { exitCode, message } = yield* conformance(
+        "run",
+        "--url",
+        "http://127.0.0.1:0/hook",
+        "--spawn",
+        "echo no disk >&2; exit 7"
+      )
+      assert.strictEqual(exitCode, 4)
+      assert.match(message, /--spawn ended before it was ready.*no disk/)
+    })
+  )
+})
+
+describe("effects are counted", () => {
+  /** A receiver that writes a line for each effect, and doubles them on request. */
+  const logging = (file: string, doubles: boolean) => {
+    const seen = new Set<string>()
+    writeFileSync(file, "")
+    return receiver(({ headers, method }, response) => {
+      const id = String(headers["webhook-id"])
+      if (method === "POST" && (doubles || !seen.has(id))) writeFileSync(file, `done ${id}\n`, { flag: "a" })
+      seen.add(id)
+      answer(response, 200)
+    })
+  }
+  const only = ["--only", "R-DUP-02", "--level", "2"]
+  /** A run of some requirements, and of what a probe shows of them. */
+  const counting = (url: string, ids: string, probe: string, ...more: ReadonlyArray<string>) =>
+    conformance("run", "--url", url, "--level", "2", "--only", ids, "--settle", "1s", "--probe", probe, ...more)
+
+  it.live("in a log", () =>
+    Effect.gen(function* () {
+      for (const doubles of [false, true]) {
+        const file = join(folder, `effects-${doubles}.log`)
+        const target = yield* logging(file, doubles)
+        const { exitCode, output } = yield* conformance(
+          "run",
+          "--url",
+          target.url,
+          ...only,
+          "--settle",
+          "1s",
+          "--probe",
+          `log:${file}:^done (?<id>\\S+)$`
+        )
+        assert.strictEqual(exitCode, doubles ? 1 : 0, output)
+      }
+    })
+  )
+
+  it.live("at two URLs together, which a log does not tell apart", () =>
+    Effect.gen(function* () {
+      const ways = [
+        ["each", (path: string, id: string) => `${path} ${id}`, { pass: ["R-DUP-02", "R-DUP-08"], fail: [] }],
+        ["first", (_: string, id: string) => id, { pass: ["R-DUP-02"], fail: ["R-DUP-08"] }]
+      ] as const
+      for (const [name, keyOf, { fail, pass }] of ways) {
+        const file = join(folder, `urls-${name}.log`)
+        writeFileSync(file, "")
+        const seen = new Set<string>()
+        const target = yield* receiver(({ headers, method, path }, response) => {
+          const id = String(headers["webhook-id"])
+          if (method === "POST" && !seen.has(keyOf(path, id))) writeFileSync(file, `done ${id}\n`, { flag: "a" })
+          seen.add(keyOf(path, id))
+          answer(response, 200)
+        })
+        const { output, report } = yield* conformance(
+          "run",
+          "--url",
+          target.url,
+          "--url",
+          `${target.url}/other`,
+          "--level",
+          "2",
+          "--profile",
+          "tenant",
+          "--only",
+          "R-DUP-02,R-DUP-08",
+          "--settle",
+          "1s",
+          "--probe",
+          `log:${file}:^done (?<id>\\S+)$`
+        )
+        assert.deepStrictEqual([...idsWith(report, "PASS")], [...pass], `${name}: ${output}`)
+        assert.deepStrictEqual([...idsWith(report, "FAIL")], [...fail], `${name}: ${output}`)
+      }
+    })
+  )
+
+  it.live("by a command that gets the id in its environment", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "effects-exec.log")
+      const target = yield* logging(file, true)
+      const { exitCode, output } = yield* conformance(
+        "run",
+        "--url",
+        target.url,
+        "--only",
+        "R-CRA-01,R-DUP-07,R-LATE-02,R-DUP-02",
+        "--skip",
+        "R-DUP-02",
+        "--level",
+        "2",
+        "--settle",
+        "1s",
+        "--max-time",
+        "60s",
+        "--probe",
+        `exec:grep -cw "done $EVENT_ID" ${file} || true`
+      )
+      assert.strictEqual(exitCode, 2, output)
+      const wrong = yield* conformance("run", "--url", target.url, ...only, "--probe", "exec:echo many")
+      assert.strictEqual(wrong.exitCode, 4, wrong.output)
+      assert.match(wrong.message, /printed "many".*EVENT_ID and DATA_ID/)
+    })
+  )
+
+  it.live("by a command that matches whole ids, and by none that counts those that begin alike together", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "effects-whole.log")
+      const target = yield* logging(file, false)
+      const probed = (probe: string) => counting(target.url, "R-NEW-01", `exec:${probe}`, "--max-time", "60s")
+      const whole = yield* probed(`grep -cw "done $EVENT_ID" ${file}`)
+      assert.deepStrictEqual([...idsWith(whole.report, "PASS")], ["R-NEW-01"], whole.output)
+      const alike = yield* probed(`grep -c "done $EVENT_ID" ${file}`)
+      assert.strictEqual(alike.exitCode, 4, alike.output)
+      assert.match(
+        alike.message,
+        /effects = 1 for evt_\w+, which is how the id of an event begins .* whole ids: grep -cw/
+      )
+    })
+  )
+
+  it.live("at a sink that the receiver calls", () =>
+    Effect.gen(function* () {
+      const port = yield* deadPort
+      const seen = new Set<string>()
+      const target = yield* receiver(({ headers, method }, response) => {
+        const id = String(headers["webhook-id"])
+        if (method !== "POST" || seen.has(id)) return answer(response, 200)
+        seen.add(id)
+        void fetch(`http://127.0.0.1:${port}/unlock?event=${id}`).then(() => answer(response, 200))
+      })
+      const { exitCode, output } = yield* conformance(
+        "run",
+        "--url",
+        target.url,
+        ...only,
+        "--probe",
+        `sink:${port}`,
+        "--max-time",
+        "40s"
+      )
+      assert.strictEqual(exitCode, 0, output)
+    })
+  )
+
+  it.live("in a log, to the last of many events", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "many.log")
+      writeFileSync(file, "")
+      const counts = new WeakMap<object, number>()
+      let lost = ""
+      const target = yield* receiver(({ duplicate, headers }, response, socket) => {
+        const id = String(headers["webhook-id"])
+        const count = (counts.get(socket) ?? 0) + 1
+        counts.set(socket, count)
+        // So many come over one connection only where there are hundreds.
+        if (count === 22 && lost === "") lost = id
+        else if (!duplicate) writeFileSync(file, `done ${id}\n`, { flag: "a" })
+        answer(response, 200)
+      })
+      const { exitCode, output } = yield* conformance(
+        "run",
+        "--url",
+        target.url,
+        "--level",
+        "2",
+        "--only",
+        "R-LOS-01",
+        "--settle",
+        "1s",
+        "--max-time",
+        "60s",
+        "--probe",
+        `log:${file}:^done (\\S+)$`
+      )
+      assert.strictEqual(exitCode, 1, output)
+      assert.include(output, lost)
+    })
+  )
+
+  /** A receiver that writes down `data.id`, and knows duplicates by that and another part of the event. */
+  const byDataId = (shown: (id: string) => void, keyOf: (type: string, id: string, webhookId: string) => string) => {
+    const seen = new Set<string>()
+    return receiver(({ body, headers, method }, response) => {
+      // Those of units and panels are short.
+      const id = /"id":\s*(\d{6,})/.exec(body)?.[1] ?? ""
+      const key = keyOf(/"resource_type":\s*"(\w+)"/.exec(body)?.[1] ?? "", id, String(headers["webhook-id"]))
+      if (method === "POST" && !seen.has(key)) shown(id)
+      seen.add(key)
+      answer(response, 200)
+    })
+  }
+
+  it.live("by data.id, which events of two types may share, and for which they have one effect each", () =>
+    Effect.gen(function* () {
+      const ways = [
+        ["webhook-id", (_type: string, _id: string, webhookId: string) => webhookId, 0],
+        ["both", (type: string, id: string) => `${type} ${id}`, 0],
+        ["number", (_type: string, id: string) => id, 1]
+      ] as const
+      for (const [name, keyOf, expected] of ways) {
+        const file = join(folder, `by-${name}.log`)
+        writeFileSync(file, "")
+        const target = yield* byDataId((id) => writeFileSync(file, `done ${id}\n`, { flag: "a" }), keyOf)
+        const { exitCode, output } = yield* counting(target.url, "R-NEW-01", `log:${file}:^done (\\d+)$`)
+        assert.strictEqual(exitCode, expected, `${name}: ${output}`)
+        if (expected === 1) assert.match(output, /effects = 1 for event \d/)
+      }
+    })
+  )
+
+  it.live("by data.id as a log shows it that a double has rounded, which hides no event that vanished", () =>
+    Effect.gen(function* () {
+      const ways = [
+        ["rounded in the log", (_type: string, _id: string, webhookId: string) => webhookId, Number, 0],
+        ["whole in the log", (_type: string, _id: string, webhookId: string) => webhookId, String, 0],
+        ["rounded in both", (type: string, id: string) => `${type} ${Number(id)}`, Number, 1],
+        ["rounded in the memory", (type: string, id: string) => `${type} ${Number(id)}`, String, 1]
+      ] as const
+      // Most of it is waiting.
+      yield* Effect.forEach(
+        ways,
+        Effect.fnUntraced(function* ([name, keyOf, shownAs, expected]) {
+          const file = join(folder, `${name}.log`)
+          writeFileSync(file, "")
+          const target = yield* byDataId((id) => writeFileSync(file, `done ${shownAs(id)}\n`, { flag: "a" }), keyOf)
+          const { exitCode, output } = yield* counting(target.url, "R-NEW-01", `log:${file}:^done (\\d+)$`)
+          assert.strictEqual(exitCode, expected, `${name}: ${output}`)
+        }),
+        { concurrency: "unbounded" }
+      )
+    })
+  )
+
+  it.live("by data.id alone, where events that have none are not asked for", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "effects-number.log")
+      writeFileSync(file, "")
+      const target = yield* byDataId(
+        (id) => writeFileSync(file, `done ${id}\n`, { flag: "a" }),
+        (_type, _id, webhookId) => webhookId
+      )
+      const probed = (probe: string) => counting(target.url, "R-FWD-01,R-DUP-02", `exec:${probe}`, "--max-time", "30s")
+      // As a database does that is asked for something else than a number.
+      const { output, report } = yield* probed(
+        `case "$DATA_ID" in ""|*[!0-9]*) echo "not a number: $DATA_ID" >&2; exit 1;; esac; grep -cw "done $DATA_ID" ${file}`
+      )
+      assert.sameMembers([...idsWith(report, "PASS")], ["R-FWD-01", "R-DUP-02"], output)
+      const alike = yield* probed(`grep -c "done $DATA_ID" ${file}`)
+      assert.strictEqual(alike.exitCode, 4, alike.output)
+      assert.match(alike.message, /effects = \d for \d+, which is how the id of an event begins/)
+    })
+  )
+
+  it.live("by nobody who is not there: exit code 4", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 200))
+      const gone = yield* conformance(
+        "run",
+        "--url",
+        target.url,
+        ...only,
+        "--probe",
+        `http://127.0.0.1:${yield* deadPort}/probe`
+      )
+      assert.strictEqual(gone.exitCode, 4, gone.output)
+      const wrong = yield* conformance("run", "--url", target.url, ...only, "--probe", target.url)
+      assert.match(wrong.message, /It must answer GET \?id=/)
+    })
+  )
+})
+
+describe("what failed", () => {
+  it.live("and can't be stored or read is told in words, with what to do, and the verdict all the same", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "a-file")
+      writeFileSync(file, "")
+      const target = yield* receiver(({ duplicate }, response) => answer(response, duplicate ? 409 : 200))
+      const run = (cases: string) =>
+        conformance("run", "--url", target.url, "--cases", cases, "--only", "R-DUP-01", "--seed", "7")
+      for (const [cases, why] of [
+        [file, "it is a file, not a folder"],
+        [join(file, "cases"), "a part of its path is a file, not a folder"]
+      ] as const) {
+        const { exitCode, output } = yield* run(cases)
+        assert.strictEqual(exitCode, 1, output)
+        const told = `could not be stored in ${cases}: ${why}. Name a folder that can be written by --cases, and run again with --seed 7.`
+        assert.include(output.replaceAll(/\s+/g, " "), told)
+      }
+      const replay = (what: string, cases: string) => conformance("replay", what, "--url", target.url, "--cases", cases)
+      const odd = join(folder, "odd.json")
+      mkdirSync(odd)
+      const unread = yield* replay(odd, folder)
+      assert.strictEqual(unread.exitCode, 3)
+      assert.match(unread.message, /odd\.json can't be read: it is a folder, not a file\. Name a history/)
+      const unlisted = yield* replay("R-DUP-01", file)
+      assert.strictEqual(unlisted.exitCode, 3)
+      assert.match(unlisted.message, /^--cases \S+: .* a part of its path is a file, not a folder\. Name the folder/)
+    })
+  )
+
+  it.live("is stored, replayed, and taken away when it fails no more; a baseline knows it", () =>
+    Effect.gen(function* () {
+      const cases = join(folder, "cases")
+      let mended = false
+      const target = yield* receiver(({ duplicate }, response) => answer(response, duplicate && !mended ? 409 : 200))
+      const only = ["--url", target.url, "--cases", cases]
+      const first = yield* conformance("run", ...only, "--only", "R-DUP-01")
+      assert.strictEqual(first.exitCode, 1, first.output)
+      const [file = ""] = readdirSync(cases)
+      assert.match(file, /^R-DUP-01-[0-9a-f]{8}\.json$/)
+      assert.notMatch(readFileSync(join(cases, file), "utf8"), /evt_[0-9a-z]/)
+      const again = yield* conformance("replay", file.replace(".json", ""), ...only)
+      assert.strictEqual(again.exitCode, 1, again.output)
+      assert.include(again.output, "FAILED")
+
+      const baseline = join(folder, "baseline.txt")
+      writeFileSync(baseline, "# known\nR-DUP-01\n")
+      const known = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)
+      assert.strictEqual(known.exitCode, 0, known.output)
+      const earlier = { requirements: ["FAIL", "PASS"].map((verdict) => ({ id: `R-${verdict}`, verdict })) }
+      for (const [text, why] of [
+        ['["R-HTTP-1"]', "R-HTTP-1 is no requirement. The file holds ids, on lines or as a JSON list, or is the JSON"],
+        [JSON.stringify(earlier), "R-FAIL is no requirement"]
+      ] as const) {
+        writeFileSync(baseline, text)
+        for (const dry of [[], ["--dry-run"]]) {
+          const misread = yield* conformance("run", ...only, ...dry, "--only", "R-DUP-01", "--baseline", baseline)
+          assert.strictEqual(misread.exitCode, 3)
+          assert.include(misread.message, `--baseline: ${why}`)
+        }
+      }
+      writeFileSync(baseline, JSON.stringify(first.report))
+      const reported = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)
+      assert.strictEqual(reported.exitCode, 0, reported.output)
+
+      mended = true
+      const stale = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)
+      assert.strictEqual(stale.exitCode, 1, stale.output)
+      assert.match(stale.message, /baseline is stale: R-DUP-01 passed/)
+      const kept = yield* conformance("replay", join(cases, file), ...only, "--keep")
+      assert.strictEqual(kept.exitCode, 0, kept.output)
+      const fixed = yield* conformance("replay", join(cases, file), ...only)
+      assert.include(fixed.output, "FIXED")
+      assert.notInclude(readdirSync(cases), file)
+      const unknown = yield* conformance("replay", "R-DUP-01-00000000", ...only)
+      assert.strictEqual(unknown.exitCode, 3)
+      const whole = yield* conformance("replay", "R-DUP-01", ...only)
+      assert.strictEqual(whole.exitCode, 0, whole.output)
+    })
+  )
+})

@@ -1,0 +1,89 @@
+/**
+ * Runs the command, in this process or in one of its own.
+ */
+import { conformanceCommand } from "../../../src/next/index.ts"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
+import { CommandFailure } from "@doorhook/core"
+import { startNode } from "@doorhook/testkit/Process"
+import { Cause, Console, Effect, Exit, FileSystem, Schema } from "effect"
+import type { Scope } from "effect"
+import { Command } from "effect/cli"
+import type { ChildProcess } from "node:child_process"
+import { Report } from "../../../src/next/report/Report.ts"
+import { exitCodeOfExit } from "./exitCode.ts"
+
+const readReport = Effect.fnUntraced(function* (file: string) {
+  const fs = yield* FileSystem.FileSystem
+  if (!(yield* fs.exists(file))) return null
+  return yield* Schema.decodeEffect(Schema.fromJsonString(Report))(yield* fs.readFileString(file))
+})
+
+/** A file that does not exist yet, in a folder that goes with the scope. */
+const reportFile = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  return `${yield* fs.makeTempDirectoryScoped()}/report.json`
+})
+
+/** Adds what a run does not ask for: a JSON report, a folder of its own for cases, and little time for waits. */
+const withReport = (args: ReadonlyArray<string>, file: string): ReadonlyArray<string> => {
+  const unless = (flag: string, value: string): ReadonlyArray<string> => (args.includes(flag) ? [] : [flag, value])
+  return args[0] === "run"
+    ? [
+        ...args,
+        ...unless("--report", `json=${file}`),
+        ...unless("--cases", `${file}.cases`),
+        ...unless("--max-time", "20s")
+      ]
+    : args
+}
+
+export interface Result {
+  readonly exitCode: number
+  /** All that was printed. */
+  readonly output: string
+  /** What the failure said; empty when there was none or a process of its own printed it. */
+  readonly message: string
+  /** The JSON report; null when none was written. */
+  readonly report: Report | null
+}
+
+/** Runs `conformance ...args` in this process, with a JSON report when it is a run. */
+export const conformance = (...args: ReadonlyArray<string>): Effect.Effect<Result> =>
+  Effect.gen(function* () {
+    const file = yield* reportFile
+    const lines: Array<string> = []
+    const log = (...parts: ReadonlyArray<unknown>): void => void lines.push(parts.join(" "))
+    const all = withReport(args, file)
+    const exit = yield* Command.runWith(conformanceCommand, { version: "0.0.0" })(all).pipe(
+      Effect.provideService(Console.Console, { ...globalThis.console, log, error: log }),
+      Effect.exit
+    )
+    const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : null
+    const message = error instanceof CommandFailure ? error.message : ""
+    return { exitCode: exitCodeOfExit(exit), output: lines.join("\n"), message, report: yield* readReport(file) }
+  }).pipe(Effect.scoped, Effect.provide(NodePlatform.layer), Effect.orDie)
+
+export interface Process {
+  readonly child: ChildProcess
+  /** How it ended, once it has. */
+  readonly ended: Effect.Effect<Result>
+}
+
+const main = new URL("main.ts", import.meta.url).pathname
+
+/** Runs `conformance ...args` in a process of its own, with a JSON report when it is a run. */
+export const spawnConformance = (...args: ReadonlyArray<string>): Effect.Effect<Process, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const file = yield* reportFile
+    const all = withReport(args, file)
+    const { child, finished } = yield* startNode(["--conditions=source", main, ...all])
+    const ended = Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* Effect.promise(() => finished)
+      return { exitCode: code ?? -1, output: stdout + stderr, message: "", report: yield* readReport(file) }
+    }).pipe(Effect.provide(NodePlatform.layer), Effect.orDie)
+    return { child, ended }
+  }).pipe(Effect.provide(NodePlatform.layer), Effect.orDie)
+
+/** The ids of the requirements with a verdict. */
+export const idsWith = (report: Report | null, verdict: string): ReadonlyArray<string> =>
+  (report?.requirements ?? []).filter((requirement) => requirement.verdict === verdict).map(({ id }) => id)

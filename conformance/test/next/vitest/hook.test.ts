@@ -1,0 +1,19 @@
+/**
+ * What a test gives to operate its receiver.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { hook } from "../../../src/next/vitest/TestHook.ts"
+
+describe("a hook of a test", () => {
+  it.effect("that never settles fails, also when it can't be interrupted", () =>
+    Effect.gen(function* () {
+      const restart = hook("restart", () => new Promise<void>(() => undefined))?.() ?? assert.fail()
+      const waiting = yield* Effect.forkChild(Effect.uninterruptible(Effect.flip(restart)))
+      yield* TestClock.adjust("30 seconds")
+      const { message } = yield* Fiber.join(waiting)
+      assert.strictEqual(message, "the test's `restart` did not end within 30 s")
+    })
+  )
+})
