@@ -4,10 +4,9 @@
 import type { Crypto } from "@doorhook/core"
 import { Effect } from "effect"
 import { plainEvents } from "../history/Bindings.ts"
-import { accessLog } from "../history/Events.ts"
+import { accessLog, withMember } from "../history/Events.ts"
 import type { OperationOf } from "../history/Operations.ts"
 import { object, string } from "../history/RawJson.ts"
-import type { EventTemplate } from "../history/Template.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { makeBarrier } from "../http/Barrier.ts"
@@ -75,28 +74,18 @@ export const retryUntil = Effect.fnUntraced(function* (execution: Execution, act
   }
 })
 
-/** Each with a content of its own: data of another request that is stored shows by its digest. */
-const numbered = (event: EventTemplate, index: number): EventTemplate => ({
-  ...event,
-  data: event.data.map(([name, value]) =>
-    name === "name"
-      ? [name, string(`Guest ${index}`)]
-      : name === "panel"
-        ? [
-            name,
-            object([
-              ["id", String(index)],
-              ["name", string(`Entrance ${index}`)]
-            ])
-          ]
-        : [name, value]
-  )
-})
-
-/** Mints events that are there for others' sake. */
+/** Mints events that are there for others' sake; each with texts of its own, so that one that is stored with another's shows. */
 const mintOther = (execution: Execution, index: number) => {
   const kinds = plainEvents(execution.setting.bindings)
-  const event = numbered(kinds[index % kinds.length] ?? accessLog, index)
+  const named = withMember(kinds[index % kinds.length] ?? accessLog, "name", string(`Guest ${index + 1}`))
+  const event = withMember(
+    named,
+    "unit",
+    object([
+      ["id", String(index + 1)],
+      ["label", string(`${index + 1}B`)]
+    ])
+  )
   return execution.mint(event, { bulk: true, referable: false })
 }
 

@@ -3,8 +3,9 @@
  * correct one.
  */
 import type { Level, Profile, Requirement } from "../requirements/Requirement.ts"
+import type { Change } from "./Base.ts"
 
-export interface Fault<Change> {
+export interface Fault {
   /** Stable: the kill table lists it. */
   readonly name: string
   readonly requirement: Requirement["id"]
@@ -28,11 +29,11 @@ export const faults =
       found = "FAIL",
       ownProcess = level === 3,
       profile = null
-    }: Partial<Pick<Fault<unknown>, "found" | "ownProcess" | "profile">> = {}
+    }: Partial<Pick<Fault, "found" | "ownProcess" | "profile">> = {}
   ) =>
-  <Change>(
+  (
     ...rows: ReadonlyArray<readonly [name: string, requirement: Requirement["id"], does: string, change: Change]>
-  ): ReadonlyArray<Fault<Change>> =>
+  ): ReadonlyArray<Fault> =>
     rows.map(([name, requirement, does, change]) => ({
       name,
       requirement,

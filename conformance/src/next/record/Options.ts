@@ -296,7 +296,9 @@ export const flagsOf = (options: Options, isMeant: (one: Row) => boolean): Reado
   Object.keys(rows).flatMap((key) => {
     const name = nameOf(key)
     if (name === null || !isMeant(rows[name])) return []
-    const usual = name === "url" || name === "seed" ? undefined : defaults[name]
+    // With a probe, another level is the usual one.
+    const isSaid = name === "url" || name === "seed" || (name === "level" && options.probe !== null)
+    const usual = isSaid ? undefined : defaults[name]
     return JSON.stringify(options[name]) === JSON.stringify(usual) ? [] : wordsOf(name, options[name])
   })
 

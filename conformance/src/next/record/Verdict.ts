@@ -225,10 +225,11 @@ const shortfallsOf = (runs: ReadonlyArray<CaseRun>): ReadonlyArray<string> =>
 const whyIncomplete = (
   { given, requirement }: Plan,
   done: number,
-  acknowledges: boolean,
+  { acknowledges, repeatable }: { readonly acknowledges: boolean; readonly repeatable: boolean },
   { how, message }: Ended
 ): Pick<Outcome, "observed" | "lacksTime"> => {
   const soFar = `${done} of ${given.length} cases done`
+  const maxTime = repeatable ? "--max-time" : "maxTime"
   const untimely = (observed: string) => ({ observed, lacksTime: true })
   const hindered = (observed: string) => ({ observed, lacksTime: false })
   if ((how === "complete" || how === "time_up") && requirement.presumesAcknowledgement && !acknowledges)
@@ -237,9 +238,9 @@ const whyIncomplete = (
     )
   switch (how) {
     case "complete":
-      return untimely(`there was no time for all of it (--max-time): ${soFar}`)
+      return untimely(`there was no time for all of it (${maxTime}): ${soFar}`)
     case "time_up":
-      return untimely(`the time was up (--max-time) with ${soFar}`)
+      return untimely(`the time was up (${maxTime}) with ${soFar}`)
     case "interrupted":
       return hindered(`interrupted with ${soFar}`)
     case "target_unusable":
@@ -369,7 +370,9 @@ const caveatsOf = (requirement: Requirement, known: Known): ReadonlyArray<string
   const memory = requirement.id === "R-DUP-05" ? memoryOf(known) : null
   return [
     ...(known.calibration !== null && restsOnOne(requirement) && !countsPastOne(known)
-      ? ["not verified: that the probe counts past one (--control-url lets the suite see that)"]
+      ? [
+          `not verified: that the probe counts past one (${known.repeatable ? "--control-url" : "`double` of what `start` returns"} lets the suite see that)`
+        ]
       : []),
     ...(memory === null ? [] : [memoryInWords(memory)])
   ]
@@ -460,7 +463,12 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
       : counted.find(({ finding }) => finding.verdict === "INCONCLUSIVE"))
   if (open !== undefined) return decided(open, "INCONCLUSIVE")
   if (directedDone < given.length) {
-    const { lacksTime, observed } = whyIncomplete(plan, directedDone, acknowledgesAtAll(runs, terms), ended)
+    const { lacksTime, observed } = whyIncomplete(
+      plan,
+      directedDone,
+      { acknowledges: acknowledgesAtAll(runs, terms), repeatable: known.repeatable },
+      ended
+    )
     return outcome("INCONCLUSIVE", observed, { lacksTime })
   }
   const weak = shortest(assessed.filter(isProven))

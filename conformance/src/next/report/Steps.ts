@@ -91,10 +91,10 @@ const stepAt = ({ attempts, history: { ops } }: Trace, at: number): number => {
 }
 
 const acts = {
-  killed: "killed",
-  restarted: "restarted",
-  paused: "held still",
-  clock_moved: "moved the clock of"
+  killed: (whom: string) => `killed ${whom}`,
+  restarted: (whom: string) => `restarted ${whom}`,
+  paused: (whom: string) => `held ${whom} still`,
+  clock_moved: (whom: string) => `moved the clock of ${whom}`
 } as const
 
 /** What other cases did to the receiver, in words; empty where that is nothing. */
@@ -102,7 +102,7 @@ const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): Readonly
   const kinds = [...new Set(interventions.map(({ what }) => what))]
   return kinds.map((kind, place) => {
     const count = interventions.filter(({ what }) => what === kind).length
-    return `${acts[kind]} ${place === 0 ? "the receiver" : "it"}${count === 1 ? "" : ` ${times(count)}`}`
+    return `${acts[kind](place === 0 ? "the receiver" : "it")}${count === 1 ? "" : ` ${times(count)}`}`
   })
 }
 

@@ -59,7 +59,8 @@ export const makeLedger = (terms: Terms): Ledger => {
       // What is only suspected is repeated first: more of the same may take a deadline each.
       if (finding.verdict === "FAIL" && (suspect || finding.strength === plan.requirement.strength)) return "all"
       if (finding.verdict === "FAIL") decided = "some"
-      if (finding.verdict === "INCONCLUSIVE" && !finding.empty) open += 1
+      // Of a receiver that acknowledges nothing, cases that show nothing leave a requirement as open as any.
+      if (finding.verdict === "INCONCLUSIVE" && (!finding.empty || !acknowledges)) open += 1
     }
     return open >= patience ? "all" : decided
   }
@@ -97,7 +98,9 @@ export const makeLedger = (terms: Terms): Ledger => {
       runs.push(run)
       executed.add(keyOf(run.trace.history))
       noticeTimes(run)
+      const before = acknowledges
       acknowledges ||= acknowledgesAtAll([run], terms)
+      if (acknowledges !== before) known = new Map()
       for (const plan of plans) if (concerns(plan, run)) known.delete(plan)
     },
     replace: (place, run) => {

@@ -299,6 +299,7 @@ export const makeSession = Effect.fnUntraced(function* (
     const patience = Math.max(1_000, 5 * (calibration?.lag ?? 0))
     const tryOut = tryOutWith(setting, occasionOf("a failure, again"), reader, patience)
     for (const one of ledger.plans()) {
+      if (refinements.some(({ requirement }) => requirement === one.requirement.id)) continue
       const failure = failureOf(one)
       const now = yield* Clock.currentTimeMillis
       if (failure === null) continue
@@ -339,6 +340,8 @@ export const makeSession = Effect.fnUntraced(function* (
       if (batch.movesClock) continue
       const isOther = before !== null && (settling[before.lane] !== settling[batch.lane] || before.step !== batch.step)
       if (isOther || batch.endsReceiver) yield* settleAll()
+      // All the time that is left goes to the last lane: failures are looked at again before it.
+      if (batch.lane === "last" && before?.lane !== "last") yield* refineAll()
       if (batch.step === "given" && !batch.endsReceiver) givenDone = yield* Clock.currentTimeMillis
       yield* calibrate()
       yield* runBatch(batch, others.slice(place + 1))

@@ -45,13 +45,21 @@ interface Watched {
   reading: ProbeReading | null
   /** When it was read last, in milliseconds since the epoch. */
   at: number
+  /** When another number of effects was read than before. */
+  changedAt: number
   most: number
 }
 
 /** This many of some things, drawn from a seed: a fault that comes back at some stride is met as any other. */
 export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number): ReadonlyArray<One> => {
   if (all.length <= most) return all
-  const weight = (place: number): number => Math.imul(Math.imul(place + 1, 0x9e3779b1) ^ seed, 0x85ebca6b) >>> 0
+  // The last steps of MurmurHash3, which spread what is near.
+  const weight = (place: number): number => {
+    let mixed = Math.imul(place + 1, 0x9e3779b1) ^ seed
+    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
+    mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+    return (mixed ^ (mixed >>> 16)) >>> 0
+  }
   const chosen = new Set([...all.keys()].toSorted((a, b) => weight(a) - weight(b)).slice(0, most))
   return all.filter((_, place) => chosen.has(place))
 }
@@ -76,6 +84,7 @@ const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<
         alike: [],
         reading: null,
         at: 0,
+        changedAt: 0,
         most: 0
       })
       const main = make(endpoints.length > 1 && concernsAll ? here : null, false)
@@ -116,6 +125,7 @@ const readAll = (probe: Probe, some: ReadonlyArray<Watched>): Effect.Effect<bool
       const at = yield* Clock.currentTimeMillis
       const reading = yield* probe.read({ webhookId, resourceType, dataId, endpoint: one.endpoint })
       const same = one.reading?.effects === reading.effects
+      if (!same && one.reading !== null) one.changedAt = at
       one.reading = reading
       one.at = at
       one.most = Math.max(one.most, reading.effects)
@@ -184,7 +194,7 @@ export const settle = Effect.fnUntraced(function* (
   }
   // A second effect may be on its way while the first is there.
   const quiet = Math.max(leastQuiet, Math.min(2 * lag, patience / 2))
-  let early: ReadonlyArray<Watched> = watched.filter(({ at }) => at < begun + quiet)
+  let early: ReadonlyArray<Watched> = watched.filter(({ at, changedAt }) => at < Math.max(begun, changedAt) + quiet)
   while (early.length > 0) {
     yield* Effect.sleep(quiet)
     const changed = !(yield* readAll(probe, early))

@@ -1,0 +1,182 @@
+/**
+ * The receiver that the suite hosts for a sender. It answers by plan and writes down what it sees.
+ */
+import { Clock, Effect, Schema } from "effect"
+import type { Scope } from "effect"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { acknowledges, treatmentOf } from "./Treatment.ts"
+import type { Treatment } from "./Treatment.ts"
+
+/** One request. Times in milliseconds since the host began to listen. */
+export interface SeenAttempt {
+  readonly at: number
+  /** By the host's clock, in milliseconds since the epoch. */
+  readonly wallClock: number
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: string
+  /** What was answered; null for a request that nobody should have made. */
+  readonly treatment: Treatment | null
+  /** When the sender closed the connection before the answer; null when it did not. */
+  readonly gaveUpAfter: number | null
+}
+
+/** All requests about one event: those with the same webhook-id or the same body. */
+export interface SeenEvent {
+  /** Counted from 1. */
+  readonly number: number
+  readonly attempts: ReadonlyArray<SeenAttempt>
+}
+
+export interface Observation {
+  readonly events: ReadonlyArray<SeenEvent>
+  /** Requests to where redirects lead. */
+  readonly strays: ReadonlyArray<SeenAttempt>
+}
+
+export const webhookIdOf = ({ headers }: SeenAttempt): string => headers["webhook-id"] ?? ""
+
+export interface HostOptions {
+  readonly host: string
+  readonly port: number
+  /** What the sender should wait, in milliseconds. */
+  readonly deadline: number
+}
+
+export interface Host {
+  readonly url: string
+  readonly observation: () => Observation
+  /** How many events have come. */
+  readonly events: () => number
+  /** Whether each event that came was acknowledged. */
+  readonly allAcknowledged: () => boolean
+  /** Milliseconds since the last request came or was answered. */
+  readonly quietFor: () => number
+}
+
+/** The address that the sender would send to can't be had. */
+export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", { message: Schema.String }) {}
+
+/** Where redirects lead: nobody should ever come here. */
+const elsewhere = "/elsewhere"
+
+type Mutable<A> = { -readonly [K in keyof A]: A[K] }
+
+const readBody = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of request) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString()
+}
+
+/** Listens for as long as the scope lives. */
+export const host = ({ deadline, host, port }: HostOptions): Effect.Effect<Host, CannotListen, Scope.Scope> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const start = performance.now()
+    const events: Array<Array<Mutable<SeenAttempt>>> = []
+    const strays: Array<SeenAttempt> = []
+    const timers = new Set<NodeJS.Timeout>()
+    let lastActivity = start
+    const busy = (): void => void (lastActivity = performance.now())
+
+    const eventOf = (attempt: SeenAttempt): number => {
+      const isSame = (other: SeenAttempt): boolean =>
+        other.body === attempt.body || (webhookIdOf(attempt) !== "" && webhookIdOf(other) === webhookIdOf(attempt))
+      const known = events.findIndex((attempts) => attempts.some(isSame))
+      return known === -1 ? events.push([]) - 1 : known
+    }
+
+    const reply = (treatment: Treatment, seen: Mutable<SeenAttempt>, response: ServerResponse): void => {
+      switch (treatment.k) {
+        case "status":
+          response.writeHead(treatment.status).end()
+          return
+        case "redirect":
+          response.writeHead(treatment.status, { location: elsewhere }).end()
+          return
+        case "reset":
+          response.socket?.destroy()
+          return
+        case "after": {
+          const timer = setTimeout(() => {
+            timers.delete(timer)
+            busy()
+            response.writeHead(200).end()
+          }, treatment.share * deadline)
+          timers.add(timer)
+          response.on("close", () => {
+            busy()
+            if (!response.writableEnded) seen.gaveUpAfter = performance.now() - start - seen.at
+          })
+        }
+      }
+    }
+
+    const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const at = performance.now() - start
+      const seen: Mutable<SeenAttempt> = {
+        at,
+        wallClock: clock.currentTimeMillisUnsafe(),
+        method: request.method ?? "",
+        path: request.url ?? "",
+        headers: Object.fromEntries(
+          Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value])
+        ),
+        body: await readBody(request),
+        treatment: null,
+        gaveUpAfter: null
+      }
+      busy()
+      if (seen.path.startsWith(elsewhere)) {
+        strays.push(seen)
+        response.writeHead(200).end()
+        return
+      }
+      const event = eventOf(seen)
+      const attempts = events[event] ?? []
+      const treatment = treatmentOf(event, attempts.length)
+      seen.treatment = treatment
+      attempts.push(seen)
+      reply(treatment, seen, response)
+    }
+
+    const server = createServer((request, response) => {
+      // A sender that breaks off has made no attempt.
+      receive(request, response).catch(() => response.destroy())
+    })
+    yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: async () => {
+          server.listen(port, host)
+          await once(server, "listening")
+        },
+        catch: (error) =>
+          new CannotListen({
+            message: `Can't listen on ${host}:${port} (${String(error)}). Choose another --port, or 0 for a free one.`
+          })
+      }),
+      () =>
+        Effect.sync(() => {
+          for (const timer of timers) clearTimeout(timer)
+          server.close()
+          server.closeAllConnections()
+        })
+    )
+    const address = server.address()
+    const actual = address !== null && typeof address === "object" ? address.port : port
+    const shownHost = host.includes(":") ? `[${host}]` : host
+    return {
+      url: `http://${shownHost}:${actual}/hook`,
+      observation: () => ({
+        events: events.map((attempts, index) => ({ number: index + 1, attempts: [...attempts] })),
+        strays: [...strays]
+      }),
+      events: () => events.length,
+      allAcknowledged: () =>
+        events.every((attempts) => attempts.some(({ treatment }) => treatment !== null && acknowledges(treatment))),
+      quietFor: () => performance.now() - lastActivity
+    }
+  })

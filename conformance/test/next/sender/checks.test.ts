@@ -1,0 +1,145 @@
+/**
+ * What is read from what a sender did: each requirement on an observation that keeps it and on one that breaks it.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import type { Observation, SeenAttempt, SeenEvent } from "../../../src/next/sender/Host.ts"
+import { senderRequirements } from "../../../src/next/sender/SenderRequirements.ts"
+import { acknowledge, plan } from "../../../src/next/sender/Treatment.ts"
+import type { Treatment } from "../../../src/next/sender/Treatment.ts"
+
+const terms = { deadline: 5_000, guard: 250 }
+const start = 1_790_000_000_000
+
+const attempt = (event: number, index: number, treatment: Treatment, over: Partial<SeenAttempt> = {}): SeenAttempt => {
+  const at = event * 10 + index * 60_000
+  return {
+    at,
+    wallClock: start + at,
+    method: "POST",
+    path: "/hook",
+    headers: {
+      "content-type": "application/json",
+      "webhook-id": `evt_${event}`,
+      "webhook-timestamp": String(Math.floor((start + at) / 1_000)),
+      "webhook-signature": "v1,x",
+      "doorhook-attempt": String(index + 1)
+    },
+    body: `{"event":{"resource_type":"call","action":"create","data":{"id":${event}}}}`,
+    treatment,
+    // A sender gives up what is late.
+    gaveUpAfter: treatment.k === "after" && treatment.share > 1 ? 5_000 : null,
+    ...over
+  }
+}
+
+/** What a good sender looks like: each event of the plan until it is acknowledged. */
+const events: ReadonlyArray<SeenEvent> = plan.map((treatments, event) => {
+  const slow = treatments.some((one) => one.k === "after" && one.share < 1)
+  return {
+    number: event + 1,
+    attempts: [...treatments, ...(slow ? [] : [acknowledge])].map((one, index) => attempt(event, index, one))
+  }
+})
+const good: Observation = { events, strays: [] }
+
+/** The same, with each attempt changed. */
+const changed = (change: (seen: SeenAttempt, index: number) => SeenAttempt): Observation => ({
+  events: events.map(({ attempts, number }) => ({ number, attempts: attempts.map(change) })),
+  strays: []
+})
+
+/** The same, without what follows some treatments. */
+const endingAfter = (isLast: (treatment: Treatment) => boolean): Observation => ({
+  events: events.map(({ attempts, number }) => {
+    const last = attempts.findIndex(({ treatment }) => treatment !== null && isLast(treatment))
+    return { number, attempts: last === -1 ? attempts : attempts.slice(0, last + 1) }
+  }),
+  strays: []
+})
+
+const header = (name: string, value: (index: number, given: string) => string): Observation =>
+  changed((seen, index) => ({ ...seen, headers: { ...seen.headers, [name]: value(index, seen.headers[name] ?? "") } }))
+
+const isStatus = (least: number, most: number) => (one: Treatment) =>
+  one.k === "status" && one.status >= least && one.status <= most
+
+const broken: ReadonlyArray<readonly [what: string, id: string, observation: Observation]> = [
+  ["a PUT", "S-BODY-01", changed((seen) => ({ ...seen, method: "PUT" }))],
+  ["another content type", "S-BODY-01", header("content-type", () => "text/plain")],
+  ["no JSON", "S-BODY-01", changed((seen) => ({ ...seen, body: "event=1" }))],
+  ["no event", "S-BODY-01", changed((seen) => ({ ...seen, body: '{"data":{}}' }))],
+  [
+    "no data",
+    "S-BODY-01",
+    changed((seen) => ({ ...seen, body: '{"event":{"resource_type":"call","action":"create"}}' }))
+  ],
+  ["a new id at each attempt", "S-ID-01", header("webhook-id", (index, given) => `${given}_${index}`)],
+  ["no id", "S-ID-01", header("webhook-id", () => "")],
+  [
+    "another body at each attempt",
+    "S-ID-02",
+    changed((seen, index) => ({ ...seen, body: `${seen.body}${" ".repeat(index)}` }))
+  ],
+  ["one attempt number", "S-ATT-01", header("doorhook-attempt", () => "1")],
+  [
+    "the timestamp of the first attempt",
+    "S-TIME-01",
+    header("webhook-timestamp", (index, given) => String(Number(given) - index * 60))
+  ],
+  ["a timestamp in milliseconds", "S-TIME-01", header("webhook-timestamp", () => String(start))],
+  ["no retry after an error", "S-RETRY-01", endingAfter(isStatus(400, 599))],
+  ["content with 202", "S-RETRY-02", endingAfter(isStatus(201, 299))],
+  ["no retry after a broken connection", "S-RETRY-03", endingAfter(({ k }) => k === "reset")],
+  [
+    "a redirect followed",
+    "S-REDIR-01",
+    { events, strays: [attempt(3, 1, acknowledge, { treatment: null, method: "GET" })] }
+  ],
+  ["no retry after a redirect", "S-REDIR-01", endingAfter(({ k }) => k === "redirect")],
+  ["no deadline", "S-LATE-01", changed((seen) => ({ ...seen, gaveUpAfter: null }))],
+  ["no retry after a late answer", "S-LATE-01", endingAfter((one) => one.k === "after" && one.share > 1)],
+  ["impatience", "S-LATE-01", changed((seen) => (seen.gaveUpAfter === null ? seen : { ...seen, gaveUpAfter: 2_000 }))],
+  [
+    "impatience",
+    "S-LATE-02",
+    changed((seen) => (seen.treatment?.k === "after" ? { ...seen, gaveUpAfter: 2_000 } : seen))
+  ],
+  [
+    "one attempt too many",
+    "S-DONE-01",
+    {
+      events: events.map(({ attempts, number }) => ({
+        number,
+        attempts: [...attempts, attempt(number - 1, attempts.length, acknowledge)]
+      })),
+      strays: []
+    }
+  ]
+]
+
+describe("the checks of a sender", () => {
+  it("pass what is right", () => {
+    for (const { check, id } of senderRequirements) {
+      const { observed, verdict } = check(good, terms)
+      assert.strictEqual(verdict, "PASS", `${id}: ${observed}`)
+    }
+  })
+
+  it("can't pass what was never seen", () => {
+    for (const { check, id } of senderRequirements) {
+      assert.strictEqual(check({ events: [], strays: [] }, terms).verdict, "INCONCLUSIVE", id)
+    }
+  })
+
+  it.each(broken)("tell %s by %s", (_, id, observation) => {
+    const requirement = senderRequirements.find((one) => one.id === id)
+    assert.strictEqual(requirement?.check(observation, terms).verdict, "FAIL")
+  })
+
+  it("have a breach each", () => {
+    assert.deepStrictEqual(
+      senderRequirements.map(({ id }) => id).filter((id) => !broken.some(([, breaks]) => breaks === id)),
+      []
+    )
+  })
+})
