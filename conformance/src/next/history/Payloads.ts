@@ -1,5 +1,5 @@
 /**
- * Generators of events: ordinary ones, ones with odd but documented values, ones with members nobody knows.
+ * Generators of events: ordinary ones, ones with odd but documented values, ones with members that no receiver knows.
  *
  * Numbers are made as digits. Left out on purpose, because a receiver may refuse them for good reasons: control
  * characters and lone surrogates in texts, numbers beyond the range of a double, members called `__proto__`.
@@ -24,7 +24,7 @@ export const unseen = "Dana\u2028Whitfield\u2029Unit\ufeff12\u00a0B\u200bguest"
 
 export const rightToLeft = "محمد الأحمد (שרה כהן)"
 
-/** A whole number of so many digits at most; all lengths come up. */
+/** A whole number of this many digits at most; all lengths come up. */
 const digits = (maxLength: number): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -160,7 +160,7 @@ const unknownLeaf = fc.oneof(
 const membersOf = (value: fc.Arbitrary<string>, minLength: number): fc.Arbitrary<ReadonlyArray<Member>> =>
   fc.uniqueArray(fc.tuple(unknownName, value), { minLength, maxLength: 3, selector: ([name]) => name })
 
-/** Any JSON value, so many levels deep. */
+/** Any JSON value, this many levels deep. */
 const unknownValue = (depth: number): fc.Arbitrary<string> =>
   depth === 0
     ? unknownLeaf
