@@ -173,7 +173,7 @@ const volley = Effect.fnUntraced(function* (
 ) {
   const slots = yield* Slots
   const before = Math.max(0, Math.min(ahead, most - copies))
-  const others = yield* Effect.forEach(Array.from({ length: before }), () => mintOther(execution, 0))
+  const others = yield* Effect.forEach(Array.from({ length: before }), (_, index) => mintOther(execution, index))
   const raced = yield* execution.mint(event, { referable: false })
   const actors = [...others, ...Array.from({ length: Math.min(copies, most) }, () => raced)]
   const barrier = makeBarrier(actors.length)

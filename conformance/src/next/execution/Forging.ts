@@ -30,7 +30,7 @@ const without = (headers: Headers, ...removed: ReadonlyArray<string>): Headers =
 /** A signature is `v1,` and 44 characters; the last before `=` holds bits that decoders ignore, the one before it not. */
 const lastFullCharacter = 3 + 41
 
-/** A request about an event that nobody with the secret has signed so. */
+/** A request about an event under a signature that is not good. */
 export const forge = Effect.fnUntraced(function* (
   event: MintedEvent,
   { attempt, signedAt, webhookId }: Stamp,

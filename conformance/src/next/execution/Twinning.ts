@@ -81,7 +81,7 @@ const twinOf = (kind: TwinKind, { dataId, webhookId }: Identity): readonly [Iden
   }
 }
 
-/** The first pair of equal 32 bits is found after some 80,000 candidates; hardly ever are so many in vain. */
+/** The first pair of equal 32 bits is found after some 80,000 candidates; hardly ever are this many in vain. */
 const candidates = 400_000
 const candidatesAtOnce = 1_000
 

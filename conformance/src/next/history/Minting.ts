@@ -34,7 +34,7 @@ export interface Given {
 const firstDataId = 100_000_000
 const lastDataId = 2_000_000_000
 
-/** So much is added where `data.id` is to be longer than 32 bits. */
+/** This is added where `data.id` is to be longer than 32 bits. */
 const beyond32Bits = 2 ** 33
 
 const toHex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")

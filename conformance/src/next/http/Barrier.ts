@@ -17,7 +17,7 @@ export interface Barrier {
   readonly arrive: (place: number, goOn: () => void) => void
 }
 
-/** A barrier for so many requests. One that comes after the others have gone goes on at once. */
+/** A barrier for this many requests. One that comes after the others have gone goes on at once. */
 export const makeBarrier = (count: number): Barrier => {
   const waiting = new Map<number, () => void>()
   let open = false

@@ -125,7 +125,7 @@ const connectTo = (url: URL): Line => {
     line.strayed = true
     socket.destroy()
   })
-  // Between two requests nobody else listens; a request learns of it by its own listeners.
+  // Between two requests there is no other listener; a request learns of it by its own listeners.
   socket.on("error", () => undefined)
   return line
 }

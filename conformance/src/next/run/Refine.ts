@@ -18,6 +18,7 @@ import type { Samples } from "../history/Samples.ts"
 import type { Confirmed, Refinement } from "../record/Evidence.ts"
 import type { TryOut } from "./Alone.ts"
 import { dropEach, shrinkDrawn } from "./Shrink.ts"
+import { simplify } from "./Simplify.ts"
 import { repeatsFor } from "./StoredCase.ts"
 
 /** How often a failure is looked for again. */
@@ -124,6 +125,6 @@ export const refine = Effect.fnUntraced(function* (
     drawn === null || history !== trace.history
       ? null
       : yield* shrinkDrawn(drawn.samples, drawn, (one) => forBindings(one, bindings), again, until)
-  yield* dropEach(plain ?? history, again, until)
+  yield* simplify(yield* dropEach(plain ?? history, again, until), again, until)
   return { requirement, confirmed, reproduced: best }
 })
