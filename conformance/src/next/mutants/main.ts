@@ -1,0 +1,23 @@
+/**
+ * A bundled receiver as a process of its own, so that it can be killed: settings in the environment, one line on standard
+ * output when it listens.
+ */
+import { startServer } from "./Base.ts"
+import { faults } from "./index.ts"
+
+const { DATABASE = ":memory:", DEADLINE_MS = "5000", FAULT = "", PORT = "0", SECRET = "" } = process.env
+
+const fault = faults.find(({ name }) => name === FAULT)
+if (FAULT !== "" && fault === undefined) {
+  process.stderr.write(`FAULT=${FAULT}: there is no such fault; leave it empty for the correct receiver\n`)
+  process.exitCode = 3
+} else {
+  const { port } = await startServer({
+    port: Number(PORT),
+    database: DATABASE,
+    secret: SECRET === "" ? null : SECRET,
+    deadline: Number(DEADLINE_MS),
+    change: fault?.change ?? (() => ({}))
+  })
+  process.stdout.write(`listening on ${port}\n`)
+}
