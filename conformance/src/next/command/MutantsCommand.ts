@@ -25,7 +25,7 @@ export interface MutantsFlags {
 }
 
 const isMeant =
-  ({ name, requirement }: Pick<Fault<unknown>, "name" | "requirement">) =>
+  ({ name, requirement }: Pick<Fault, "name" | "requirement">) =>
   (pattern: string): boolean =>
     matches(name, pattern) || matches(requirement, pattern)
 

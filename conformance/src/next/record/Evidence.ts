@@ -2,6 +2,7 @@
  * The evidence of a run: everything that happened, as plain data. Verdicts and reports are made from it by pure functions.
  * `--trace FILE` writes it as one line of JSON by this schema.
  */
+import { UrlPolicy } from "@doorhook/core"
 import { Schema } from "effect"
 import { Intervention, Trace } from "../evidence/Trace.ts"
 import { lanes } from "../history/History.ts"
@@ -97,5 +98,20 @@ export const Evidence = Schema.Struct({
   strangers: Schema.Array(Schema.String)
 })
 export type Evidence = typeof Evidence.Type
+
+const shownTrace = (trace: Trace): Trace => ({
+  ...trace,
+  attempts: trace.attempts.map((attempt) => ({ ...attempt, endpoint: UrlPolicy.shownUrl(new URL(attempt.endpoint)) }))
+})
+
+/** The evidence as it may be kept: URLs without the values of their queries. */
+export const shownEvidence = (evidence: Evidence): Evidence => ({
+  ...evidence,
+  runs: evidence.runs.map((run) => ({ ...run, trace: shownTrace(run.trace), repeats: run.repeats.map(shownTrace) })),
+  refinements: evidence.refinements.map((one) => ({
+    ...one,
+    reproduced: one.reproduced === null ? null : shownTrace(one.reproduced)
+  }))
+})
 
 export const EvidenceLine = Schema.fromJsonString(Evidence)

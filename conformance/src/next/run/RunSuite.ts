@@ -5,7 +5,7 @@ import { Clock, Effect, Random, Schema } from "effect"
 import { writeFile } from "node:fs/promises"
 import { fileTroubleOf } from "../FileTrouble.ts"
 import type { Ended } from "../record/Evidence.ts"
-import { EvidenceLine } from "../record/Evidence.ts"
+import { EvidenceLine, shownEvidence } from "../record/Evidence.ts"
 import { defaults, seedLimit } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
 import { outcomesOf } from "../record/Verdict.ts"
@@ -32,7 +32,7 @@ const encode = Schema.encodeEffect(EvidenceLine)
 
 /** Writes the evidence; answers why it could not be written, null when it was. */
 const writeEvidence = (file: string, evidence: typeof EvidenceLine.Type): Effect.Effect<string | null> =>
-  encode(evidence).pipe(
+  encode(shownEvidence(evidence)).pipe(
     Effect.flatMap((line) => Effect.tryPromise({ try: () => writeFile(file, `${line}\n`), catch: fileTroubleOf })),
     Effect.as(null),
     Effect.catch((why) =>
