@@ -2,9 +2,8 @@
  * A bundled receiver as a process of its own, so that it can be killed: settings in the environment, one line on standard
  * output when it listens.
  */
+import { startServer } from "./Base.ts"
 import { faults } from "./index.ts"
-import { openLedger } from "../receivers/Ledger.ts"
-import { startServer } from "../receivers/Server.ts"
 
 const { DATABASE = ":memory:", DEADLINE_MS = "5000", FAULT = "", PORT = "0", SECRET = "" } = process.env
 
@@ -15,7 +14,7 @@ if (FAULT !== "" && fault === undefined) {
 } else {
   const { port } = await startServer({
     port: Number(PORT),
-    ledger: openLedger(DATABASE),
+    database: DATABASE,
     secret: SECRET === "" ? null : SECRET,
     deadline: Number(DEADLINE_MS),
     change: fault?.change ?? (() => ({}))

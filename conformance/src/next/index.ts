@@ -1,4 +1,0 @@
-/**
- * The receiver conformance suite of doorhook.
- */
-export { conformanceCommand } from "./command/ConformanceCommand.ts"
