@@ -50,7 +50,7 @@ const quick = [
   "says-what-it-expected",
   "any-version",
   "first-signature",
-  "nan-is-fresh",
+  "open-on-garbage",
   "an-hour",
   "seen-before-checked",
   "stale-lock",
