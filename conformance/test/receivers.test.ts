@@ -324,7 +324,9 @@ const faults: ReadonlyArray<Fault> = [
 describe.concurrent("a faulty receiver is failed by the requirement that names its fault", () => {
   it.live.each(faults)("$name", ({ behave, flags = [], found = "FAIL", named }) =>
     Effect.gen(function* () {
-      const { exitCode, output, report } = yield* run(behave, "--seed", "11", "--only", named.join(","), ...flags)
+      // With one beside it that passes: a run in which nothing passes is inconclusive.
+      const only = found === "WARN" ? [...named, "R-ACK-02"] : named
+      const { exitCode, output, report } = yield* run(behave, "--seed", "11", "--only", only.join(","), ...flags)
       assert.deepStrictEqual(idsWith(report, found), named, output)
       assert.strictEqual(exitCode, found === "FAIL" ? 1 : 0)
       assert.strictEqual(report?.verdict, found === "FAIL" ? "fail" : "pass")
