@@ -99,19 +99,35 @@ export const Evidence = Schema.Struct({
 })
 export type Evidence = typeof Evidence.Type
 
-const shownTrace = (trace: Trace): Trace => ({
-  ...trace,
-  attempts: trace.attempts.map((attempt) => ({ ...attempt, endpoint: UrlPolicy.shownUrl(new URL(attempt.endpoint)) }))
-})
+/** Endpoints without the values of their queries. Those that differ in these alone stay two, by a number. */
+const shownEndpoints = (): ((endpoint: string) => string) => {
+  const known = new Map<string, string>()
+  return (endpoint) => {
+    const before = known.get(endpoint)
+    if (before !== undefined) return before
+    const shown = UrlPolicy.shownUrl(new URL(endpoint))
+    const alike = [...known.values()].filter((other) => other.split("#")[0] === shown).length
+    const own = alike === 0 ? shown : `${shown}#${alike + 1}`
+    known.set(endpoint, own)
+    return own
+  }
+}
 
 /** The evidence as it may be kept: URLs without the values of their queries. */
-export const shownEvidence = (evidence: Evidence): Evidence => ({
-  ...evidence,
-  runs: evidence.runs.map((run) => ({ ...run, trace: shownTrace(run.trace), repeats: run.repeats.map(shownTrace) })),
-  refinements: evidence.refinements.map((one) => ({
-    ...one,
-    reproduced: one.reproduced === null ? null : shownTrace(one.reproduced)
-  }))
-})
+export const shownEvidence = (evidence: Evidence): Evidence => {
+  const endpointOf = shownEndpoints()
+  const shownTrace = (trace: Trace): Trace => ({
+    ...trace,
+    attempts: trace.attempts.map((attempt) => ({ ...attempt, endpoint: endpointOf(attempt.endpoint) }))
+  })
+  return {
+    ...evidence,
+    runs: evidence.runs.map((run) => ({ ...run, trace: shownTrace(run.trace), repeats: run.repeats.map(shownTrace) })),
+    refinements: evidence.refinements.map((one) => ({
+      ...one,
+      reproduced: one.reproduced === null ? null : shownTrace(one.reproduced)
+    }))
+  }
+}
 
 export const EvidenceLine = Schema.fromJsonString(Evidence)
