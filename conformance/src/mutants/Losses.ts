@@ -12,10 +12,11 @@ const idOf = ({ headers }: ReceivedRequest): string => headers["webhook-id"] ?? 
 /** An effect of what is no event. */
 const made = (request: ReceivedRequest) => ({ id: idOf(request), scope: scopeOf(request), stored: "{}" })
 
-const isEvent = (body: Uint8Array): boolean => !("wrong" in parseEvent(body))
+/** Whether a body is an event. */
+export const isEvent = (body: Uint8Array): boolean => !("wrong" in parseEvent(body))
 
-/** The first JSON value of a text, and whether more stands behind it. */
-const firstValue = (body: Uint8Array): Uint8Array => {
+/** The first event at the beginning of a body, or the body. */
+export const firstValue = (body: Uint8Array): Uint8Array => {
   const text = Buffer.from(body).toString()
   for (let end = text.indexOf("}"); end !== -1; end = text.indexOf("}", end + 1)) {
     const part = Buffer.from(text.slice(0, end + 1))

@@ -1,5 +1,5 @@
 /**
- * One wrong receiver before the suite, with the settings that users run.
+ * One of the bundled receivers before the suite, with the settings that users run.
  */
 import { Shell } from "@doorhook/core"
 import { Effect, FileSystem, Path, Redacted } from "effect"
@@ -14,10 +14,12 @@ import type { HookFailed, Hooks } from "../hooks/Hooks.ts"
 import { spawned } from "../hooks/Spawned.ts"
 import { httpProbe } from "../probes/HttpProbe.ts"
 import { defaults, noMeans } from "../record/Options.ts"
+import type { Options } from "../record/Options.ts"
 import type { Report } from "../report/Report.ts"
 import { runSuite } from "../run/RunSuite.ts"
 import { inProcess } from "./Base.ts"
 import type { Fault } from "./Fault.ts"
+import type { RightReceiver } from "./Right.ts"
 
 /** How long one that does not start again is tried to be started, in milliseconds: they start in less than a second. */
 const comeback = 10_000
@@ -74,48 +76,76 @@ const program = here.endsWith(".ts")
   ? fileURLToPath(new URL("main.ts", here))
   : join(dirname(createRequire(here).resolve("@doorhook/conformance/package.json")), "dist/mutants/main.js")
 
-const inThisProcess = Effect.fnUntraced(function* ({ change }: Fault, signed: boolean) {
-  const origin = yield* inProcess({ change, deadline: defaults.deadline, secret: signed ? secret : null })
+/** A receiver as it is tried. */
+interface Tried extends Pick<Fault, "change" | "level" | "name" | "ownProcess" | "profile"> {
+  readonly deadline: number
+}
+
+const inThisProcess = Effect.fnUntraced(function* ({ change, deadline, profile }: Tried) {
+  const origin = yield* inProcess({ change, deadline, secret: profile === "signed" ? secret : null })
   return { origin, hooks: yield* withControl(noHooks, new URL("/control", origin)) }
 })
 
-const inItsOwn = Effect.fnUntraced(function* ({ name }: Fault, signed: boolean) {
+const inItsOwn = Effect.fnUntraced(function* ({ deadline, name, profile }: Tried) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const folder = yield* fs.makeTempDirectoryScoped()
   return yield* operate({
     command: process.execPath,
     args: [...process.execArgv, "--no-warnings", program],
-    env: { FAULT: name, DATABASE: path.join(folder, "receiver.db"), SECRET: signed ? secret : "" },
+    env: {
+      FAULT: name,
+      DATABASE: path.join(folder, "receiver.db"),
+      DEADLINE_MS: String(deadline),
+      SECRET: profile === "signed" ? secret : ""
+    },
     control: true
   })
 })
 
+/** Runs the suite against a receiver. */
+const attempt = Effect.fnUntraced(function* (tried: Tried, options: Partial<Options>, pace: number | null) {
+  const { level, ownProcess, profile } = tried
+  const { hooks, origin } = yield* ownProcess ? inItsOwn(tried) : inThisProcess(tried)
+  const url = new URL("/hook", origin)
+  const elsewhere = profile === "tenant" ? [new URL("/hook/other", origin)] : []
+  const probe = level === 1 ? null : httpProbe(new URL("/probe", origin))
+  return yield* runSuite(
+    {
+      url: [url, ...elsewhere].map(({ href }) => href),
+      probe: probe === null ? null : `http:${probe.name}`,
+      level,
+      profile: profile === null ? [] : [profile],
+      signed: profile === "signed",
+      peakRate: profile === "load" ? peakRate : null,
+      cases: null,
+      ...options
+    },
+    {
+      ...noMeans,
+      urls: [url, ...elsewhere],
+      probe,
+      hooks,
+      secret: profile === "signed" ? Redacted.make(secret) : null,
+      comeback,
+      pace
+    }
+  )
+}, Effect.scoped)
+
+type Trial = Effect.Effect<Report, HookFailed | PlatformError.PlatformError, FileSystem.FileSystem | Path.Path>
+
 /** Runs the suite against a receiver with the fault. */
-export const tryFault = (
-  fault: Fault,
-  { maxTime, narrow, seed }: TrialOptions
-): Effect.Effect<Report, HookFailed | PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
-  Effect.gen(function* () {
-    const { level, ownProcess, profile, requirement } = fault
-    const signed = profile === "signed"
-    const { hooks, origin } = yield* ownProcess ? inItsOwn(fault, signed) : inThisProcess(fault, signed)
-    const url = new URL("/hook", origin)
-    const elsewhere = profile === "tenant" ? [new URL("/hook/other", origin)] : []
-    const probe = level === 1 ? null : httpProbe(new URL("/probe", origin))
-    return yield* runSuite(
-      {
-        url: [url, ...elsewhere].map(({ href }) => href),
-        probe: probe === null ? null : `http:${probe.name}`,
-        level,
-        profile: profile === null ? [] : [profile],
-        signed,
-        peakRate: profile === "load" ? peakRate : null,
-        only: narrow ? [requirement] : [],
-        cases: null,
-        seed,
-        maxTime
-      },
-      { ...noMeans, urls: [url, ...elsewhere], probe, hooks, secret: signed ? Redacted.make(secret) : null, comeback }
-    )
-  }).pipe(Effect.scoped)
+export const tryFault = (fault: Fault, { maxTime, narrow, seed }: TrialOptions): Trial =>
+  attempt({ ...fault, deadline: defaults.deadline }, { only: narrow ? [fault.requirement] : [], seed, maxTime }, null)
+
+/** Runs the suite against a receiver that is right but different: at level 3, or quickly on what meets the difference. */
+export const tryRight = (
+  { change, met, name, profile, said }: RightReceiver,
+  { quick, seed }: { readonly quick: boolean; readonly seed: number }
+): Trial =>
+  attempt(
+    { change, name, profile, level: quick ? 2 : 3, ownProcess: !quick, deadline: defaults.deadline },
+    { ...said, seed, ...(quick ? { only: met, maxTime: 60_000 } : {}) },
+    quick ? 0.1 : null
+  )
