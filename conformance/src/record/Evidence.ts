@@ -99,7 +99,15 @@ export const Evidence = Schema.Struct({
 })
 export type Evidence = typeof Evidence.Type
 
-<<<<<<< HEAD
+/** A signature is good for some minutes, and reports go to others. */
+export const withoutSignature = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      name.toLowerCase() === Signature.headerNames.signature && value !== "" ? "(left out)" : value
+    ])
+  )
+
 /** Endpoints without the values of their queries. Those that differ in these alone stay two, by a number. */
 const shownEndpoints = (): ((endpoint: string) => string) => {
   const known = new Map<string, string>()
@@ -114,12 +122,16 @@ const shownEndpoints = (): ((endpoint: string) => string) => {
   }
 }
 
-/** The evidence as it may be kept: URLs without the values of their queries. */
+/** The evidence as it may be kept: without signatures, and URLs without the values of their queries. */
 export const shownEvidence = (evidence: Evidence): Evidence => {
   const endpointOf = shownEndpoints()
   const shownTrace = (trace: Trace): Trace => ({
     ...trace,
-    attempts: trace.attempts.map((attempt) => ({ ...attempt, endpoint: endpointOf(attempt.endpoint) }))
+    attempts: trace.attempts.map((attempt) => ({
+      ...attempt,
+      endpoint: endpointOf(attempt.endpoint),
+      request: { ...attempt.request, headers: withoutSignature(attempt.request.headers) }
+    }))
   })
   return {
     ...evidence,
@@ -130,34 +142,5 @@ export const shownEvidence = (evidence: Evidence): Evidence => {
     }))
   }
 }
-=======
-/** A signature is good for some minutes, and reports go to others. */
-export const withoutSignature = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      name.toLowerCase() === Signature.headerNames.signature && value !== "" ? "(left out)" : value
-    ])
-  )
-
-const shownTrace = (trace: Trace): Trace => ({
-  ...trace,
-  attempts: trace.attempts.map((attempt) => ({
-    ...attempt,
-    endpoint: UrlPolicy.shownUrl(new URL(attempt.endpoint)),
-    request: { ...attempt.request, headers: withoutSignature(attempt.request.headers) }
-  }))
-})
-
-/** The evidence as it may be kept: without signatures, and URLs without the values of their queries. */
-export const shownEvidence = (evidence: Evidence): Evidence => ({
-  ...evidence,
-  runs: evidence.runs.map((run) => ({ ...run, trace: shownTrace(run.trace), repeats: run.repeats.map(shownTrace) })),
-  refinements: evidence.refinements.map((one) => ({
-    ...one,
-    reproduced: one.reproduced === null ? null : shownTrace(one.reproduced)
-  }))
-})
->>>>>>> c8da2a9fd01d0b12ffb12cc12c73e24950a75f64
 
 export const EvidenceLine = Schema.fromJsonString(Evidence)
