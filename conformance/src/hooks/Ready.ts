@@ -18,7 +18,7 @@ export const oneTry = 2_000
 export const isThere = (url: URL): Effect.Effect<boolean> => Effect.isSuccess(Effect.timeout(accepts(url), oneTry))
 
 const answers = (url: URL): Effect.Effect<void, HookFailed> =>
-  ask(url, "GET", oneTry).pipe(
+  ask(url, "GET", startPatience).pipe(
     Effect.mapError((error) => new HookFailed({ message: detailOf(error) })),
     Effect.flatMap(({ status }) =>
       status < 200 || status > 299

@@ -372,16 +372,29 @@ export const noPhantom: Judge = (trace, terms) =>
 
 /**
  * What was stored is what was sent first, where that was acknowledged: else what came later may have been there first.
- * Where numbers beyond 2^53 were sent, either digest is right: RFC 8785 writes numbers as doubles.
+ * Where numbers beyond 2^53 were sent, either digest is right; the rounded one is a breach of strength SHOULD.
  */
-export const storedAsSent: Judge = (trace, terms) =>
-  eachEvent(trace, terms, "no digest was given", ({ attempts, event, last, sent }) => {
+export const storedAsSent: Judge = (trace, terms) => {
+  let rounded: Finding | null = null
+  const found = eachEvent(trace, terms, "no digest was given", (story) => {
+    const { attempts, event, last, sent } = story
     const digest = trace.effects[event]?.digest ?? null
     const [, first] = attempts.find(([, { crowded, kind }]) => kind === "delivery" && !crowded) ?? []
     if (digest === null || last === null || last < 1) return null
     if (first === undefined || read(first.exchange, terms) !== "acknowledged") return null
-    return digest === sent.digest || digest === sent.exactDigest ? true : "what is stored is not what was sent"
+    if (sent.exactDigest !== undefined && digest === sent.exactDigest) return true
+    if (digest !== sent.digest) return "what is stored is not what was sent"
+    if (sent.exactDigest !== undefined) {
+      rounded ??= fail(
+        attempts.at(-1)?.[0] ?? null,
+        `${effectsInWords(story, terms)}: what is stored holds a number that was rounded to a double`,
+        { event, strength: "SHOULD" }
+      )
+    }
+    return true
   })
+  return rounded === null ? found : both(found, rounded)
+}
 
 /** The receiver starts again whenever it was ended. Of one that was not ended, nothing is seen of what outlives an end. */
 export const startsAgain: Judge = ({ interventions }) => {

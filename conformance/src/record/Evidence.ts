@@ -2,7 +2,7 @@
  * The evidence of a run: everything that happened, as plain data. Verdicts and reports are made from it by pure functions.
  * `--trace FILE` writes it as one line of JSON by this schema.
  */
-import { UrlPolicy } from "@doorhook/core"
+import { Signature, UrlPolicy } from "@doorhook/core"
 import { Schema } from "effect"
 import { Intervention, Trace } from "../evidence/Trace.ts"
 import { lanes } from "../history/History.ts"
@@ -99,19 +99,48 @@ export const Evidence = Schema.Struct({
 })
 export type Evidence = typeof Evidence.Type
 
-const shownTrace = (trace: Trace): Trace => ({
-  ...trace,
-  attempts: trace.attempts.map((attempt) => ({ ...attempt, endpoint: UrlPolicy.shownUrl(new URL(attempt.endpoint)) }))
-})
+/** A signature is good for some minutes, and reports go to others. */
+export const withoutSignature = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      name.toLowerCase() === Signature.headerNames.signature && value !== "" ? "(left out)" : value
+    ])
+  )
 
-/** The evidence as it may be kept: URLs without the values of their queries. */
-export const shownEvidence = (evidence: Evidence): Evidence => ({
-  ...evidence,
-  runs: evidence.runs.map((run) => ({ ...run, trace: shownTrace(run.trace), repeats: run.repeats.map(shownTrace) })),
-  refinements: evidence.refinements.map((one) => ({
-    ...one,
-    reproduced: one.reproduced === null ? null : shownTrace(one.reproduced)
-  }))
-})
+/** Endpoints without the values of their queries. Those that differ in these alone stay two, by a number. */
+const shownEndpoints = (): ((endpoint: string) => string) => {
+  const known = new Map<string, string>()
+  return (endpoint) => {
+    const before = known.get(endpoint)
+    if (before !== undefined) return before
+    const shown = UrlPolicy.shownUrl(new URL(endpoint))
+    const alike = [...known.values()].filter((other) => other.split("#")[0] === shown).length
+    const own = alike === 0 ? shown : `${shown}#${alike + 1}`
+    known.set(endpoint, own)
+    return own
+  }
+}
+
+/** The evidence as it may be kept: without signatures, and URLs without the values of their queries. */
+export const shownEvidence = (evidence: Evidence): Evidence => {
+  const endpointOf = shownEndpoints()
+  const shownTrace = (trace: Trace): Trace => ({
+    ...trace,
+    attempts: trace.attempts.map((attempt) => ({
+      ...attempt,
+      endpoint: endpointOf(attempt.endpoint),
+      request: { ...attempt.request, headers: withoutSignature(attempt.request.headers) }
+    }))
+  })
+  return {
+    ...evidence,
+    runs: evidence.runs.map((run) => ({ ...run, trace: shownTrace(run.trace), repeats: run.repeats.map(shownTrace) })),
+    refinements: evidence.refinements.map((one) => ({
+      ...one,
+      reproduced: one.reproduced === null ? null : shownTrace(one.reproduced)
+    }))
+  }
+}
 
 export const EvidenceLine = Schema.fromJsonString(Evidence)

@@ -233,10 +233,16 @@ export const rows: { readonly [Name in Exclude<keyof Options, "signed">]: Row } 
     metavar: "FOLDER",
     ...once
   }),
-  trace: row("output", "trace", "text", "Writes the evidence of the run as one line of JSON", {
-    metavar: "FILE",
-    ...once
-  })
+  trace: row(
+    "output",
+    "trace",
+    "text",
+    "Writes the evidence of the run as one line of JSON: `conformance check` judges it again",
+    {
+      metavar: "FILE",
+      ...once
+    }
+  )
 }
 
 /** What the settings stand for in a process. */

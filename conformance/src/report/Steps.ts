@@ -2,10 +2,11 @@
  * A trace as a report shows it: what was done, step by step, with what others did to the receiver at the time, what came
  * back, and what the probe said.
  */
-import { Signature, UrlPolicy } from "@doorhook/core"
+import { UrlPolicy } from "@doorhook/core"
 import type { Attempt, Trace, TraceIntervention } from "../evidence/Trace.ts"
 import { inWords } from "../history/Operations.ts"
 import { exchangeInWords } from "../judgement/Reading.ts"
+import { withoutSignature } from "../record/Evidence.ts"
 import type { Outcome } from "../record/Verdict.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
 
@@ -19,15 +20,6 @@ const mostAttempts = 40
 export const round = (value: number): number => Math.round(value * 1_000) / 1_000
 
 export const times = (count: number): string => (count === 1 ? "once" : `${count.toLocaleString("en-US")} times`)
-
-/** A signature is good for some minutes, and reports go to others. */
-const withoutSignature = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      name.toLowerCase() === Signature.headerNames.signature && value !== "" ? "(left out)" : value
-    ])
-  )
 
 const gotOf = ({ crowded, exchange, inFlight }: Attempt): string =>
   `${exchangeInWords(exchange)}${crowded ? `, with ${inFlight - 1} other requests under way; sent again alone` : ""}`

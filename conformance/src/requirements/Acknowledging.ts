@@ -43,13 +43,15 @@ export const manyEvents: Case = makeCase("state", "many ordinary events, ten at 
 
 const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".repeat(9_000))]), "99 kB")
 
+export const largeEvent: Case = makeCase("timing", "a large event", newEvent(large))
+
 /** How long the receiver is left alone, in milliseconds: longer than connections are usually kept idle. */
 const quiet = 6_000
 
 /** What may take longer than the simplest event: a duplicate, a large event, the first after a while. */
 const slowerCases: ReadonlyArray<Case> = [
   makeCase("timing", "a duplicate", newEvent(accessLog), again(0, retry)),
-  makeCase("timing", "a large event", newEvent(large)),
+  largeEvent,
   makeCase(
     "aged",
     "events after a quiet while",

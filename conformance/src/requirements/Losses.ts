@@ -12,7 +12,7 @@ import type { Finding } from "../judgement/Finding.ts"
 import { acknowledgedHasEffect, all, exactlyOnce, lastAttempts, noPhantom } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { manyEvents, ordinaryCases } from "./Acknowledging.ts"
+import { largeEvent, manyEvents, ordinaryCases } from "./Acknowledging.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -49,7 +49,7 @@ export const losing: ReadonlyArray<Requirement> = [
     expected: () => "one effect for every acknowledged event of a documented kind, within the settling time",
     needs: ["effects"],
     examines: "all",
-    given: [...ordinaryCases, manyEvents],
+    given: [...ordinaryCases, largeEvent, manyEvents],
     judge: acknowledgedHasEffect
   }),
   requirement({

@@ -1,7 +1,7 @@
 /**
  * Runs the command, in this process or in one of its own.
  */
-import { conformanceCommand } from "../../src/index.ts"
+import { conformanceCommand } from "@doorhook/conformance"
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { CommandFailure } from "@doorhook/core"
 import { startNode } from "@doorhook/testkit/Process"

@@ -1,7 +1,7 @@
 /**
  * The command as a process of its own.
  */
-import { conformanceCommand } from "../../src/index.ts"
+import { conformanceCommand } from "@doorhook/conformance"
 import { CommandFailure } from "@doorhook/core"
 import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"

@@ -11,7 +11,7 @@ import type { Report } from "../../src/report/Report.ts"
 import { prepareSuite } from "../../src/run/RunSuite.ts"
 import type { Given, PreparedRun } from "../../src/run/RunSuite.ts"
 
-/** Settings and means in one; what is left out is as usual, but no history is stored and no command repeats the run. */
+/** Settings and means in one; what is left out is as usual, but no history is stored. */
 export interface Tested extends Partial<Omit<Options, "url" | "probe">> {
   readonly url: URL
   readonly otherUrls?: ReadonlyArray<URL>
@@ -39,7 +39,7 @@ const partsOf = (tested: Tested): readonly [Given, Means] => {
       ...noMeans,
       urls,
       probe,
-      repeatable: repeatable ?? false,
+      repeatable: repeatable ?? true,
       pace: pace ?? null,
       ...(hooks === undefined ? {} : { hooks }),
       ...(secret === undefined ? {} : { secret }),
