@@ -17,6 +17,7 @@ import { httpProbe } from "../src/probes/HttpProbe.ts"
 import { noMeans } from "../src/record/Options.ts"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { runSuite } from "../src/run/RunSuite.ts"
+import { conformance } from "./support/command.ts"
 import { sampleReport } from "./support/sampleReport.ts"
 
 /** Soon found out, by their own requirement alone. */
@@ -182,4 +183,37 @@ describe("the kill table", () => {
     assert.include(table, "| R-DUP-01 | FAIL |")
     assert.include(table, "| R-ACK-02 | **none** |")
   })
+})
+
+describe("conformance mutants", () => {
+  it.live("exits with 1 when one gets by: there was no time to find it out", () =>
+    Effect.gen(function* () {
+      const { exitCode, message, output } = yield* conformance(
+        "mutants",
+        "--only",
+        "late",
+        "--narrow",
+        "--max-time",
+        "1ms"
+      )
+      assert.strictEqual(exitCode, 1, output)
+      assert.include(output, "SURVIVED  late")
+      assert.include(message, "The suite is not good enough")
+    })
+  )
+
+  it.live("exits with 0 when all are found out, and says what is wrong with a flag", () =>
+    Effect.gen(function* () {
+      const found = yield* conformance("mutants", "--only", "ack-20*", "--narrow", "--jobs", "3", "--max-time", "30s")
+      assert.strictEqual(found.exitCode, 0, found.output)
+      assert.include(found.output, "3 of 3 ")
+      const nobody = yield* conformance("mutants", "--only", "ack-201,perfect")
+      assert.strictEqual(nobody.exitCode, 3)
+      assert.match(nobody.message, /^--only perfect: no \w+ receiver has such a name/)
+      const nowhere = yield* conformance("mutants", "--report", "/no/such/table.md")
+      assert.match(nowhere.message, /^--report \/no\/such\/table\.md: expected a file that can be written; /)
+      const jobless = yield* conformance("mutants", "--jobs", "0")
+      assert.strictEqual(jobless.exitCode, 3)
+    })
+  )
 })

@@ -5,7 +5,7 @@ import { Refusal, signatureVerifier } from "@doorhook/receiver"
 import type { Delivery } from "@doorhook/receiver"
 import type { Options } from "../record/Options.ts"
 import type { Profile, Requirement } from "../requirements/Requirement.ts"
-import { acknowledged, effectOf, incoming, pause, plain } from "./Base.ts"
+import { acknowledged, effectOf, incoming, pause } from "./Base.ts"
 import type { Change } from "./Base.ts"
 import { firstValue, isEvent } from "./Losses.ts"
 
@@ -24,6 +24,9 @@ export interface RightReceiver {
 }
 
 const minute = 60_000
+
+/** Without those that take all the time that a run has. */
+const duplicates = ["R-DUP-01", "R-DUP-02", "R-DUP-03", "R-DUP-04"]
 
 /** Accepts signatures of its own tolerance, by a clock of its own; both in milliseconds. */
 const verifying =
@@ -59,14 +62,14 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
   right(
     "ignores-calls",
     "Is bound to access logs, and acknowledges calls without doing anything.",
-    ["R-ACK-01", "R-DUP-0*", "R-LOS-0*", "R-NEW-01"],
+    ["R-ACK-01", ...duplicates, "R-LOS-0*", "R-NEW-01"],
     (correct) => ({ keep: async (...given) => !isCall(given[1]) && correct.keep(...given) }),
     { said: { binding: ["access_log:create"] } }
   ),
   right(
     "no-handler-for-access-logs",
     "Is bound to calls, and answers 404 to access logs.",
-    ["R-ACK-01", "R-DUP-0*", "R-LATE-0*", "R-HTTP-0*"],
+    ["R-ACK-01", ...duplicates, "R-LATE-0*", "R-HTTP-0*"],
     (correct) => ({
       parse: (...given) => {
         const delivery = correct.parse(...given)
@@ -79,7 +82,7 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
   right(
     "limit-of-five",
     "Answers 503 with Retry-After to a sixth request at once, and handles it when it comes again.",
-    ["R-ACK-0*", "R-DUP-0*", "R-FWD-0*"],
+    ["R-ACK-0*", ...duplicates, "R-FWD-0*"],
     (correct) => {
       let busy = 0
       return {
@@ -119,7 +122,7 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
   right(
     "worker-that-polls",
     "Writes events into a table at once, and acts on them in a worker that looks every three seconds.",
-    ["R-ACK-01", "R-DUP-0*", "R-LOS-0*"],
+    ["R-ACK-01", ...duplicates, "R-LOS-0*"],
     (_, { ledger, now }) => {
       ledger.database.exec("CREATE TABLE IF NOT EXISTS inbox (id TEXT, scope TEXT, stored TEXT) STRICT")
       const [put, take] = [
@@ -199,8 +202,8 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
         ...rest
       )
   })),
-  right("slow-300ms", "Takes 300 ms for each answer.", ["R-ACK-0*", "R-DUP-0*", "R-HTTP-0*"], slow(300)),
-  right("slow-3s", "Takes 3 s for each answer, of 5 s.", ["R-ACK-03", "R-DUP-01", "R-LOS-02"], slow(3_000)),
+  right("slow-300ms", "Takes 300 ms for each answer.", ["R-ACK-0*", ...duplicates, "R-HTTP-0*"], slow(300)),
+  right("slow-3s", "Takes 3 s for each answer, of 5 s.", ["R-HTTP-03", "R-HTTP-04"], slow(3_000)),
   right("starts-slowly", "Takes five seconds to start.", ["R-ACK-0*"], () => ({ start: () => pause(5_000) })),
   right(
     "another-time-zone",
@@ -213,12 +216,14 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
   right(
     "documented-types-only",
     "Answers 422 to resource types and actions that no binding selects.",
-    ["R-FWD-01"],
-    () => ({
-      acknowledge: (_, { event }) =>
-        ["access_log", "call"].includes(event.resource_type) && event.action === "create"
-          ? acknowledged
-          : plain(422, "unknown")
+    ["R-ACK-02", "R-FWD-01"],
+    (correct) => ({
+      parse: (...given) => {
+        const delivery = correct.parse(...given)
+        const { action, resource_type } = delivery.event
+        if (["access_log", "call"].includes(resource_type) && action === "create") return delivery
+        throw new Refusal(422, "unknown")
+      }
     }),
     { warned: ["R-FWD-01"] }
   )
