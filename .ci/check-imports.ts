@@ -18,8 +18,9 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/sql": ["@doorhook/core"],
   "packages/node": ["@doorhook/core"],
   "packages/server": ["@doorhook/core"],
+  "packages/receiver": [],
   simulator: ["@doorhook/core"],
-  conformance: ["@doorhook/core"],
+  conformance: ["@doorhook/core", "@doorhook/receiver"],
   "packages/testkit": ["@doorhook/core"],
   "packages/bench": [
     "@doorhook/core",

@@ -12,6 +12,7 @@ const published = [
   "packages/sql",
   "packages/node",
   "packages/server",
+  "packages/receiver",
   "packages/doorhook",
   "simulator",
   "conformance"

@@ -15,7 +15,15 @@ import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
 
 const root = new URL("..", import.meta.url).pathname
-const published = ["packages/core", "packages/sql", "packages/node", "packages/server", "simulator", "conformance"]
+const published = [
+  "packages/core",
+  "packages/sql",
+  "packages/node",
+  "packages/server",
+  "packages/receiver",
+  "simulator",
+  "conformance"
+]
 const all = [...published, "packages/doorhook"]
 
 const run = (command: string, args: ReadonlyArray<string>, cwd: string): string =>
@@ -33,7 +41,7 @@ const event = `{ resource_type: "call", action: "create", building_id: 1, data: 
 const programs: Readonly<Record<string, string>> = {
   "esm.mjs": `import { createDoorhook } from "doorhook"
     for (const entry of ["doorhook/effect", "@doorhook/core", "@doorhook/core/testing", "@doorhook/sql",
-      "@doorhook/sql/postgres", "@doorhook/node", "@doorhook/server", "@doorhook/simulator", "@doorhook/conformance"]) {
+      "@doorhook/sql/postgres", "@doorhook/node", "@doorhook/server", "@doorhook/receiver", "@doorhook/simulator", "@doorhook/conformance"]) {
       if (Object.keys(await import(entry)).length === 0) throw new Error(entry + " exports nothing")
     }
     const doorhook = await createDoorhook(${options})
@@ -42,7 +50,33 @@ const programs: Readonly<Record<string, string>> = {
     const answer = await doorhook.fetch(new Request("http://localhost/health/ready"))
     if (answer.status !== 200) throw new Error(await answer.text())
     await doorhook.close()`,
+  "receiver.mjs": `import { createReceiver, sqliteStore } from "@doorhook/receiver"
+    import { readFileSync } from "node:fs"
+    import { createServer } from "node:http"
+    import { DatabaseSync } from "node:sqlite"
+    const { dependencies, peerDependencies } = JSON.parse(readFileSync("node_modules/@doorhook/receiver/package.json", "utf8"))
+    if (dependencies ?? peerDependencies) throw new Error("@doorhook/receiver has dependencies")
+    const recorded = []
+    const receiver = createReceiver({
+      secrets: "allow_unsigned",
+      store: sqliteStore(new DatabaseSync(":memory:")),
+      record: (_, { id }) => void recorded.push(id)
+    })
+    const server = createServer(receiver.node).listen(0, "127.0.0.1", async () => {
+      for (const _ of [1, 2]) {
+        const { status } = await fetch("http://127.0.0.1:" + server.address().port, {
+          method: "POST",
+          headers: { "webhook-id": "evt_1" },
+          body: '{"event":{"resource_type":"call","action":"create","data":{}}}'
+        })
+        if (status !== 200) throw new Error("answered " + status)
+      }
+      if (recorded.join() !== "evt_1") throw new Error("recorded " + recorded)
+      server.close()
+      await receiver.close()
+    })`,
   "commonjs.cjs": `const { createDoorhook } = require("doorhook")
+    if (typeof require("@doorhook/receiver").createReceiver !== "function") throw new Error("no receiver")
     createDoorhook(${options}).then((doorhook) => doorhook.close())`
 }
 
@@ -65,6 +99,19 @@ const typed: Readonly<Record<string, string>> = {
     import type { DeliveryAttempt, DeliverySummary, Doorhook, DoorhookOptions } from "doorhook"
     import { layer } from "doorhook/effect"
     import { Publisher } from "@doorhook/core"
+    import { createReceiver, sqliteStore } from "@doorhook/receiver"
+    import type { Problem } from "@doorhook/receiver"
+    import { DatabaseSync } from "node:sqlite"
+    const receiver = createReceiver({
+      secrets: ["whsec_ZG9vcmhvb2s="],
+      store: sqliteStore(new DatabaseSync(":memory:")),
+      record: (database, { id }) => void database.prepare("SELECT ?").get(id),
+      parts: ({ admit }) => ({ admit })
+    })
+    createServer(receiver.node)
+    // @ts-expect-error: there is no such kind
+    const kind: Problem["kind"] = "lost"
+    export { kind }
     const options: DoorhookOptions = { ...${options}, retry: { access_log: ["5s"] }, ackTimeout: "5s" }
     const doorhook: Doorhook = await createDoorhook(options)
     const { deliveries }: { readonly deliveries: number } = await doorhook.publish(${event})

@@ -10,6 +10,7 @@ const places = [
   "packages/sql",
   "packages/node",
   "packages/server",
+  "packages/receiver",
   "simulator",
   "conformance"
 ]

@@ -7,9 +7,9 @@ import { withControl } from "../src/hooks/Control.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
 import { faults } from "../src/mutants/index.ts"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
-import { inProcess } from "../src/receivers/InProcess.ts"
-import type { Change } from "../src/receivers/Server.ts"
-import { runSuite } from "../src/run/RunSuite.ts"
+import { inProcess } from "../src/mutants/Base.ts"
+import type { Change } from "../src/mutants/Base.ts"
+import { run as runSuite } from "./support/run.ts"
 
 const secret = "whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI="
 
@@ -21,7 +21,7 @@ const tried = Effect.fnUntraced(function* (change: Change, ...only: ReadonlyArra
     probe: httpProbe(new URL("/probe", origin)),
     secret: Redacted.make(secret),
     level: 2,
-    profiles: ["signed", "clock"],
+    profile: ["signed", "clock"],
     only,
     settle: 1_000,
     maxTime: 60_000,

@@ -2,26 +2,23 @@
  * Receivers that start again after the suite has ended them, by a supervisor, and those that do not: their own fault where
  * what starts them has started them before, and nobody's where that is not known.
  */
-import { Crypto } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { freePort, listen } from "@doorhook/testkit/Listening"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { TestClock } from "effect/testing"
-import { startsAgain } from "../src/checks/StartsAgain.ts"
-import { execute } from "../src/executor/Execute.ts"
-import { Minting } from "../src/executor/Minting.ts"
+import { startsAgain } from "../src/judgement/Judge.ts"
 import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
 import { awaitReady } from "../src/hooks/Ready.ts"
 import { spawned } from "../src/hooks/Spawned.ts"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
 import type { Probe } from "../src/probes/Probe.ts"
-import { exitCodeOf } from "../src/report/ExitCode.ts"
-import { runSuite } from "../src/run/RunSuite.ts"
-import { settingOf } from "./support/setting.ts"
+import { exitCodeOf } from "../src/report/Ending.ts"
+import { run as runSuite } from "./support/run.ts"
+import { executeIn, settingOf, terms } from "./support/setting.ts"
 import { saidAgain } from "./support/stored.ts"
 
 const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
@@ -44,9 +41,7 @@ const restarted = (startsAt: number, given: { readonly startsIt?: boolean; reado
         startsIt: given.startsIt ?? true
       }
     })
-    const restart = execute({ v: 1, ops: [{ k: "restart" }] }, setting).pipe(
-      Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
-    )
+    const restart = executeIn({ v: 1, ops: [{ k: "restart" }] }, setting)
     const fiber = yield* Effect.forkChild(restart)
     // Until then it is found out that nothing listens there, which takes real time.
     yield* Deferred.await(begun)
@@ -61,7 +56,7 @@ describe("a receiver that is not there after a restart", () => {
       const { broke, starts, trace } = yield* restarted(Infinity, {})
       assert.strictEqual(starts, 9)
       assert.isTrue(broke?.stayedDown)
-      const finding = startsAgain(trace)
+      const finding = startsAgain(trace, terms)
       assert.strictEqual(finding.verdict, "FAIL")
       if (finding.verdict === "FAIL") {
         assert.match(finding.observed, /did not start again.*: started 9 times in 32 s, it ended.*: no disk$/)
@@ -74,7 +69,7 @@ describe("a receiver that is not there after a restart", () => {
       const { broke, startedAfter, starts, trace } = yield* restarted(7, {})
       assert.isNull(broke)
       assert.strictEqual(starts, 7)
-      assert.notStrictEqual(startsAgain(trace).verdict, "FAIL")
+      assert.notStrictEqual(startsAgain(trace, terms).verdict, "FAIL")
       assert.isTrue(startedAfter.has("running"))
     })
   )
@@ -86,7 +81,7 @@ describe("a receiver that is not there after a restart", () => {
         assert.strictEqual(broke?.message, "the hook failed")
         assert.isUndefined(broke?.stayedDown)
         assert.strictEqual(starts, 1)
-        assert.notStrictEqual(startsAgain(trace).verdict, "FAIL")
+        assert.notStrictEqual(startsAgain(trace, terms).verdict, "FAIL")
       }
     })
   )
@@ -141,7 +136,7 @@ const supervised = ({ dies, down }: Supervised) =>
       kind: "http",
       name: "effects",
       concurrency: 8,
-      read: ({ webhookId }) => Effect.sync(() => ({ effects: effects.get(webhookId) ?? 0, digest: null }))
+      read: ({ webhookId }) => Effect.sync(() => ({ effects: effects.get(webhookId) ?? 0, digest: null, data: null }))
     }
     return { url, hooks, probe }
   })
@@ -170,11 +165,10 @@ describe("a receiver that is killed by a command and started by a supervisor", (
   it.live("costs no more than its death where the supervisor is so quick that nobody sees it gone", () =>
     Effect.gen(function* () {
       const { hooks, url } = yield* supervised({ dies: 0, down: 0 })
-      const { broke, trace } = yield* execute({ v: 1, ops: [{ k: "restart" }] }, settingOf(url, { hooks })).pipe(
-        Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
-      )
+      const { broke, trace } = yield* executeIn({ v: 1, ops: [{ k: "restart" }] }, settingOf(url, { hooks }))
       assert.isNull(broke)
-      assert.isBelow(trace.interventions[0]?.over ?? Infinity, 4_000)
+      const [restart] = trace.interventions
+      assert.isBelow((restart?.until ?? Infinity) - (restart?.from ?? 0), 4_000)
     })
   )
 })

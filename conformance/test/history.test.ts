@@ -5,16 +5,20 @@ import { AccessLogData, bodyOf as coreBodyOf, CallData, Crypto, JsonText } from 
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as fc from "fast-check"
-import { Minting } from "../src/executor/Minting.ts"
+import { hash } from "node:crypto"
+import { Minting } from "../src/history/Minting.ts"
+import { forBindings, plainEvents } from "../src/history/Bindings.ts"
 import { canonical } from "../src/history/Canonical.ts"
 import { accessLog, call } from "../src/history/Events.ts"
-import type { EventTemplate } from "../src/history/History.ts"
-import { again, makeCase, newEvent, raceAgain, raceNew, retry } from "../src/history/History.ts"
+import { again, makeCase, newEvent, raceAgain, raceNew } from "../src/history/History.ts"
+import type { Operation } from "../src/history/Operations.ts"
+import { inWords, strengthOf } from "../src/history/Operations.ts"
 import { odd, ordinary, unknown } from "../src/history/Payloads.ts"
 import { array, bodyOf, escapedString, object, reencode, string } from "../src/history/RawJson.ts"
-import { draw } from "../src/history/Samples.ts"
-import { inWords } from "../src/history/Words.ts"
-import { requirements } from "../src/requirements/index.ts"
+import { draw, randomHistories, randomRestarts } from "../src/history/Samples.ts"
+import type { EventTemplate } from "../src/history/Template.ts"
+import { retry } from "../src/history/Variations.ts"
+import { requirements } from "../src/requirements/Catalogue.ts"
 
 const minting = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 const mint = (template: EventTemplate) => Effect.flatMap(Minting, ({ mint }) => mint(template))
@@ -93,7 +97,7 @@ describe("payloads", () => {
       "right to left",
       "every Unicode plane",
       "not seen",
-      "255",
+      "characters",
       "escaped"
     ]) {
       assert.include(notes(odd), kind)
@@ -196,7 +200,55 @@ describe("samples", () => {
   })
 })
 
+describe("random histories", () => {
+  it("hold no operation that would weaken what comes with it", () => {
+    for (const samples of [randomHistories, randomRestarts]) {
+      for (const { history } of draw({ ...samples, runs: 200 }, 3)) assert.strictEqual(strengthOf(history.ops), "MUST")
+    }
+  })
+})
+
+describe("what a receiver is bound to", () => {
+  const bound = ["call:create"]
+  const fitted = (...ops: ReadonlyArray<Operation>) => forBindings(makeCase("state", "", ...ops), bound)?.history.ops
+  it("is all that is sent to it", () => {
+    assert.deepStrictEqual(fitted(newEvent(accessLog)), [newEvent(call)])
+    assert.isUndefined(fitted(newEvent({ ...accessLog, note: "odd" })))
+    assert.isUndefined(fitted({ k: "twins", event: call, kind: "other_type" }))
+    assert.deepStrictEqual(plainEvents(bound), [call])
+    assert.include(plainEvents(null), accessLog)
+  })
+})
+
 describe("minting", () => {
+  it.effect("gives a digest with every digit where a double does not hold them, and only there", () =>
+    Effect.gen(function* () {
+      const of = (value: string) =>
+        mint({
+          ...accessLog,
+          data: [
+            ["id", "7"],
+            ["value", value]
+          ]
+        })
+      const sha256 = (text: string): string => `sha256:${hash("sha256", text, "hex")}`
+      for (const [value, exact] of [
+        ["9007199254740993", "9007199254740993"],
+        ["-12345678901234567890", "-12345678901234567890"],
+        ["0.12345678901234567890123", "0.12345678901234567890123"],
+        ["1.00000000000000000001", "1.00000000000000000001"],
+        ["12345678901234567890e2", "1234567890123456789000"]
+      ] as const) {
+        const { digest, exactDigest } = yield* of(value)
+        assert.strictEqual(exactDigest, sha256(`{"id":7,"value":${exact}}`))
+        assert.strictEqual(digest, sha256(`{"id":7,"value":${JSON.stringify(Number(value))}}`))
+      }
+      for (const value of ["0", "-0", "1.0", "1e300", "0.1", "-2.50E-4", "9007199254740992", '"9007199254740993"']) {
+        assert.isNull((yield* of(value)).exactDigest, value)
+      }
+    }).pipe(Effect.provide(minting))
+  )
+
   it.effect("gives every event ids of its own", () =>
     Effect.gen(function* () {
       const some = yield* Effect.all(Array.from({ length: 50 }, () => mint(call)))
@@ -216,12 +268,12 @@ describe("minting", () => {
 })
 
 describe("words", () => {
-  it("tell a history", () => {
+  it("describe a history", () => {
     const { history } = makeCase("state", "", newEvent(accessLog), again(0, []), again(3, retry), raceAgain(0, 3))
     assert.deepStrictEqual(inWords(history.ops), [
       "a new access_log event",
       "the same event again, byte for byte",
-      "the same event again, with the next attempt number, stamped and signed anew",
+      "the same event again, with the next attempt number, with a new timestamp and signature",
       "the same event again, 3 times at once"
     ])
     const several = makeCase("state", "", raceNew(accessLog, 2), newEvent({ ...call, note: "odd" }), again(3, []))

@@ -1,17 +1,14 @@
 /**
  * A run that is interrupted while it operates the receiver leaves it running: it is the user's, and goes on afterwards.
  */
-import { Crypto } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
-import { execute } from "../src/executor/Execute.ts"
-import { Minting } from "../src/executor/Minting.ts"
+import { Deferred, Effect, Fiber } from "effect"
 import { accessLog } from "../src/history/Events.ts"
-import type { Operation } from "../src/history/History.ts"
+import type { Operation } from "../src/history/Operations.ts"
 import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
 import { acknowledge, receiver } from "./support/receiver.ts"
-import { settingOf } from "./support/setting.ts"
+import { executeIn, settingOf } from "./support/setting.ts"
 
 type Doing = "pause" | "resume" | "kill" | "restart" | "ready"
 
@@ -31,10 +28,10 @@ const slowAt = Effect.fnUntraced(function* (slow: Doing) {
 
 const executed = Effect.fnUntraced(function* (operation: Operation, hooks: Partial<Hooks>) {
   const { url } = yield* receiver(acknowledge)
-  return yield* execute(
+  return yield* executeIn(
     { v: 1, ops: [operation] },
     settingOf(new URL(url), { hooks: { ...noHooks, ...hooks }, comeback: 1_000 })
-  ).pipe(Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))))
+  )
 })
 
 /** What was done by the end of a run that was interrupted in the middle of one hook. */

@@ -1,302 +1,299 @@
-/**
- * From traces to verdicts: what counts, what must be repeated, what is left open.
- */
 import { assert, describe, it } from "@effect/vitest"
-import * as fc from "fast-check"
-import type { Finding } from "../src/checks/Finding.ts"
-import { fail, inconclusive, nothing, pass } from "../src/checks/Finding.ts"
-import { defaultTerms } from "../src/checks/Terms.ts"
-import { guardOf, percentile99 } from "../src/executor/Calibration.ts"
-import type { CaseRun, Ended, Plan } from "../src/executor/Judgement.ts"
-import { judge, keyOf } from "../src/executor/Judgement.ts"
-import { makeLedger } from "../src/executor/Ledger.ts"
-import type { Trace } from "../src/observed/Trace.ts"
+import type { Exchange } from "../src/evidence/Exchange.ts"
+import type { Attempt, Trace } from "../src/evidence/Trace.ts"
 import { accessLog } from "../src/history/Events.ts"
-import type { Case } from "../src/history/History.ts"
-import { makeCase, newEvent } from "../src/history/History.ts"
-import { define } from "../src/requirements/Requirement.ts"
-import type { Requirement } from "../src/requirements/Requirement.ts"
-import { answeredAfter } from "./support/attempt.ts"
+import { cutNew, inAnswer, inBody, newEvent } from "../src/history/History.ts"
+import { both, fail, inconclusive, pass } from "../src/judgement/Finding.ts"
+import {
+  acknowledgedHasEffect,
+  atMostOnce,
+  copiesAnswered,
+  everyAttempt,
+  exactlyOnce,
+  noPhantom,
+  storedAsSent
+} from "../src/judgement/Judge.ts"
+import type { Judge } from "../src/judgement/Judge.ts"
+import { read } from "../src/judgement/Reading.ts"
+import { defaultTerms } from "../src/judgement/Terms.ts"
+import { requirements } from "../src/requirements/Catalogue.ts"
+import { answered, attemptOf, counted, traceOf } from "./support/traces.ts"
 
-const complete: Ended = { how: "complete", message: "" }
-
-const caseNumber = (n: number): Case => makeCase("state", `case ${n}`, newEvent({ ...accessLog, note: String(n) }))
-const first = caseNumber(1)
-const second = caseNumber(2)
-const drawn = caseNumber(3)
-
-/** A requirement whose check finds what it is told to, trace by trace. */
-const planned = (findings: ReadonlyMap<Trace, Finding>, strength: Requirement["strength"] = "MUST"): Plan => ({
-  requirement: define({
-    id: "R-TEST-01",
-    level: 1,
-    strength,
-    statement: "",
-    source: "",
-    because: "",
-    expected: () => "",
-    presumesAcknowledgement: false,
-    directed: [first, second],
-    sampled: { arbitrary: fc.constant(drawn), runs: 1 },
-    check: (trace) => findings.get(trace) ?? pass([])
-  }),
-  directed: [first, second],
-  sampled: [drawn],
-  keys: new Set([first, second, drawn].map(keyOf)),
-  missing: null,
-  unproven: null
-})
-
-const traceOf = ({ history }: Case): Trace => ({
-  history,
-  events: [],
-  attempts: [],
-  interventions: [],
-  shortfalls: [],
-  effects: [],
-  effectsElsewhere: []
-})
-
-const runOf = (one: Case, changes: Partial<CaseRun> = {}): CaseRun => ({
-  case: one,
-  alone: true,
-  trace: traceOf(one),
-  whole: true,
-  settled: true,
-  repeats: [],
-  ...changes
-})
-
-const verdictOf = (plan: Plan, runs: ReadonlyArray<CaseRun>, ended = complete) =>
-  judge(plan, runs, defaultTerms, ended).verdict
-
-/** Whether the last of some runs is worth repeating. */
-const isLastWorthRepeating = (plan: Plan, runs: ReadonlyArray<CaseRun>): boolean => {
-  const ledger = makeLedger([plan], defaultTerms)
-  for (const run of runs) ledger.add(run)
-  ledger.isAskedFor(drawn)
-  return ledger.isWorthRepeating(runs.length - 1)
+const judgeOf = (id: string): Judge => {
+  const found = requirements.find((one) => one.id === id)
+  if (found === undefined) throw new Error(`${id} is no requirement`)
+  return found.judge
 }
 
-/** Whether one more case is asked for after some runs. */
-const asksForMore = (plan: Plan, runs: ReadonlyArray<CaseRun>): boolean => {
-  const ledger = makeLedger([plan], defaultTerms)
-  for (const run of runs) ledger.add(run)
-  return ledger.isAskedFor(drawn)
+const again = { op: 1, number: 2, first: false }
+
+const failed = (outcome: "timeout" | "connection_reset" | "invalid_response"): Exchange => ({
+  _tag: "Failed",
+  outcome,
+  detail: "",
+  elapsed: outcome === "timeout" ? 5_050 : 3,
+  connected: true
+})
+const late = failed("timeout")
+const reset = failed("connection_reset")
+const endless: Exchange = { ...answered(200), ending: "unfinished", elapsed: 5_060 }
+const cutOff: Exchange = { ...answered(200), ending: "cut_off" }
+
+/** Events sent once each. */
+const each = (...exchanges: ReadonlyArray<Exchange>): Trace =>
+  traceOf(exchanges.map((exchange, index) => attemptOf({ exchange, op: index, event: index })))
+
+/** One event sent again and again. */
+const repeated = (...exchanges: ReadonlyArray<Exchange>): Trace =>
+  traceOf(exchanges.map((exchange, op) => attemptOf({ exchange, op, number: op + 1, first: op === 0 })))
+
+const stored = (digest: string, first: Exchange, exactDigest?: string): Trace => {
+  const trace = repeated(first, answered(200))
+  return {
+    ...trace,
+    events: trace.events.map((sent) => ({ ...sent, ...(exactDigest === undefined ? {} : { exactDigest }) })),
+    effects: [{ ...counted(1), digest }]
+  }
 }
 
-describe("a verdict", () => {
-  const [one, two] = [runOf(first), runOf(second)]
+/** An attempt of one of these kinds, with what the probe says of its event. */
+const special = (over: Partial<Attempt>, effects: number, ops: Trace["history"]["ops"] = []): Trace =>
+  traceOf([attemptOf(over)], { history: { v: 1, ops }, effects: [counted(effects)] })
 
-  it("is ERROR when the check itself fails, and takes no other's away", () => {
-    const throwing = (plan: Plan): Plan => {
-      const check: Requirement["check"] = (trace, terms) => {
-        if (trace === two.trace) throw new Error("no such place")
-        return plan.requirement.check(trace, terms)
-      }
-      return { ...plan, requirement: { ...plan.requirement, check } }
-    }
-    const broken = throwing(planned(new Map([[one.trace, inconclusive(0, "open")]])))
-    const { observed, verdict } = judge(broken, [one, two], defaultTerms, complete)
-    assert.strictEqual(verdict, "ERROR")
-    assert.match(observed, /the suite's own check failed \(no such place\)/)
-    assert.isFalse(asksForMore(broken, [two]), "more would bring no more")
-    assert.strictEqual(verdictOf(planned(new Map()), [one, two]), "PASS")
-    const both = throwing(planned(new Map([[one.trace, fail(0, "wrong")]])))
-    assert.strictEqual(verdictOf(both, [one, two]), "FAIL", "what is proven is proven")
+/** One event at one or both URLs, of which the probe says this. */
+const urls = (sent: 1 | 2, here: number, there: number, blindToUrls = false): Trace =>
+  traceOf([attemptOf(), attemptOf({ endpoint: "http://127.0.0.1:1/other", first: false })].slice(0, sent), {
+    effects: [counted(here)],
+    effectsElsewhere: [counted(there)],
+    sight: { byDataId: false, blindToUrls, foldsCase: false }
   })
 
-  it("waits for effects where they have a say, and passes on answers alone where they have none", () => {
-    const answered = [first, second].map((each) => runOf(each, { settled: false }))
-    const seenBy = (about: Partial<Requirement>): Plan => {
-      const plan = planned(new Map())
-      return { ...plan, requirement: { ...plan.requirement, ...about } }
-    }
-    assert.strictEqual(verdictOf(seenBy({}), answered), "PASS")
-    for (const about of [{ needs: ["effects"] }, { provenBy: ["effects"] }, { provenBy: ["digest"] }] as const) {
-      assert.strictEqual(verdictOf(seenBy(about), answered, { how: "interrupted", message: "" }), "INCONCLUSIVE")
-      assert.strictEqual(verdictOf(seenBy(about), [one, two]), "PASS")
-    }
-  })
+const loaded = (heldUp: number, ...exchanges: ReadonlyArray<Exchange>): Trace =>
+  traceOf(
+    exchanges.map((exchange, event) => attemptOf({ exchange, kind: "load", event })),
+    { shortfalls: [{ op: 0, what: "connections", done: exchanges.length - heldUp, of: exchanges.length }] }
+  )
 
-  it("is PASS when all directed cases pass, with or without those drawn", () => {
-    assert.strictEqual(verdictOf(planned(new Map()), [one, two]), "PASS")
-    assert.strictEqual(verdictOf(planned(new Map()), [one, two, runOf(drawn)]), "PASS")
+/** Two events whose ids differ in case, of which the probe counts this. */
+const caseTwins = (counts: readonly [number, number], foldsCase: boolean): Trace => {
+  const trace = traceOf([attemptOf(), attemptOf({ op: 0, event: 1 })], {
+    history: { v: 1, ops: [{ k: "twins", event: accessLog, kind: "letter_case" }] },
+    effects: counts.map((count) => counted(count)),
+    sight: { byDataId: false, blindToUrls: false, foldsCase }
   })
+  return {
+    ...trace,
+    events: trace.events.map((sent, place) => ({ ...sent, webhookId: place === 0 ? "evt_a" : "evt_A" }))
+  }
+}
 
-  it("says what it rests on less for: a case that was cut short", () => {
-    const trace: Trace = { ...two.trace, shortfalls: [{ op: 0, what: "events", done: 40, of: 300 }] }
-    const outcome = judge(planned(new Map()), [one, { ...two, trace }], defaultTerms, complete)
-    assert.strictEqual(outcome.verdict, "PASS")
-    assert.deepStrictEqual(outcome.cutShort, ["case 2: 40 of 300 events"])
-    assert.include(outcome.observed, "CUT SHORT case 2: 40 of 300 events")
-  })
+const killed: Trace["interventions"] = [{ op: 0, what: "killed", by: "", from: 500, until: 900 }]
+const restarted: Trace["interventions"] = [{ op: 1, what: "restarted", by: "", from: 500, until: 900 }]
 
-  it("says how many were looked at of many events, where that is not all of them", () => {
-    const sent = { webhookId: "evt_1", resourceType: "call", dataId: "1", documented: true, digest: "", bulk: true }
-    const seen = { last: 1, most: 1, digest: null }
-    const observedOf = (effects: Trace["effects"]) => {
-      const trace: Trace = { ...two.trace, events: [sent, sent, sent, { ...sent, bulk: false }], effects }
-      const plan = planned(new Map([[trace, pass([], 2)]]))
-      return judge(plan, [one, { ...two, trace }], defaultTerms, complete).observed
-    }
+/** What a trace is found to be, by its strength where it breaks the requirement. */
+const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, found: string]> = [
+  ["an acknowledged event", judgeOf("R-ACK-01"), traceOf([attemptOf()]), "PASS"],
+  ["a refused event", judgeOf("R-ACK-01"), traceOf([attemptOf({ exchange: answered(500) })]), "FAIL MUST"],
+  [
+    "an event that was refused beside others and acknowledged alone",
+    judgeOf("R-ACK-01"),
+    traceOf([attemptOf({ exchange: answered(503), inFlight: 10, crowded: true }), attemptOf({ number: 2 })]),
+    "FAIL SHOULD"
+  ],
+  [
+    "an event that was refused beside others and alone",
+    judgeOf("R-ACK-01"),
+    traceOf([
+      attemptOf({ exchange: answered(503), inFlight: 10, crowded: true }),
+      attemptOf({ number: 2, exchange: answered(503) })
+    ]),
+    "FAIL MUST"
+  ],
+  ["a refusal after a late answer", judgeOf("R-ACK-01"), each(late, answered(500)), "FAIL MUST"],
+  ["an answer at the deadline", judgeOf("R-ACK-01"), each(answered(200), answered(200, 5_000)), "INCONCLUSIVE"],
+  ["a refused duplicate, for first attempts", judgeOf("R-ACK-01"), repeated(answered(200), answered(409)), "PASS"],
+  ["202", judgeOf("R-ACK-02"), traceOf([attemptOf({ exchange: answered(202) })]), "FAIL MUST"],
+  ["a redirect", judgeOf("R-ACK-02"), each(answered(302)), "FAIL MUST"],
+  ["no status at all", judgeOf("R-ACK-02"), each(late, reset), "INCONCLUSIVE"],
+  ["a late status", judgeOf("R-ACK-03"), traceOf([attemptOf({ exchange: answered(200, 6_000) })]), "FAIL MUST timing"],
+  ["a refusal in time", judgeOf("R-ACK-03"), each(answered(500), endless), "PASS"],
+  ["an endless body", judgeOf("R-ACK-04"), each(answered(200), endless), "FAIL MUST timing"],
+  ["a body that is cut off", judgeOf("R-ACK-04"), each(answered(200), cutOff), "FAIL MUST"],
+  ["a load with a late answer", judgeOf("R-ACK-05"), loaded(0, answered(200), late), "FAIL MUST timing"],
+  ["a load that the suite held up", judgeOf("R-ACK-05"), loaded(1, answered(200), late), "INCONCLUSIVE"],
+  ["a load with a refusal", judgeOf("R-ACK-05"), loaded(1, answered(200), answered(503)), "FAIL MUST"],
+  ["a duplicate acknowledged after a refusal", judgeOf("R-DUP-01"), repeated(answered(500), answered(200)), "PASS"],
+  ["a refused duplicate", judgeOf("R-DUP-01"), repeated(answered(200), answered(409)), "FAIL MUST"],
+  ["a duplicate refused like its first", judgeOf("R-DUP-01"), repeated(answered(202), answered(202)), "INCONCLUSIVE"],
+  ["a duplicate refused after a late answer", judgeOf("R-DUP-01"), repeated(late, answered(409)), "INCONCLUSIVE"],
+  [
+    "copies of which one is refused",
+    copiesAnswered,
+    traceOf([attemptOf({ raced: true }), attemptOf({ raced: true, exchange: answered(409) })]),
+    "PASS"
+  ],
+  [
+    "copies of which one hangs",
+    copiesAnswered,
+    traceOf([attemptOf({ raced: true }), attemptOf({ raced: true, exchange: late })]),
+    "FAIL MUST timing"
+  ],
+  ["a refusal while an earlier attempt may run", everyAttempt, repeated(late, answered(409)), "FAIL MUST timing"],
+  ["two effects", atMostOnce, traceOf([attemptOf(), attemptOf(again)], { effects: [counted(2)] }), "FAIL MUST"],
+  ["two effects for a while", atMostOnce, traceOf([attemptOf()], { effects: [counted(1, 2)] }), "FAIL MUST"],
+  ["no effect of what was acknowledged", exactlyOnce, traceOf([attemptOf()], { effects: [counted(0)] }), "FAIL MUST"],
+  ["one effect", exactlyOnce, traceOf([attemptOf(), attemptOf(again)], { effects: [counted(1)] }), "PASS"],
+  ["effects that were not read", exactlyOnce, traceOf([attemptOf()]), "INCONCLUSIVE"],
+  ["a dropped event of a load", acknowledgedHasEffect, special({ kind: "load" }, 0), "FAIL MUST"],
+  ["an effect of what was forged", noPhantom, special({ kind: "forged" }, 1), "FAIL MUST"],
+  ["an effect of half a body", noPhantom, special({ kind: "cut" }, 1, [cutNew(accessLog, inBody(50))]), "FAIL MUST"],
+  [
+    "an effect of a body whose sender did not wait",
+    noPhantom,
+    special({ kind: "cut" }, 1, [cutNew(accessLog, inAnswer(0))]),
+    "INCONCLUSIVE"
+  ],
+  ["what was stored as sent", storedAsSent, stored("sha256:0", answered(200)), "PASS"],
+  ["what was stored otherwise", storedAsSent, stored("sha256:1", answered(200)), "FAIL MUST"],
+  ["what was stored after a late answer", storedAsSent, stored("sha256:1", late), "INCONCLUSIVE"],
+  ["a number stored with every digit", storedAsSent, stored("sha256:2", answered(200), "sha256:2"), "PASS"],
+  ["a number stored as a double", storedAsSent, stored("sha256:0", answered(200), "sha256:2"), "FAIL SHOULD"],
+  ["ids that differ in case, both done", judgeOf("R-NEW-01"), caseTwins([1, 1], false), "PASS"],
+  ["ids that differ in case, one dropped", judgeOf("R-NEW-01"), caseTwins([1, 0], false), "FAIL MUST"],
+  [
+    "ids that differ in case, seen by a probe that folds it",
+    judgeOf("R-NEW-01"),
+    caseTwins([1, 1], true),
+    "INCONCLUSIVE"
+  ],
+  ["the same seen as double effects", atMostOnce, caseTwins([2, 2], true), "INCONCLUSIVE"],
+  ["one effect at each URL", judgeOf("R-DUP-08"), urls(2, 1, 1), "PASS"],
+  ["the second URL's delivery dropped", judgeOf("R-DUP-08"), urls(2, 1, 0), "FAIL MUST"],
+  ["URLs that are counted together", judgeOf("R-DUP-08"), urls(2, 2, 2, true), "PASS"],
+  ["one of URLs that are counted together dropped", judgeOf("R-DUP-08"), urls(2, 1, 1, true), "FAIL MUST"],
+  ["an effect at a URL that nothing was sent to", judgeOf("R-DUP-08"), urls(1, 1, 1), "FAIL MUST"],
+  [
+    "what was acknowledged and lost in a crash",
+    judgeOf("R-CRA-01"),
+    traceOf([attemptOf({ kind: "amid" })], { interventions: killed, effects: [counted(0)] }),
+    "FAIL MUST"
+  ],
+  [
+    "what was acknowledged and lost in a restart",
+    judgeOf("R-CRA-01"),
+    traceOf([attemptOf()], { interventions: restarted, effects: [counted(0)] }),
+    "FAIL MUST"
+  ],
+  [
+    "a receiver that others ended",
+    judgeOf("R-CRA-01"),
+    traceOf([attemptOf()], { interventions: [{ op: null, what: "killed", by: "", from: 500, until: 900 }] }),
+    "INCONCLUSIVE"
+  ],
+  [
+    "a crash that did an event twice",
+    judgeOf("R-CRA-02"),
+    traceOf([attemptOf({ kind: "amid", exchange: reset }), attemptOf(again)], {
+      interventions: killed,
+      effects: [counted(2)]
+    }),
+    "FAIL MUST"
+  ],
+  [
+    "a receiver that did not start again",
+    judgeOf("R-CRA-04"),
+    traceOf([], { interventions: [{ op: 0, what: "killed", by: "", from: 0, until: 1, down: "3 times in 9 s" }] }),
+    "FAIL MUST"
+  ],
+  [
+    "a late answer after a restart",
+    judgeOf("R-CRA-04"),
+    traceOf([attemptOf({ op: 2, started: 950, exchange: late })], { interventions: restarted }),
+    "FAIL MUST timing"
+  ],
+  [
+    "a malformed request that was accepted",
+    judgeOf("R-LOS-02"),
+    traceOf([attemptOf({ kind: "malformed" }), attemptOf(again)], { effects: [counted(0)] }),
+    "PASS"
+  ],
+  [
+    "data of another request stored beside others",
+    judgeOf("R-FWD-02"),
+    traceOf([attemptOf({ inFlight: 10 })], {
+      history: { v: 1, ops: [{ k: "filler", count: 40 }] },
+      effects: [{ ...counted(1), digest: "sha256:1" }]
+    }),
+    "FAIL MUST"
+  ],
+  [
+    "a value that is refused",
+    judgeOf("R-FWD-02"),
+    traceOf([attemptOf({ exchange: answered(422) })], { history: { v: 1, ops: [newEvent(accessLog)] } }),
+    "FAIL MUST"
+  ],
+  ["a forgery that is refused", judgeOf("R-SIG-02"), special({ kind: "forged", exchange: answered(401) }, 0), "PASS"],
+  ["a forgery that is acknowledged", judgeOf("R-SIG-02"), special({ kind: "forged" }, 0), "FAIL MUST"],
+  [
+    "a refusal that gives the signature away",
+    judgeOf("R-SIG-02"),
+    special({ kind: "forged", exchange: answered(401), leaked: "signature" }, 0),
+    "FAIL MUST"
+  ],
+  ["a deed for a question", judgeOf("R-GET-01"), special({ kind: "method" }, 1), "FAIL MUST"]
+]
+
+describe("a judgement", () => {
+  for (const [what, judge, trace, expected] of rows) {
+    it(`of ${what} is ${expected}`, () => {
+      const finding = judge(trace, defaultTerms)
+      const found =
+        finding.verdict === "FAIL" ? `FAIL ${finding.strength}${finding.timing ? " timing" : ""}` : finding.verdict
+      assert.strictEqual(found, expected)
+    })
+  }
+
+  it("says of what was no event that it was never sent as one, whatever was answered", () => {
+    const finding = noPhantom(special({ kind: "malformed" }, 1), defaultTerms)
     assert.strictEqual(
-      observedOf([seen, null, null, seen]),
-      "the effects of 2 events; 1 of 3 events that came in bulk were looked at; 1 of 3 histories left out"
+      finding.verdict === "FAIL" ? finding.observed : "",
+      "effects = 1 for event 1 (evt_1), asked for once, never sent as a genuine event"
     )
-    assert.notInclude(observedOf([seen, seen, seen, seen]), "bulk")
-  })
-
-  it("is INCONCLUSIVE when directed cases are missing, and says why", () => {
-    for (const how of ["time_up", "interrupted", "target_unusable", "complete"] as const) {
-      const outcome = judge(planned(new Map()), [one], defaultTerms, { how, message: "" })
-      assert.strictEqual(outcome.verdict, "INCONCLUSIVE")
-      assert.include(outcome.observed, "1 of 2 cases done")
-    }
-  })
-
-  it("is left open by a probe that could not be used, for its reason", () => {
-    const ended: Ended = { how: "probe_unusable", message: "The probe printed many." }
-    const outcome = judge(planned(new Map()), [one], defaultTerms, ended)
-    assert.strictEqual(outcome.verdict, "INCONCLUSIVE")
-    assert.match(outcome.observed, /^not tested: the probe could not be used .*\. The probe printed many\.$/)
-  })
-
-  it("lacks time where that is what kept cases from being done", () => {
-    const lacking = (how: Ended["how"], ...runs: ReadonlyArray<CaseRun>) =>
-      judge(planned(new Map()), runs, defaultTerms, { how, message: "" }).lacksTime
-    assert.isTrue(lacking("complete", one))
-    assert.isTrue(lacking("time_up", one))
-    assert.isFalse(lacking("interrupted", one))
-    assert.isFalse(lacking("target_unusable", one))
-    assert.isFalse(lacking("complete", one, two), "it passed")
-  })
-
-  it("is FAIL when one trace breaks it, however many pass; WARN when it is a SHOULD", () => {
-    const findings = new Map([[two.trace, fail(0, "broken")]])
-    assert.strictEqual(verdictOf(planned(findings), [one, two]), "FAIL")
-    assert.strictEqual(verdictOf(planned(findings, "SHOULD"), [one, two]), "WARN")
-    assert.strictEqual(verdictOf(planned(findings), [two], { how: "interrupted", message: "" }), "FAIL")
-  })
-
-  it("waits for a repeat when it rests on a time", () => {
-    const repeat = traceOf(second)
-    const findings = new Map([
-      [two.trace, fail(0, "late", true)],
-      [repeat, fail(0, "late again", true)]
-    ])
-    const plan = planned(findings)
-    assert.strictEqual(verdictOf(plan, [one, two]), "INCONCLUSIVE")
-    assert.isTrue(isLastWorthRepeating(plan, [one, two]))
-    const confirmed = { ...two, repeats: [traceOf(second), repeat] }
-    assert.strictEqual(verdictOf(plan, [one, confirmed]), "FAIL")
-    assert.isFalse(isLastWorthRepeating(plan, [one, confirmed]))
-    const accident = { ...two, repeats: [traceOf(second), traceOf(second)] }
-    const outcome = judge(plan, [one, accident], defaultTerms, complete)
-    assert.strictEqual(outcome.verdict, "INCONCLUSIVE")
-    assert.include(outcome.observed, "seen once")
-  })
-
-  it("rests on what was wrong once, but not on times, where other histories ran", () => {
-    const crowded = { ...two, alone: false }
-    assert.strictEqual(verdictOf(planned(new Map([[two.trace, fail(0, "broken")]])), [one, crowded]), "FAIL")
-    const late = planned(new Map([[two.trace, fail(0, "late", true)]]))
-    assert.isTrue(isLastWorthRepeating(late, [one, crowded]))
-    assert.strictEqual(verdictOf(late, [one, crowded]), "INCONCLUSIVE")
-    assert.strictEqual(verdictOf(late, [one, { ...crowded, repeats: [traceOf(second)] }]), "PASS")
-  })
-
-  it("is told by the plainest of what is as short, whichever was over first", () => {
-    const odd = runOf(makeCase("state", "odd", newEvent(accessLog, ["chunked"])))
-    const broken = new Map([odd, one].map(({ trace }) => [trace, fail(0, "broken")]))
-    const plan = { ...planned(broken), keys: new Set([odd, one].map((run) => keyOf(run.case))) }
-    for (const runs of [
-      [odd, one],
-      [one, odd]
-    ]) {
-      assert.strictEqual(judge(plan, runs, defaultTerms, complete).evidence?.case, first)
-    }
-  })
-
-  it("is NOT_OBSERVABLE for want of something, unless it is FAIL without it", () => {
-    const plan = planned(new Map([[two.trace, fail(0, "broken")]]))
-    assert.strictEqual(verdictOf({ ...planned(new Map()), missing: "effects" }, []), "NOT_OBSERVABLE")
-    assert.strictEqual(verdictOf({ ...planned(new Map()), unproven: "digest" }, [one, two]), "NOT_OBSERVABLE")
-    assert.strictEqual(verdictOf({ ...plan, unproven: "digest" }, [one, two]), "FAIL")
-  })
-
-  it("asks for no repeat where it is decided anyway", () => {
-    const plan = planned(
-      new Map([
-        [one.trace, fail(0, "broken")],
-        [two.trace, fail(0, "late", true)]
-      ])
-    )
-    assert.isFalse(isLastWorthRepeating(plan, [one, two]))
-    const late = planned(
-      new Map([
-        [one.trace, fail(0, "late", true)],
-        [two.trace, fail(0, "late", true)]
-      ])
-    )
-    const again = traceOf(first)
-    const confirmed = { ...one, repeats: [again] }
-    const proven = planned(
-      new Map([
-        [one.trace, fail(0, "late", true)],
-        [again, fail(0, "late", true)],
-        [two.trace, fail(0, "late", true)]
-      ])
-    )
-    assert.isTrue(isLastWorthRepeating(late, [one, two]))
-    assert.isFalse(isLastWorthRepeating(proven, [confirmed, two]), "proven by the repeat of another")
-  })
-
-  it("takes of a history that was broken off only what it proves", () => {
-    const half = { ...two, whole: false }
-    assert.strictEqual(verdictOf(planned(new Map([[two.trace, inconclusive(0, "?")]])), [one, half]), "INCONCLUSIVE")
-    const outcome = judge(planned(new Map()), [one, half], defaultTerms, { how: "target_unusable", message: "" })
-    assert.include(outcome.observed, "could not be reached or operated any more, with 1 of 2")
-    assert.strictEqual(verdictOf(planned(new Map([[two.trace, fail(0, "broken")]])), [one, half]), "FAIL")
-  })
-
-  it("is not held open by a trace in which there was nothing to judge", () => {
-    const findings = new Map([[two.trace, nothing("nothing")]])
-    assert.strictEqual(verdictOf(planned(findings), [one, two]), "PASS")
-    findings.set(one.trace, nothing("nothing"))
-    assert.strictEqual(verdictOf(planned(findings), [one, two]), "INCONCLUSIVE")
   })
 })
 
-describe("a requirement", () => {
-  it("asks for more until it is broken, suspected, or left open twice", () => {
-    const [one, two] = [runOf(first), runOf(second)]
-    assert.isTrue(asksForMore(planned(new Map()), [one, two]))
-    assert.isFalse(asksForMore(planned(new Map([[one.trace, fail(0, "")]])), [one]))
-    assert.isFalse(asksForMore(planned(new Map([[one.trace, fail(0, "", true)]])), [one]))
-    const open = new Map([[one.trace, inconclusive(0, "")]])
-    assert.isTrue(asksForMore(planned(open), [one]))
-    open.set(two.trace, inconclusive(0, ""))
-    assert.isFalse(asksForMore(planned(open), [one, two]))
+describe("an exchange", () => {
+  const readings: ReadonlyArray<readonly [exchange: Exchange, reading: string]> = [
+    [answered(200, 4_950), "acknowledged"],
+    [answered(200, 4_951), "borderline"],
+    [answered(200, 5_051), "late"],
+    [{ ...answered(200, 10), elapsed: 5_020 }, "borderline"],
+    [answered(302), "refused"],
+    [late, "late"],
+    [endless, "unfinished"],
+    [cutOff, "broken"],
+    [reset, "broken"]
+  ]
+  it.each(readings)("%#: %o is %s", (exchange, reading) => {
+    assert.strictEqual(read(exchange, defaultTerms), reading)
+  })
+
+  it("counts on a machine that times badly, and by the rule of the run", () => {
+    assert.strictEqual(read(answered(200, 3_750), { ...defaultTerms, guard: 6_000 }), "acknowledged")
+    assert.strictEqual(read(answered(204), { ...defaultTerms, rule: "2xx" }), "acknowledged")
+    assert.strictEqual(read(answered(302), { ...defaultTerms, rule: "2xx" }), "refused")
   })
 })
 
-describe("the usual time of an acknowledgement", () => {
-  it("is that of events that were alone: beside others, a receiver may be slower", () => {
-    const answered = (one: Case, elapsed: number): Trace => ({ ...traceOf(one), attempts: [answeredAfter(elapsed)] })
-    const ledger = makeLedger([], defaultTerms)
-    ledger.add(runOf(first, { trace: answered(first, 10) }))
-    for (const one of [second, drawn]) ledger.add(runOf(one, { trace: answered(one, 80), alone: false }))
-    assert.strictEqual(ledger.typical(), 10)
-  })
-})
-
-describe("the guard band", () => {
-  it("is three times the 99th percentile, and at least 50 ms", () => {
-    const timings = Array.from({ length: 100 }, (_, index) => index + 1)
-    assert.strictEqual(percentile99(timings), 99)
-    assert.strictEqual(guardOf(timings), 297)
-    assert.strictEqual(guardOf([1, 1, 2]), 50)
-    assert.strictEqual(guardOf([]), 50)
-  })
+it("of findings on one trace, proof comes before accidents, a MUST before what is open, that before a SHOULD", () => {
+  const [lateOne, twice, weak] = [
+    fail(0, "late", { timing: true }),
+    fail(1, "twice"),
+    fail(2, "weak", { strength: "SHOULD" })
+  ]
+  const open = inconclusive(0, "near")
+  assert.strictEqual(both(pass([0]), lateOne, open, twice), twice)
+  assert.strictEqual(both(open, lateOne, weak), lateOne)
+  assert.strictEqual(both(weak, open), open)
+  assert.strictEqual(both(weak, pass([0])), weak)
 })

@@ -13,9 +13,9 @@ import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
-import { operate } from "../src/receivers/Operated.ts"
+import { operate } from "../src/mutants/Trial.ts"
 import { render } from "../src/report/Console.ts"
-import { runSuite } from "../src/run/RunSuite.ts"
+import { run } from "./support/run.ts"
 
 const secret = "whsec_ZG9vcmhvb2stZXhhbXBsZS1yZWNlaXZlcg=="
 
@@ -55,7 +55,7 @@ const languages: ReadonlyArray<Language> = [
     run: [process.execPath, "--no-warnings", example("typescript/receiver.ts")]
   },
   {
-    name: "TypeScript with the kit",
+    name: "TypeScript with @doorhook/receiver",
     needs: ["node", "--version"],
     run: [process.execPath, "--no-warnings", "--conditions=source", example("typescript/with-kit.ts")]
   },
@@ -113,10 +113,10 @@ const tried = Effect.fnUntraced(function* (language: Language, seed: number) {
       PHP_CLI_SERVER_WORKERS: "4"
     }
   })
-  return yield* runSuite({
+  return yield* run({
     url: new URL("/hook", origin),
     level: 3,
-    profiles: ["signed"],
+    profile: ["signed"],
     probe: httpProbe(new URL("/probe", origin)),
     hooks,
     secret: Redacted.make(secret),

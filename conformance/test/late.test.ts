@@ -4,7 +4,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Probe } from "../src/probes/Probe.ts"
-import { runSuite } from "../src/run/RunSuite.ts"
+import { run as runSuite } from "./support/run.ts"
 import { acknowledge, receiver } from "./support/receiver.ts"
 
 /** Each duplicate takes effect again, but not before the suite has looked at all that was sent. */
@@ -18,7 +18,7 @@ const judged = Effect.fnUntraced(function* (doubles: boolean) {
     read: ({ webhookId }) =>
       Effect.sync(() => {
         const times = target.received.filter(({ headers }) => headers["webhook-id"] === webhookId).length
-        return { effects: late ? times : Math.min(times, 1), digest: null }
+        return { effects: late ? times : Math.min(times, 1), digest: null, data: null }
       })
   }
   const report = yield* runSuite({

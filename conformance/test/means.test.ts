@@ -451,8 +451,8 @@ describe("what failed", () => {
   it.live("is stored, replayed, and taken away when it fails no more; a baseline knows it", () =>
     Effect.gen(function* () {
       const cases = join(folder, "cases")
-      let mended = false
-      const target = yield* receiver(({ duplicate }, response) => answer(response, duplicate && !mended ? 409 : 200))
+      let fixedIt = false
+      const target = yield* receiver(({ duplicate }, response) => answer(response, duplicate && !fixedIt ? 409 : 200))
       const only = ["--url", target.url, "--cases", cases]
       const first = yield* conformance("run", ...only, "--only", "R-DUP-01")
       assert.strictEqual(first.exitCode, 1, first.output)
@@ -461,7 +461,7 @@ describe("what failed", () => {
       assert.notMatch(readFileSync(join(cases, file), "utf8"), /evt_[0-9a-z]/)
       const again = yield* conformance("replay", file.replace(".json", ""), ...only)
       assert.strictEqual(again.exitCode, 1, again.output)
-      assert.include(again.output, "FAILED")
+      assert.include(again.output, "FAILS")
 
       const baseline = join(folder, "baseline.txt")
       writeFileSync(baseline, "# known\nR-DUP-01\n")
@@ -483,7 +483,7 @@ describe("what failed", () => {
       const reported = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)
       assert.strictEqual(reported.exitCode, 0, reported.output)
 
-      mended = true
+      fixedIt = true
       const stale = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)
       assert.strictEqual(stale.exitCode, 1, stale.output)
       assert.match(stale.message, /baseline is stale: R-DUP-01 passed/)

@@ -104,7 +104,7 @@ describe("a number of effects", () => {
       }
       assert.match(yield* said({ effects: 0, digest: 7 }), /^gave digest: 7; give sha256: /)
       const unusable = (message: string) => new ProbeUnusable({ message })
-      assert.deepStrictEqual(yield* readReading({ effects: 2 }, unusable), { effects: 2, digest: null })
+      assert.deepStrictEqual(yield* readReading({ effects: 2 }, unusable), { effects: 2, digest: null, data: null })
     })
   )
 
@@ -249,7 +249,7 @@ describe("a log", () => {
         const probe = yield* begin
         change()
         const { message } = yield* Effect.flip(probe.read(subject))
-        assert.match(message, /^The log \S+ was begun anew during the run.* append to it \(>> instead of >\)/, name)
+        assert.match(message, /^The log \S+ was begun again during the run.* append to it \(>> instead of >\)/, name)
       }
     }).pipe(Effect.scoped)
   )

@@ -1,97 +1,67 @@
 /**
- * The catalogue: every requirement is in a file of its own name, and every file is listed.
+ * The catalogue: every requirement is listed once, says all there is to say, and asks for no more than a run has time for.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { readdirSync } from "node:fs"
-import { readFileSync } from "node:fs"
-import { defaultTerms } from "../src/checks/Terms.ts"
-import { History } from "../src/history/History.ts"
-import { inWords } from "../src/history/Words.ts"
-import { requirements } from "../src/requirements/index.ts"
-import type { Requirement } from "../src/requirements/Requirement.ts"
-import { everyDirectedCase } from "../src/requirements/Requirement.ts"
-import { matches, select } from "../src/requirements/Selection.ts"
-import { requirementsPage } from "../src/requirements/Table.ts"
-import { version } from "../src/Suite.ts"
 import { Schema } from "effect"
+import { readFileSync } from "node:fs"
+import { forBindings } from "../src/history/Bindings.ts"
+import { History, keyOf } from "../src/history/History.ts"
+import { inWords, strengthOf } from "../src/history/Operations.ts"
+import { draw } from "../src/history/Samples.ts"
+import { defaultTerms } from "../src/judgement/Terms.ts"
+import { timeOfAll } from "../src/run/Schedule.ts"
+import { lanes } from "../src/history/History.ts"
+import { find, requirements } from "../src/requirements/Catalogue.ts"
+import { requirementsPage } from "../src/requirements/Page.ts"
+import { casesOf, everyCaseOf, families } from "../src/requirements/Requirement.ts"
+import type { Requirement } from "../src/requirements/Requirement.ts"
+import { beyond, matches, misnamed, select } from "../src/requirements/Selection.ts"
+import { traceOf } from "./support/traces.ts"
 
-/** The ids of the catalogue that this version must have. */
-const catalogue = [
-  "R-ACK-01",
-  "R-ACK-02",
-  "R-ACK-03",
-  "R-ACK-04",
-  "R-ACK-05",
-  "R-DUP-01",
-  "R-DUP-02",
-  "R-DUP-03",
-  "R-DUP-04",
-  "R-DUP-05",
-  "R-DUP-06",
-  "R-DUP-07",
-  "R-DUP-08",
-  "R-NEW-01",
-  "R-LOS-01",
-  "R-LOS-02",
-  "R-LOS-03",
-  "R-LATE-01",
-  "R-LATE-02",
-  "R-LATE-03",
-  "R-CRA-01",
-  "R-CRA-02",
-  "R-CRA-03",
-  "R-CRA-04",
-  "R-ORD-01",
-  "R-FWD-01",
-  "R-FWD-02",
-  "R-HTTP-01",
-  "R-HTTP-02",
-  "R-HTTP-03",
-  "R-HTTP-04",
-  "R-HTTP-05",
-  "R-HTTP-06",
-  "R-HTTP-07",
-  "R-HTTP-08",
-  "R-HTTP-09",
-  "R-SIG-01",
-  "R-SIG-02",
-  "R-SIG-03",
-  "R-SIG-04",
-  "R-SIG-05",
-  "R-SIG-06",
-  "R-SIG-07",
-  "R-SIG-08",
-  "R-SIG-09",
-  "R-GET-01"
+/** How many requirements of each family this version must have: people put their ids in their builds. */
+const catalogue = { ACK: 5, DUP: 8, NEW: 1, LOS: 3, LATE: 3, CRA: 4, ORD: 1, FWD: 2, HTTP: 9, SIG: 9, GET: 1 }
+
+const ids = Object.entries(catalogue).flatMap(([family, count]) =>
+  Array.from({ length: count }, (_, index) => `R-${family}-${String(index + 1).padStart(2, "0")}`)
+)
+
+const always = requirements.filter(({ profile }) => profile === null)
+
+/** What a level 3 run without profiles must do. */
+const given = [
+  ...new Map(
+    always.flatMap((one) => casesOf(one, "both", true)).map((one) => [keyOf(one.history), one] as const)
+  ).values()
 ]
 
-const folder = new URL("../src/requirements/", import.meta.url)
-
-/** Whether a check asks for the effects of an event that was sent, and of nothing else. */
-const looksAtEffects = ({ check }: Requirement): boolean => {
-  let asked = false
-  check(
-    {
-      history: { v: 1, ops: [] },
-      events: [
-        { webhookId: "evt_1", resourceType: "call", dataId: "7", documented: true, digest: "sha256:00", bulk: false }
-      ],
-      attempts: [],
-      interventions: [],
-      shortfalls: [],
-      get effects() {
-        asked = true
-        return []
-      },
-      effectsElsewhere: []
+/** Whether a judgement asks for the effects of an event that was sent. */
+const looksAtEffects = ({ judge }: Requirement): boolean => {
+  let isAsked = false
+  const trace = {
+    ...traceOf([]),
+    get effects() {
+      isAsked = true
+      return []
     },
-    defaultTerms
-  )
-  return asked
+    events: [
+      { webhookId: "evt_1", resourceType: "call", dataId: "7", documented: true, digest: "sha256:00", bulk: false }
+    ]
+  }
+  judge(trace, defaultTerms)
+  return isAsked
 }
 
 describe("requirements", () => {
-  it("say that effects have a say in them where their check looks at effects", () => {
+  it("are all listed, each once, by families", () => {
+    assert.deepStrictEqual<ReadonlyArray<string>>(
+      requirements.map(({ id }) => id),
+      ids
+    )
+    assert.sameMembers(Object.keys(catalogue), Object.keys(families))
+    assert.strictEqual(find("r-dup-01")?.id, "R-DUP-01")
+  })
+
+  it("need effects where their judgement looks at them", () => {
     const saying = requirements.filter(({ needs, provenBy }) =>
       [...needs, ...provenBy].some((need) => need === "effects" || need === "digest")
     )
@@ -101,20 +71,12 @@ describe("requirements", () => {
     )
   })
 
-  it("none of the catalogue is unhandled", () => {
-    assert.deepStrictEqual(
-      requirements.map(({ id }) => id),
-      catalogue
-    )
-  })
-
-  it("every file is listed, under its own name", () => {
-    const files = readdirSync(folder).filter((name) => /^[RI]-/.test(name))
-    assert.sameMembers(
-      files,
-      requirements.map(({ id }) => `${id}.ts`)
-    )
-    for (const { id } of requirements) assert.include(readFileSync(new URL(`${id}.ts`, folder), "utf8"), `id: "${id}"`)
+  it("presuppose others without a circle", () => {
+    const reach = (id: string, way: ReadonlyArray<string>): void => {
+      assert.notInclude(way, id)
+      for (const next of find(id)?.presupposes ?? assert.fail(`${id} is no requirement`)) reach(next, [...way, id])
+    }
+    for (const { id } of requirements) reach(id, [])
   })
 
   it.each(requirements)("$id says all there is to say, in data that can be stored", (requirement) => {
@@ -122,22 +84,88 @@ describe("requirements", () => {
     assert.match(requirement.because, /\.$/)
     assert.isNotEmpty(requirement.source)
     assert.isNotEmpty(requirement.expected(defaultTerms))
-    assert.isNotEmpty(requirement.directed)
-    for (const { history } of everyDirectedCase(requirement)) {
+    assert.isNotEmpty(requirement.given)
+    const titles = new Set<string>()
+    for (const { because = ".", history, title } of everyCaseOf(requirement)) {
+      assert.isFalse(titles.has(title), title)
+      titles.add(title)
+      assert.match(because, /\.$/)
       const stored: unknown = JSON.parse(JSON.stringify(history))
       assert.deepStrictEqual(Schema.decodeUnknownSync(History)(stored), history)
       assert.strictEqual(inWords(history.ops).length, history.ops.length)
       assert.notMatch(JSON.stringify(history), /evt_/, "ids are minted at execution and never stored")
     }
   })
+
+  it("keep what a verdict takes within the time of a run, with 300 ms for each answer", () => {
+    assert.isAtMost(given.length, 150)
+    const time = lanes
+      .filter((lane) => lane !== "last" && lane !== "aged")
+      .map((lane) =>
+        timeOfAll(
+          lane,
+          given.filter((one) => one.lane === lane),
+          300,
+          1
+        )
+      )
+    assert.isAtMost(
+      time.reduce((sum, one) => sum + one, 0),
+      96_000,
+      `by lane: ${time.map(Math.round).join(", ")}`
+    )
+  })
+
+  it("send at most ten requests at once", () => {
+    const atOnce = requirements.flatMap(everyCaseOf).flatMap(({ history }) =>
+      history.ops.map((op) => {
+        if (op.k === "race_new" || op.k === "race_again") return op.copies
+        return op.k === "kill_amid" ? op.workers * (op.copies ?? 1) : 1
+      })
+    )
+    assert.strictEqual(Math.max(...atOnce), 10)
+  })
+
+  it("rest a MUST on no operation that is a SHOULD among those that are", () => {
+    for (const { given: own, id, strength } of requirements) {
+      if (strength === "SHOULD") continue
+      const weak = own.filter(({ history }) => strengthOf(history.ops) === "SHOULD")
+      assert.isBelow(weak.length, own.length, id)
+      for (const { history } of weak) {
+        // Such operations stand by themselves: beside others they would weaken what those show.
+        assert.isAtMost(history.ops.filter(({ k }) => k === "forged").length, 1, id)
+      }
+    }
+    for (const { sampled } of requirements.filter(({ examines }) => examines === "all")) {
+      for (const { history } of draw(sampled, 7)) assert.strictEqual(strengthOf(history.ops), "MUST")
+    }
+  })
+
+  it("have cases for a receiver that is bound to access logs alone, and send it nothing else", () => {
+    for (const requirement of requirements) {
+      const left = casesOf(requirement, "both", true).flatMap((one) => forBindings(one, ["access_log:create"]) ?? [])
+      assert.isNotEmpty(left, requirement.id)
+      for (const { history, title } of left) {
+        for (const op of history.ops) {
+          if ("event" in op) assert.strictEqual(op.event.resource_type, "access_log", title)
+        }
+      }
+    }
+  })
 })
 
 it("the page of requirements in docs is made from them", () => {
   const page = readFileSync(new URL("../../docs/requirements.md", import.meta.url), "utf8")
-  assert.strictEqual(page, requirementsPage(), "run conformance/src/requirements/print.ts and write its output there")
+  assert.strictEqual(page, requirementsPage(), "run conformance/src/requirements/Page.ts and write its output there")
 })
 
 describe("selection", () => {
+  const asked = { level: 1, only: [], skip: [], profile: [] } as const
+  const idsOf = (more: Partial<Parameters<typeof select>[0]>): ReadonlyArray<ReadonlyArray<string>> => {
+    const { listed, selected, skipped } = select({ ...asked, ...more })
+    return [selected, skipped, listed].map((some) => some.map(({ id }) => id))
+  }
+
   it("takes ids and patterns in any case", () => {
     assert.isTrue(matches("R-DUP-01", "R-DUP-01"))
     assert.isTrue(matches("R-DUP-01", "r-dup-*"))
@@ -147,28 +175,26 @@ describe("selection", () => {
   })
 
   it("knows all, some, and what is left out of some", () => {
-    const idsOf = (
-      only: ReadonlyArray<string>,
-      skip: ReadonlyArray<string>
-    ): readonly [ReadonlyArray<string>, ReadonlyArray<string>] => {
-      const { selected, skipped } = select({ level: 1, only, skip, profiles: [] })
-      return [selected.map(({ id }) => id), skipped.map(({ id }) => id)]
-    }
-    assert.notInclude([...idsOf([], [])[0]], "R-DUP-02", "of another level")
-    assert.notInclude([...idsOf([], [])[0]], "R-SIG-01", "of a profile")
-    assert.include(
-      select({ level: 2, only: [], skip: [], profiles: ["signed"] }).selected.map(({ id }) => id),
-      "R-SIG-01"
-    )
-    assert.deepStrictEqual(idsOf(["R-FWD-*, R-DUP-01"], []), [["R-DUP-01", "R-FWD-01", "R-FWD-02"], []])
-    assert.deepStrictEqual(idsOf(["R-FWD-*"], ["*-02"]), [["R-FWD-01"], ["R-FWD-02"]])
-    assert.deepStrictEqual(idsOf(["R-NOPE"], []), [[], []])
+    const [level1 = []] = idsOf({})
+    assert.notInclude(level1.join(), "R-DUP-02", "of another level")
+    assert.notInclude(level1.join(), "R-SIG-01", "of a profile")
+    assert.include((idsOf({ level: 2, profile: ["signed"] })[0] ?? []).join(), "R-SIG-01")
+    assert.deepStrictEqual(idsOf({ only: ["R-FWD-*, R-DUP-01"] }), [["R-DUP-01", "R-FWD-01", "R-FWD-02"], [], []])
+    assert.deepStrictEqual(idsOf({ only: ["R-FWD-*"], skip: ["*-02"] }), [["R-FWD-01"], ["R-FWD-02"], []])
+    assert.deepStrictEqual(idsOf({ only: ["R-NOPE"] }), [[], [], []])
   })
-})
 
-it("the suite's version is its package's", () => {
-  const manifest: { readonly version: string } = JSON.parse(
-    readFileSync(new URL("../package.json", import.meta.url), "utf8")
-  )
-  assert.strictEqual(version, manifest.version)
+  it("lists what a run without its profile would pass over in silence, unless it is skipped or asked for alone", () => {
+    assert.deepStrictEqual(idsOf({ level: 2 })[2], ["R-DUP-06"])
+    assert.deepStrictEqual(idsOf({ level: 1 })[2], [])
+    assert.deepStrictEqual(idsOf({ level: 2, skip: ["R-DUP-06"] })[2], [])
+    assert.deepStrictEqual(idsOf({ level: 2, profile: ["clock"] })[2], [])
+    assert.deepStrictEqual(idsOf({ level: 2, only: ["R-DUP-06"] }), [[], [], []])
+    assert.deepStrictEqual(beyond({ ...asked, level: 2, only: ["R-DUP-06"] }), ["R-DUP-06 (--profile clock)"])
+  })
+
+  it("says of an id that does not exist what may be meant", () => {
+    assert.isNull(misnamed({ only: ["R-DUP-*"], skip: [] }))
+    assert.include(misnamed({ only: ["R-DPU-01"], skip: [] }) ?? "", "R-DUP-01")
+  })
 })

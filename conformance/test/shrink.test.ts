@@ -3,12 +3,21 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import { accessLog, call } from "../src/history/Events.ts"
-import type { History, Operation } from "../src/history/History.ts"
-import { again, newEvent, raceNew, retry } from "../src/history/History.ts"
-import { shrink } from "../src/random/Shrink.ts"
+import * as fc from "fast-check"
+import { accessLog, call, noted, withMember, withUnknown } from "../src/history/Events.ts"
+import type { History } from "../src/history/History.ts"
+import { again, makeCase, newEvent, raceNew } from "../src/history/History.ts"
+import type { Operation } from "../src/history/Operations.ts"
+import { everyPlane, odd, ordinary } from "../src/history/Payloads.ts"
+import { bodyOf, escapedString, string } from "../src/history/RawJson.ts"
+import { draw, randomHistories } from "../src/history/Samples.ts"
+import type { EventTemplate } from "../src/history/Template.ts"
+import { retry } from "../src/history/Variations.ts"
+import { dropEach, shrinkDrawn } from "../src/run/Shrink.ts"
+import { simplerEvent, simplify } from "../src/run/Simplify.ts"
 
 const pause: Operation = { k: "idle", ms: 100 }
+const within = Infinity
 
 const long: History = {
   v: 1,
@@ -22,14 +31,52 @@ const long: History = {
   ]
 }
 
-const within = 60_000
+const shortened = Effect.fnUntraced(function* (history: History, fails: (history: History) => boolean) {
+  let tries = 0
+  const stillFails = (one: History) =>
+    Effect.sync(() => {
+      tries += 1
+      return fails(one)
+    })
+  const result = yield* simplify(yield* dropEach(history, stillFails, within), stillFails, within)
+  return { result, tries }
+})
 
 describe("a failing history", () => {
   it.effect("is left with the operations that it takes, each as usual as it can be", () =>
     Effect.gen(function* () {
       const fails = ({ ops }: History) => ops.some(({ k }) => k === "race_new") && ops.some(({ k }) => k === "idle")
-      const shortest = yield* shrink(long, (history) => Effect.sync(() => fails(history)), within)
-      assert.deepStrictEqual(shortest, { v: 1, ops: [raceNew(accessLog, 2), pause] })
+      const { result } = yield* shortened(long, fails)
+      assert.deepStrictEqual(result, { v: 1, ops: [raceNew(call, 2), pause] })
+    })
+  )
+
+  it.effect("keeps the variations that it takes, and no others", () =>
+    Effect.gen(function* () {
+      const fails = ({ ops }: History) => ops.some((one) => one.k === "again" && one.how.includes("new_connection"))
+      const { result } = yield* shortened(long, fails)
+      assert.deepStrictEqual(result.ops, [again(0, ["new_connection"])])
+    })
+  )
+
+  it.live("that was drawn from a seed is shrunk by its path, values alike", () =>
+    Effect.gen(function* () {
+      const fails = ({ ops }: History) =>
+        ops.some((one) => (one.k === "race_new" || one.k === "race_again") && one.copies > 3)
+      const seed = 7
+      const drawn = draw(randomHistories, seed).find(({ history }) => fails(history))
+      if (drawn === undefined) return assert.fail("no such history")
+      const shrunk = yield* shrinkDrawn(
+        randomHistories,
+        { seed, path: drawn.path },
+        (one) => one,
+        (history) => Effect.sync(() => fails(history)),
+        Date.now() + 60_000
+      )
+      if (shrunk === null) return assert.fail("it was not found again")
+      assert.isBelow(shrunk.ops.length, drawn.history.ops.length)
+      const { result } = yield* shortened(shrunk, fails)
+      assert.strictEqual(result.ops.length, 1)
     })
   )
 
@@ -42,10 +89,87 @@ describe("a failing history", () => {
           Effect.andThen(Effect.never),
           Effect.onInterrupt(() => Deferred.succeed(ended, undefined))
         )
-      const shrinking = yield* Effect.forkScoped(shrink(long, fails, within))
+      const samples = { arbitrary: fc.constant(makeCase("state", "one", ...long.ops)), runs: 1 }
+      const drawn = { seed: 1, path: "0" }
+      const shrinking = yield* Effect.forkScoped(shrinkDrawn(samples, drawn, (one) => one, fails, 60_000))
       yield* Deferred.await(begun)
       yield* Fiber.interrupt(shrinking)
       yield* Deferred.await(ended)
+    })
+  )
+})
+
+describe("an event that fails", () => {
+  const simpler = (event: EventTemplate, fails: (body: string) => boolean) => {
+    let tries = 0
+    return Effect.map(
+      simplerEvent(event, (one) =>
+        Effect.sync(() => {
+          tries += 1
+          return fails(bodyOf(one))
+        })
+      ),
+      (result) => ({ result, tries })
+    )
+  }
+  const nameOf = ({ data }: EventTemplate): string => data.find(([name]) => name === "name")?.[1] ?? ""
+  const named = (name: string): EventTemplate => noted(withMember(accessLog, "name", name), "a name of many letters")
+
+  const many = Array.from({ length: 255 }, (_, at) => "añжם字"[at % 5]).join("")
+  it.effect.each([`${many.slice(0, 200)}ß${many.slice(200, 254)}`, `${everyPlane} ß`, "ßßß", "Weiß"])(
+    "by one letter of «%s» is reported with that letter",
+    (text) =>
+      Effect.gen(function* () {
+        const { result, tries } = yield* simpler(named(string(text)), (body) => body.includes("ß"))
+        assert.strictEqual(nameOf(result), string("ß"))
+        assert.strictEqual(result.note, 'name "ß"')
+        assert.isBelow(tries, 200)
+      })
+  )
+
+  it.effect("by its length alone is reported with the least length that fails", () =>
+    Effect.gen(function* () {
+      const { result, tries } = yield* simpler(
+        named(string(many)),
+        (body) => Array.from(/"name":"([^"]*)"/.exec(body)?.[1] ?? "").length > 100
+      )
+      assert.strictEqual(nameOf(result), string("a".repeat(101)))
+      assert.include(result.note, "(103 characters)")
+      assert.isBelow(tries, 20)
+    })
+  )
+
+  it.effect("keeps its escapes where it takes them", () =>
+    Effect.gen(function* () {
+      const { result } = yield* simpler(named(escapedString("Dana ß")), (body) => body.includes(String.raw`\u00df`))
+      assert.strictEqual(nameOf(result), escapedString("ß"))
+    })
+  )
+
+  it.effect("keeps of what is unusual what it takes", () =>
+    Effect.gen(function* () {
+      const event = {
+        ...withUnknown(noted(withMember(call, "image_url", "null"), "odd"), ["x", "1"], ["y", '{"deep":["xy","z"]}']),
+        beside_event: [["meta", "true"]] satisfies EventTemplate["beside_event"]
+      }
+      const { result } = yield* simpler(event, (body) => body.includes('"y":'))
+      assert.deepStrictEqual(result.data, [...call.data, ["y", '{"deep":["a","z"]}']])
+      assert.deepStrictEqual(result.beside_event, [])
+      assert.strictEqual(result.note, 'y {"deep":["a","z"]}')
+      const { result: without } = yield* simpler(
+        { ...call, data: call.data.filter(([name]) => name !== "unit"), note: "without unit" },
+        (body) => !body.includes('"unit"')
+      )
+      assert.strictEqual(without.note, "without unit")
+    })
+  )
+
+  it.effect("whatever it holds is plain in the end", () =>
+    Effect.gen(function* () {
+      for (const event of fc.sample(fc.oneof(ordinary, odd), { seed: 1, numRuns: 50 })) {
+        const { result } = yield* simpler(event, () => true)
+        assert.deepInclude([accessLog, call], result)
+      }
     })
   )
 })

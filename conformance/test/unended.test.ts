@@ -2,27 +2,24 @@
  * Receivers that were to be ended, or held still: whether they were is seen, also behind a proxy, and what passes after
  * an end that was none is left open.
  */
-import { Crypto } from "@doorhook/core"
 import { listen } from "@doorhook/testkit/Listening"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer } from "effect"
+import { Deferred, Effect } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
-import { startsAgain } from "../src/checks/StartsAgain.ts"
-import { execute } from "../src/executor/Execute.ts"
-import type { Setting } from "../src/executor/Setting.ts"
-import { Minting } from "../src/executor/Minting.ts"
+import { startsAgain } from "../src/judgement/Judge.ts"
+import type { Setting } from "../src/execution/Execution.ts"
 import { accessLog } from "../src/history/Events.ts"
-import type { Operation } from "../src/history/History.ts"
+import type { Operation } from "../src/history/Operations.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
-import { exitCodeOf } from "../src/report/ExitCode.ts"
-import { runSuite } from "../src/run/RunSuite.ts"
+import { exitCodeOf } from "../src/report/Ending.ts"
+import { run as runSuite } from "./support/run.ts"
 import { model } from "./support/model.ts"
 import { acknowledge, answer, receiver } from "./support/receiver.ts"
-import { settingOf } from "./support/setting.ts"
+import { executeIn, settingOf, terms } from "./support/setting.ts"
 import { saidAgain } from "./support/stored.ts"
 
 const restart: Operation = { k: "restart" }
@@ -30,17 +27,14 @@ const killAmid: Operation = { k: "kill_amid", event: accessLog, workers: 1, afte
 
 const pauseDuring: Operation = { k: "pause_during", event: accessLog, count: 2 }
 
-const executed = (operation: Operation, setting: Setting) =>
-  execute({ v: 1, ops: [operation] }, setting).pipe(
-    Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
-  )
+const executed = (operation: Operation, setting: Setting) => executeIn({ v: 1, ops: [operation] }, setting)
 
 /** What an operation shows of the receiver's end, and what it is known to have been started after. */
 const ended = Effect.fnUntraced(function* (url: string, operation: Operation, hooks: Partial<Hooks>) {
   const setting = settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } })
   const { broke, trace } = yield* executed(operation, setting)
   assert.isNull(broke)
-  return { finding: startsAgain(trace), startedAfter: [...setting.startedAfter] }
+  return { finding: startsAgain(trace, terms), startedAfter: [...setting.startedAfter] }
 })
 
 /** Nothing is said against an end that was seen, nor for it. */

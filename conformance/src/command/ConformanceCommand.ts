@@ -4,45 +4,16 @@
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { badge, mutants, sender } from "./FurtherCommands.ts"
-import { targetFlags } from "./Shared.ts"
-
-const only = Flag.String("only").pipe(
-  Flag.withDescription("Tests these requirements: ids, or patterns like R-ACK-*, separated by commas"),
-  Flag.withMetavar("IDS"),
-  Flag.atLeast(0)
-)
-const skip = Flag.String("skip").pipe(
-  Flag.withDescription("Leaves these requirements out"),
-  Flag.withMetavar("IDS"),
-  Flag.atLeast(0)
-)
-const baseline = Flag.FileText("baseline").pipe(
-  Flag.withDescription(
-    "A file with ids of requirements that are known to fail, on lines or as JSON, or an earlier JSON report: they fail again, or the entry is stale and fails"
-  ),
-  Flag.withMetavar("FILE"),
-  Flag.optional
-)
-
-const trace = Flag.String("trace").pipe(
-  Flag.withDescription("Writes all that happens to a file (NDJSON): `conformance check` judges it anew"),
-  Flag.withMetavar("FILE"),
-  Flag.optional
-)
-
-const dryRun = Flag.Boolean("dry-run").pipe(
-  Flag.withDescription("Says what would be sent, case by case, and sends and starts nothing"),
-  Flag.withDefault(false)
-)
+import { runFlags, targetFlags } from "./Flags.ts"
 
 const exits =
   "Exits with 0 when it passes, 1 when it fails, 2 when that could not be decided, 3 when called wrongly, 4 when the receiver or the probe can't be used."
 
 const run = Command.make(
   "run",
-  { ...targetFlags, only, skip, baseline, trace, dryRun },
-  Effect.fnUntraced(function* ({ dryRun, ...flags }) {
-    if (dryRun) {
+  runFlags,
+  Effect.fnUntraced(function* (flags) {
+    if (flags.dryRun) {
       const plan = yield* Effect.promise(() => import("./DryRun.ts"))
       return yield* plan.dryRun(flags)
     }
@@ -50,7 +21,7 @@ const run = Command.make(
     yield* runConformance(flags)
   })
 ).pipe(
-  Command.withDescription(`Sends events to a receiver and tells whether it handles them as it must. ${exits}`),
+  Command.withDescription(`Sends events to a receiver and reports whether it handles them as it must. ${exits}`),
   Command.withExamples([
     {
       command: "doorhook conformance run --url http://127.0.0.1:9000/hook",
@@ -77,7 +48,7 @@ const doctor = Command.make(
     yield* runDoctor(flags)
   })
 ).pipe(
-  Command.withDescription("Says what the suite can see of a receiver, what is missing, and which level that leaves")
+  Command.withDescription("Shows what the suite can see of a receiver, what is missing, and which level that leaves")
 )
 
 const replay = Command.make(
@@ -110,7 +81,7 @@ const check = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Judges a stored trace anew, by the rules of this version, and sends nothing. Exits as the run that wrote it would."
+    "Judges the evidence of a run again, by the rules of this version, and sends nothing. Exits as the run that wrote it would."
   )
 )
 

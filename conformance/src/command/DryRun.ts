@@ -3,75 +3,78 @@
  */
 import { CommandFailure, UrlPolicy } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
-import { planOf } from "../executor/Plans.ts"
-import { inWords } from "../history/Words.ts"
-import { exitCodes } from "../report/ExitCode.ts"
-import { howToGive, needs } from "../requirements/Profile.ts"
-import type { Need } from "../requirements/Profile.ts"
-import type { Requirement } from "../requirements/Requirement.ts"
+import type { Case } from "../history/History.ts"
+import { inWords } from "../history/Operations.ts"
+import { plansOf } from "../record/Verdict.ts"
+import type { Plan } from "../record/Verdict.ts"
+import { exitCodes } from "../report/Ending.ts"
+import { needs } from "../requirements/Requirement.ts"
+import type { Need } from "../requirements/Requirement.ts"
 import { select, whyNothing } from "../requirements/Selection.ts"
+import type { Checked, RunFlags } from "./Flags.ts"
 import { checkFiles, checkTarget } from "./RunCommand.ts"
-import type { RunFlags } from "./RunCommand.ts"
-import type { Checked } from "./RunFlags.ts"
 
-/** What a run with these flags has to see and to act with; in words where that depends on the receiver, and is asked in a run. */
-const sightOf = (flags: RunFlags, { controlUrl, level, otherUrls, peakRate, secret }: Checked) => {
+/** What a run has to see and to act with; in words where that depends on the receiver, which a run asks. */
+const sightOf = ({ controlUrl, options, secret, urls }: Checked) => {
+  const { advanceCmd, killCmd, level, pauseCmd, peakRate, probe, spawn } = options
   const offered = controlUrl === null ? false : "if the control URL offers it"
-  const answersMore = level >= 2 && /^https?:/.test(Option.getOrElse(flags.probe, () => ""))
-  const spawns = Option.isSome(flags.spawn)
   const sight: Readonly<Record<Need, boolean | string>> = {
     effects: level >= 2,
-    digest: answersMore ? "if the probe gives a digest" : false,
+    digest: level >= 2 && /^https?:/.test(probe ?? "") ? "if the probe gives a digest" : false,
     stop: level >= 3,
-    kill: level >= 3 && (spawns || Option.isSome(flags.killCmd) || offered),
-    pause: spawns || Option.isSome(flags.pauseCmd) || offered,
-    advance: Option.isSome(flags.advanceCmd) || offered,
-    endpoints: otherUrls.length > 0,
+    kill: level >= 3 && (spawn !== null || killCmd !== null || offered),
+    pause: spawn !== null || pauseCmd !== null || offered,
+    advance: advanceCmd !== null || offered,
+    endpoints: urls.length > 1,
     secret: secret !== null,
     rate: peakRate !== null
   }
   return sight
 }
 
-const linesOfPlan = (requirement: Requirement, flags: RunFlags, checked: Checked): string => {
-  const sight = sightOf(flags, checked)
-  const seen = new Set(needs.filter((need) => sight[need] !== false))
-  const seed = Option.getOrElse(flags.seed, () => 0)
-  const { directed, missing, sampled } = planOf(requirement, seed, flags.dedupKey, checked.level, seen)
-  const drawn =
-    Option.isSome(flags.seed) || sampled.length === 0
-      ? sampled.flatMap(linesOf)
-      : [`  and up to ${requirement.sampled.runs} histories drawn from a seed`]
-  const conditions = requirement.needs.map((need) => sight[need]).filter((condition) => typeof condition === "string")
-  return [
-    `${requirement.id}  ${requirement.statement}`,
-    ...(missing === null ? [] : [`  nothing: it can't be observed; ${howToGive[missing]}`]),
-    ...conditions.map((condition) => `  ${condition}:`),
-    ...directed.flatMap(linesOf),
-    ...drawn
-  ].join("\n")
-}
-
-const linesOf = ({ history, title }: Requirement["directed"][number]): ReadonlyArray<string> => [
+const linesOf = ({ history, title }: Case): ReadonlyArray<string> => [
   `  ${title}`,
   ...inWords(history.ops).map((words) => `    ${words}`)
 ]
+
+const linesOfPlan = (plan: Plan, sight: ReturnType<typeof sightOf>, isSeeded: boolean): string => {
+  const { further, given, missing, requirement, sampled, unsent } = plan
+  const conditions = requirement.needs.map((need) => sight[need]).filter((condition) => typeof condition === "string")
+  return [
+    `${requirement.id}  ${requirement.statement}`,
+    ...(missing === null ? [] : [`  nothing: it can't be observed; ${needs[missing].toGive}`]),
+    ...(unsent === null ? [] : [`  nothing: none of it is sent to a receiver bound to ${unsent.join(" and ")}`]),
+    ...conditions.map((condition) => `  ${condition}:`),
+    ...given.flatMap(linesOf),
+    ...(further.length === 0 ? [] : ["  and, as far as there is time:", ...further.flatMap(linesOf)]),
+    ...(isSeeded
+      ? sampled.flatMap(linesOf)
+      : sampled.length === 0
+        ? []
+        : [`  and up to ${requirement.sampled.runs} histories drawn from a seed`])
+  ].join("\n")
+}
 
 /** Prints it. Flags are checked as a run checks them, as far as that is possible with nothing started. */
 export const dryRun = Effect.fnUntraced(function* (flags: RunFlags) {
   yield* checkFiles(flags)
   const checked = yield* checkTarget(flags)
-  const { level, profiles, url } = checked
-  const asked = { level, only: flags.only, skip: flags.skip, profiles }
-  const { selected } = select(asked)
-  if (selected.length === 0) {
-    const message = whyNothing(asked)
-    return yield* new CommandFailure({ message, exitCode: exitCodes.inconclusive })
+  const seed = Option.getOrNull(flags.seed)
+  const options = { ...checked.options, only: flags.only, skip: flags.skip, seed: seed ?? 0 }
+  if (select(options).selected.length === 0) {
+    return yield* new CommandFailure({ message: whyNothing(options), exitCode: exitCodes.inconclusive })
   }
+  const sight = sightOf(checked)
+  const isNeed = (name: string): name is Need => Object.hasOwn(needs, name)
+  const seen = new Set(
+    Object.keys(needs)
+      .filter(isNeed)
+      .filter((need) => sight[need] !== false)
+  )
   yield* Console.log(
     [
-      `A run of level ${level} would send this to ${UrlPolicy.shownUrl(url)}; a case that several requirements ask for is sent once. Nothing was sent.`,
-      ...selected.map((requirement) => linesOfPlan(requirement, flags, checked))
+      `A run of level ${options.level} would send this to ${UrlPolicy.shownUrl(checked.urls[0])}; a case that several requirements share is sent once. Nothing was sent.`,
+      ...plansOf(options, seen).map((plan) => linesOfPlan(plan, sight, seed !== null))
     ].join("\n\n")
   )
 })

@@ -3,30 +3,23 @@
  */
 import { columns, CommandFailure } from "@doorhook/core"
 import { Console, Effect } from "effect"
-import { defaultTerms } from "../checks/Terms.ts"
-import { inWords } from "../history/Words.ts"
-import { requirements } from "../requirements/index.ts"
-import { howToGive } from "../requirements/Profile.ts"
-import { everyDirectedCase } from "../requirements/Requirement.ts"
+import { inWords } from "../history/Operations.ts"
+import { defaultTerms } from "../judgement/Terms.ts"
+import { find, requirements } from "../requirements/Catalogue.ts"
+import { everyCaseOf, needs } from "../requirements/Requirement.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
-import { find, ids } from "../requirements/Selection.ts"
+import { ids } from "../requirements/Selection.ts"
 
 const scopeOf = ({ level, profile }: Requirement): string =>
   `level ${level}${profile === null ? "" : `, profile ${profile}`}`
 
-const row = (requirement: Requirement): ReadonlyArray<string> => [
-  requirement.id,
-  scopeOf(requirement),
-  requirement.strength,
-  requirement.statement
-]
-
 /** One line for each requirement. */
-export const listRequirements = Console.log(columns(requirements.map(row)).join("\n"))
+export const listRequirements = Console.log(
+  columns(requirements.map((one) => [one.id, scopeOf(one), one.strength, one.statement])).join("\n")
+)
 
 const explanationOf = (requirement: Requirement): string => {
-  const { because, expected, id, needs, provenBy, sampled, source, statement, strength } = requirement
-  const cases = everyDirectedCase(requirement)
+  const { because, expected, id, needs: needed, provenBy, sampled, source, statement, strength } = requirement
   return [
     `${id}  (${scopeOf(requirement)}, ${strength})`,
     "",
@@ -35,11 +28,13 @@ const explanationOf = (requirement: Requirement): string => {
     `  Source     ${source}`,
     `  Because    ${because}`,
     `  Expected   ${expected(defaultTerms)}`,
-    ...needs.map((need) => `  Needs      ${howToGive[need]}`),
-    ...provenBy.map((need) => `  To pass    ${howToGive[need]}${requirement.level === 1 ? ", from level 2 on" : ""}`),
+    ...needed.map((need) => `  Needs      ${needs[need].toGive}`),
+    ...provenBy.map(
+      (need) => `  To pass    ${needs[need].toGive}${requirement.level === 1 ? ", from level 2 on" : ""}`
+    ),
     "  What is sent",
-    ...cases.flatMap(({ history, title }) => [
-      `    ${title}`,
+    ...everyCaseOf(requirement).flatMap(({ history, strength: own, title }) => [
+      `    ${title}${own === "SHOULD" && strength === "MUST" ? " (SHOULD)" : ""}`,
       ...inWords(history.ops).map((words) => `      ${words}`)
     ]),
     ...(sampled.runs === 0 ? [] : [`    and up to ${sampled.runs} histories drawn from the seed`])

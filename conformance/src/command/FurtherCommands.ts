@@ -5,7 +5,7 @@
 import { DurationText } from "@doorhook/core"
 import { Config, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { secretVariable } from "../report/Rerun.ts"
+import { secretVariable } from "../record/Options.ts"
 
 const duration = (name: string, description: string, milliseconds: number) =>
   Flag.String(name).pipe(
@@ -45,7 +45,7 @@ export const mutants = Command.make(
     seed,
     report: table,
     list: listing,
-    maxTime: duration("max-time", "How long each may take", 60_000)
+    maxTime: duration("max-time", "How long each may take", 120_000)
   },
   Effect.fnUntraced(function* ({ list, ...flags }) {
     const { listMutants, runMutants } = yield* Effect.promise(() => import("./MutantsCommand.ts"))
@@ -93,7 +93,7 @@ export const sender = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Tests a sender: hosts a receiver that refuses, redirects, hangs and hangs up by plan, and tells whether identity, signature, deadline and retries are as they must be. Exits with 0 when they are, 1 when not, 2 when that could not be decided."
+    "Tests a sender: hosts a receiver that refuses, redirects, hangs and hangs up by plan, and reports whether identity, signature, deadline and retries are as they must be. Exits with 0 when they are, 1 when not, 2 when that could not be decided."
   )
 )
 

@@ -4,8 +4,8 @@
 import { checkWritable, columns, CommandFailure, writeNamed } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
 import { entriesOf } from "../CommaList.ts"
-import { exitCodes } from "../report/ExitCode.ts"
-import { requirements } from "../requirements/index.ts"
+import { exitCodes } from "../report/Ending.ts"
+import { requirements } from "../requirements/Catalogue.ts"
 import { matches } from "../requirements/Selection.ts"
 import { suite } from "../Suite.ts"
 import type { Fault } from "../mutants/Fault.ts"
@@ -25,7 +25,7 @@ export interface MutantsFlags {
 }
 
 const isMeant =
-  ({ name, requirement }: Fault) =>
+  ({ name, requirement }: Pick<Fault, "name" | "requirement">) =>
   (pattern: string): boolean =>
     matches(name, pattern) || matches(requirement, pattern)
 

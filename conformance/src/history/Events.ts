@@ -1,8 +1,8 @@
 /**
  * Event templates: the documented ones (interface document, section 2.3), and ways to make them unusual.
  */
-import type { EventTemplate, Member } from "./History.ts"
-import { minted } from "./History.ts"
+import type { EventTemplate, Member } from "./Template.ts"
+import { minted } from "./Template.ts"
 import { object, string } from "./RawJson.ts"
 
 const template = (resource_type: string, data: ReadonlyArray<Member>): EventTemplate => ({

@@ -1,143 +1,38 @@
 /**
- * A history: what is done to a receiver, in order, as plain JSON data.
- *
- * Events are referred to by their place in the history and carry no identifiers: those are minted when the history is
- * executed, so that the same history can be run again and again against one receiver without looking like a duplicate.
- * A reference counts modulo the events sent so far, so that any part of a history is a history.
+ * A history: what is done to a receiver, in order, as plain JSON data; and a case: a history with a name and a place to
+ * run.
  */
 import { Schema } from "effect"
-import { Forgery, Malformation } from "./Invalid.ts"
-import { TwinKind } from "./Twins.ts"
-import { Variation } from "./Variation.ts"
-
-export { retry, Variation } from "./Variation.ts"
-
-/**
- * One member of a JSON object: its name and its value as raw JSON text, which never passes through a JavaScript number.
- * A value that begins with `@` stands for something minted at execution; no JSON text begins so.
- */
-export const Member = Schema.Tuple([Schema.String, Schema.String])
-export type Member = typeof Member.Type
-
-/** The values that are minted at execution. */
-export const minted = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
-
-/** An event to be sent: its body with everything but the minted values. */
-export const EventTemplate = Schema.Struct({
-  resource_type: Schema.String,
-  action: Schema.String,
-  data: Schema.Array(Member),
-  /** Unknown members beside `data`. */
-  beside_data: Schema.Array(Member),
-  /** Unknown members beside `event`. */
-  beside_event: Schema.Array(Member),
-  /** What is unusual about it, in words; empty when nothing is. */
-  note: Schema.String
-})
-export type EventTemplate = typeof EventTemplate.Type
-
-const Ref = Schema.Int
-const Count = Schema.Int
-const How = Schema.Array(Variation)
-
-/** Where an attempt is given up: so many percent into its body, or after all of it, so much into the usual wait. */
-export const Cut = Schema.Union([
-  Schema.Struct({ in: Schema.Literal("body"), percent: Schema.Finite }),
-  Schema.Struct({ in: Schema.Literal("answer"), share: Schema.Finite })
-])
-export type Cut = typeof Cut.Type
-
-export const methods = ["GET", "HEAD", "OPTIONS"] as const
-
-const op = <const K extends string, Fields extends Schema.Struct.Fields>(k: K, fields: Fields) =>
-  Schema.Struct({ k: Schema.Literal(k), ...fields })
-
-export const Operation = Schema.Union([
-  /** A new event, sent once. */
-  op("new", { event: EventTemplate, how: How }),
-  /** An event sent before, again. */
-  op("again", { ref: Ref, how: How }),
-  /** An event sent before, again until it is acknowledged: at most a few times, with growing pauses. */
-  op("retry", { ref: Ref }),
-  /** The same for every event of the history that has no acknowledgement yet. */
-  op("retry_open", {}),
-  /** Every event of the history, again. */
-  op("again_all", { how: How }),
-  /** A new event, sent in several copies at once. */
-  op("race_new", { event: EventTemplate, copies: Count }),
-  /** An event sent before, again in several copies at once. */
-  op("race_again", { ref: Ref, copies: Count }),
-  /** New events one after the other, each in several copies whose last bytes are sent in one turn, behind other events. */
-  op("volleys", { event: EventTemplate, copies: Count, rounds: Count }),
-  /** Events that are nearly the same, each sent once. */
-  op("twins", { event: EventTemplate, kind: TwinKind }),
-  /** New events, made in the order they stand in and sent in another. */
-  op("shuffled", { events: Schema.Array(EventTemplate), order: Schema.Array(Schema.Int) }),
-  /** Many new events, several at once. */
-  op("filler", { count: Count }),
-  /** A new event whose sender goes away. */
-  op("cut_new", { event: EventTemplate, cut: Cut }),
-  /** An event sent before, again, whose sender goes away. */
-  op("cut_again", { ref: Ref, cut: Cut }),
-  /** Many attempts at once whose senders go away in the middle of the body. */
-  op("abort_storm", { count: Count, percent: Schema.Finite }),
-  /** New events whose senders stop in the middle of the body, and keep their connections open to the end of the history. */
-  op("stalled", { count: Count, percent: Schema.Finite }),
-  /** A new event under a signature that is not good. It is good when it is sent again. */
-  op("forged", { event: EventTemplate, kind: Forgery }),
-  /** An event sent before, again under a signature that is not good. */
-  op("forged_again", { ref: Ref, kind: Forgery }),
-  /** A new event whose body is no event. It is good when it is sent again. */
-  op("malformed", { event: EventTemplate, kind: Malformation }),
-  /** A request with another method about a new event, which counts as never sent. */
-  op("method_new", { event: EventTemplate, method: Schema.Literals(methods), with_body: Schema.Boolean }),
-  /** A request with another method about an event sent before. */
-  op("method_again", { ref: Ref, method: Schema.Literals(methods), with_body: Schema.Boolean }),
-  /** An event sent before, to the receiver's other URL. */
-  op("elsewhere", { ref: Ref }),
-  /** Nothing, for so many milliseconds. */
-  op("idle", { ms: Schema.Int }),
-  /** Nothing, until everything else of the run is done and so many milliseconds have passed. */
-  op("age", { ms: Schema.Int }),
-  /** The receiver is ended and started. */
-  op("restart", {}),
-  /** The receiver is killed while events come in, so many milliseconds after the first was sent, and started. */
-  op("kill_amid", {
-    event: EventTemplate,
-    workers: Count,
-    after: Schema.Finite,
-    /** Counts from the first acknowledgement instead, however long that takes. */
-    from: Schema.optionalKey(Schema.Literal("acknowledgement")),
-    /** How many copies of each event are sent at once; one where nothing is said. */
-    copies: Schema.optionalKey(Count)
-  }),
-  /** The receiver stands still from before the first attempts until after their deadline; the second come meanwhile. */
-  op("pause_during", { event: EventTemplate, count: Count }),
-  /** The receiver's clock is moved forward. */
-  op("advance", { ms: Schema.Int }),
-  /** Events at the declared peak rate, times a factor, for so many milliseconds. */
-  op("load", { factor: Schema.Finite, ms: Schema.Int })
-])
-export type Operation = typeof Operation.Type
+import { canonical } from "./Canonical.ts"
+import type { Strength } from "./Forgeries.ts"
+import { Operation } from "./Operations.ts"
+import type { Cut } from "./Operations.ts"
+import type { EventTemplate } from "./Template.ts"
+import type { Variation } from "./Variations.ts"
 
 export const History = Schema.Struct({ v: Schema.Literal(1), ops: Schema.Array(Operation) })
 export type History = typeof History.Type
 
 /**
- * Where a history runs; `executor/Session.ts` says in which order.
+ * Where a history runs, in this order (`run/Schedule.ts`).
  *
- * `timing`: alone, so that deadlines can be judged. `state`: several at once. `aged`: begun early, ended last.
- * `disturbed`: several at once, after those that a fault of the receiver would spoil. `blocking`: alone, for they may
- * keep the receiver from all others. `operated`: alone, the receiver is stopped and started. `load`: alone.
+ * `timing`: alone, so that deadlines can be judged. `state`: several at once. `disturbed`: several at once, after those
+ * that a fault of the receiver would spoil. `blocking`: alone, because it may keep the receiver from all others. `load`:
+ * alone. `operated`: alone, the receiver is stopped and started. `last`: alone, with all of the time that is left.
+ * `aged`: begun first, ended last; everything else happens in between.
  */
-export const lanes = ["timing", "state", "disturbed", "blocking", "operated", "load", "aged"] as const
+export const lanes = ["timing", "state", "disturbed", "blocking", "load", "operated", "last", "aged"] as const
 export type Lane = (typeof lanes)[number]
 
-/** A history with a name and a place to run. Two cases with equal histories are one and are run once. */
+/** Two cases with equal histories are one and run once. */
 export interface Case {
   readonly title: string
   readonly lane: Lane
   readonly history: History
+  /** Where a breach of this case says less than one of the requirement's others; else that of the requirement. */
+  readonly strength?: Strength
+  /** What a breach of this case does to people, where that is not what the requirement says. */
+  readonly because?: string
 }
 
 /** A case of these operations. */
@@ -146,6 +41,21 @@ export const makeCase = (lane: Lane, title: string, ...ops: ReadonlyArray<Operat
   lane,
   history: { v: 1, ops }
 })
+
+/** The same cases, of which a breach is a WARN. */
+export const only = (strength: Strength, cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
+  cases.map((one) => ({ ...one, strength }))
+
+const keys = new WeakMap<History, string>()
+
+/** What makes two histories one. */
+export const keyOf = (history: History): string => {
+  const known = keys.get(history)
+  if (known !== undefined) return known
+  const key = canonical(history)
+  keys.set(history, key)
+  return key
+}
 
 export const newEvent = (event: EventTemplate, how: ReadonlyArray<Variation> = []): Operation => ({
   k: "new",

@@ -1,5 +1,5 @@
 /**
- * The kinds of something, from the table that tells each in words.
+ * The kinds of something, from the table that has words for each.
  */
 export const kindsOf = <Table extends object>(table: Table): ReadonlyArray<keyof Table & string> => {
   const isKind = (text: string): text is keyof Table & string => Object.hasOwn(table, text)

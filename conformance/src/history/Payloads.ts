@@ -1,12 +1,12 @@
 /**
- * Generators of events: ordinary ones, ones with odd but documented values, ones with members nobody knows.
+ * Generators of events: ordinary ones, ones with odd but documented values, ones with members that no receiver knows.
  *
  * Numbers are made as digits. Left out on purpose, because a receiver may refuse them for good reasons: control
  * characters and lone surrogates in texts, numbers beyond the range of a double, members called `__proto__`.
  */
 import * as fc from "fast-check"
 import { accessLog, call, noted, withMember, withoutMember, withUnknown } from "./Events.ts"
-import type { EventTemplate, Member } from "./History.ts"
+import type { EventTemplate, Member } from "./Template.ts"
 import { array, escapedString, object, string } from "./RawJson.ts"
 
 /** The longest name that is sent, in characters (Unicode code points): what a usual text column holds. */
@@ -24,7 +24,7 @@ export const unseen = "Dana\u2028Whitfield\u2029Unit\ufeff12\u00a0B\u200bguest"
 
 export const rightToLeft = "محمد الأحمد (שרה כהן)"
 
-/** A whole number of so many digits at most; all lengths come up. */
+/** A whole number of this many digits at most; all lengths come up. */
 const digits = (maxLength: number): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -78,12 +78,14 @@ export const ordinary: fc.Arbitrary<EventTemplate> = fc.oneof(ordinaryAccessLog,
 
 const grapheme = (maxLength: number): fc.Arbitrary<string> => fc.string({ unit: "grapheme", maxLength })
 
+/** Of any length up to the longest: one of a fixed length could not be shrunk. */
 const longName = fc
   .array(fc.constantFrom("a", "ñ", "ß", "ж", "ם", "字", "🔑"), {
-    minLength: maxNameLength,
-    maxLength: maxNameLength
+    minLength: 1,
+    maxLength: maxNameLength,
+    size: "max"
   })
-  .map((characters) => characters.join(""))
+  .map((characters) => ({ text: characters.join(""), length: characters.length }))
 
 /** A text that is odd, and what is odd about it. */
 const oddText: fc.Arbitrary<readonly [text: string, what: string]> = fc.oneof(
@@ -92,7 +94,7 @@ const oddText: fc.Arbitrary<readonly [text: string, what: string]> = fc.oneof(
   grapheme(8).map((text) => [`${rightToLeft} ${text}`, "right to left"] as const),
   grapheme(8).map((text) => [`${text} ${everyPlane}`, "of every Unicode plane"] as const),
   grapheme(8).map((text) => [`${unseen} ${text}`, "with separators that are not seen"] as const),
-  longName.map((text) => [text, `of ${maxNameLength} characters`] as const)
+  longName.map(({ length, text }) => [text, `of ${length} characters`] as const)
 )
 
 const encodedText = fc
@@ -158,7 +160,7 @@ const unknownLeaf = fc.oneof(
 const membersOf = (value: fc.Arbitrary<string>, minLength: number): fc.Arbitrary<ReadonlyArray<Member>> =>
   fc.uniqueArray(fc.tuple(unknownName, value), { minLength, maxLength: 3, selector: ([name]) => name })
 
-/** Any JSON value, so many levels deep. */
+/** Any JSON value, this many levels deep. */
 const unknownValue = (depth: number): fc.Arbitrary<string> =>
   depth === 0
     ? unknownLeaf

@@ -1,7 +1,7 @@
 /**
  * JSON written by hand: texts are put together and taken apart without ever parsing a number.
  */
-import type { EventTemplate, Member } from "./History.ts"
+import type { EventTemplate, Member } from "./Template.ts"
 
 /** A string as JSON text, in the shortest form. */
 export const string = (value: string): string => JSON.stringify(value)

@@ -3,10 +3,11 @@
  * more says so: `GET {control}` answers `{"ops": ["restart", "kill", "pause", "resume", "advance"]}`, and each is a POST.
  */
 import { Effect, Schema } from "effect"
-import { request } from "undici"
+import { detailOf } from "../evidence/Exchange.ts"
+import { ask } from "../http/Wire.ts"
+import { hookPatience } from "./Commands.ts"
 import type { Hooks } from "./Hooks.ts"
 import { HookFailed } from "./Hooks.ts"
-import { hookPatience } from "./ShellCommand.ts"
 
 const Offer = Schema.fromJsonString(Schema.Struct({ ops: Schema.Array(Schema.String) }))
 
@@ -17,35 +18,28 @@ const under = (control: URL, path: string, query: Readonly<Record<string, string
   return url
 }
 
-const post = (url: URL): Effect.Effect<void, HookFailed> =>
-  Effect.tryPromise({
-    try: async (signal) => {
-      const { body, statusCode } = await request(url, { method: "POST", reset: true, signal })
-      await body.dump()
-      if (statusCode < 200 || statusCode > 299) throw new Error(`status ${statusCode}`)
-    },
-    catch: (error) =>
-      new HookFailed({
-        message: `POST ${url.origin}${url.pathname} failed (${error instanceof Error ? error.message : String(error)}). Correct --control-url, or leave it out.`
-      })
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: hookPatience,
-      orElse: () => Effect.fail(new HookFailed({ message: `POST ${url.origin}${url.pathname} did not answer.` }))
+const post = (url: URL): Effect.Effect<void, HookFailed> => {
+  const failed = (why: string): HookFailed =>
+    new HookFailed({
+      message: `POST ${url.origin}${url.pathname} failed (${why}). Correct --control-url, or leave it out.`
     })
+  return ask(url, "POST", hookPatience).pipe(
+    Effect.mapError((error) => failed(detailOf(error))),
+    Effect.flatMap(({ status }) =>
+      status < 200 || status > 299 ? Effect.fail(failed(`status ${status}`)) : Effect.void
+    )
   )
+}
+
+/** How long the question what else is offered may take, in milliseconds. */
+const offerPatience = 2_000
 
 /** What the receiver offers besides `double`; nothing where it does not say. */
 const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.tryPromise(async (signal) => {
-    const { body, statusCode } = await request(control, { reset: true, signal })
-    const text = await body.text()
-    return statusCode === 200 ? text : `{"ops":[]}`
-  }).pipe(
-    Effect.timeout(2_000),
-    Effect.flatMap(Schema.decodeUnknownEffect(Offer)),
+  ask(control, "GET", offerPatience).pipe(
+    Effect.flatMap(({ body, status }) => Schema.decodeEffect(Offer)(status === 200 ? body : `{"ops":[]}`)),
     Effect.map(({ ops }) => ops),
-    // The document asks for `double` alone; who offers no more need not answer this question.
+    // The document asks for `double` alone: a receiver that offers no more need not answer this question.
     Effect.orElseSucceed(() => [])
   )
 

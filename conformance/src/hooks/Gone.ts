@@ -4,7 +4,7 @@
  */
 import { Deferred, Effect, Fiber, Schedule } from "effect"
 import type { Scope } from "effect"
-import { request } from "undici"
+import { ask } from "../http/Wire.ts"
 import { accepts, socketTo } from "../Knocking.ts"
 import { between, oneTry } from "./Ready.ts"
 
@@ -34,11 +34,8 @@ export const isOfProxy = (status: number): boolean => status === 502 || status =
 
 /** Waits until something answers that the receiver is not there. */
 const answeredFor = (url: URL): Effect.Effect<void> =>
-  Effect.tryPromise(async (signal) => {
-    const { body, statusCode } = await request(url, { reset: true, signal })
-    await body.dump()
-    return isOfProxy(statusCode)
-  }).pipe(
+  ask(url, "GET", longestEnd).pipe(
+    Effect.map(({ status }) => isOfProxy(status)),
     Effect.orElseSucceed(() => false),
     Effect.delay(betweenQuestions),
     Effect.repeat({ until: (isGone) => isGone }),
@@ -48,9 +45,9 @@ const answeredFor = (url: URL): Effect.Effect<void> =>
 /**
  * Watches a receiver that is about to be ended: by a connection of its own, which breaks when the process ends, however
  * soon a supervisor has another in its place; by new ones, which are refused; and by questions, which a proxy answers that
- * goes on meanwhile. `cut` is what else shows that. Answers what waits for any of it, for a while at most, and tells
- * whether it came: what was killed may accept connections some moments longer, and is not to be taken for what was started
- * after it.
+ * goes on in between. `cut` is what else shows that. Answers an effect that waits for any of it, for a while at most, and
+ * says whether it came: what was killed may accept connections some moments longer, and is not to be taken for what was
+ * started after it.
  */
 export const watchEnd = Effect.fnUntraced(function* (
   url: URL,
@@ -62,7 +59,7 @@ export const watchEnd = Effect.fnUntraced(function* (
     Effect.sync(() => {
       const socket = socketTo(url)
       socket.on("connect", () => Deferred.doneUnsafe(opened, Effect.void))
-      // It is told of by `close`.
+      // `close` follows.
       socket.on("error", () => undefined)
       socket.on("close", () => Deferred.doneUnsafe(closed, Effect.void))
       return socket.resume()

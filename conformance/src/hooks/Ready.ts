@@ -2,9 +2,9 @@
  * Waits until a receiver is there: it accepts connections, or its ready URL answers with a 2xx status.
  */
 import { Effect, Schedule } from "effect"
-import { request } from "undici"
+import { detailOf } from "../evidence/Exchange.ts"
+import { ask } from "../http/Wire.ts"
 import { accepts } from "../Knocking.ts"
-import { detailOf } from "../observed/Exchange.ts"
 import { HookFailed } from "./Hooks.ts"
 
 /** How long a receiver may take to start, in milliseconds. */
@@ -18,24 +18,24 @@ export const oneTry = 2_000
 export const isThere = (url: URL): Effect.Effect<boolean> => Effect.isSuccess(Effect.timeout(accepts(url), oneTry))
 
 const answers = (url: URL): Effect.Effect<void, HookFailed> =>
-  Effect.tryPromise({
-    try: async (signal) => {
-      const { body, statusCode } = await request(url, { reset: true, signal })
-      await body.dump()
-      if (statusCode < 200 || statusCode > 299) throw new Error(`it answered status ${statusCode}`)
-    },
-    catch: (error) => new HookFailed({ message: detailOf(error) })
-  })
+  ask(url, "GET", startPatience).pipe(
+    Effect.mapError((error) => new HookFailed({ message: detailOf(error) })),
+    Effect.flatMap(({ status }) =>
+      status < 200 || status > 299
+        ? Effect.fail(new HookFailed({ message: `it answered status ${status}` }))
+        : Effect.void
+    )
+  )
 
-/** What is told of a receiver that hooks did not start. */
+/** What to say of a receiver that hooks did not start. */
 const byHooks = {
   what: "The receiver was not ready again",
   advice:
     "Does the hook start it, in the background? --restart-cmd must end and start it; --ready-url says when it is ready."
 }
 
-/** Waits for the receiver at `url`, or for its ready URL where there is one. In vain, it tells what was heard last. */
-export const awaitReady = (url: URL, readyUrl: URL | null, told = byHooks): Effect.Effect<void, HookFailed> =>
+/** Waits for the receiver at `url`, or for its ready URL where there is one. Fails with what was heard last. */
+export const awaitReady = (url: URL, readyUrl: URL | null, words = byHooks): Effect.Effect<void, HookFailed> =>
   Effect.suspend(() => {
     let why = "it did not answer"
     return (readyUrl === null ? accepts(url) : answers(readyUrl)).pipe(
@@ -47,7 +47,7 @@ export const awaitReady = (url: URL, readyUrl: URL | null, told = byHooks): Effe
         const within = `within ${startPatience / 1_000} s`
         return new HookFailed({
           down: `it was not ready ${within}: ${why}`,
-          message: `${told.what} ${within} at ${(readyUrl ?? url).origin} (${why}). ${told.advice}`
+          message: `${words.what} ${within} at ${(readyUrl ?? url).origin} (${why}). ${words.advice}`
         })
       })
     )

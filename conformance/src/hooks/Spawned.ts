@@ -6,10 +6,10 @@ import type { Scope } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
+import { isLeft, isRunning, signalGroup } from "./Commands.ts"
 import { awaitGone } from "./Gone.ts"
 import { HookFailed } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
-import { isLeft, isRunning, signalGroup } from "./ProcessGroup.ts"
 import { awaitReady, between, isThere } from "./Ready.ts"
 
 /** What a receiver says whose port another has, which came while it was down. */
@@ -29,7 +29,7 @@ const nothingLeft = (shell: ChildProcess): Effect.Effect<unknown> =>
   Effect.sync(() => isLeft(shell)).pipe(Effect.repeat({ while: (left) => left, schedule: Schedule.spaced(between) }))
 
 /**
- * Waits until what was started has ended and what it complained about is read: its end may be told before that. A shell
+ * Waits until what was started has ended and what it complained about is read: its end may come before that. A shell
  * that ends well may leave the receiver in the background, where it may still become ready; one that fails has not.
  */
 const endOf = (shell: ChildProcess): Effect.Effect<void> => {

@@ -1,66 +1,46 @@
 /**
- * One faulty receiver: what it does wrong, and which requirement must find that out.
+ * One wrong receiver: a row that says what is wrong, which requirement must find it out, and how it differs from the
+ * correct one.
  */
-import type { Message, Parts } from "../receivers/Parts.ts"
-import type { Profile } from "../requirements/Profile.ts"
-import type { Change } from "../receivers/Server.ts"
+import type { Level, Profile, Requirement } from "../requirements/Requirement.ts"
+import type { Change } from "./Base.ts"
 
 export interface Fault {
   /** Stable: the kill table lists it. */
   readonly name: string
-  /** What it does wrong, in one sentence, as its author would not say it. */
+  readonly requirement: Requirement["id"]
+  /** What it does wrong, in one sentence. */
   readonly does: string
-  /** The requirement that must fail. */
-  readonly requirement: string
   /** The least level at which that can be seen. */
-  readonly level: 1 | 2 | 3
-  /** The profile it takes; null where the level is enough. */
+  readonly level: Level
   readonly profile: Profile | null
+  /** `WARN` where a SHOULD finds it out. */
+  readonly found: "FAIL" | "WARN"
+  /** Whether it must be run as a process of its own: faults that only show when a process ends. */
+  readonly ownProcess: boolean
   readonly change: Change
 }
 
-/** A fault of a group. */
-export const fault =
-  (level: Fault["level"], profile: Fault["profile"] = null) =>
-  (name: string, requirement: string, does: string, change: Change): Fault => ({
-    name,
-    does,
-    requirement,
-    level,
-    profile,
-    change
-  })
-
-/** Looks whether it knows the event, then takes so many milliseconds over the work, then marks it. */
-export const checkThenAct =
-  (milliseconds: number): Change =>
-  (_, { ledger, now }) => ({
-    keep: async (message) => {
-      if (ledger.isKnown(message.key)) return false
-      await pause(milliseconds)
-      ledger.act(message)
-      return ledger.mark(message.key, now())
-    }
-  })
-
-/** Drops a copy only while the first is under way, which takes so many milliseconds and then what is to be done. */
-export const dropsCopiesWhileRunning = (
-  milliseconds: number,
-  keep: (message: Message) => boolean | Promise<boolean>
-): Partial<Parts> => {
-  const running = new Set<string>()
-  return {
-    keep: async (message) => {
-      if (running.has(message.key)) return false
-      running.add(message.key)
-      await pause(milliseconds)
-      const isNew = await keep(message)
-      running.delete(message.key)
-      return isNew
-    }
-  }
-}
-
-/** Resolves after some milliseconds. */
-export const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, milliseconds))
+/** Rows of one level: `[name, requirement, does, change]`. */
+export const faults =
+  (
+    level: Level,
+    {
+      found = "FAIL",
+      ownProcess = level === 3,
+      profile = null
+    }: Partial<Pick<Fault, "found" | "ownProcess" | "profile">> = {}
+  ) =>
+  (
+    ...rows: ReadonlyArray<readonly [name: string, requirement: Requirement["id"], does: string, change: Change]>
+  ): ReadonlyArray<Fault> =>
+    rows.map(([name, requirement, does, change]) => ({
+      name,
+      requirement,
+      does,
+      change,
+      level,
+      profile,
+      found,
+      ownProcess
+    }))

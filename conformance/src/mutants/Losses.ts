@@ -1,183 +1,206 @@
 /**
- * Faults that lose an event, or make one up.
+ * Receivers that lose events, make them up, or depend on their order.
  */
-import { acknowledged, plain, readWhole } from "../receivers/Parts.ts"
-import type { Message } from "../receivers/Parts.ts"
-import { checkThenAct, fault, pause } from "./Fault.ts"
+import { parseEvent, Refusal } from "@doorhook/receiver"
+import type { ReceivedRequest } from "@doorhook/receiver"
+import { acknowledged, pause, plain, scopeOf } from "./Base.ts"
+import { faults } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
 
-const probed = fault(2)
+const idOf = ({ headers }: ReceivedRequest): string => headers["webhook-id"] ?? ""
 
-/** Keeps a socket's end in sight. */
-const isGone = ({ request }: Message): boolean => request.socket.destroyed
+/** An effect of what is no event. */
+const made = (request: ReceivedRequest) => ({ id: idOf(request), scope: scopeOf(request), stored: "{}" })
+
+/** Whether a body is an event. */
+export const isEvent = (body: Uint8Array): boolean => !("wrong" in parseEvent(body))
+
+/** The first event at the beginning of a body, or the body. */
+export const firstValue = (body: Uint8Array): Uint8Array => {
+  const text = Buffer.from(body).toString()
+  for (let end = text.indexOf("}"); end !== -1; end = text.indexOf("}", end + 1)) {
+    const part = Buffer.from(text.slice(0, end + 1))
+    if (isEvent(part)) return part
+  }
+  return body
+}
 
 export const lossFaults: ReadonlyArray<Fault> = [
-  probed("swallows-errors", "R-LOS-01", "Catches what goes wrong with a call, and answers 200.", (correct) => ({
-    keep: (message) => (message.event.resource_type === "call" ? false : correct.keep(message))
-  })),
-  probed("every-seventh", "R-LOS-01", "Drops every seventh event in a queue that is not durable.", (correct) => {
-    let count = 0
-    return { keep: (message) => (++count % 7 === 0 ? false : correct.keep(message)) }
-  }),
-  probed("full-queue", "R-LOS-01", "Throws away what its queue of one has no room for, and answers 200.", (correct) => {
-    let busy = false
-    return {
-      keep: async (message) => {
-        if (busy) return false
-        busy = true
-        await pause(10)
-        busy = false
-        return correct.keep(message)
+  ...faults(2)(
+    [
+      "swallows-errors",
+      "R-LOS-01",
+      "Catches what goes wrong with a call, and answers 200.",
+      (correct) => ({
+        keep: async (key, delivery, request) =>
+          delivery.event.resource_type === "call" ? false : correct.keep(key, delivery, request)
+      })
+    ],
+    [
+      "every-seventh",
+      "R-LOS-01",
+      "Drops every seventh event in a queue that is not durable.",
+      (correct) => {
+        let count = 0
+        return { keep: async (...given) => (++count % 7 === 0 ? false : correct.keep(...given)) }
       }
-    }
-  }),
-  probed(
-    "marked-before-read",
-    "R-LOS-02",
-    "Marks the id when the headers are there, before the body is.",
-    (correct, { ledger, now }) => {
-      const first = new WeakSet<object>()
-      return {
-        arrived: (request) => {
-          if (ledger.mark(`early ${String(request.headers["webhook-id"])}`, now())) first.add(request)
-          return correct.arrived(request)
+    ],
+    [
+      "busy-swallowed",
+      "R-LOS-01",
+      "Logs «the database is locked», which comes when two requests write at once, and answers 200.",
+      (correct) => {
+        let busy = false
+        return {
+          keep: async (...given) => {
+            if (busy) return false
+            busy = true
+            await pause(10)
+            busy = false
+            return correct.keep(...given)
+          }
+        }
+      }
+    ],
+    [
+      "marked-before-read",
+      "R-LOS-02",
+      "Marks the id when the headers are there, before the body is.",
+      (correct, { ledger, now }) => {
+        const first = new WeakSet<object>()
+        return {
+          readBody: (request) => {
+            if (ledger.mark(`early ${idOf(request)}`, now())) first.add(request)
+            return correct.readBody(request)
+          },
+          keep: async (key, delivery, request) => first.has(request) && correct.keep(key, delivery, request)
+        }
+      }
+    ],
+    [
+      "broken-off-marked",
+      "R-LOS-02",
+      "Marks the id of a body that broke off, and drops the whole one later.",
+      (correct, { ledger, now }) => ({
+        readBody: (request) =>
+          correct.readBody(request).catch((error: unknown) => {
+            ledger.mark(`${scopeOf(request)} ${idOf(request)}`, now())
+            throw error
+          })
+      })
+    ],
+    [
+      "first-attempts-only",
+      "R-LOS-02",
+      "Takes every attempt after the first for a duplicate.",
+      (correct) => ({
+        keep: async (key, delivery, request) => delivery.attempt === 1 && correct.keep(key, delivery, request)
+      })
+    ],
+    [
+      "refused-for-good",
+      "R-LOS-02",
+      "Notes the id of a body it could not read, and refuses the event from then on.",
+      (correct) => {
+        const refused = new Set<string>()
+        return {
+          parse: (request, body) => {
+            if (!isEvent(body)) refused.add(idOf(request))
+            if (refused.has(idOf(request))) throw new Refusal(400, "malformed")
+            return correct.parse(request, body)
+          },
+          readBody: (request) =>
+            correct.readBody(request).catch((error: unknown) => {
+              refused.add(idOf(request))
+              throw error
+            })
+        }
+      }
+    ],
+    [
+      "half-understood",
+      "R-LOS-03",
+      "Finds what it needs with a regular expression, and so acts on a broken body.",
+      (correct, { ledger }) => ({
+        parse: (request, body) => {
+          if (!isEvent(body)) ledger.act(made(request))
+          return correct.parse(request, body)
+        }
+      })
+    ],
+    [
+      "acts-on-headers",
+      "R-LOS-03",
+      "Acts once the headers are there, and reads the body to see whether it was right to.",
+      (correct, { ledger, now }) => ({
+        readBody: (request) => {
+          if (ledger.mark(`acted ${scopeOf(request)} ${idOf(request)}`, now())) ledger.act(made(request))
+          return correct.readBody(request)
         },
-        keep: (message) => first.has(message.request) && correct.keep(message)
-      }
-    }
-  ),
-  probed(
-    "broken-off-marked",
-    "R-LOS-02",
-    "Marks the id of a body that broke off, and drops the whole one later.",
-    (_, { ledger, now }) => ({
-      read: async (request) => {
-        try {
-          return await readWhole(request)
-        } catch (error) {
-          ledger.mark(`${request.url} ${String(request.headers["webhook-id"])}`, now())
-          throw error
+        keep: async (key) => ledger.mark(key, now())
+      })
+    ],
+    [
+      "newest-only",
+      "R-ORD-01",
+      "Drops events that are older than the newest it has.",
+      (correct) => {
+        let newest = ""
+        return {
+          keep: async (key, delivery, request) => {
+            const at = String(delivery.event.data["logged_at"])
+            if (at < newest) return false
+            newest = at
+            return correct.keep(key, delivery, request)
+          }
         }
       }
-    })
-  ),
-  probed("first-attempts-only", "R-LOS-02", "Takes every attempt after the first for a duplicate.", (correct) => ({
-    keep: (message) => message.request.headers["doorhook-attempt"] === "1" && correct.keep(message)
-  })),
-  probed(
-    "cancelled-with-mark",
-    "R-LATE-01",
-    "Stops working when the sender hangs up, but has marked the id.",
-    (_, { ledger, now }) => ({
-      keep: async (message) => {
-        if (!ledger.mark(message.key, now())) return false
-        await pause(60)
-        if (!isGone(message)) ledger.act(message)
-        return true
-      }
-    })
-  ),
-  probed(
-    "effect-then-mark",
-    "R-LATE-01",
-    "Marks the id only once the answer could be sent.",
-    (_, { deadline, ledger, now }) => ({
-      keep: async (message) => {
-        if (ledger.isKnown(message.key)) return false
-        ledger.act(message)
-        await pause(Math.min(60, deadline / 4))
-        if (!isGone(message)) ledger.mark(message.key, now())
-        return true
-      }
-    })
-  ),
-  probed(
-    "two-at-once",
-    "R-LATE-01",
-    "Starts again while the first attempt still runs, and both finish.",
-    checkThenAct(80)
-  ),
-  probed(
-    "half-understood",
-    "R-LOS-03",
-    "Finds what it needs with a regular expression, and so acts on a broken body.",
-    (correct, { ledger }) => ({
-      understand: (body, headers) => {
-        const read = correct.understand(body, headers)
-        if (typeof read === "string") ledger.act({ id: String(headers["webhook-id"]), scope: "/hook", stored: "{}" })
-        return read
-      }
-    })
-  ),
-  probed(
-    "stored-then-checked",
-    "R-LOS-03",
-    "Stores whatever comes and acts on it by and by, whether it was refused or not.",
-    (correct, { ledger, now }) => ({
-      isGenuine: (headers, body) => {
-        const id = String(headers["webhook-id"])
-        if (typeof correct.understand(body, headers) === "string") {
-          ledger.once(`/hook ${id}`, { id, scope: "/hook", stored: "{}" }, now())
+    ],
+    [
+      "too-old",
+      "R-ORD-01",
+      "Drops events whose logged_at is more than a year ago.",
+      (correct, { now }) => ({
+        keep: async (key, delivery, request) =>
+          Date.parse(String(delivery.event.data["logged_at"])) < now() - 365 * 86_400_000
+            ? false
+            : correct.keep(key, delivery, request)
+      })
+    ],
+    [
+      "acts-on-any-method",
+      "R-GET-01",
+      "Acts on GET as on POST: the router takes any method.",
+      (correct, { ledger }) => ({
+        admit: (request) => {
+          if (request.method === "POST") return
+          ledger.act(made(request))
+          if (request.method === "OPTIONS") correct.admit(request)
+          throw new Refusal(200, "")
         }
-        return correct.isGenuine(headers, body)
-      }
-    })
+      })
+    ]
   ),
-  probed("newest-only", "R-ORD-01", "Drops events that are older than the newest it has.", (correct) => {
-    let newest = ""
-    return {
-      keep: (message) => {
-        const at = String(message.event.data["logged_at"])
-        if (at < newest) return false
-        newest = at
-        return correct.keep(message)
-      }
-    }
-  }),
-  probed("too-old", "R-ORD-01", "Drops events whose logged_at is more than an hour ago.", (correct, { now }) => ({
-    keep: (message) =>
-      Date.parse(String(message.event.data["logged_at"])) < now() - 3_600_000 ? false : correct.keep(message)
-  })),
-  fault(2)(
-    "pages-again",
-    "R-GET-01",
-    "Acts on GET as on POST: the router takes any method.",
-    (correct, { ledger }) => ({
-      arrived: (request) => {
-        if (request.method === "POST") return null
-        ledger.act({ id: String(request.headers["webhook-id"]), scope: "/hook", stored: "{}" })
-        return request.method === "HEAD" || request.method === "GET" ? plain(200) : correct.arrived(request)
-      }
-    })
-  ),
-  fault(1)(
+  ...faults(2, { found: "WARN" })([
+    "text-behind-it",
+    "R-LOS-03",
+    "Reads the first value of a body and leaves what stands behind it.",
+    (correct) => ({ parse: (request, body) => correct.parse(request, firstValue(body)) })
+  ]),
+  ...faults(1)([
     "get-crashes",
     "R-GET-01",
-    "Drops the connection on a GET and then answers nobody for a while.",
+    "Fails on a GET, and answers 500 from then on.",
     (correct) => {
-      let dead = false
+      let isBroken = false
       return {
-        arrived: (request) => {
-          if (request.method !== "POST") dead = true
-          return dead ? plain(500, "bad state") : correct.arrived(request)
-        }
+        admit: (request) => {
+          if (request.method !== "POST") isBroken = true
+          if (isBroken) throw new Refusal(500, "bad state")
+          correct.admit(request)
+        },
+        acknowledge: () => (isBroken ? plain(500, "bad state") : acknowledged)
       }
     }
-  ),
-  fault(1)(
-    "hung-up-means-never",
-    "R-LATE-03",
-    "Refuses an event for good once its sender hung up before the answer.",
-    () => {
-      const abandoned = new Set<string>()
-      return {
-        answer: async (message) => {
-          if (abandoned.has(message.key)) return plain(410, "gave up before")
-          await pause(20)
-          if (isGone(message)) abandoned.add(message.key)
-          return acknowledged
-        }
-      }
-    }
-  )
+  ])
 ]

@@ -1,28 +1,28 @@
 /**
- * One faulty receiver before the suite.
+ * One of the bundled receivers before the suite, with the settings that users run.
  */
+import { Shell } from "@doorhook/core"
 import { Effect, FileSystem, Path, Redacted } from "effect"
 import type { PlatformError, Scope } from "effect"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { withControl } from "../hooks/Control.ts"
+import { freePort } from "../hooks/FreePort.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { HookFailed, Hooks } from "../hooks/Hooks.ts"
+import { spawned } from "../hooks/Spawned.ts"
 import { httpProbe } from "../probes/HttpProbe.ts"
-import { inProcess } from "../receivers/InProcess.ts"
-import { operate } from "../receivers/Operated.ts"
+import { defaults, noMeans } from "../record/Options.ts"
+import type { Options } from "../record/Options.ts"
 import type { Report } from "../report/Report.ts"
 import { runSuite } from "../run/RunSuite.ts"
+import { inProcess } from "./Base.ts"
 import type { Fault } from "./Fault.ts"
-
-/** How long faulty receivers get for an answer, in milliseconds: short, so that late ones are soon late. */
-const deadline = 1_000
-
-/** How long after an answer effects are waited for, in milliseconds. */
-const settle = 1_000
+import type { RightReceiver } from "./Right.ts"
 
 /** How long one that does not start again is tried to be started, in milliseconds: they start in less than a second. */
-const comeback = 4_000
+const comeback = 10_000
 
 /** The secret of the bundled receivers; it guards nothing. */
 const secret = "whsec_ZG9vcmhvb2stYnVuZGxlZC1yZWNlaXZlcg=="
@@ -43,61 +43,109 @@ interface Running {
   readonly hooks: Hooks
 }
 
+/** How to start a receiver. It gets its port in the variable PORT. */
+export interface Launch {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+  readonly env: Readonly<Record<string, string>>
+  /** Whether it has the control of the bundled receivers. */
+  readonly control: boolean
+}
+
+/** Starts a receiver as a process of its own, operated by the hooks that users get, and ends it with the scope. */
+export const operate = Effect.fnUntraced(function* ({
+  args,
+  command,
+  control,
+  env
+}: Launch): Effect.fn.Return<Running, HookFailed, Scope.Scope> {
+  const port = yield* freePort
+  const origin = new URL(`http://127.0.0.1:${port}`)
+  const line = `exec ${[command, ...args].map(Shell.quote).join(" ")}`
+  const hooks = yield* spawned(line, { ...env, PORT: String(port) }, origin, new URL("/probe?id=never-sent", origin))
+  return { origin, hooks: control ? yield* withControl(hooks, new URL("/control", origin)) : hooks }
+})
+
+const here = import.meta.url
+
 /**
- * The program of a receiver. Sources run from sources, and what was built from what was built; by the package's name, because
- * this module may be part of a bundle.
+ * The program of a receiver. Sources run from sources, and what was built from what was built; that by the package's name,
+ * because this module may be part of a bundle.
  */
-const receiver = join(
-  dirname(createRequire(import.meta.url).resolve("@doorhook/conformance/package.json")),
-  import.meta.url.endsWith(".ts") ? "src/mutants/main.ts" : "dist/mutants/main.js"
-)
+const program = here.endsWith(".ts")
+  ? fileURLToPath(new URL("main.ts", here))
+  : join(dirname(createRequire(here).resolve("@doorhook/conformance/package.json")), "dist/mutants/main.js")
 
-const inThisProcess = (fault: Fault): Effect.Effect<Running, never, Scope.Scope> =>
-  inProcess({ change: fault.change, deadline, secret: fault.profile === "signed" ? secret : null }).pipe(
-    Effect.flatMap((origin) =>
-      Effect.map(withControl(noHooks, new URL("/control", origin)), (hooks) => ({ origin, hooks }))
-    )
-  )
+/** A receiver as it is tried. */
+interface Tried extends Pick<Fault, "change" | "level" | "name" | "ownProcess" | "profile"> {
+  readonly deadline: number
+}
 
-const inItsOwn = Effect.fnUntraced(function* (name: string, signed: boolean) {
+const inThisProcess = Effect.fnUntraced(function* ({ change, deadline, profile }: Tried) {
+  const origin = yield* inProcess({ change, deadline, secret: profile === "signed" ? secret : null })
+  return { origin, hooks: yield* withControl(noHooks, new URL("/control", origin)) }
+})
+
+const inItsOwn = Effect.fnUntraced(function* ({ deadline, name, profile }: Tried) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const folder = yield* fs.makeTempDirectoryScoped()
   return yield* operate({
     command: process.execPath,
-    args: [...process.execArgv, "--no-warnings", receiver],
+    args: [...process.execArgv, "--no-warnings", program],
     env: {
       FAULT: name,
       DATABASE: path.join(folder, "receiver.db"),
       DEADLINE_MS: String(deadline),
-      SECRET: signed ? secret : ""
+      SECRET: profile === "signed" ? secret : ""
     },
     control: true
   })
 })
 
-/** Runs the suite against a receiver with the fault. */
-export const tryFault = (
-  fault: Fault,
-  { maxTime, narrow, seed }: TrialOptions
-): Effect.Effect<Report, HookFailed | PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
-  Effect.gen(function* () {
-    const signed = fault.profile === "signed"
-    const { hooks, origin } = yield* fault.level === 3 ? inItsOwn(fault.name, signed) : inThisProcess(fault)
-    return yield* runSuite({
-      url: new URL("/hook", origin),
-      otherUrls: fault.profile === "tenant" ? [new URL("/hook/other", origin)] : [],
-      level: fault.level,
-      profiles: fault.profile === null ? [] : [fault.profile],
-      probe: fault.level === 1 ? null : httpProbe(new URL("/probe", origin)),
+/** Runs the suite against a receiver. */
+const attempt = Effect.fnUntraced(function* (tried: Tried, options: Partial<Options>, pace: number | null) {
+  const { level, ownProcess, profile } = tried
+  const { hooks, origin } = yield* ownProcess ? inItsOwn(tried) : inThisProcess(tried)
+  const url = new URL("/hook", origin)
+  const elsewhere = profile === "tenant" ? [new URL("/hook/other", origin)] : []
+  const probe = level === 1 ? null : httpProbe(new URL("/probe", origin))
+  return yield* runSuite(
+    {
+      url: [url, ...elsewhere].map(({ href }) => href),
+      probe: probe === null ? null : `http:${probe.name}`,
+      level,
+      profile: profile === null ? [] : [profile],
+      signed: profile === "signed",
+      peakRate: profile === "load" ? peakRate : null,
+      cases: null,
+      ...options
+    },
+    {
+      ...noMeans,
+      urls: [url, ...elsewhere],
+      probe,
       hooks,
-      secret: signed ? Redacted.make(secret) : null,
-      deadline,
-      settle,
+      secret: profile === "signed" ? Redacted.make(secret) : null,
       comeback,
-      seed,
-      maxTime,
-      peakRate: fault.profile === "load" ? peakRate : null,
-      only: narrow ? [fault.requirement] : []
-    })
-  }).pipe(Effect.scoped)
+      pace
+    }
+  )
+}, Effect.scoped)
+
+type Trial = Effect.Effect<Report, HookFailed | PlatformError.PlatformError, FileSystem.FileSystem | Path.Path>
+
+/** Runs the suite against a receiver with the fault. */
+export const tryFault = (fault: Fault, { maxTime, narrow, seed }: TrialOptions): Trial =>
+  attempt({ ...fault, deadline: defaults.deadline }, { only: narrow ? [fault.requirement] : [], seed, maxTime }, null)
+
+/** Runs the suite against a receiver that is right but different: at level 3, or quickly on what meets the difference. */
+export const tryRight = (
+  { change, met, name, profile, said }: RightReceiver,
+  { quick, seed }: { readonly quick: boolean; readonly seed: number }
+): Trial =>
+  attempt(
+    { change, name, profile, level: quick ? 2 : 3, ownProcess: !quick, deadline: defaults.deadline },
+    { ...said, seed, ...(quick ? { only: met, maxTime: 60_000 } : {}) },
+    quick ? 0.1 : null
+  )

@@ -1,25 +1,26 @@
 /**
- * Every faulty receiver of this version, in the order of the kill table.
+ * Every wrong receiver of this version, in the order of the kill table.
  */
-import { acknowledgementFaults } from "./Acknowledgement.ts"
-import { crashFaults } from "./Crashes.ts"
+import { acknowledgingFaults } from "./Acknowledging.ts"
+import { contentFaults } from "./Content.ts"
 import { duplicateFaults } from "./Duplicates.ts"
 import type { Fault } from "./Fault.ts"
-import { forgeryFaults } from "./Forgeries.ts"
+import { httpFaults } from "./Http.ts"
 import { identityFaults } from "./Identity.ts"
+import { crashFaults, lateFaults } from "./LateAndCrashes.ts"
+import { loadFaults } from "./Load.ts"
 import { lossFaults } from "./Losses.ts"
-import { payloadFaults } from "./Payloads.ts"
 import { signatureFaults } from "./Signatures.ts"
-import { transportFaults } from "./Transport.ts"
 
 export const faults: ReadonlyArray<Fault> = [
-  ...acknowledgementFaults,
+  ...acknowledgingFaults,
+  ...loadFaults,
   ...duplicateFaults,
   ...identityFaults,
   ...lossFaults,
+  ...lateFaults,
   ...crashFaults,
-  ...payloadFaults,
-  ...transportFaults,
-  ...signatureFaults,
-  ...forgeryFaults
+  ...contentFaults,
+  ...httpFaults,
+  ...signatureFaults
 ]

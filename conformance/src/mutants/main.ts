@@ -2,23 +2,23 @@
  * A bundled receiver as a process of its own, so that it can be killed: settings in the environment, one line on standard
  * output when it listens.
  */
+import { startServer } from "./Base.ts"
 import { faults } from "./index.ts"
-import { openLedger } from "../receivers/Ledger.ts"
-import { startServer } from "../receivers/Server.ts"
+import { rightReceivers } from "./Right.ts"
 
 const { DATABASE = ":memory:", DEADLINE_MS = "5000", FAULT = "", PORT = "0", SECRET = "" } = process.env
 
-const fault = faults.find(({ name }) => name === FAULT)
-if (FAULT !== "" && fault === undefined) {
-  process.stderr.write(`FAULT=${FAULT}: there is no such fault; leave it empty for the correct receiver\n`)
+const receiver = [...faults, ...rightReceivers].find(({ name }) => name === FAULT)
+if (FAULT !== "" && receiver === undefined) {
+  process.stderr.write(`FAULT=${FAULT}: there is no such receiver; leave it empty for the plain one\n`)
   process.exitCode = 3
 } else {
   const { port } = await startServer({
     port: Number(PORT),
-    ledger: openLedger(DATABASE),
+    database: DATABASE,
     secret: SECRET === "" ? null : SECRET,
     deadline: Number(DEADLINE_MS),
-    change: fault?.change ?? (() => ({}))
+    change: receiver?.change ?? (() => ({}))
   })
   process.stdout.write(`listening on ${port}\n`)
 }

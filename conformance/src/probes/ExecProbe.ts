@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
-import { signalGroup } from "../hooks/ProcessGroup.ts"
+import { signalGroup } from "../hooks/Commands.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 import { ProbeUnusable } from "./Probe.ts"
 
@@ -60,7 +60,7 @@ const helpFor = (code: number | null, output: string): string => {
   if (code === 126 || code === 127) return " Is what it calls there, and may it be run?"
   return numberIn(output) === null
     ? ` Run it by hand with EVENT_ID set to see why; if it ends so where there is nothing to count, add: || echo 0.`
-    : " The number is taken where nothing is written to standard error: mend what it complains of, or add 2>/dev/null."
+    : " The number is taken where nothing is written to standard error: correct what it complains of, or add 2>/dev/null."
 }
 
 export const execProbe = (command: string): Probe => ({
@@ -77,8 +77,8 @@ export const execProbe = (command: string): Probe => ({
     const { code, complaint, output } = ended
     const effects = numberIn(output)
     const silent = complaint.trim() === ""
-    // A code tells of more than failures: `grep -c` prints 0 and ends with 1.
-    if (effects !== null && (code === 0 || (code !== null && silent))) return { effects, digest: null }
+    // Codes mean more than failures: `grep -c` prints 0 and ends with 1.
+    if (effects !== null && (code === 0 || (code !== null && silent))) return { effects, digest: null, data: null }
     const complained = silent ? "" : `, with ${quoted(complaint.trim().split("\n").at(-1) ?? "")} on standard error`
     const printed = `printed ${quoted(output.trim())}${complained}`
     if (code === 0) return yield* unusable(command, printed)

@@ -1,8 +1,10 @@
 /**
- * The probe of a receiver that answers `GET {probe}?id=WEBHOOK_ID` with `{"effects": n, "digest"?: "sha256:HEX"}`.
+ * The probe of a receiver that answers `GET {probe}?id=WEBHOOK_ID` with `{"effects": n}`, and if it likes with `digest`
+ * (`sha256:HEX` of the RFC 8785 form of the data) and `data` (what is stored).
  */
 import { Effect, Schedule, Schema } from "effect"
-import { Agent, request } from "undici"
+import { detailOf } from "../evidence/Exchange.ts"
+import { ask } from "../http/Wire.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 import { ProbeUnusable, readReading } from "./Probe.ts"
 
@@ -38,30 +40,19 @@ const refused = (base: URL, { endpoint, webhookId }: Subject, status: number): P
 }
 
 export const httpProbe = (base: URL): Probe => {
-  const dispatcher = new Agent({ connections: 8, pipelining: 1 })
-  const ask = (subject: Subject) =>
-    Effect.tryPromise({
-      try: async (signal) => {
-        // A receiver may serve one connection at a time: one that is kept would hold up the events.
-        const answer = await request(urlOf(base, subject), { dispatcher, reset: true, signal })
-        return { status: answer.statusCode, text: await answer.body.text() }
-      },
-      catch: (error) => unusable(base, `could not be asked (${error instanceof Error ? error.message : String(error)})`)
-    }).pipe(
+  const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
+    const { body, status } = yield* ask(urlOf(base, subject), "GET", patience).pipe(
+      Effect.mapError((error) => unusable(base, `could not be asked (${detailOf(error)})`)),
       Effect.retry(whileStarting),
       Effect.timeoutOrElse({
         duration: patience,
         orElse: () => Effect.fail(unusable(base, `did not answer within ${patience} ms`))
       })
     )
-
-  const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
-    const { status, text } = yield* ask(subject)
     if (status !== 200) return yield* refused(base, subject, status)
     const wrong = (what: string): ProbeUnusable => unusable(base, `answered ${what}`)
-    const given = yield* decode(text).pipe(Effect.mapError(() => wrong(JSON.stringify(text.slice(0, 100)))))
+    const given = yield* decode(body).pipe(Effect.mapError(() => wrong(JSON.stringify(body.slice(0, 100)))))
     return yield* readReading(given, wrong)
   })
-
   return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency: 8, read }
 }

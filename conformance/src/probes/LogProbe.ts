@@ -17,9 +17,9 @@ const unusable = (file: string, what: string): ProbeUnusable =>
   })
 
 /** What stood in it may be gone before it was read: nothing can be said of what the receiver did. */
-const begunAnew = (file: string): ProbeUnusable =>
+const replaced = (file: string): ProbeUnusable =>
   new ProbeUnusable({
-    message: `The log ${file} was begun anew during the run, so that what it held before may be lost. It must only grow: let the receiver append to it (>> instead of >), and rotate it at another time.`
+    message: `The log ${file} was begun again during the run, so that what it held before may be lost. It must only grow: let the receiver append to it (>> instead of >), and rotate it at another time.`
   })
 
 /** The most that is read at once, in bytes: a log may be old and long. */
@@ -139,13 +139,17 @@ export const logProbe = (file: string, pattern: RegExp): Probe => {
       return reading
     },
     catch: (error) => unusable(file, fileTroubleOf(error))
-  }).pipe(Effect.flatMap((grew) => (grew ? Effect.void : Effect.fail(begunAnew(file)))))
+  }).pipe(Effect.flatMap((grew) => (grew ? Effect.void : Effect.fail(replaced(file)))))
   return {
     kind: "log",
     name: file,
     concurrency: 1,
     read: (subject: Subject): Effect.Effect<ProbeReading, ProbeUnusable> =>
-      Effect.map(readOn, () => ({ effects: tail.countOf(subject.webhookId, subject.dataId), digest: null })),
+      Effect.map(readOn, () => ({
+        effects: tail.countOf(subject.webhookId, subject.dataId),
+        digest: null,
+        data: null
+      })),
     seen: Effect.map(readOn, () => tail.ids())
   }
 }

@@ -17,6 +17,8 @@ export interface ProbeReading {
   readonly effects: number
   /** `sha256:HEX` of the RFC 8785 form of `event.data` as it was stored; null when the probe does not say. */
   readonly digest: string | null
+  /** `event.data` as it is stored, as JSON text, where the probe shows it. */
+  readonly data: string | null
 }
 
 /** The probe gave no answer that can be used: nothing can be said of what the receiver did. */
@@ -47,9 +49,12 @@ export const readReading = (
   if (!Predicate.isNumber(effects) || !Number.isSafeInteger(effects) || effects < 0) {
     return Effect.fail(unusable(`effects: ${inWords(effects)}; give a whole number, 0 or more`))
   }
-  if (digest === null) return Effect.succeed({ effects, digest })
+  const stored = fieldOf(given, "data")
+  // What is shown is shown only: digests decide.
+  const data = stored === undefined ? null : Predicate.isString(stored) ? stored : JSON.stringify(stored)
+  if (digest === null) return Effect.succeed({ effects, digest, data })
   return Predicate.isString(digest) && /^sha256:[0-9a-f]{64}$/i.test(digest)
-    ? Effect.succeed({ effects, digest: digest.toLowerCase() })
+    ? Effect.succeed({ effects, digest: digest.toLowerCase(), data })
     : Effect.fail(unusable(`digest: ${inWords(digest)}; give sha256: and 64 hex digits`))
 }
 

@@ -100,7 +100,7 @@ export const sinkProbe = Effect.fnUntraced(function* (
   const received = new Mentions()
   yield* listen(port, received)
   const read = ({ dataId, webhookId }: Subject) =>
-    Effect.sync(() => ({ effects: received.countOf(webhookId, dataId), digest: null }))
+    Effect.sync(() => ({ effects: received.countOf(webhookId, dataId), digest: null, data: null }))
   const seen = Effect.sync(() => received.ids())
   return { kind: "sink", name: `http://127.0.0.1:${port}/`, concurrency: 1, read, seen }
 })

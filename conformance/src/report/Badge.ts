@@ -1,7 +1,7 @@
 /**
  * The report as a badge: what shields.io asks of an endpoint (schema 1).
  */
-import { claimWithGaps, gapsOf } from "./Claim.ts"
+import { claimOf, gapsOf } from "./Claim.ts"
 import type { Report } from "./Report.ts"
 
 /** Why it failed: what does, or a baseline that lists what does not any more. */
@@ -10,13 +10,11 @@ const failureOf = ({ requirements }: Report): string => {
   return failed === 0 ? "baseline stale" : `${failed} failed`
 }
 
-const badgeOf = (report: Report) => {
+export const toBadge = (report: Report): string => {
   const states = {
-    pass: { message: claimWithGaps(report), color: gapsOf(report) === "" ? "brightgreen" : "yellow" },
+    pass: { message: claimOf(report), color: gapsOf(report) === "" ? "brightgreen" : "yellow" },
     fail: { message: failureOf(report), color: "red" },
     inconclusive: { message: "inconclusive", color: "lightgrey" }
   } as const
-  return { schemaVersion: 1, label: "webhook receiver", ...states[report.verdict] }
+  return `${JSON.stringify({ schemaVersion: 1, label: "webhook receiver", ...states[report.verdict] }, null, 2)}\n`
 }
-
-export const toBadge = (report: Report): string => `${JSON.stringify(badgeOf(report), null, 2)}\n`

@@ -1,8 +1,16 @@
 /**
- * How a run ended, and why it did not pass, in words that the command and every form of a report share.
+ * How a run ended, the exit code that follows, and why it did not pass. 3 is the exit code of wrong usage; 130, of an
+ * interrupted run, is given by the process.
  */
-import { exitCodeOf, exitCodes } from "./ExitCode.ts"
 import type { Report } from "./Report.ts"
+
+export const exitCodes = { passed: 0, failed: 1, inconclusive: 2, unusable: 4 } as const
+
+const byVerdict = { pass: exitCodes.passed, fail: exitCodes.failed, inconclusive: exitCodes.inconclusive } as const
+
+/** A receiver or a probe that is gone outweighs what was found before it went. */
+export const exitCodeOf = ({ ended, verdict }: Pick<Report, "ended" | "verdict">): number =>
+  ended === "target_unusable" || ended === "probe_unusable" ? exitCodes.unusable : byVerdict[verdict]
 
 const soFar = "this is what was found until then. "
 
@@ -22,9 +30,9 @@ export const endingOf = ({ attempts, ended }: Report): string => {
   return ended === "probe_unusable" ? "The probe could not be used. " : endings[ended]
 }
 
-/** Whether a run ended with a reason of its own, that holds for all that was not done. */
-export const endedForAReason = ({ ended }: Report): boolean =>
-  ended === "target_unusable" || ended === "probe_unusable" || ended === "stayed_down"
+/** Whether nothing could be sent, so that there is one reason for all that was not tested. */
+export const neverBegan = ({ attempts, ended }: Report): boolean =>
+  attempts === 0 && (ended === "target_unusable" || ended === "probe_unusable")
 
 /** What leaves a verdict open: MUSTs that were not decided. */
 export const undecided = ({ requirements }: Report) =>

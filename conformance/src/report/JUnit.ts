@@ -1,13 +1,13 @@
 /**
  * The report as JUnit XML, in the shape that Jenkins' schema (junit-10.xsd), GitHub and GitLab read: one suite for each
- * group, one case for each requirement. What was not decided is skipped with its reason, so that no build takes it for
- * passed without a word. Readers count cases and nothing else: a run that did not pass, and whose cases would not show it,
+ * family, one case for each requirement. What was not decided is skipped with its reason, so that no build takes it for
+ * passed in silence. Readers count cases and nothing else: a run that did not pass, and whose cases would not show it,
  * has one more case, for itself, with an error.
  */
-import { endingOf, shortcomingOf, undecided } from "./Ending.ts"
-import { exitCodeOf, exitCodes } from "./ExitCode.ts"
-import { groupsOf } from "./Grouping.ts"
-import type { Group } from "./Grouping.ts"
+import { linesOf } from "./Console.ts"
+import { exitCodeOf, exitCodes, shortcomingOf, undecided } from "./Ending.ts"
+import { explainRequirement, explanationOf } from "./Explanation.ts"
+import type { Summary } from "./Explanation.ts"
 import { safeText } from "./Redaction.ts"
 import type { Report, ReportedRequirement } from "./Report.ts"
 
@@ -33,7 +33,7 @@ const xml = (text: string): string => allowed(safeText(text)).replaceAll(/[&<>]/
 const inAttribute = (text: string): string =>
   allowed(safeText(text)).replaceAll(/[&<>"'\n\r\t]/g, (one) => entities[one] ?? one)
 
-const element = (name: string, attributes: Readonly<Record<string, string | number>>, content: string): string => {
+const element = (name: string, attributes: Readonly<Record<string, string | number>>, content = ""): string => {
   const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${inAttribute(String(value))}"`)
   return content === "" ? `<${name}${written.join("")}/>` : `<${name}${written.join("")}>${content}</${name}>`
 }
@@ -44,37 +44,25 @@ const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed
 const durationOf = ({ history }: ReportedRequirement): number =>
   Math.max(0, ...history.flatMap(({ attempts }) => attempts.map(({ elapsedMs, startedMs }) => startedMs + elapsedMs)))
 
-const told = ({ because, expected, history, observed, replay, source, statement }: ReportedRequirement): string =>
-  [
-    `The rule: ${statement} (${source})`,
-    `Expected: ${expected}`,
-    `Observed: ${observed}`,
-    ...history.flatMap(({ attempts, did }, index) => [
-      `${index + 1}. ${did}`,
-      ...attempts.map(({ got }) => `   ${got}`)
-    ]),
-    `Because: ${because}`,
-    `Again: ${replay}`
-  ].join("\n")
-
 const resultOf = (requirement: ReportedRequirement): string => {
   const { cutShort, known, observed, verdict } = requirement
+  const explained = xml(linesOf(explainRequirement(requirement)).join("\n"))
   switch (verdict) {
     case "PASS":
-      return cutShort.length === 0 ? "" : element("system-out", {}, xml(`Cut short:\n${cutShort.join("\n")}`))
+      return cutShort.length === 0 ? "" : element("system-out", {}, explained)
     case "FAIL":
       return known
-        ? element("skipped", { message: `known to fail: ${observed}` }, "")
-        : element("failure", { type: "FAIL", message: observed }, xml(told(requirement)))
+        ? element("skipped", { message: `known to fail: ${observed}` })
+        : element("failure", { type: "FAIL", message: observed }, explained)
     case "ERROR":
-      return element("error", { type: "ERROR", message: observed }, xml(told(requirement)))
+      return element("error", { type: "ERROR", message: observed }, explained)
     case "WARN":
       // A SHOULD fails no build.
-      return element("system-out", {}, xml(`WARN\n${told(requirement)}`))
+      return element("system-out", {}, explained)
     case "INCONCLUSIVE":
     case "NOT_OBSERVABLE":
     case "SKIPPED":
-      return element("skipped", { message: `${verdict}: ${observed}` }, "")
+      return element("skipped", { message: `${verdict}: ${observed}` })
   }
 }
 
@@ -90,14 +78,14 @@ const runCaseOf = (report: Report): string | null => {
   const type = exitCode === exitCodes.unusable ? "UNUSABLE" : exitCode === exitCodes.failed ? "FAIL" : "INCONCLUSIVE"
   // Why each is open stands at its own case.
   const open = undecided(report).map(({ id }) => id)
-  const told = [
-    report.endedBecause === "" ? message : `${endingOf(report)}${report.endedBecause}`,
+  const explained = [
+    report.endedBecause === "" ? message : explanationOf(report).ending,
     `Exit code ${exitCode}.${open.length === 0 ? "" : ` Not decided: ${open.join(", ")}.`}`
   ].join("\n")
   return element(
     "testcase",
     { name: "The run comes to a verdict", classname: "doorhook.conformance.RUN", time: seconds(0) },
-    element("error", { type, message }, xml(told))
+    element("error", { type, message }, xml(explained))
   )
 }
 
@@ -114,54 +102,52 @@ const suiteElement = (
   cases: ReadonlyArray<string>
 ): string => {
   const properties = { suite: report.suite, seed: report.seed, level: report.level, target: report.target }
+  const written = Object.entries(properties).map(([key, value]) => element("property", { name: key, value }))
   return element(
     "testsuite",
     { ...about, timestamp: report.startedAt.replace(/\.\d+Z$/, "") },
-    [
-      element(
-        "properties",
-        {},
-        Object.entries(properties)
-          .map(([key, value]) => element("property", { name: key, value }, ""))
-          .join("")
-      ),
-      ...cases
-    ].join("\n")
+    [element("properties", {}, written.join("")), ...cases].join("\n")
   )
 }
 
-const suiteOf = (report: Report, { key, name, requirements }: Group, index: number): string =>
-  suiteElement(
-    report,
-    {
-      name: `${key}: ${name}`,
-      ...countOf(requirements),
-      skipped: requirements.filter((one) => resultOf(one).startsWith("<skipped")).length,
-      time: seconds(requirements.reduce((sum, one) => sum + durationOf(one), 0)),
-      id: index
-    },
-    requirements.map((requirement) =>
-      element(
-        "testcase",
-        {
-          name: `${requirement.id} ${requirement.statement}`,
-          classname: `doorhook.conformance.${key}`,
-          time: seconds(durationOf(requirement))
-        },
-        resultOf(requirement)
-      )
+const suiteOf = (report: Report, { key, lines, name }: Summary, index: number): string => {
+  const requirements = lines.map(({ requirement }) => requirement)
+  const about = {
+    name: `${key}: ${name}`,
+    ...countOf(requirements),
+    skipped: requirements.filter((one) => resultOf(one).startsWith("<skipped")).length,
+    time: seconds(requirements.reduce((sum, one) => sum + durationOf(one), 0)),
+    id: index
+  }
+  const caseOf = (requirement: ReportedRequirement): string =>
+    element(
+      "testcase",
+      {
+        name: `${requirement.id} ${requirement.statement}`,
+        classname: `doorhook.conformance.${key}`,
+        time: seconds(durationOf(requirement))
+      },
+      resultOf(requirement)
     )
-  )
+  return suiteElement(report, about, requirements.map(caseOf))
+}
 
 export const toJUnit = (report: Report): string => {
-  const groups = groupsOf(report)
+  const { summary } = explanationOf(report)
   const counts = countOf(report.requirements)
   const own = runCaseOf(report)
-  const one = { tests: 1, failures: 0, errors: 1 }
-  const ofRun = { name: "RUN: The run as a whole", ...one, skipped: 0, time: seconds(0), id: groups.length }
+  const ofRun = {
+    name: "RUN: The run as a whole",
+    tests: 1,
+    failures: 0,
+    errors: 1,
+    skipped: 0,
+    time: seconds(0),
+    id: summary.length
+  }
   const total = own === null ? counts : { ...counts, tests: counts.tests + 1, errors: counts.errors + 1 }
   const suites = [
-    ...groups.map((group, index) => suiteOf(report, group, index)),
+    ...summary.map((family, index) => suiteOf(report, family, index)),
     ...(own === null ? [] : [suiteElement(report, ofRun, [own])])
   ]
   return `<?xml version="1.0" encoding="UTF-8"?>\n${element(

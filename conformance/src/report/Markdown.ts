@@ -1,19 +1,13 @@
 /**
  * The report for a comment on a pull request: the verdict first, what is wrong with it, the rest folded away.
  */
-import { shownText } from "@doorhook/core"
-import { claimWithGaps, headlineOf } from "./Claim.ts"
-import { confirmedInWords, notableEffects, tally, cautions } from "./Console.ts"
-import { longestCurl } from "./Curl.ts"
-import { endingOf } from "./Ending.ts"
-import { followingInWords } from "./Following.ts"
-import { groupsOf, isOpen } from "./Grouping.ts"
-import { safeText } from "./Redaction.ts"
-import type { Report, ReportedRequirement } from "./Report.ts"
+import { explanationOf } from "./Explanation.ts"
+import type { Block, Explained, StepBlock } from "./Explanation.ts"
+import type { Report } from "./Report.ts"
 
-/** A text of the receiver's, without what Markdown or HTML would take for its own. */
+/** A text without what Markdown or HTML would take for its own. */
 const plain = (text: string): string =>
-  shownText(safeText(text), 400)
+  text
     .replaceAll(/[\\`*_[\]|<>~@&]/g, (one) => `\\${one}`)
     .replaceAll("\\<", "&lt;")
     .replaceAll("\\&", "&amp;")
@@ -28,79 +22,60 @@ const fenced = (text: string): string => {
 
 const marks: Readonly<Record<Report["verdict"], string>> = { pass: "✅", fail: "❌", inconclusive: "⚠️" }
 
-const explain = (requirement: ReportedRequirement, all: ReadonlyArray<ReportedRequirement>): string => {
-  const follows = followingInWords(requirement, all)
-  const {
-    because,
-    confirmed,
-    curl,
-    effects,
-    expected,
-    history,
-    id,
-    known,
-    observed,
-    replay,
-    source,
-    statement,
-    verdict
-  } = requirement
-  return [
-    `#### ${verdict} ${id}${known ? " (known)" : ""}: ${plain(statement)}`,
-    `**Expected** ${plain(expected)}  \n**Observed** ${plain(observed)}${follows === null ? "" : `  \n**Follows** ${follows}`}`,
-    ...(history.length === 0
-      ? []
-      : [
-          history
-            .map(({ attempts, did, moreAttempts }, index) =>
-              [
-                `${index + 1}. ${plain(did)}`,
-                ...attempts.map(({ got }) => `   - ${plain(got)}`),
-                ...(moreAttempts === 0 ? [] : [`   - and ${moreAttempts} more attempts`])
-              ].join("\n")
-            )
-            .join("\n")
-        ]),
-    ...(effects.length === 0
-      ? []
-      : [
-          notableEffects(requirement)
-            .map((one) => `- ${plain(one)}`)
-            .join("\n")
-        ]),
-    ...(confirmed === null ? [] : [`Repeated: ${confirmedInWords(confirmed)}.`]),
-    `_${plain(because)}_ (${plain(source)})`,
-    ...(curl === null || curl.length > longestCurl ? [] : [fenced(safeText(curl))]),
-    fenced(safeText(replay))
-  ].join("\n\n")
+const step = ({ attempts, did, more, number }: StepBlock): string =>
+  [
+    `${number}. ${plain(did)}`,
+    ...attempts.map(({ decides, got }) => `   - ${decides ? `**${plain(got)}** ← here` : plain(got)}`),
+    ...(more === "" ? [] : [`   - ${more}`])
+  ].join("\n")
+
+const blockText = (block: Block): string => {
+  switch (block.kind) {
+    case "line":
+      return `**${block.label}** ${plain(block.text)}`
+    case "steps":
+      return `**${block.label}**\n\n${block.steps.map(step).join("\n")}`
+    case "code":
+      return `**${block.label}**\n\n${fenced(block.text)}`
+    case "effects":
+      return `**${block.label}**\n\n${block.lines.map((one) => `- ${plain(one)}`).join("\n")}`
+    case "difference":
+      return [
+        `**${block.label}**\n`,
+        "| | sent | stored |",
+        "|---|---|---|",
+        ...block.members.map(({ path, sent, stored }) => `| ${plain(path)} | ${plain(sent)} | ${plain(stored)} |`)
+      ].join("\n")
+  }
 }
 
-const row = ({ id, level, profile, statement, strength, verdict }: ReportedRequirement): string =>
-  `| ${verdict} | ${id} | ${level}${profile === null ? "" : ` ${profile}`} | ${strength} | ${plain(statement)} |`
+const folded = (summary: string, content: ReadonlyArray<string>): ReadonlyArray<string> =>
+  content.length === 0 ? [] : [`<details><summary>${summary}</summary>`, ...content, "</details>"]
+
+const explain = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
+  `#### ${verdict} ${ids.join(", ")}: ${plain(headline)}`,
+  ...blocks.map(blockText),
+  ...folded(`Probably from this: ${followers.flatMap((one) => one.ids).join(", ")}`, followers.flatMap(explain))
+]
 
 export const toMarkdown = (report: Report): string => {
-  const open = report.requirements.filter(isOpen)
-  const broken = open.filter(({ verdict }) => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR")
-  const other = open.filter((one) => !broken.includes(one))
+  const { claim, counts, ending, explained, headline, notes, summary } = explanationOf(report)
+  const isDecided = ({ verdict }: Explained): boolean => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR"
   return `${[
-    `### ${marks[report.verdict]} ${headlineOf(report)}`,
-    `${claimWithGaps(report)}: ${tally(report)}. ${report.attempts} attempts on ${plain(report.target)}, seed ${report.seed}, ${report.suite}.`,
-    ...(report.endedBecause === "" ? [] : [`> ${plain(`${endingOf(report)}${report.endedBecause}`)}`]),
-    ...cautions(report).map((caution) => `> ${plain(caution)}`),
-    ...broken.map((one) => explain(one, report.requirements)),
-    ...(other.length === 0
-      ? []
-      : [
-          `<details><summary>Not decided: ${other.length}</summary>`,
-          ...other.map((one) => explain(one, report.requirements)),
-          "</details>"
-        ]),
-    `<details><summary>All ${report.requirements.length} requirements</summary>`,
-    [
-      "| verdict | requirement | level | | |",
-      "|---|---|---|---|---|",
-      ...groupsOf(report).flatMap(({ requirements }) => requirements.map(row))
-    ].join("\n"),
-    "</details>"
+    `### ${marks[report.verdict]} ${headline}`,
+    `${claim}: ${counts}. ${report.attempts} attempts on ${plain(report.target)}, seed ${report.seed}, ${report.suite}.`,
+    ...(ending === "" ? [] : [`> ${plain(ending)}`]),
+    ...notes.map((note) => `> ${plain(note)}`),
+    ...explained.filter(isDecided).flatMap(explain),
+    ...folded("Not decided", explained.filter((one) => !isDecided(one)).flatMap(explain)),
+    ...folded(`All ${report.requirements.length} requirements`, [
+      [
+        "| verdict | requirement | scope | |",
+        "|---|---|---|---|",
+        ...summary.flatMap(({ lines }) =>
+          lines.map(({ id, scope, statement, verdict }) => `| ${verdict} | ${id} | ${scope} | ${plain(statement)} |`)
+        )
+      ].join("\n")
+    ])
   ].join("\n\n")}\n`
 }

@@ -3,10 +3,11 @@
  */
 import { DurationText } from "@doorhook/core"
 import { Schema } from "effect"
-import { verdicts } from "../checks/Finding.ts"
-import { Operation } from "../history/History.ts"
+import { verdicts } from "../judgement/Finding.ts"
+import { kindsOf } from "../history/KindsOf.ts"
+import { Operation } from "../history/Operations.ts"
 import { probeKinds } from "../probes/Probe.ts"
-import { profiles } from "../requirements/Profile.ts"
+import { profiles } from "../requirements/Requirement.ts"
 
 /** One request and what came back. Times in milliseconds. */
 const ReportedAttempt = Schema.Struct({
@@ -43,6 +44,7 @@ export type ReportedAttempt = typeof ReportedAttempt.Type
 
 /** One operation of the history, in words, as data, and with the attempts it made. */
 const Step = Schema.Struct({
+  /** In words, with what other cases did to the receiver at the time. */
   did: Schema.String,
   op: Operation,
   attempts: Schema.Array(ReportedAttempt),
@@ -62,7 +64,9 @@ const ReportedEffects = Schema.Struct({
   /** The most at any reading; missing where that is no more. */
   most: Schema.optionalKey(Schema.Int),
   /** Whether what was stored is what was sent; null where the probe does not say. */
-  digestMatches: Schema.NullOr(Schema.Boolean)
+  digestMatches: Schema.NullOr(Schema.Boolean),
+  /** What is stored, as JSON text, where it is not what was sent and the probe shows it. */
+  stored: Schema.optionalKey(Schema.String)
 })
 export type ReportedEffects = typeof ReportedEffects.Type
 
@@ -71,7 +75,7 @@ const ReportedRequirement = Schema.Struct({
   /** What a receiver must let the suite see at least, for this to be tested. */
   level: Schema.Literals([1, 2, 3]),
   /** The profile it belongs to; null for those that are always selected. */
-  profile: Schema.NullOr(Schema.Literals(profiles)),
+  profile: Schema.NullOr(Schema.Literals(kindsOf(profiles))),
   strength: Schema.Literals(["MUST", "SHOULD"]),
   verdict: Schema.Literals(verdicts),
   statement: Schema.String,
@@ -91,8 +95,12 @@ const ReportedRequirement = Schema.Struct({
   cases: Schema.Struct({ directed: Schema.Int, directedDone: Schema.Int, randomDone: Schema.Int }),
   /** Which of the cases were not done in full, and how much of them was: what passed rests on that. */
   cutShort: Schema.Array(Schema.String),
+  /** What a pass rests on and was not verified; missing where that is nothing. */
+  caveats: Schema.optionalKey(Schema.Array(Schema.String)),
   /** The file that holds the history, to be replayed; null when none was written. */
   stored: Schema.NullOr(Schema.String),
+  /** Ids of broken requirements from which this probably follows; missing where it stands by itself. */
+  follows: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Whether the baseline says that this is known to fail. */
   known: Schema.Boolean,
   /** The place, in `history`, of the step and the attempt that decided the verdict; null when none did. */
@@ -157,7 +165,9 @@ export const Report = Schema.Struct({
   seed: Schema.Int,
   target: Schema.String,
   level: Schema.Literals([1, 2, 3]),
-  profiles: Schema.Array(Schema.Literals(profiles)),
+  profiles: Schema.Array(Schema.Literals(kindsOf(profiles))),
+  /** What the receiver was said to be bound to; missing where nothing was. */
+  bindings: Schema.optionalKey(Schema.Array(Schema.String)),
   /** ISO 8601, UTC. */
   startedAt: Schema.String,
   durationMs: Schema.Finite,
@@ -168,6 +178,8 @@ export const Report = Schema.Struct({
   calibration: Calibration,
   observability: Schema.Array(Observation),
   timing: TimingLane,
+  /** Over how long, and over how many other ids, an event was seen to be known again; missing where none was. */
+  memory: Schema.optionalKey(Schema.Struct({ seconds: Schema.Int, ids: Schema.Int })),
   /** Known failures that a baseline lists, and those of them that did not fail; null without a baseline. */
   baseline: Schema.NullOr(Schema.Struct({ known: Schema.Array(Schema.String), stale: Schema.Array(Schema.String) })),
   /** What a reader should know besides. */

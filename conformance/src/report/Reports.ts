@@ -11,7 +11,6 @@ import { toJUnit } from "./JUnit.ts"
 import { toMarkdown } from "./Markdown.ts"
 import type { Report } from "./Report.ts"
 import { toJson } from "./Report.ts"
-import { toStatement } from "./Statement.ts"
 
 const kinds = {
   json: toJson,
@@ -19,7 +18,6 @@ const kinds = {
   html: toHtml,
   md: toMarkdown,
   har: toHar,
-  statement: toStatement,
   badge: toBadge
 } as const satisfies Record<string, (report: Report) => string>
 type Kind = keyof typeof kinds

@@ -1,10 +1,9 @@
 /**
  * How long answers took in the timing lane: where a receiver is also loaded, blocked or stopped, its answers are no measure.
  */
-import { percentile99 } from "../executor/Calibration.ts"
-import type { CaseRun } from "../executor/Judgement.ts"
-import { round } from "./Evidence.ts"
+import type { CaseRun } from "../record/Evidence.ts"
 import type { TimingLane } from "./Report.ts"
+import { round } from "./Steps.ts"
 
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
 
@@ -20,7 +19,7 @@ const endsFor = (deadline: number, longest: number): ReadonlyArray<number> => {
 /** The times of the answers of a run, whose deadline is `deadline` milliseconds. */
 export const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): TimingLane => {
   const times = runs
-    .filter(({ alone, case: { lane } }) => alone && lane === "timing")
+    .filter(({ alone, lane }) => alone && lane === "timing")
     .flatMap(({ repeats, trace }) => [trace, ...repeats])
     .flatMap(({ attempts }) => attempts)
     .filter(({ exchange, kind }) => kind === "delivery" && exchange._tag === "Answered")
@@ -34,12 +33,5 @@ export const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): Timing
       return { upToMs, count: times.filter((time) => time > above && time <= upToMs).length }
     })
     .filter(({ count }) => count > 0)
-  return {
-    attempts: times.length,
-    p50Ms: at(0.5),
-    p90Ms: at(0.9),
-    p99Ms: round(percentile99(times)),
-    maxMs: round(longest),
-    histogram
-  }
+  return { attempts: times.length, p50Ms: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99), maxMs: round(longest), histogram }
 }

@@ -1,28 +1,109 @@
 /**
- * What a requirement is: one file each, listed in `index.ts`.
- *
- * A requirement says what a receiver must do and why, which histories show whether it does, and how to tell from their
- * traces. It is data and pure functions; running it is the executor's business.
+ * What a requirement is: one block that holds its text, its histories and its judgement; and what a run needs to see it.
  */
-import type { Finding } from "../checks/Finding.ts"
-import type { DedupKey, Terms } from "../checks/Terms.ts"
-import type { Trace } from "../observed/Trace.ts"
 import type { Case } from "../history/History.ts"
+import type { Strength } from "../history/Forgeries.ts"
+import { keyOf } from "../history/History.ts"
 import type { Samples } from "../history/Samples.ts"
-import { none } from "../history/Samples.ts"
-import type { Need, Profile } from "./Profile.ts"
+import { noSamples } from "../history/Samples.ts"
+import type { Judge } from "../judgement/Judge.ts"
+import type { DedupKey, Terms } from "../judgement/Terms.ts"
 
 /** What a receiver must let the suite see: 1 its URL alone, 2 a probe, 3 a way to restart or kill it. */
 export type Level = 1 | 2 | 3
 
+/** What a run may see and do, in every wording that anything needs. The only such table. */
+export const needs = {
+  effects: {
+    seen: "effects of events",
+    flag: "--probe",
+    toGive: "a probe (--probe) shows how often an event's effect happened",
+    inTest: "`probe` of what `start` returns shows how often an event's effect happened"
+  },
+  digest: {
+    seen: "what was stored",
+    flag: "--probe",
+    toGive: "a probe that answers with a digest shows what was stored",
+    inTest: "a `probe` that returns a digest shows what was stored"
+  },
+  stop: {
+    seen: "ending and starting the receiver",
+    flag: "--restart-cmd",
+    toGive: "--restart-cmd, --kill-cmd or --spawn lets the suite end the receiver",
+    inTest: "`restart` or `kill` of what `start` returns lets the suite end the receiver"
+  },
+  kill: {
+    seen: "killing the receiver at once",
+    flag: "--kill-cmd",
+    toGive: "--kill-cmd or --spawn lets the suite kill the receiver at once; a restart command may end it gently",
+    inTest: "`kill` of what `start` returns lets the suite kill the receiver at once"
+  },
+  pause: {
+    seen: "holding the receiver still",
+    flag: "--pause-cmd",
+    toGive: "--pause-cmd with --resume-cmd, or --spawn, lets the suite hold the receiver still",
+    inTest: "`pause` and `resume` of what `start` returns let the suite hold the receiver still"
+  },
+  advance: {
+    seen: "moving the receiver's clock",
+    flag: "--advance-cmd",
+    toGive: "--profile clock with --advance-cmd lets the suite move the receiver's clock",
+    inTest: '`profiles: ["clock"]` with `advance` of what `start` returns lets the suite move the receiver\'s clock'
+  },
+  endpoints: {
+    seen: "a second URL",
+    flag: "--url",
+    toGive: "a second --url shows whether tenants are kept apart",
+    inTest: "`otherUrls` shows whether tenants are kept apart"
+  },
+  secret: {
+    seen: "signing",
+    flag: "--secret-file",
+    toGive: "--secret-file lets the suite sign what it sends",
+    inTest: "`secret` lets the suite sign what it sends"
+  },
+  rate: {
+    seen: "the load the receiver is made for",
+    flag: "--peak-rate",
+    toGive: "--peak-rate says what load the receiver is made for",
+    inTest: "`peakRate` says what load the receiver is made for"
+  }
+} as const
+export type Need = keyof typeof needs
+
+/** Groups of requirements that are tested when asked for, each by what it needs. */
+export const profiles = { signed: "secret", tenant: "endpoints", clock: "advance", load: "rate" } as const
+export type Profile = keyof typeof profiles
+
+/** The families of requirements, by the middle of their ids, as reports head them. */
+export const families = {
+  ACK: "Acknowledging",
+  DUP: "Duplicates",
+  NEW: "Telling events apart",
+  LOS: "Losing nothing",
+  LATE: "Late answers",
+  CRA: "Crashes and restarts",
+  ORD: "Order",
+  FWD: "Unusual and unknown content",
+  HTTP: "HTTP",
+  SIG: "Signatures",
+  GET: "Other methods"
+} as const
+export type Family = keyof typeof families
+
 export interface Requirement {
-  /** Stable for ever: people put it in their build. The name of its file. */
-  readonly id: string
+  /** Stable forever: people put it in their build. */
+  readonly id: `R-${Family}-${string}`
   readonly level: Level
   /** Tested only with this profile; null: always. */
   readonly profile: Profile | null
-  /** Breaking a SHOULD is a WARN. */
-  readonly strength: "MUST" | "SHOULD"
+  /**
+   * Whether it is listed as NOT_OBSERVABLE, with the way to look, where its level is tested without its profile: for
+   * what a run without it would otherwise pass over in silence.
+   */
+  readonly listedWithoutProfile: boolean
+  /** Of its cases, as far as they do not say otherwise. A breach of a MUST is FAIL, of a SHOULD WARN. */
+  readonly strength: Strength
   /** What is required, in one sentence. */
   readonly statement: string
   /** Where that comes from. */
@@ -33,64 +114,77 @@ export interface Requirement {
   readonly expected: (terms: Terms) => string
   /** It can't be judged of a receiver that acknowledges nothing at all. */
   readonly presumesAcknowledgement: boolean
-  /** The ids of those that its cases take for granted: where one of them is broken, it probably breaks too. */
-  readonly presupposes: ReadonlyArray<string>
+  /** Requirements that its cases take for granted: where one of them is broken, it probably breaks too. */
+  readonly presupposes: ReadonlyArray<Requirement["id"]>
   /** Without these it can't be tested. */
   readonly needs: ReadonlyArray<Need>
   /** Without these it can fail from level 2 on, but not pass: the half that they show was not seen. */
   readonly provenBy: ReadonlyArray<Need>
-  /** Whether it is judged on its own cases, or on whatever was executed. */
+  /** Whether it is judged by its own cases, or by whatever was executed. */
   readonly examines: "own" | "all"
-  /** What is always done. */
-  readonly directed: ReadonlyArray<Case>
-  /** What is done besides where effects are seen, and says nothing where they are not. */
-  readonly directedWithEffects: ReadonlyArray<Case>
-  /** What is done besides where one key for dropping duplicates is stressed. */
-  readonly directedFor: Partial<Readonly<Record<DedupKey, ReadonlyArray<Case>>>>
-  /** What is done besides, as far as time allows. */
+  /** The cases that a verdict takes: six at most where a receiver is slow, so keep to what differs in kind. */
+  readonly given: ReadonlyArray<Case>
+  /** More directed cases, after those that every requirement takes. */
+  readonly further: ReadonlyArray<Case>
+  /** Cases that are given where effects are seen, and say nothing where they are not. */
+  readonly givenWithEffects: ReadonlyArray<Case>
+  /** Cases that are given where one key for dropping duplicates is stressed. */
+  readonly givenFor: Partial<Readonly<Record<DedupKey, ReadonlyArray<Case>>>>
+  /** Cases drawn from the seed, as far as time allows. */
   readonly sampled: Samples
-  readonly check: (trace: Trace, terms: Terms) => Finding
+  readonly judge: Judge
 }
 
-type Defaults =
+type Defaults = Pick<
+  Requirement,
   | "profile"
+  | "listedWithoutProfile"
   | "strength"
   | "presumesAcknowledgement"
   | "presupposes"
   | "needs"
   | "provenBy"
   | "examines"
-  | "directedWithEffects"
-  | "directedFor"
+  | "further"
+  | "givenWithEffects"
+  | "givenFor"
   | "sampled"
+>
 
-/** A requirement with what is usual for most of them. */
-export const define = (
-  requirement: Omit<Requirement, Defaults> & Partial<Pick<Requirement, Defaults>>
-): Requirement => ({
+const defaults: Defaults = {
   profile: null,
+  listedWithoutProfile: false,
   strength: "MUST",
   presumesAcknowledgement: true,
   presupposes: [],
   needs: [],
   provenBy: [],
   examines: "own",
-  directedWithEffects: [],
-  directedFor: {},
-  sampled: none,
-  ...requirement
+  further: [],
+  givenWithEffects: [],
+  givenFor: {},
+  sampled: noSamples
+}
+
+/** A requirement with what is usual for most of them. */
+export const requirement = (own: Omit<Requirement, keyof Defaults> & Partial<Defaults>): Requirement => ({
+  ...defaults,
+  ...own
 })
 
-/** The cases that are always done, where one key is stressed and effects are seen or not. */
-export const directedCases = (
-  { directed, directedFor, directedWithEffects }: Requirement,
+/** The cases that a verdict takes, where one key is stressed and effects are seen or not. */
+export const casesOf = (
+  { given, givenFor, givenWithEffects }: Requirement,
   dedupKey: DedupKey,
   seesEffects: boolean
-): ReadonlyArray<Case> => [...directed, ...(seesEffects ? directedWithEffects : []), ...(directedFor[dedupKey] ?? [])]
+): ReadonlyArray<Case> => [...given, ...(seesEffects ? givenWithEffects : []), ...(givenFor[dedupKey] ?? [])]
 
-/** All of them, whatever is seen and stressed. */
-export const everyDirectedCase = ({ directed, directedFor, directedWithEffects }: Requirement): ReadonlyArray<Case> => [
-  ...directed,
-  ...directedWithEffects,
-  ...Object.values(directedFor).flat()
+/** Every directed case, whatever is seen and stressed: for pages and `explain`. */
+export const everyCaseOf = ({ further, given, givenFor, givenWithEffects }: Requirement): ReadonlyArray<Case> => [
+  ...new Map(
+    [...given, ...givenWithEffects, ...Object.values(givenFor).flat(), ...further].map((one) => [
+      keyOf(one.history),
+      one
+    ])
+  ).values()
 ]

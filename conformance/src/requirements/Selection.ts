@@ -3,14 +3,15 @@
  */
 import { didYouMean } from "@doorhook/core"
 import { entriesOf } from "../CommaList.ts"
-import { requirements } from "./index.ts"
-import type { Profile } from "./Profile.ts"
-import type { Level, Requirement } from "./Requirement.ts"
+import { requirements } from "./Catalogue.ts"
+import type { Level, Profile, Requirement } from "./Requirement.ts"
 
 export interface Selection {
   readonly selected: ReadonlyArray<Requirement>
   /** Would have been selected but for `--skip`. */
   readonly skipped: ReadonlyArray<Requirement>
+  /** Not selected for want of their profile, and listed all the same, so that nobody takes them for seen. */
+  readonly listed: ReadonlyArray<Requirement>
 }
 
 const allIds: ReadonlyArray<string> = requirements.map(({ id }) => id)
@@ -27,19 +28,27 @@ export interface Asked {
   /** Ids or patterns like `R-DUP-*`, each text several of them; none: all. */
   readonly only: ReadonlyArray<string>
   readonly skip: ReadonlyArray<string>
-  readonly profiles: ReadonlyArray<Profile>
+  readonly profile: ReadonlyArray<Profile>
 }
 
 /** The requirements up to a level and of some profiles, of those `only` those, without the ones to `skip`. */
-export const select = ({ level, only, profiles, skip }: Asked): Selection => {
+export const select = ({ level, only, profile: profiles, skip }: Asked): Selection => {
   const wanted = entriesOf(only)
   const unwanted = entriesOf(skip)
   const named = requirements
     .filter((requirement) => requirement.level <= level)
-    .filter(({ profile }) => profile === null || profiles.includes(profile))
     .filter(({ id }) => wanted.length === 0 || wanted.some((pattern) => matches(id, pattern)))
+  const hasProfile = ({ profile }: Requirement): boolean => profile === null || profiles.includes(profile)
   const isSkipped = ({ id }: Requirement): boolean => unwanted.some((pattern) => matches(id, pattern))
-  return { selected: named.filter((requirement) => !isSkipped(requirement)), skipped: named.filter(isSkipped) }
+  const selected = named.filter((one) => hasProfile(one) && !isSkipped(one))
+  return {
+    selected,
+    skipped: named.filter((one) => hasProfile(one) && isSkipped(one)),
+    listed:
+      selected.length === 0
+        ? []
+        : named.filter((one) => !hasProfile(one) && one.listedWithoutProfile && !isSkipped(one))
+  }
 }
 
 /** An entry that means nothing, and what was meant or is there. */
@@ -64,7 +73,7 @@ export const misnamed = ({ only, skip }: Pick<Asked, "only" | "skip">): string |
 }
 
 /** What a requirement takes that a run does not have. */
-const lackingFor = ({ level, profiles }: Asked, { level: least, profile }: Requirement): string =>
+const lackingFor = ({ level, profile: profiles }: Asked, { level: least, profile }: Requirement): string =>
   [
     ...(least > level ? [`--level ${least}`] : []),
     ...(profile !== null && !profiles.includes(profile) ? [`--profile ${profile}`] : [])
@@ -94,9 +103,5 @@ export const whyNothing = (asked: Asked): string => {
   return `Nothing was tested: what --only names is not part of this run. It takes more: ${wants.join(", ")}.`
 }
 
-/** The requirement of that id, in whatever case it is written. */
-export const find = (id: string): Requirement | undefined =>
-  requirements.find((requirement) => requirement.id === id.toUpperCase())
-
-/** The ids, for whoever asked for one that does not exist. */
+/** Every id, for a message about one that does not exist. */
 export const ids = (): string => allIds.join(", ")

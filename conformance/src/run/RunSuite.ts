@@ -1,114 +1,75 @@
 /**
- * The suite as a function: from what is to be tested to a report.
+ * The suite as a function: from settings to a report.
  */
-import { Crypto, isoOf } from "@doorhook/core"
-import { Clock, Effect, Layer, Random } from "effect"
-import type { Terms } from "../checks/Terms.ts"
-import { budget } from "../executor/Budget.ts"
-import { measureGuard } from "../executor/Calibration.ts"
-import type { Guard } from "../executor/Calibration.ts"
-import type { Ended } from "../executor/Judgement.ts"
-import { Minting } from "../executor/Minting.ts"
-import * as Session from "../executor/Session.ts"
-import * as Target from "../executor/Target.ts"
+import { Clock, Effect, Random, Schema } from "effect"
+import { writeFile } from "node:fs/promises"
+import { fileTroubleOf } from "../FileTrouble.ts"
+import type { Ended } from "../record/Evidence.ts"
+import { EvidenceLine, shownEvidence } from "../record/Evidence.ts"
+import { defaults, seedLimit } from "../record/Options.ts"
+import type { Means, Options } from "../record/Options.ts"
+import { outcomesOf } from "../record/Verdict.ts"
 import { makeReport } from "../report/MakeReport.ts"
 import type { Report } from "../report/Report.ts"
 import { select, whyNothing } from "../requirements/Selection.ts"
-import { makeRefinery } from "../executor/Refine.ts"
-import { storeCases } from "../executor/Stored.ts"
-import { suite } from "../Suite.ts"
-import { writeTrace } from "../trace/WriteTrace.ts"
-import { factsOf } from "../record/Facts.ts"
-import type { Record } from "../record/Record.ts"
-import { outcomesOf, plansOf } from "../record/Record.ts"
-import { paceOf, withDefaults } from "../record/SuiteOptions.ts"
-import type { Settled, SuiteOptions } from "../record/SuiteOptions.ts"
+import { services } from "./Alone.ts"
+import { measureGuard } from "./Calibrate.ts"
+import { makeSession } from "./Session.ts"
+import { storeCases } from "./StoredCase.ts"
 
-export type { SuiteOptions } from "../record/SuiteOptions.ts"
+/** Settings as a caller gives them: what is left out is as usual, a seed is drawn. */
+export type Given = Pick<Options, "url"> & Partial<Options>
 
-/** Seeds are what fits in 31 bits. */
-export const seedLimit = 2 ** 31
-
-/** A run that has been prepared: whoever starts it may be interrupted, and wants the report of what was done. */
-interface PreparedRun {
-  readonly options: Settled
-  readonly guard: Guard
-  readonly selected: number
+/** A run that has been prepared: it may be interrupted, and gives the report of what was done so far. */
+export interface PreparedRun {
+  readonly options: Options
+  readonly guard: number
   readonly run: Effect.Effect<Report>
-  /** The report of what was done so far. */
   readonly soFar: Effect.Effect<Report>
 }
 
+const encode = Schema.encodeEffect(EvidenceLine)
+
+/** Writes the evidence; answers why it could not be written, null when it was. */
+const writeEvidence = (file: string, evidence: typeof EvidenceLine.Type): Effect.Effect<string | null> =>
+  encode(shownEvidence(evidence)).pipe(
+    Effect.flatMap((line) => Effect.tryPromise({ try: () => writeFile(file, `${line}\n`), catch: fileTroubleOf })),
+    Effect.as(null),
+    Effect.catch((why) =>
+      Effect.succeed(
+        `The evidence could not be written to ${file}: ${typeof why === "string" ? why : why.message}. Name another file by --trace.`
+      )
+    )
+  )
+
 /** Prepares a run: measures how exactly this machine can time, and sends nothing yet. */
-export const prepareSuite = Effect.fnUntraced(function* (given: SuiteOptions) {
+export const prepareSuite = Effect.fnUntraced(function* (given: Given, means: Means): Effect.fn.Return<PreparedRun> {
   const startedAt = yield* Clock.currentTimeMillis
-  const options = withDefaults(given, given.seed ?? (yield* Random.nextIntBetween(0, seedLimit)))
-  const { deadline, dedupKey, level, maxTime, probe, url } = options
-  const facts = factsOf(options)
+  const seed = given.seed ?? (yield* Random.nextIntBetween(0, seedLimit))
+  const options: Options = { ...defaults, ...given, seed }
   const guard = yield* measureGuard
-  const terms: Terms = { deadline, rule: options.ack, guard: guard.guard, dedupKey }
-  const { selected } = select(facts)
-  const refinery = makeRefinery(terms)
-  const session = Session.make({
-    setting: {
-      url,
-      otherUrls: options.otherUrls,
-      secret: options.secret,
-      terms,
-      hooks: options.hooks,
-      comeback: options.comeback,
-      pace: options.pace,
-      peakRate: options.peakRate ?? 0,
-      fillerTime: (maxTime * budget.filler * options.pace) / paceOf(maxTime)
-    },
-    terms,
-    maxTime: Math.max(1, maxTime - ((yield* Clock.currentTimeMillis) - startedAt)),
-    settle: options.settle,
-    probe: level >= 2 ? probe : null,
-    plans: (digest) => plansOf(facts, digest),
-    preflight: Target.reach(url, deadline),
-    progress: options.progress,
-    refine: refinery.refine
-  })
+  const session = yield* makeSession(options, means, { ...guard, startedAt })
 
   const reportOf = Effect.fnUntraced(function* (ended: Ended) {
-    const record: Record = {
-      suite,
-      facts,
-      terms,
-      echo: guard.echo,
-      startedAt: isoOf(startedAt),
-      durationMs: (yield* Clock.currentTimeMillis) - startedAt,
-      calibration: session.calibration(),
-      ended,
-      runs: session.ledger().runs(),
-      refinements: refinery.refinements(),
-      strangers: session.strangers()
-    }
-    const outcomes = outcomesOf(record)
-    const stored = yield* storeCases(options.casesFolder, facts.seed, outcomes)
-    if (options.trace === null) return makeReport({ record, outcomes, ...stored })
-    const unwritten = yield* writeTrace(options.trace, record, stored).pipe(
-      Effect.as(null),
-      Effect.catchTag("TraceUnwritable", ({ message }) => Effect.succeed(message))
-    )
-    return makeReport({ record, outcomes, ...stored, problem: stored.problem ?? unwritten })
+    const evidence = session.evidence(ended, (yield* Clock.currentTimeMillis) - startedAt)
+    const outcomes = outcomesOf(evidence)
+    const stored = yield* storeCases(options.cases, seed, outcomes, evidence.refinements)
+    const unwritten = options.trace === null ? null : yield* writeEvidence(options.trace, evidence)
+    return makeReport(evidence, outcomes, { ...stored, problem: stored.problem ?? unwritten })
   })
 
-  const services = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
-  const prepared: PreparedRun = {
-    options,
-    guard,
-    selected: selected.length,
-    run: (selected.length === 0
-      ? Effect.sync((): Ended => ({ how: "complete", message: whyNothing(facts) }))
+  const run: Effect.Effect<Ended> =
+    select(options).selected.length === 0
+      ? Effect.succeed({ how: "complete", message: whyNothing(options) })
       : Effect.provide(session.run, services)
-    ).pipe(Effect.flatMap(reportOf)),
+  return {
+    options,
+    guard: guard.guard,
+    run: Effect.flatMap(run, reportOf),
     soFar: reportOf({ how: "interrupted", message: "" })
   }
-  return prepared
 })
 
 /** Runs the suite. A target that can't be tested is a report that says so. */
-export const runSuite = (options: SuiteOptions): Effect.Effect<Report> =>
-  Effect.flatMap(prepareSuite(options), ({ run }) => run)
+export const runSuite = (given: Given, means: Means): Effect.Effect<Report> =>
+  Effect.flatMap(prepareSuite(given, means), ({ run }) => run)

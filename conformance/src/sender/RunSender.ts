@@ -7,7 +7,7 @@ import type { Redacted } from "effect"
 import { host } from "./Host.ts"
 import type { CannotListen } from "./Host.ts"
 import * as SenderReport from "./SenderReport.ts"
-import { checkSignatures } from "./Signed.ts"
+import { checkSignatures } from "./SenderRequirements.ts"
 import { plan } from "./Treatment.ts"
 
 export interface SenderOptions {
@@ -19,7 +19,7 @@ export interface SenderOptions {
   /** How long nothing must come, once all is acknowledged, until that is believed; in milliseconds. */
   readonly quiet: number
   readonly maxTime: number
-  /** Told where to send, once the host listens. Events may be published from here. */
+  /** Gets the URL to send to, once the host listens. Events may be published from here. */
   readonly listening: (url: string, events: number) => Effect.Effect<void>
 }
 
@@ -27,7 +27,7 @@ export interface SenderOptions {
 export const eventsNeeded = plan.length
 
 /**
- * What can't be told around the deadline, in milliseconds: a busy machine sees a request late, and the longer one waits, the
+ * What can't be decided around the deadline, in milliseconds: a busy machine sees a request late, and the longer one waits, the
  * more of that there is. Half of what a slow answer leaves (`Treatment.ts`).
  */
 const guardOf = (deadline: number): number => Math.max(250, deadline / 10)

@@ -1,15 +1,13 @@
 /**
- * What is said of a sender.
+ * The report on a sender.
  */
 import { columns } from "@doorhook/core"
 import { Schema } from "effect"
-import { verdicts } from "../checks/Finding.ts"
+import { verdicts } from "../judgement/Finding.ts"
 import { suite } from "../Suite.ts"
-import type { Observation } from "./Observation.ts"
-import { senderRequirements } from "./requirements.ts"
-import { eventInWords } from "./SenderRequirement.ts"
-import type { SenderFinding, SenderRequirement, SenderTerms } from "./SenderRequirement.ts"
-import { signedRequirement } from "./Signed.ts"
+import type { Observation } from "./Host.ts"
+import { eventInWords, senderRequirements, signedRequirement } from "./SenderRequirements.ts"
+import type { SenderFinding, SenderRequirement, SenderTerms } from "./SenderRequirements.ts"
 
 const ReportedSenderRequirement = Schema.Struct({
   id: Schema.String,

@@ -2,8 +2,8 @@
  * What a test gives to operate its receiver, as a hook of the suite.
  */
 import { Effect } from "effect"
+import { hookPatience } from "../hooks/Commands.ts"
 import { HookFailed } from "../hooks/Hooks.ts"
-import { hookPatience } from "../hooks/ShellCommand.ts"
 
 /** Null where the test gives none. One that never settles fails: a run that is interrupted waits for its hooks. */
 export const hook = <Arguments extends ReadonlyArray<unknown>>(

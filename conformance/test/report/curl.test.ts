@@ -5,13 +5,18 @@ import { wordsOf } from "@doorhook/testkit/Bash"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { accessLog, call } from "../../src/history/Events.ts"
-import type { Operation, Variation } from "../../src/history/History.ts"
-import { again, newEvent, raceNew, retry } from "../../src/history/History.ts"
-import type { HttpRequest } from "../../src/observed/HttpRequest.ts"
-import type { Attempt } from "../../src/observed/Trace.ts"
+import type { Operation } from "../../src/history/Operations.ts"
+import { again, newEvent, raceNew } from "../../src/history/History.ts"
+import { retry } from "../../src/history/Variations.ts"
+import type { Variation } from "../../src/history/Variations.ts"
+import type { HttpRequest } from "../../src/evidence/HttpRequest.ts"
+import type { Trace } from "../../src/evidence/Trace.ts"
 import { byHand, curlOf } from "../../src/report/Curl.ts"
 import { runSuite } from "../../src/run/RunSuite.ts"
+import { defaultTerms } from "../../src/judgement/Terms.ts"
+import { noMeans } from "../../src/record/Options.ts"
 import { answer, receiver } from "../support/receiver.ts"
+import { attemptOf, traceOf } from "../support/traces.ts"
 
 const url = new URL("http://127.0.0.1:9000/hook")
 const curl = "curl -sS -i --max-time 0.4"
@@ -62,34 +67,21 @@ describe("a command", () => {
 const after = (
   ops: ReadonlyArray<Operation>,
   events: ReadonlyArray<number>,
-  headers: HttpRequest["headers"] = {}
+  headers: HttpRequest["headers"] = {},
+  over: Partial<Trace> = {}
 ): string | null => {
-  const attempts = events.map((event, op): Attempt => ({
-    kind: "delivery",
-    op,
-    event,
-    number: 1,
-    first: op === 0,
-    raced: false,
-    provisional: false,
-    webhook_id: `evt_${event}`,
-    endpoint: url.href,
-    request: { ...plain, headers },
-    reused: false,
-    started: 0,
-    exchange: { _tag: "Failed", outcome: "timeout", detail: "", elapsed: 1, connected: true }
-  }))
-  const history = { v: 1, ops } as const
-  const nothing = { events: [], interventions: [], shortfalls: [], effects: [], effectsElsewhere: [] }
-  return byHand(
-    {
-      case: { title: "", lane: "state", history },
-      trace: { ...nothing, history, attempts },
-      alone: true,
-      attempt: attempts.length - 1
-    },
-    400
+  const attempts = events.map((event, op) =>
+    attemptOf({
+      op,
+      event,
+      first: op === 0,
+      webhook_id: `evt_${event}`,
+      endpoint: url.href,
+      request: { ...plain, headers }
+    })
   )
+  const trace = traceOf(attempts, { ops, ...over })
+  return byHand({ trace, attempt: attempts.length - 1, terms: { ...defaultTerms, deadline: 400 } })
 }
 
 describe("by hand", () => {
@@ -109,6 +101,8 @@ describe("by hand", () => {
     assert.isNull(after([newEvent(accessLog), newEvent(call)], [0, 1]), "another event before")
     assert.isNull(after([newEvent(accessLog, ["slow"])], [0]), "a slow body")
     assert.isNotNull(after([newEvent(accessLog)], [0], { "webhook-signature": "" }), "a signature that is empty")
+    const killed = { op: null, what: "killed", by: "a crash", from: 1, until: 2 } as const
+    assert.isNull(after([newEvent(accessLog)], [0], {}, { interventions: [killed] }), "a kill by another case")
   })
 
   it.live("a failure of chunks is shown in chunks", () =>
@@ -116,7 +110,11 @@ describe("by hand", () => {
       const target = yield* receiver(({ headers }, response) =>
         answer(response, headers["transfer-encoding"] === undefined ? 200 : 411)
       )
-      const report = yield* runSuite({ url: new URL(target.url), only: ["R-HTTP-01"], seed: 7 })
+      const urls = [new URL(target.url)] as const
+      const report = yield* runSuite(
+        { url: [target.url], only: ["R-HTTP-01"], seed: 7, cases: null },
+        { ...noMeans, urls }
+      )
       const [requirement] = report.requirements
       assert.strictEqual(requirement?.verdict, "FAIL")
       assert.include(requirement?.curl, "-H 'transfer-encoding: chunked'")

@@ -70,12 +70,16 @@ describe.skipIf(path === null)("the page", () => {
         assert.strictEqual(await passed.filter({ visible: true }).count(), 2)
         await page.locator("#show-PASS").uncheck()
         assert.strictEqual(await passed.filter({ visible: true }).count(), 0)
-        assert.strictEqual(await page.locator('tr[data-verdict="FAIL"]').filter({ visible: true }).count(), 2)
+        assert.strictEqual(await page.locator('tr[data-verdict="FAIL"]').filter({ visible: true }).count(), 3)
 
-        const here = page.locator(".arrow.here")
+        const here = page.locator(".arrow.here").first()
         assert.match(await here.innerText(), /^409 after 3 ms: <script>alert\(1\)<\/script>/)
         await page.locator('a[href="#R-DUP-01"]').click()
         assert.isTrue(await page.locator("#R-DUP-01").isVisible())
+        const follower = page.locator("#R-DUP-03")
+        assert.isFalse(await follower.isVisible(), "what follows is folded")
+        await page.locator(".followers > summary").click()
+        assert.isTrue(await follower.isVisible())
         assert.match((await page.locator(".bars .deadline").innerText()).trim(), /^5s: the deadline$/)
         await context.close()
       }

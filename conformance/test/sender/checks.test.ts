@@ -2,8 +2,8 @@
  * What is read from what a sender did: each requirement on an observation that keeps it and on one that breaks it.
  */
 import { assert, describe, it } from "@effect/vitest"
-import type { Observation, SeenAttempt, SeenEvent } from "../../src/sender/Observation.ts"
-import { senderRequirements } from "../../src/sender/requirements.ts"
+import type { Observation, SeenAttempt, SeenEvent } from "../../src/sender/Host.ts"
+import { senderRequirements } from "../../src/sender/SenderRequirements.ts"
 import { acknowledge, plan } from "../../src/sender/Treatment.ts"
 import type { Treatment } from "../../src/sender/Treatment.ts"
 

@@ -149,7 +149,7 @@ export const model = (manners: Manners = {}) =>
           Effect.gen(function* () {
             const text = stored.get(webhookId)
             const digest = manners.digest === false || text === undefined ? null : yield* digestOf(text)
-            return { effects: probed(effects.get(webhookId) ?? 0, total()), digest }
+            return { effects: probed(effects.get(webhookId) ?? 0, total()), digest, data: null }
           }).pipe(Effect.provide(Crypto.layerWebCrypto))
       }
       return {

@@ -1,7 +1,7 @@
 /**
  * A report with a requirement of every verdict, and with the worst that a receiver can write into one.
  */
-import type { Verdict } from "../../src/checks/Finding.ts"
+import type { Verdict } from "../../src/judgement/Finding.ts"
 import type { Report, ReportedAttempt, ReportedRequirement } from "../../src/report/Report.ts"
 
 export const signature = "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
@@ -37,11 +37,7 @@ const attempt = (over: Partial<ReportedAttempt>): ReportedAttempt => ({
   ...over
 })
 
-export const requirement = (
-  id: string,
-  verdict: Verdict,
-  over: Partial<ReportedRequirement> = {}
-): ReportedRequirement => ({
+const requirement = (id: string, verdict: Verdict, over: Partial<ReportedRequirement> = {}): ReportedRequirement => ({
   id,
   level: 1,
   profile: null,
@@ -111,6 +107,26 @@ const failed = requirement("R-DUP-01", "FAIL", {
   curl: `curl -sS -i --max-time 5 http://127.0.0.1:9000/hook -H 'webhook-id: evt_01JD3X8V6N' --data-binary '{"event":{}}'`
 })
 
+/** Follows from the failure above, and shows what is stored. */
+const follower = requirement("R-DUP-03", "FAIL", {
+  level: 2,
+  statement: "An event is stored as it was sent.",
+  observed: "event 1: what is stored is not what was sent",
+  history: [{ did: "a new call event", op: { k: "new", event, how: [] }, attempts: [attempt({})], moreAttempts: 0 }],
+  effects: [
+    {
+      event: 1,
+      webhookId: "evt_01JD3X8V6N",
+      dataId: "7",
+      effects: 1,
+      digestMatches: false,
+      stored: '{"id":7,"name":"Zo"}'
+    }
+  ],
+  follows: ["R-DUP-01"],
+  decidedBy: { step: 0, attempt: 0 }
+})
+
 export const sampleReport: Report = {
   schemaVersion: 1,
   suite: "doorhook-conformance/0.1.0",
@@ -177,10 +193,21 @@ export const sampleReport: Report = {
       observed: "200 after 5400 ms"
     }),
     failed,
+    follower,
     requirement("R-DUP-02", "INCONCLUSIVE", {
       level: 2,
       statement: "An event takes effect at most once.",
       observed: "the receiver never became quiet"
+    }),
+    requirement("R-LOS-01", "INCONCLUSIVE", {
+      level: 2,
+      statement: "What was acknowledged takes effect.",
+      observed: "the time was up (--max-time) with 1 of 4 cases done"
+    }),
+    requirement("R-LOS-02", "INCONCLUSIVE", {
+      level: 2,
+      statement: "What was not acknowledged is accepted later.",
+      observed: "the time was up (--max-time) with 2 of 3 cases done"
     }),
     requirement("R-DUP-07", "WARN", {
       level: 2,

@@ -1,25 +1,59 @@
 /**
  * What a history is executed with.
  */
-import { Effect } from "effect"
-import { defaultTerms } from "../../src/checks/Terms.ts"
-import type { Setting } from "../../src/executor/Setting.ts"
+import { Crypto } from "@doorhook/core"
+import { Effect, Layer, Redacted } from "effect"
+import type { Setting } from "../../src/execution/Execution.ts"
+import { execute } from "../../src/execution/Execute.ts"
+import { Slots } from "../../src/execution/Slots.ts"
+import type { History } from "../../src/history/History.ts"
+import { Minting } from "../../src/history/Minting.ts"
+import type { Operation } from "../../src/history/Operations.ts"
 import { noHooks } from "../../src/hooks/Hooks.ts"
+import { defaultTerms } from "../../src/judgement/Terms.ts"
 
-/** Against a receiver, with nothing besides but what is said. Each has a clock of its own, which moves. */
-export const settingOf = (url: URL, others: Partial<Omit<Setting, "url">>): Setting => ({
-  url,
-  otherUrls: [],
-  secret: null,
-  terms: defaultTerms,
-  hooks: noHooks,
-  startedAfter: new Set(),
-  clock: { ahead: 0 },
-  comeback: 30_000,
-  typical: () => 0,
-  allElseDone: Effect.void,
-  pace: 1,
-  peakRate: 0,
-  fillerTime: 0,
-  ...others
-})
+export const secret = Redacted.make("whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI=")
+
+export const terms = { ...defaultTerms, deadline: 2_000 }
+
+export const services = Layer.mergeAll(Minting.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+
+/** Against a receiver, with nothing besides but what is said. Each has a clock of its own. */
+export const settingOf = (url: URL, others: Partial<Omit<Setting, "urls">> = {}): Setting => {
+  const startedAt = performance.now()
+  return {
+    urls: [url],
+    secret,
+    bindings: null,
+    terms,
+    hooks: noHooks,
+    interventions: [],
+    sent: { count: 0 },
+    now: () => performance.now() - startedAt,
+    startedAfter: new Set(),
+    clock: { ahead: 0 },
+    comeback: 30_000,
+    typical: () => 0,
+    pace: 1,
+    peakRate: 0,
+    ...others
+  }
+}
+
+/** Executes operations against a receiver. */
+export const executed = (
+  url: string,
+  ops: ReadonlyArray<Operation>,
+  { fillerTime = 1_000, ...others }: Partial<Omit<Setting, "urls">> & { readonly fillerTime?: number } = {}
+) =>
+  execute({ v: 1, ops }, settingOf(new URL(url), others), {
+    title: "a case",
+    allElseDone: Effect.void,
+    fillerTime
+  }).pipe(Effect.provide(services))
+
+/** Executes a history in a setting. */
+export const executeIn = (history: History, setting: Setting) =>
+  execute(history, setting, { title: "a case", allElseDone: Effect.void, fillerTime: 1_000 }).pipe(
+    Effect.provide(services)
+  )

@@ -1,11 +1,21 @@
 /**
- * What a stored trace says when it is judged anew.
+ * What stored evidence says when it is judged again.
  */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { readFile } from "node:fs/promises"
+import { EvidenceLine } from "../../src/record/Evidence.ts"
+import { outcomesOf } from "../../src/record/Verdict.ts"
 import { makeReport } from "../../src/report/MakeReport.ts"
-import { outcomesOf } from "../../src/record/Record.ts"
-import { readTrace } from "../../src/trace/ReadTrace.ts"
+import type { Report } from "../../src/report/Report.ts"
+
+export const evidenceIn = (file: string) =>
+  Effect.promise(() => readFile(file, "utf8")).pipe(
+    Effect.flatMap((text) => Schema.decodeEffect(EvidenceLine)(text.trim())),
+    Effect.orDie
+  )
 
 /** The report that follows from a file, and from nothing else. */
-export const saidAgain = (file: string) =>
-  Effect.map(readTrace(file), ({ record, stored }) => makeReport({ record, outcomes: outcomesOf(record), ...stored }))
+export const saidAgain = (file: string): Effect.Effect<Report> =>
+  Effect.map(evidenceIn(file), (evidence) =>
+    makeReport(evidence, outcomesOf(evidence), { files: new Map(), problem: null })
+  )

@@ -2,14 +2,11 @@
  * The report as one HTML file: no network, no script, so that it can be kept as a build's artifact and opened years later.
  */
 import { Html } from "@doorhook/core"
-import type { Verdict } from "../../checks/Finding.ts"
-import { claimWithGaps, headlineOf } from "../Claim.ts"
-import { cautions, confirmedInWords, notableEffects, tally } from "../Console.ts"
-import { endingOf } from "../Ending.ts"
-import { followingInWords } from "../Following.ts"
-import { isOpen } from "../Grouping.ts"
+import type { Verdict } from "../../judgement/Finding.ts"
+import { explanationOf } from "../Explanation.ts"
+import type { Block, Explained, Explanation } from "../Explanation.ts"
 import { deadlineInWords } from "../Report.ts"
-import type { Report, ReportedRequirement } from "../Report.ts"
+import type { Report } from "../Report.ts"
 import { histogramOf } from "./Histogram.ts"
 import { html, when } from "./Markup.ts"
 import { matrixOf, named } from "./Matrix.ts"
@@ -28,10 +25,10 @@ const fact = (name: string, value: string): Html.Html =>
     <dd>${value}</dd>
   </div>`
 
-const headOf = (report: Report): Html.Html =>
+const headOf = (report: Report, { claim, counts, ending, headline, notes }: Explanation): Html.Html =>
   html`<header class="card head" style="--v: var(--${colours[report.verdict]})">
-      <h1>${headlineOf(report)}</h1>
-      <p>${claimWithGaps(report)}: ${tally(report)}.</p>
+      <h1>${headline}</h1>
+      <p>${claim}: ${counts}.</p>
       <dl class="facts">
         ${[
           fact("receiver", report.target),
@@ -48,63 +45,85 @@ const headOf = (report: Report): Html.Html =>
         ]}
       </dl>
     </header>
-    ${when(report.endedBecause !== "", () => html`<p class="note">${endingOf(report)}${report.endedBecause}</p>`)}
-    ${cautions(report).map((caution) => html`<p class="note">${caution}</p>`)}`
+    ${when(ending !== "", () => html`<p class="note">${ending}</p>`)}
+    ${notes.map((note) => html`<p class="note">${note}</p>`)}`
 
-const toldOf = (name: string, value: Html.Html): Html.Html =>
-  html`<dt>${name}</dt>
-    <dd>${value}</dd>`
+const titled = (label: string, content: Html.Html): Html.Html =>
+  html`<h3>${label}</h3>
+    ${content}`
 
-const explain = (requirement: ReportedRequirement, all: ReadonlyArray<ReportedRequirement>): Html.Html => {
-  const follows = followingInWords(requirement, all)
-  const {
-    because,
-    confirmed,
-    curl,
-    effects,
-    expected,
-    history,
-    id,
-    known,
-    observed,
-    replay,
-    source,
-    statement,
-    verdict
-  } = requirement
+/** A block other than a line: those stand in one list, side by side with their labels. */
+const blockOf = (block: Block): Html.Html => {
+  switch (block.kind) {
+    case "line":
+      return html`<dl class="told">
+        <dt>${block.label}</dt>
+        <dd>${block.important ? html`<b>${block.text}</b>` : block.text}</dd>
+      </dl>`
+    case "code":
+      return titled(block.label, html`<pre>${block.text}</pre>`)
+    case "steps":
+      return titled(block.label, sequenceOf(block.steps))
+    case "effects":
+      return titled(
+        block.label,
+        html`<ul>
+          ${block.lines.map((one) => html`<li>${one}</li>`)}
+        </ul>`
+      )
+    case "difference":
+      return titled(
+        block.label,
+        html`<table class="difference">
+          <thead>
+            <tr>
+              <th scope="col">member</th>
+              <th scope="col">sent</th>
+              <th scope="col">stored</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${block.members.map(
+              ({ path, sent, stored }) =>
+                html`<tr>
+                  <th scope="row">${path}</th>
+                  <td><code>${sent}</code></td>
+                  <td><code>${stored}</code></td>
+                </tr>`
+            )}
+          </tbody>
+        </table>`
+      )
+  }
+}
+
+const isShown = ({ verdict }: Explained): boolean => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR"
+
+const cardOf = (explained: Explained, isFolded: boolean): Html.Html => {
+  const { blocks, followers, headline, ids, verdict } = explained
+  const [id = "", ...others] = ids
   return html`<details
     class="card"
     id="${id}"
     data-verdict="${verdict}"
     style="--v: var(--${verdict})"
-    ${Html.trusted(verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR" ? "open" : "")}
+    ${Html.trusted(isShown(explained) && !isFolded ? "open" : "")}
   >
-    <summary><span class="v">${named(verdict)}</span> <span class="id">${id}</span> ${statement}</summary>
-    <dl class="told">
-      ${toldOf("the rule", html`${statement} <span class="soft">(${source})</span>`)}${toldOf("expected", html`${expected}`)}${toldOf("observed", html`<b>${observed}</b>`)}${when(follows !== null, () => toldOf("follows", html`${follows ?? ""}`))}${when(confirmed !== null, () => (confirmed === null ? html`` : toldOf("repeated", html`${confirmedInWords(confirmed)}`)))}${toldOf("because", html`${because}`)}${when(known, () => toldOf("known", html`the baseline lists it`))}
-    </dl>
+    <summary>
+      <span class="v">${named(verdict)}</span> <span class="id">${id}</span>${others.map(
+        (other) => html`, <span class="id" id="${other}">${other}</span>`
+      )}
+      ${headline}
+    </summary>
+    ${blocks.map(blockOf)}
     ${when(
-      history.length > 0,
+      followers.length > 0,
       () =>
-        html`<h3>What was done</h3>
-          ${sequenceOf(requirement)}`
+        html`<details class="followers">
+          <summary>Probably from this: ${followers.flatMap((one) => one.ids).join(", ")}</summary>
+          ${followers.map((one) => cardOf(one, true))}
+        </details>`
     )}
-    ${when(
-      effects.length > 0,
-      () =>
-        html`<h3>What the probe said</h3>
-          <ul>
-            ${notableEffects(requirement).map((one) => html`<li>${one}</li>`)}
-          </ul>`
-    )}
-    ${when(
-      curl !== null,
-      () =>
-        html`<h3>By hand</h3>
-          <pre>${curl ?? ""}</pre>`
-    )}
-    <h3>Again</h3>
-    <pre>${replay}</pre>
   </details>`
 }
 
@@ -132,9 +151,10 @@ const visibilityOf = ({ observability }: Report): Html.Html =>
   )
 
 export const toHtml = (report: Report): string => {
-  const open = report.requirements.filter(isOpen)
+  const explanation = explanationOf(report)
+  const { explained, headline, summary } = explanation
   return Html.page({
-    title: html`${headlineOf(report)}: ${report.target}`,
+    title: html`${headline}: ${report.target}`,
     style,
     head: html`<meta
         http-equiv="Content-Security-Policy"
@@ -143,14 +163,14 @@ export const toHtml = (report: Report): string => {
       <meta name="referrer" content="no-referrer" />
       <link rel="icon" href="data:," />`,
     body: html`<main>
-      ${headOf(report)}
+      ${headOf(report, explanation)}
       ${when(
-        open.length > 0,
+        explained.length > 0,
         () =>
           html`<h2 id="open">What did not pass</h2>
-            ${open.map((one) => explain(one, report.requirements))}`
+            ${explained.map((one) => cardOf(one, false))}`
       )}
-      ${matrixOf(report)} ${histogramOf(report)} ${visibilityOf(report)}
+      ${matrixOf(report, summary, explained)} ${histogramOf(report)} ${visibilityOf(report)}
       <p class="soft">
         Times are in milliseconds from the start of a history. Signatures and what else opens something are left out.
       </p>

@@ -2,10 +2,11 @@
  * Every requirement with its verdict, and the boxes that show or hide verdicts.
  */
 import type { Html } from "@doorhook/core"
-import { verdicts } from "../../checks/Finding.ts"
-import type { Verdict } from "../../checks/Finding.ts"
-import { countsOf, groupsOf, isOpen, meanings } from "../Grouping.ts"
-import type { Report, ReportedRequirement } from "../Report.ts"
+import { verdicts } from "../../judgement/Finding.ts"
+import type { Verdict } from "../../judgement/Finding.ts"
+import { countsOf, meanings } from "../Explanation.ts"
+import type { Explained, Summary } from "../Explanation.ts"
+import type { Report } from "../Report.ts"
 import { html, when } from "./Markup.ts"
 
 const marks: Readonly<Record<Verdict, string>> = {
@@ -34,23 +35,30 @@ const filtersOf = (report: Report): Html.Html =>
     )}
   </fieldset>`
 
-export const matrixOf = (report: Report): Html.Html => {
+const idsIn = (explained: ReadonlyArray<Explained>): ReadonlyArray<string> =>
+  explained.flatMap(({ followers, ids }) => [...ids, ...idsIn(followers)])
+
+export const matrixOf = (
+  report: Report,
+  summary: ReadonlyArray<Summary>,
+  explained: ReadonlyArray<Explained>
+): Html.Html => {
   const columns = verdicts.filter((verdict) => report.requirements.some((one) => one.verdict === verdict))
-  const cell = (column: Verdict, { verdict }: ReportedRequirement): Html.Html =>
+  const linked = new Set(idsIn(explained))
+  const cell = (column: Verdict, verdict: Verdict): Html.Html =>
     html`<td class="mark" style="--v: var(--${column})">
       ${when(column === verdict, () => html`<b title="${named(column)}" aria-label="${named(column)}">${marks[column]}</b>`)}
     </td>`
-  const row = (requirement: ReportedRequirement): Html.Html => {
-    const { id, level, observed, profile, statement, strength } = requirement
-    const link = isOpen(requirement) ? html`<a class="id" href="#${id}">${id}</a>` : html`<span class="id">${id}</span>`
-    return html`<tr data-verdict="${requirement.verdict}">
+  const row = ({ id, observed, scope, statement, verdict }: Summary["lines"][number]): Html.Html => {
+    const link = linked.has(id) ? html`<a class="id" href="#${id}">${id}</a>` : html`<span class="id">${id}</span>`
+    return html`<tr data-verdict="${verdict}">
       <td>
-        ${link}
-        <span class="soft"
-          >level ${level}${profile === null ? "" : `, ${profile}`}${strength === "MUST" ? "" : ", should"}</span
-        ><br />${statement}${when(requirement.verdict === "PASS", () => html` <span class="soft">(${observed})</span>`)}
+        ${link} <span class="soft">${scope}</span><br />${statement}${when(
+          observed !== "",
+          () => html` <span class="soft">(${observed})</span>`
+        )}
       </td>
-      ${columns.map((column) => cell(column, requirement))}
+      ${columns.map((column) => cell(column, verdict))}
     </tr>`
   }
   return html`<h2 id="requirements">Requirements</h2>
@@ -67,13 +75,13 @@ export const matrixOf = (report: Report): Html.Html => {
           )}
         </tr>
       </thead>
-      ${groupsOf(report).map(
-        ({ name, requirements }) =>
+      ${summary.map(
+        ({ lines, name }) =>
           html`<tbody>
             <tr>
               <th colspan="${columns.length + 1}" scope="rowgroup">${name}</th>
             </tr>
-            ${requirements.map(row)}
+            ${lines.map(row)}
           </tbody>`
       )}
     </table>`

@@ -3,23 +3,16 @@
  * that it reads well aloud and on a narrow screen.
  */
 import type { Html } from "@doorhook/core"
-import { shownText } from "@doorhook/core"
-import type { ReportedAttempt, ReportedRequirement, Step } from "../Report.ts"
+import type { StepBlock } from "../Explanation.ts"
 import { html, when } from "./Markup.ts"
 
 /** The longest part of a body that is shown. */
 const longestBody = 600
 
-const milliseconds = (value: number): string => `${Math.round(value)} ms`
-
-const requestLine = ({ connection, number, request, startedMs, webhookId }: ReportedAttempt): string =>
-  `${request.method} ${webhookId}, attempt ${number}, ${connection} connection, at ${milliseconds(startedMs)}`
-
-const attemptOf = (attempt: ReportedAttempt, decisive: boolean): Html.Html => {
-  const { excerpt, got, request, status } = attempt
-  const answer = shownText(excerpt, 200)
+const attemptOf = ({ attempt, decides, got, sent }: StepBlock["attempts"][number]): Html.Html => {
+  const { request, status } = attempt
   return html`<li>
-    <div class="arrow to">${requestLine(attempt)}</div>
+    <div class="arrow to">${sent}</div>
     ${when(
       request.body !== "",
       () =>
@@ -28,26 +21,20 @@ const attemptOf = (attempt: ReportedAttempt, decisive: boolean): Html.Html => {
           <pre>${request.body.slice(0, longestBody)}${request.body.length > longestBody ? "..." : ""}</pre>
         </details>`
     )}
-    <div class="arrow ${status === null ? "none" : "from"}${decisive ? " here" : ""}">
-      ${shownText(got, 300)}${answer === "" ? "" : `: ${answer}`}${decisive ? " ← here" : ""}
+    <div class="arrow ${status === null ? "none" : "from"}${decides ? " here" : ""}">
+      ${got}${decides ? " ← here" : ""}
     </div>
   </li>`
 }
 
-const stepOf = (step: Step, place: number, { decidedBy }: ReportedRequirement): Html.Html => {
-  if (step.attempts.length === 0) return html`<li class="aside">${place + 1}. ${step.did}</li>`
-  return html`<li class="step">${place + 1}. ${step.did}</li>
-    ${step.attempts.map((attempt, index) =>
-      attemptOf(attempt, decidedBy?.step === place && decidedBy.attempt === index)
-    )}${when(step.moreAttempts > 0, () => html`<li class="aside">and ${step.moreAttempts} more attempts</li>`)}`
-}
+const stepOf = ({ attempts, did, more, number }: StepBlock): Html.Html =>
+  attempts.length === 0
+    ? html`<li class="aside">${number}. ${did}</li>`
+    : html`<li class="step">${number}. ${did}</li>
+        ${attempts.map(attemptOf)}${when(more !== "", () => html`<li class="aside">${more}</li>`)}`
 
-export const sequenceOf = (requirement: ReportedRequirement): Html.Html =>
-  when(
-    requirement.history.length > 0,
-    () =>
-      html`<div class="ends" aria-hidden="true"><span>the suite</span><span>the receiver</span></div>
-        <ol class="sequence lines">
-          ${requirement.history.map((step, place) => stepOf(step, place, requirement))}
-        </ol>`
-  )
+export const sequenceOf = (steps: ReadonlyArray<StepBlock>): Html.Html =>
+  html`<div class="ends" aria-hidden="true"><span>the suite</span><span>the receiver</span></div>
+    <ol class="sequence lines">
+      ${steps.map(stepOf)}
+    </ol>`

@@ -2,7 +2,7 @@
  * The style sheet of the page: light and dark, narrow and wide, screen and paper. The filters are here too: `:has` hides
  * rows, without a script; a browser that does not know it shows all.
  */
-import { verdicts } from "../../checks/Finding.ts"
+import { verdicts } from "../../judgement/Finding.ts"
 
 const filters = verdicts
   .map((verdict) => `main:has(#show-${verdict}:not(:checked)) [data-verdict="${verdict}"] { display: none }`)
@@ -53,6 +53,9 @@ details[data-verdict] { border-left: .4rem solid var(--v) }
 details[data-verdict] > summary { list-style-position: inside }
 dl.told { display: grid; grid-template-columns: 6.5rem 1fr; gap: .3rem .75rem; margin: .75rem 0 }
 dl.told dt { color: var(--soft) } dl.told dd { margin: 0; min-width: 0 }
+code { font: .9em/1.4 ui-monospace, monospace }
+.difference th { font-weight: 600 } .difference td { overflow-wrap: anywhere }
+.followers { margin: 1rem 0 0 } .followers > summary { color: var(--soft) }
 pre { background: var(--code); border-radius: .4rem; padding: .6rem .75rem; margin: .3rem 0; white-space: pre-wrap; font: .85rem/1.45 ui-monospace, monospace }
 .sequence { list-style: none; margin: .5rem 0; padding: 0 0 .5rem; position: relative }
 .ends { display: flex; justify-content: space-between; font-size: .85rem; color: var(--soft) }

@@ -1,0 +1,321 @@
+/**
+ * The flags of the commands about a target, one for each row of the settings; and what they mean, checked before anything
+ * is sent.
+ */
+import { CommandFailure, DurationText, Signature } from "@doorhook/core"
+import { Config, Effect, Option, Redacted, Result, Schema } from "effect"
+import { Flag } from "effect/cli"
+import type { Command } from "effect/cli"
+import { entriesOf } from "../CommaList.ts"
+import { templates } from "../history/Bindings.ts"
+import { defaults, leastDeadline, levels, rows, secretVariable, seedLimit } from "../record/Options.ts"
+import type { Options } from "../record/Options.ts"
+import { find, requirements } from "../requirements/Catalogue.ts"
+import { profiles } from "../requirements/Requirement.ts"
+import type { Level, Profile } from "../requirements/Requirement.ts"
+import { ids, matches } from "../requirements/Selection.ts"
+import * as Target from "../run/Target.ts"
+
+type Name = keyof typeof rows
+
+const about =
+  (name: Name) =>
+  <A>(flag: Flag.Flag<A>): Flag.Flag<A> => {
+    const { help, metavar } = rows[name]
+    const described = Flag.withDescription(flag, help)
+    return metavar === undefined ? described : Flag.withMetavar(described, metavar)
+  }
+
+const text = (name: Name) => Flag.String(rows[name].flag).pipe(about(name), Flag.optional)
+const texts = (name: Name, least = 0) => Flag.String(rows[name].flag).pipe(about(name), Flag.atLeast(least))
+const int = (name: Name) => Flag.Int(rows[name].flag).pipe(about(name), Flag.optional)
+const boolean = (name: Name) => Flag.Boolean(rows[name].flag).pipe(about(name), Flag.withDefault(false))
+const file = (name: Name) => Flag.FileText(rows[name].flag).pipe(about(name), Flag.optional)
+const duration = (name: Name, fallback: number) =>
+  Flag.String(rows[name].flag).pipe(
+    about(name),
+    Flag.withMetavar("DURATION"),
+    Flag.withSchema(DurationText.DurationText),
+    Flag.withDefault(fallback)
+  )
+
+/** The same for `run`, `doctor` and `replay`, in the order of `--help`. */
+export const targetFlags = {
+  url: texts("url", 1),
+  owned: boolean("owned"),
+  binding: texts("binding"),
+  probe: text("probe"),
+  settle: duration("settle", defaults.settle),
+  spawn: text("spawn"),
+  portEnv: text("portEnv"),
+  restartCmd: text("restartCmd"),
+  killCmd: text("killCmd"),
+  readyUrl: text("readyUrl"),
+  pauseCmd: text("pauseCmd"),
+  resumeCmd: text("resumeCmd"),
+  advanceCmd: text("advanceCmd"),
+  controlUrl: text("controlUrl"),
+  secret: Flag.Redacted("secret").pipe(
+    Flag.withDescription(`Signs what is sent: the receiver's whsec_ secret. Better in ${secretVariable}`),
+    Flag.withFallbackConfig(Config.Redacted(secretVariable)),
+    Flag.optional
+  ),
+  secretFile: Flag.FileText("secret-file").pipe(
+    Flag.withDescription("The same, from a file"),
+    Flag.withMetavar("FILE"),
+    Flag.optional
+  ),
+  level: int("level"),
+  profile: texts("profile"),
+  seed: int("seed"),
+  maxTime: duration("maxTime", defaults.maxTime),
+  peakRate: text("peakRate"),
+  ack: Flag.Literals(rows.ack.flag, ["200", "2xx"]).pipe(about("ack"), Flag.withDefault(defaults.ack)),
+  deadline: duration("deadline", defaults.deadline),
+  tolerance: duration("tolerance", defaults.tolerance),
+  dedupKey: Flag.Literals(rows.dedupKey.flag, ["both", "header", "body"]).pipe(
+    about("dedupKey"),
+    Flag.withDefault(defaults.dedupKey)
+  ),
+  report: Flag.String("report").pipe(
+    Flag.withDescription("Writes reports to files: json=FILE,html=FILE,...; also junit, md, har and badge"),
+    Flag.withMetavar("KIND=FILE"),
+    Flag.atLeast(0)
+  ),
+  cases: Flag.String(rows.cases.flag).pipe(about("cases"), Flag.withDefault(".conformance/cases"))
+}
+export type TargetFlags = Command.Command.Config.Infer<typeof targetFlags>
+
+/** Those of `run` besides. */
+export const runFlags = {
+  ...targetFlags,
+  only: texts("only"),
+  skip: texts("skip"),
+  baseline: file("baseline"),
+  trace: text("trace"),
+  dryRun: Flag.Boolean("dry-run").pipe(
+    Flag.withDescription("Prints what would be sent, case by case, and sends and starts nothing"),
+    Flag.withDefault(false)
+  )
+}
+export type RunFlags = Command.Command.Config.Infer<typeof runFlags>
+
+type Text = Option.Option<string>
+type Reading<A> = Effect.Effect<A, CommandFailure>
+
+const refuse = (message: string): Effect.Effect<never, CommandFailure> => Effect.fail(CommandFailure.usage(message))
+
+const isProfile = (name: string): name is Profile => Object.hasOwn(profiles, name)
+
+const readProfiles = (given: ReadonlyArray<string>): Reading<ReadonlyArray<Profile>> => {
+  const words = entriesOf(given)
+  const unknown = words.find((word) => !isProfile(word))
+  return unknown === undefined
+    ? Effect.succeed([...new Set(words.filter(isProfile))])
+    : refuse(`--profile ${unknown}: there is no such profile; there are ${Object.keys(profiles).join(", ")}`)
+}
+
+const readBindings = (given: ReadonlyArray<string>): Reading<ReadonlyArray<string> | null> => {
+  const words = entriesOf(given)
+  const known = Object.keys(templates)
+  const unknown = words.find((word) => !known.includes(word))
+  if (unknown !== undefined) {
+    return refuse(`--binding ${unknown}: there is no such binding; there are ${known.join(" and ")}`)
+  }
+  return Effect.succeed(words.length === 0 ? null : known.filter((binding) => words.includes(binding)))
+}
+
+const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn }: TargetFlags): Reading<Level> => {
+  if (Option.isNone(asked)) {
+    const hasHook = [killCmd, restartCmd, spawn].some(Option.isSome)
+    return Effect.succeed(Option.isNone(probe) ? 1 : hasHook ? 3 : 2)
+  }
+  const level = levels.find((one) => one === asked.value)
+  if (level === undefined) return refuse(`--level ${asked.value}: there is no such level; there are 1, 2 and 3`)
+  if (level >= 2 && Option.isNone(probe)) {
+    return refuse(`--level ${level} needs a probe: --probe http:URL, exec:CMD, log:FILE:REGEX or sink:PORT`)
+  }
+  const canStop = [killCmd, restartCmd, spawn, controlUrl].some(Option.isSome)
+  return level === 3 && !canStop
+    ? refuse("--level 3 needs a way to end the receiver: --restart-cmd, --kill-cmd or --spawn")
+    : Effect.succeed(level)
+}
+
+/** Events a second from `50/s` or `3000/m`. */
+const readRate = (given: Text): Reading<number | null> => {
+  if (Option.isNone(given)) return Effect.succeed(null)
+  const match = /^(\d+(?:\.\d+)?)(?:\/(s|m))?$/.exec(given.value.trim())
+  const rate = match === null ? 0 : Number(match[1]) / (match[2] === "m" ? 60 : 1)
+  return rate > 0 && rate <= 10_000
+    ? Effect.succeed(rate)
+    : refuse(`--peak-rate ${given.value}: write events a second like 50/s, or a minute like 3000/m; at most 10000/s`)
+}
+
+const readSecret = ({ secret, secretFile }: TargetFlags): Reading<Redacted.Redacted<string> | null> => {
+  const fromFile = Option.map(secretFile, (content) => Redacted.make(content.trim()))
+  if (Option.isSome(secret) && Option.isSome(fromFile)) {
+    return refuse(`give --secret or --secret-file, not both (${secretVariable} counts as --secret)`)
+  }
+  const given = Option.getOrNull(Option.orElse(secret, () => fromFile))
+  return given === null || Signature.keyOf(given) !== null
+    ? Effect.succeed(given)
+    : refuse(`--secret (or ${secretVariable}) must be a Standard Webhooks secret: whsec_ and base64`)
+}
+
+/** An URL of a flag other than `--url`. */
+const readUrl = (flag: string, given: Text): Reading<URL | null> =>
+  Option.isNone(given)
+    ? Effect.succeed(null)
+    : Effect.fromResult(
+        Result.mapError(Target.parse(given.value), ({ message }) =>
+          CommandFailure.usage(message.replace("--url", flag))
+        )
+      )
+
+const readUrls = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
+  const [url, ...others] = yield* Effect.fromResult(Result.all(given.map(Target.parse)))
+  if (url === undefined) return yield* CommandFailure.usage("--url is missing: where are events to be posted?")
+  if (others.length > 1) {
+    return yield* CommandFailure.usage(
+      `--url was given ${given.length} times: the tenant profile compares two, so give two, and run again for others`
+    )
+  }
+  if (others.some(({ href }) => href === url.href)) {
+    return yield* CommandFailure.usage(
+      "--url was given twice with one URL: the tenant profile needs the receiver's URL for another integration"
+    )
+  }
+  const urls: Checked["urls"] = [url, ...others]
+  return urls
+})
+
+const commands = ["restartCmd", "killCmd", "pauseCmd", "resumeCmd", "advanceCmd", "spawn"] as const
+
+/** What is wrong with the flags by themselves; null when nothing is. */
+const flawOf = (flags: TargetFlags): string | null => {
+  const has = (given: Text): boolean => Option.isSome(given)
+  // One that holds none, as an unset variable does.
+  const empty = commands.find((name) => Option.exists(flags[name], (command) => command.trim() === ""))
+  if (empty !== undefined) return `--${rows[empty].flag}: the command is missing`
+  if (has(flags.pauseCmd) !== has(flags.resumeCmd)) return "--pause-cmd and --resume-cmd go together: give both"
+  if (has(flags.portEnv) && !has(flags.spawn)) return "--port-env is for --spawn: give both"
+  if (has(flags.spawn) && [flags.restartCmd, flags.killCmd, flags.pauseCmd].some(has)) {
+    return "--spawn operates the receiver itself: leave --restart-cmd, --kill-cmd, --pause-cmd and --resume-cmd out"
+  }
+  if (flags.deadline < leastDeadline) return `--deadline must be at least ${leastDeadline}ms: less can't be timed`
+  if (flags.maxTime <= 0) return "--max-time must be more than 0s"
+  if (flags.settle <= 0) return "--settle must be more than 0s"
+  if (flags.tolerance <= 0) return "--tolerance must be more than 0s"
+  const seed = Option.getOrElse(flags.seed, () => 0)
+  return seed < 0 || seed >= seedLimit ? `--seed must be a whole number from 0 to ${seedLimit - 1}` : null
+}
+
+/** What a profile lacks; null where none does. */
+const lackingFor = ({ options, secret, urls }: Checked, { advanceCmd }: TargetFlags): string | null => {
+  const { controlUrl, level, peakRate, profile: chosen } = options
+  const probe = (profile: Profile): string | null =>
+    level === 1 ? `--profile ${profile} needs a probe: --level 2 --probe ...` : null
+  const lacks: Readonly<Record<Profile, string | null>> = {
+    signed:
+      secret === null ? `--profile signed needs the receiver's secret: --secret-file FILE, or ${secretVariable}` : null,
+    tenant:
+      urls.length < 2
+        ? "--profile tenant needs a second --url: the receiver's URL for another integration"
+        : probe("tenant"),
+    clock:
+      Option.isNone(advanceCmd) && controlUrl === null
+        ? "--profile clock needs --advance-cmd: a command that moves the receiver's clock"
+        : probe("clock"),
+    load: peakRate === null ? "--profile load needs --peak-rate: what the receiver is made for, like 50/s" : null
+  }
+  return chosen.map((profile) => lacks[profile]).find((lack) => lack !== null) ?? null
+}
+
+/** What the flags mean: settings, without a seed where none was given, and what is no plain data. */
+export interface Checked {
+  readonly options: Omit<Options, "seed"> & Partial<Pick<Options, "seed">>
+  readonly urls: readonly [URL, ...ReadonlyArray<URL>]
+  readonly secret: Redacted.Redacted<string> | null
+  readonly readyUrl: URL | null
+  readonly controlUrl: URL | null
+}
+
+/** Finds what is wrong with the flags, and what they mean. */
+export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effect.fn.Return<Checked, CommandFailure> {
+  const urls = yield* readUrls(flags.url)
+  const flaw = flawOf(flags)
+  if (flaw !== null) return yield* CommandFailure.usage(flaw)
+  const level = yield* readLevel(flags)
+  const profile = yield* readProfiles(flags.profile)
+  const binding = yield* readBindings(flags.binding)
+  const peakRate = yield* readRate(flags.peakRate)
+  const secret = yield* readSecret(flags)
+  const checked: Checked = {
+    urls,
+    secret,
+    readyUrl: yield* readUrl("--ready-url", flags.readyUrl),
+    controlUrl: yield* readUrl("--control-url", flags.controlUrl),
+    options: {
+      ...defaults,
+      url: urls.map(({ href }) => href),
+      owned: flags.owned,
+      binding,
+      probe: Option.getOrNull(flags.probe),
+      settle: flags.settle,
+      spawn: Option.getOrNull(flags.spawn),
+      portEnv: Option.getOrNull(flags.portEnv),
+      restartCmd: Option.getOrNull(flags.restartCmd),
+      killCmd: Option.getOrNull(flags.killCmd),
+      readyUrl: Option.getOrNull(flags.readyUrl),
+      pauseCmd: Option.getOrNull(flags.pauseCmd),
+      resumeCmd: Option.getOrNull(flags.resumeCmd),
+      advanceCmd: Option.getOrNull(flags.advanceCmd),
+      controlUrl: Option.getOrNull(flags.controlUrl),
+      signed: secret !== null,
+      level,
+      profile,
+      maxTime: flags.maxTime,
+      peakRate,
+      ack: flags.ack,
+      deadline: flags.deadline,
+      tolerance: flags.tolerance,
+      dedupKey: flags.dedupKey,
+      cases: flags.cases,
+      ...(Option.isSome(flags.seed) && { seed: flags.seed.value })
+    }
+  }
+  const lacking = lackingFor(checked, flags)
+  return lacking === null ? checked : yield* CommandFailure.usage(lacking)
+})
+
+/** A baseline as JSON: ids, or the report of an earlier run. */
+const JsonBaseline = Schema.fromJsonString(
+  Schema.Union([
+    Schema.Array(Schema.String),
+    Schema.Struct({ requirements: Schema.Array(Schema.Struct({ id: Schema.String, verdict: Schema.String })) })
+  ])
+)
+
+/** The words of a baseline file: ids as JSON, what failed in a report, or ids on lines; what follows `#` is a comment. */
+const wordsOf = (content: string): ReadonlyArray<string> => {
+  const json = Option.getOrNull(Schema.decodeOption(JsonBaseline)(content))
+  if (json === null) return content.split("\n").flatMap((line) => (line.split("#")[0] ?? "").split(/[\s,]+/))
+  return "requirements" in json
+    ? json.requirements.flatMap(({ id, verdict }) => (verdict === "FAIL" ? [id] : []))
+    : json
+}
+
+/** The ids in a baseline file. */
+export const readBaseline = (given: Text): Reading<ReadonlyArray<string> | null> => {
+  if (Option.isNone(given)) return Effect.succeed(null)
+  const words = wordsOf(given.value).filter((word) => word !== "")
+  const known = words.flatMap((word) =>
+    word.includes("*") ? requirements.filter(({ id }) => matches(id, word)).map(({ id }) => id) : (find(word)?.id ?? [])
+  )
+  const unknown = words.find((word) => !word.includes("*") && find(word) === undefined)
+  return unknown === undefined
+    ? Effect.succeed([...new Set(known)])
+    : refuse(
+        `--baseline: ${unknown} is no requirement. The file holds ids, on lines or as a JSON list, or is the JSON report of an earlier run; there are ${ids()}`
+      )
+}

@@ -1,0 +1,213 @@
+/**
+ * Operations that deliver: again and again, several times at once, many.
+ */
+import type { Crypto } from "@doorhook/core"
+import { Effect } from "effect"
+import { plainEvents } from "../history/Bindings.ts"
+import { accessLog, withMember } from "../history/Events.ts"
+import type { OperationOf } from "../history/Operations.ts"
+import { object, string } from "../history/RawJson.ts"
+import { retry } from "../history/Variations.ts"
+import type { Variation } from "../history/Variations.ts"
+import { makeBarrier } from "../http/Barrier.ts"
+import { open } from "../http/Wire.ts"
+import type { Connection } from "../http/Wire.ts"
+import { read } from "../judgement/Reading.ts"
+import { certainlyInTime, patienceOf } from "../judgement/Terms.ts"
+import type { Terms } from "../judgement/Terms.ts"
+import type { Actor, Execution } from "./Execution.ts"
+import { most, Slots } from "./Slots.ts"
+import type { TargetUnusable } from "./TargetUnusable.ts"
+
+/** All at once, each over a connection of its own. An idle one must not keep a receiver that serves one at a time. */
+const atOnce = Effect.fnUntraced(function* (
+  { connection, setting }: Execution,
+  count: number,
+  each: (own: Connection, index: number) => Effect.Effect<unknown, TargetUnusable, Crypto>
+) {
+  yield* connection.renew
+  yield* Effect.forEach(
+    Array.from({ length: count }, (_, index) => index),
+    (index) => Effect.scoped(Effect.flatMap(open(setting.urls[0]), (own) => each(own, index))),
+    { concurrency: "unbounded", discard: true }
+  )
+})
+
+/** Sends copies of an event at once, each over its own connection. */
+export const race = Effect.fnUntraced(function* (execution: Execution, actor: Actor, copies: number, op: number) {
+  const slots = yield* Slots
+  const count = Math.min(copies, most)
+  const first = actor.sent === 0
+  const copy = (own: Connection, index: number) =>
+    execution.send(actor, index === 0 && first ? [] : retry, { op, raced: true, first, slot: "own" }, own)
+  yield* slots.take(count)(atOnce(execution, count, copy))
+})
+
+const growing = [50, 100, 200, 400, 800, 1_600]
+const leastLast = 2_500
+const allGrowing = growing.reduce((sum, pause) => sum + pause, 0)
+/** How long after the deadline of an attempt before the last one is made, in milliseconds. */
+const afterDeadline = 500
+
+/**
+ * Pauses between retries of an event that is not acknowledged, in milliseconds: they last for longer than an attempt
+ * before them may.
+ */
+export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
+  ...growing,
+  Math.max(leastLast, patienceOf(terms) + afterDeadline - allGrowing)
+]
+
+/**
+ * Sends an event until it is acknowledged. A receiver may refuse an event while an earlier attempt of it still runs, so
+ * that only the last refusal counts, which comes after the deadline of any attempt before.
+ */
+export const retryUntil = Effect.fnUntraced(function* (execution: Execution, actor: Actor, op: number) {
+  const { terms } = execution.setting
+  const how: ReadonlyArray<Variation> = actor.sent === 0 ? [] : retry
+  for (const pause of [...pausesFor(terms), null]) {
+    const exchange = yield* execution.send(actor, how, { op })
+    const reading = read(exchange, terms)
+    if (reading === "acknowledged" || reading === "late" || pause === null) return
+    execution.markProvisional(actor)
+    yield* Effect.sleep(pause)
+  }
+})
+
+/** Mints events that are there for others' sake; each with texts of its own, so that one that is stored with another's shows. */
+const mintOther = (execution: Execution, index: number) => {
+  const kinds = plainEvents(execution.setting.bindings)
+  const named = withMember(kinds[index % kinds.length] ?? accessLog, "name", string(`Guest ${index + 1}`))
+  const event = withMember(
+    named,
+    "unit",
+    object([
+      ["id", String(index + 1)],
+      ["label", string(`${index + 1}B`)]
+    ])
+  )
+  return execution.mint(event, { bulk: true, referable: false })
+}
+
+/** Sends many new events, several at once, until they are sent or the time for it is up. */
+export const fill = Effect.fnUntraced(function* (execution: Execution, count: number, op: number) {
+  const until = execution.now() + execution.occasion.fillerTime
+  let made = 0
+  const worker = Effect.fnUntraced(function* (own: Connection) {
+    while (made < count && execution.now() < until) {
+      const actor = yield* mintOther(execution, made++)
+      const exchange = yield* execution.send(actor, [], { op }, own)
+      // A receiver that hangs costs a deadline each time.
+      if (exchange.elapsed > execution.setting.terms.deadline) return
+    }
+  })
+  yield* atOnce(execution, Math.min(most, count), worker)
+  execution.fallShort({ op, what: "events", done: made, of: count })
+})
+
+/** The most connections that a load is sent over. */
+const mostConnections = 200
+/** How many times as long as alone a receiver may take under load, and still not have fallen behind for all that is known. */
+const slack = 2
+
+/**
+ * Sends events at a rate, whatever the receiver makes of it: each at its time, timed from then, so that a receiver that
+ * falls behind can't slow down the questions (no coordinated omission). What the suite's connections can't carry is not
+ * its fault: a rate that takes more of them than there are while it is about as quick as without a load.
+ */
+export const load = Effect.fnUntraced(function* (
+  execution: Execution,
+  { factor, ms }: OperationOf<"load">,
+  op: number
+) {
+  const { now, setting } = execution
+  const { terms } = setting
+  const rate = setting.peakRate * factor
+  const total = Math.ceil((rate * ms * setting.pace) / 1_000)
+  execution.fallShort({ op, what: "load", done: ms * setting.pace, of: ms })
+  const begun = now()
+  const due = (index: number): number => begun + (index * 1_000) / rate
+  const needed = Math.min(Math.ceil(rate * (terms.deadline / 1_000)), total)
+  const usual = Math.ceil((rate * slack * setting.typical()) / 1_000)
+  const lacksConnections = Math.min(needed, usual) > mostConnections
+  const [inTime, late] = [certainlyInTime(terms), patienceOf(terms)]
+  let next = 0
+  let heldUp = 0
+  const worker = Effect.fnUntraced(function* (own: Connection) {
+    while (next < total) {
+      const index = next++
+      const actor = yield* mintOther(execution, index)
+      const early = due(index) - now()
+      if (early > 0) yield* Effect.sleep(early)
+      const overdue = Math.max(0, now() - due(index))
+      const { elapsed } = yield* execution.send(actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
+      // One that answers in time could have done so when it was due, had there been another connection.
+      if (lacksConnections && elapsed - overdue <= inTime && elapsed > late) heldUp += 1
+    }
+  })
+  yield* atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)
+  execution.fallShort({ op, what: "connections", done: total - heldUp, of: total })
+})
+
+/** Events ahead of the copies of a volley. With none, three races of four come to nothing; with four, one of ten. */
+const ahead = 4
+
+/** What part of the time that filling may take is for one case of races. */
+const share = 0.5
+
+/**
+ * One event in several copies, to the last byte: what shows a receiver that looks first and notes later, though there be
+ * a single turn of its event loop between the two.
+ *
+ * All copies are sent but for their last bytes, and then all last bytes in one turn. The receiver wakes for the first
+ * that arrives, and would be done with it before it looks for more; so the copies come behind some other events, which it
+ * is busy with while the copies arrive, and it finds all of them at its next look.
+ *
+ * What counts is what was done in the end. A receiver that takes few connections at once may lose some that wait half
+ * sent, which says nothing of how it handles copies.
+ */
+const volley = Effect.fnUntraced(function* (
+  execution: Execution,
+  { copies, event }: OperationOf<"volleys">,
+  op: number
+) {
+  const slots = yield* Slots
+  const before = Math.max(0, Math.min(ahead, most - copies))
+  const others = yield* Effect.forEach(Array.from({ length: before }), (_, index) => mintOther(execution, index))
+  const raced = yield* execution.mint(event, { referable: false })
+  const actors = [...others, ...Array.from({ length: Math.min(copies, most) }, () => raced)]
+  const barrier = makeBarrier(actors.length)
+  const one = (own: Connection, place: number) => {
+    const actor = actors[place]
+    if (actor === undefined) return Effect.void
+    return execution
+      .prepare(actor, actor.sent === 0 ? [] : retry)
+      .pipe(
+        Effect.flatMap((request) =>
+          execution.sendRequest(
+            actor,
+            request,
+            { held: { barrier, place } },
+            { op, kind: "load", once: true, slot: "own" },
+            own
+          )
+        )
+      )
+  }
+  yield* slots.take(actors.length)(atOnce(execution, actors.length, one))
+})
+
+/** Events, one after the other, each in copies; fewer where the time for it is up. */
+export const volleys = Effect.fnUntraced(function* (
+  execution: Execution,
+  operation: OperationOf<"volleys">,
+  op: number
+) {
+  const until = execution.now() + execution.occasion.fillerTime * share
+  let made = 0
+  while (made < operation.rounds && execution.now() < until) {
+    yield* volley(execution, operation, op)
+    made++
+  }
+  execution.fallShort({ op, what: "events", done: made, of: operation.rounds })
+})

@@ -1,0 +1,434 @@
+/**
+ * Operations: what a history can do to a receiver. One row each: its schema, its words, and what others must know of it.
+ * How an operation is carried out is `execution/Perform.ts`, one row each too.
+ *
+ * Events are referred to by their place in the history and carry no identifiers: those are minted when the history is
+ * executed, so that the same history can run again and again against one receiver without looking like a duplicate.
+ * A reference counts modulo the events sent so far, so that any part of a history is a history.
+ */
+import { Schema } from "effect"
+import {
+  Carrier,
+  carriers,
+  Forgery,
+  forgeries,
+  forgeryInWords,
+  Malformation,
+  malformationInWords
+} from "./Forgeries.ts"
+import { malformations } from "./Forgeries.ts"
+import type { Strength } from "./Forgeries.ts"
+import { EventTemplate, isKnownKind } from "./Template.ts"
+import { TwinKind, twins } from "./Twins.ts"
+import { Variation, variationOf } from "./Variations.ts"
+
+const Ref = Schema.Int
+const Count = Schema.Int
+const How = Schema.Array(Variation)
+
+/** Where an attempt is given up: after this percentage of its body, or after all of it and this share of the usual wait. */
+export const Cut = Schema.Union([
+  Schema.Struct({ in: Schema.Literal("body"), percent: Schema.Finite }),
+  Schema.Struct({ in: Schema.Literal("answer"), share: Schema.Finite })
+])
+export type Cut = typeof Cut.Type
+
+export const methods = ["GET", "HEAD", "OPTIONS"] as const
+
+/** Names for the events that an operation makes or refers to. */
+interface Names {
+  /** The event that the operation makes, like ` (event 3)`; empty where the history has one event only. */
+  readonly made: string
+  /** An event sent before, like `event 2` or `the same event`. */
+  readonly known: (ref: number) => string
+}
+
+/** Methods, not properties: a table of all kinds holds rows of each. */
+interface About<Op> {
+  words(operation: Op, names: Names): string
+  /** How many events it makes that can be referred to; 0 where the row says nothing. */
+  events?(operation: Op): number
+  /** Whether ordinary requests one after the other, each by a curl command, do the same. */
+  readonly byCurl?: true
+  /** Whether the receiver is ended by it: what it holds in memory is gone afterwards. */
+  readonly endsReceiver?: true
+  readonly movesClock?: true
+  /** Whether it consists of ordinary events and retries alone, whatever fails in it fails of itself. */
+  isPlain?(operation: Op): boolean
+  /** SHOULD where nothing that it does may break a MUST; MUST where the row says nothing. */
+  strength?(operation: Op): Strength
+  /** What it takes at least: answers that are waited for one after the other, and milliseconds besides. */
+  cost?(operation: Op): { readonly answers: number; readonly ms: number }
+}
+
+const kind = <const K extends string, Fields extends Schema.Struct.Fields>(
+  k: K,
+  fields: Fields,
+  about: About<Schema.Struct<{ readonly k: Schema.Literal<K> } & Fields>["Type"]>
+) => ({ schema: Schema.Struct({ k: Schema.Literal(k), ...fields }), about })
+
+const described = ({ note, resource_type }: EventTemplate): string =>
+  `a new ${resource_type} event${note === "" ? "" : ` (${note})`}`
+
+export const howInWords = (how: ReadonlyArray<Variation>): string =>
+  how.length === 0 ? "byte for byte" : how.map((one) => variationOf(one).words).join(", ")
+
+const cutInWords = (cut: Cut): string =>
+  cut.in === "body"
+    ? `given up after ${cut.percent} % of its body`
+    : cut.share === 0
+      ? "given up as soon as it was sent"
+      : `given up after ${Math.round(cut.share * 100)} % of the time an answer usually takes`
+
+const one = () => 1
+const none = { answers: 0, ms: 0 }
+const isRetry = (how: ReadonlyArray<Variation>): boolean =>
+  how.every((each) => each === "next_attempt" || each === "resigned")
+const ofEvent = ({ event }: { readonly event: EventTemplate }): Strength => (isKnownKind(event) ? "MUST" : "SHOULD")
+/** An age of a signature within the tolerance is the suite's reading. */
+const ofHow = (how: ReadonlyArray<Variation>): Strength =>
+  how.some((each) => {
+    const { stamp } = variationOf(each)
+    return typeof stamp === "object" && "offInTolerance" in stamp
+  })
+    ? "SHOULD"
+    : "MUST"
+
+export const operations = {
+  /** A new event, sent once. */
+  new: kind(
+    "new",
+    { event: EventTemplate, how: How },
+    {
+      words: ({ event, how }, { made }) =>
+        `${described(event)}${made}${how.length === 0 ? "" : `, ${howInWords(how)}`}`,
+      events: one,
+      byCurl: true,
+      isPlain: ({ event, how }) => event.note === "" && how.length === 0,
+      strength: ({ event, how }) => (ofEvent({ event }) === "SHOULD" ? "SHOULD" : ofHow(how))
+    }
+  ),
+  /** An event sent before, again. */
+  again: kind(
+    "again",
+    { ref: Ref, how: How },
+    {
+      words: ({ how, ref }, { known }) => `${known(ref)} again, ${howInWords(how)}`,
+      byCurl: true,
+      isPlain: ({ how }) => isRetry(how),
+      strength: ({ how }) => ofHow(how)
+    }
+  ),
+  /** An event sent before, again until it is acknowledged: at most a few times, with growing pauses. */
+  retry: kind(
+    "retry",
+    { ref: Ref },
+    {
+      words: ({ ref }, { known }) => `${known(ref)} again, until it is acknowledged`,
+      byCurl: true
+    }
+  ),
+  /** The same for every event of the history that has no acknowledgement yet. */
+  retry_open: kind(
+    "retry_open",
+    {},
+    {
+      words: () => "every event without an acknowledgement again, until it is acknowledged",
+      byCurl: true,
+      cost: () => ({ answers: 3, ms: 0 })
+    }
+  ),
+  /** Every event of the history, again. */
+  again_all: kind(
+    "again_all",
+    { how: How },
+    {
+      words: ({ how }) => `every event again, ${howInWords(how)}`,
+      byCurl: true,
+      isPlain: ({ how }) => isRetry(how),
+      cost: () => ({ answers: 4, ms: 0 })
+    }
+  ),
+  /** A new event, sent in several copies at once: ten at most. */
+  race_new: kind(
+    "race_new",
+    { event: EventTemplate, copies: Count },
+    {
+      words: ({ copies, event }, { made }) => `${described(event)}${made}, ${copies} times at once`,
+      events: one
+    }
+  ),
+  /** An event sent before, again in several copies at once: ten at most. */
+  race_again: kind(
+    "race_again",
+    { ref: Ref, copies: Count },
+    {
+      words: ({ copies, ref }, { known }) => `${known(ref)} again, ${copies} times at once`
+    }
+  ),
+  /** New events one after the other, each in several copies whose last bytes are sent in one turn, behind other events. */
+  volleys: kind(
+    "volleys",
+    { event: EventTemplate, copies: Count, rounds: Count },
+    {
+      words: ({ copies, event, rounds }) =>
+        `up to ${rounds} new ${event.resource_type} events one after the other, each ${copies} times at once to the last byte`,
+      cost: ({ rounds }) => ({ answers: rounds, ms: 0 })
+    }
+  ),
+  /** Events that are nearly the same, each sent once. */
+  twins: kind(
+    "twins",
+    { event: EventTemplate, kind: TwinKind },
+    {
+      words: ({ event, kind: alike }, { made }) =>
+        `new ${event.resource_type} events with ${twins[alike].words}${made}`,
+      events: ({ kind: alike }) => twins[alike].count,
+      cost: ({ kind: alike }) => ({ answers: twins[alike].count, ms: 0 })
+    }
+  ),
+  /** New events, made in the order they stand in and sent in another. */
+  shuffled: kind(
+    "shuffled",
+    { events: Schema.Array(EventTemplate), order: Schema.Array(Schema.Int) },
+    {
+      words: ({ order }, { made }) => `${order.length} new events, not in the order they happened in${made}`,
+      events: ({ order }) => order.length,
+      cost: ({ order }) => ({ answers: order.length, ms: 0 })
+    }
+  ),
+  /** Many new events, several at once: this many, or as many as the time allows. */
+  filler: kind(
+    "filler",
+    { count: Count },
+    {
+      words: ({ count }) => `up to ${count} other new events`,
+      isPlain: () => true,
+      cost: ({ count }) => ({ answers: count / 10, ms: 0 })
+    }
+  ),
+  /** A new event whose sender goes away. */
+  cut_new: kind(
+    "cut_new",
+    { event: EventTemplate, cut: Cut },
+    {
+      words: ({ cut, event }, { made }) => `${described(event)}${made}, ${cutInWords(cut)}`,
+      events: one
+    }
+  ),
+  /** An event sent before, again, whose sender goes away. */
+  cut_again: kind(
+    "cut_again",
+    { ref: Ref, cut: Cut },
+    {
+      words: ({ cut, ref }, { known }) => `${known(ref)} again, ${cutInWords(cut)}`
+    }
+  ),
+  /** New events, ten at once, whose senders all go away in the middle of the body. */
+  abort_storm: kind(
+    "abort_storm",
+    { count: Count, percent: Schema.Finite },
+    {
+      words: ({ count, percent }) => `${count} new events, all given up after ${percent} % of their bodies`,
+      cost: ({ count }) => ({ answers: 0, ms: 15 * Math.ceil(count / 10) })
+    }
+  ),
+  /** New events whose senders stop in the middle of the body, and keep their connections open to the end of the history. */
+  stalled: kind(
+    "stalled",
+    { count: Count, percent: Schema.Finite },
+    {
+      words: ({ count, percent }) =>
+        `${count} new events at once, which stop after ${percent} % of their bodies and stay open`,
+      cost: () => ({ answers: 0, ms: 100 })
+    }
+  ),
+  /** A new event under a signature that is not good. It is good when it is sent again. */
+  forged: kind(
+    "forged",
+    { event: EventTemplate, kind: Forgery, by: Carrier },
+    {
+      words: ({ by, event, kind: forgery }, { made }) =>
+        `${described(event)}${made}, ${forgeryInWords(forgery)}${carriers[by]}`,
+      events: one,
+      byCurl: true,
+      strength: ({ kind: forgery }) => forgeries[forgery].strength
+    }
+  ),
+  /** An event sent before, again under a signature that is not good. */
+  forged_again: kind(
+    "forged_again",
+    { ref: Ref, kind: Forgery, by: Carrier },
+    {
+      words: ({ by, kind: forgery, ref }, { known }) =>
+        `${known(ref)} again, ${forgeryInWords(forgery)}${carriers[by]}`,
+      byCurl: true,
+      strength: ({ kind: forgery }) => forgeries[forgery].strength
+    }
+  ),
+  /** A new event whose body is no event. It is good when it is sent again. */
+  malformed: kind(
+    "malformed",
+    { event: EventTemplate, kind: Malformation },
+    {
+      words: ({ event, kind: malformation }, { made }) =>
+        `${described(event)}${made}, ${malformationInWords(malformation)}`,
+      events: one,
+      byCurl: true,
+      strength: ({ kind: malformation }) => malformations[malformation].strength
+    }
+  ),
+  /** A request with another method about a new event, which counts as never sent. */
+  method_new: kind(
+    "method_new",
+    { event: EventTemplate, method: Schema.Literals(methods), with_body: Schema.Boolean },
+    {
+      words: ({ event, method, with_body }, { made }) =>
+        `${method} about ${described(event)}${made}${with_body ? ", with its body" : ""}`,
+      events: one,
+      byCurl: true
+    }
+  ),
+  /** A request with another method about an event sent before. */
+  method_again: kind(
+    "method_again",
+    { ref: Ref, method: Schema.Literals(methods), with_body: Schema.Boolean },
+    {
+      words: ({ method, ref, with_body }, { known }) =>
+        `${method} about ${known(ref)}${with_body ? ", with its body" : ""}`,
+      byCurl: true
+    }
+  ),
+  /** An event sent before, to the receiver's other URL. */
+  elsewhere: kind(
+    "elsewhere",
+    { ref: Ref },
+    {
+      words: ({ ref }, { known }) => `${known(ref)} to the receiver's other URL`,
+      byCurl: true
+    }
+  ),
+  /** Nothing, for this many milliseconds. */
+  idle: kind(
+    "idle",
+    { ms: Schema.Int },
+    {
+      words: ({ ms }) => `nothing for ${ms} ms`,
+      cost: ({ ms }) => ({ answers: 0, ms })
+    }
+  ),
+  /** Nothing, until everything else of the run is done and this many milliseconds have passed. */
+  age: kind(
+    "age",
+    { ms: Schema.Int },
+    {
+      words: ({ ms }) => `nothing until ${ms} ms have passed and all else is done`,
+      cost: () => none
+    }
+  ),
+  /** The receiver is ended and started. */
+  restart: kind(
+    "restart",
+    {},
+    {
+      words: () => "the receiver is restarted",
+      endsReceiver: true,
+      cost: () => ({ answers: 0, ms: 1_000 })
+    }
+  ),
+  /** The receiver is killed while events come in, this many milliseconds after the first was sent, and started. */
+  kill_amid: kind(
+    "kill_amid",
+    {
+      event: EventTemplate,
+      workers: Count,
+      after: Schema.Finite,
+      /** Counts from the first acknowledgement instead, however long that takes. */
+      from: Schema.optionalKey(Schema.Literal("acknowledgement")),
+      /** How many copies of each event are sent at once; one where nothing is said. Workers times copies: ten at most. */
+      copies: Schema.optionalKey(Count)
+    },
+    {
+      words: ({ after, copies = 1, from, workers }) =>
+        `the receiver is killed while ${workers} workers send new events${copies > 1 ? `, each ${copies} times at once` : ""}, ${after} ms after ${from === undefined ? "their first" : "the first acknowledgement"}`,
+      endsReceiver: true,
+      cost: ({ after }) => ({ answers: 1, ms: after + 1_000 })
+    }
+  ),
+  /** The receiver stands still from before the first attempts until after their deadline; the second come in between. */
+  pause_during: kind(
+    "pause_during",
+    { event: EventTemplate, count: Count },
+    {
+      words: ({ count }, { made }) =>
+        `${count} new events while the receiver stands still until after their deadline, each again before it goes on${made}`,
+      events: ({ count }) => count,
+      cost: () => ({ answers: 1, ms: 6_000 })
+    }
+  ),
+  /** The receiver's clock is moved forward. */
+  advance: kind(
+    "advance",
+    { ms: Schema.Int },
+    {
+      words: ({ ms }) => `the receiver's clock is moved forward by ${Math.round(ms / 60_000)} minutes`,
+      movesClock: true
+    }
+  ),
+  /** Events at the declared peak rate, times a factor, for this many milliseconds. The one operation with more than ten at once. */
+  load: kind(
+    "load",
+    { factor: Schema.Finite, ms: Schema.Int },
+    {
+      words: ({ factor, ms }) =>
+        `events at ${factor === 1 ? "" : `${factor} times `}the declared peak rate for ${ms} ms`,
+      cost: ({ ms }) => ({ answers: 1, ms })
+    }
+  )
+}
+
+export type OperationKind = keyof typeof operations
+type Rows = typeof operations
+type SchemaOf = { readonly [K in OperationKind]: Rows[K]["schema"] }
+
+export const Operation = Schema.Union(Object.values(operations).map(({ schema }) => schema))
+export type Operation = SchemaOf[OperationKind]["Type"]
+/** The operation of a kind. */
+export type OperationOf<K extends OperationKind> = SchemaOf[K]["Type"]
+
+const rows: Readonly<Record<OperationKind, { readonly about: About<Operation> }>> = operations
+
+/** What the row of an operation says of it. */
+const aboutOf = ({ k }: Operation): About<Operation> => rows[k].about
+
+/** How many events an operation makes that can be referred to. */
+export const eventsOf = (operation: Operation): number => aboutOf(operation).events?.(operation) ?? 0
+export const isByCurl = (operation: Operation): boolean => aboutOf(operation).byCurl === true
+export const endsReceiver = (operation: Operation): boolean => aboutOf(operation).endsReceiver === true
+export const movesClock = (operation: Operation): boolean => aboutOf(operation).movesClock === true
+export const isPlain = (operation: Operation): boolean => aboutOf(operation).isPlain?.(operation) ?? false
+export const costOf = (operation: Operation): { readonly answers: number; readonly ms: number } =>
+  aboutOf(operation).cost?.(operation) ?? { answers: 1, ms: 0 }
+
+/** SHOULD where an operation of a history is one that no MUST rests on. Such operations stand in cases of their own. */
+export const strengthOf = (ops: ReadonlyArray<Operation>): Strength =>
+  ops.some((operation) => aboutOf(operation).strength?.(operation) === "SHOULD") ? "SHOULD" : "MUST"
+
+/** Each operation of a history in words. Events are called by their number once there are several. */
+export const inWords = (ops: ReadonlyArray<Operation>): ReadonlyArray<string> => {
+  const total = ops.reduce((sum, operation) => sum + eventsOf(operation), 0)
+  let sent = 0
+  return ops.map((operation) => {
+    const count = eventsOf(operation)
+    const before = sent
+    sent += count
+    const made =
+      total < 2 || count === 0
+        ? ""
+        : count === 1
+          ? ` (event ${before + 1})`
+          : ` (events ${before + 1} to ${before + count})`
+    const known = (ref: number): string => (total > 1 ? `event ${(ref % Math.max(before, 1)) + 1}` : "the same event")
+    return aboutOf(operation).words(operation, { made, known })
+  })
+}

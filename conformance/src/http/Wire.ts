@@ -1,0 +1,352 @@
+/**
+ * The suite's HTTP client, on node:http and node:https alone: one connection at a time, kept alive or not, that sees what
+ * a sender need not: an answer that never ends, bytes after its end, whether a broken connection had been used before. It
+ * sends header names as they are written and bodies piece by piece. Redirects are not followed.
+ *
+ * It never sends again by itself: `Execution` does, where a kept connection turns out to be closed, and records both.
+ */
+import { maxExcerptLength, UrlPolicy } from "@doorhook/core"
+import { Clock, Effect } from "effect"
+import type { Scope } from "effect"
+import { request as requestPlain } from "node:http"
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http"
+import { request as requestTls } from "node:https"
+import { connect as connectPlain, isIP } from "node:net"
+import type { Socket } from "node:net"
+import { connect as connectTls } from "node:tls"
+import type { Answer, Ending, Exchange } from "../evidence/Exchange.ts"
+import { answeredOf, endingOf, failedOf, flatHeaders } from "../evidence/Exchange.ts"
+import type { HttpRequest } from "../evidence/HttpRequest.ts"
+import { plainForm } from "../history/Variations.ts"
+import type { Form } from "../history/Variations.ts"
+import { portOf } from "../PortOf.ts"
+import type { Barrier } from "./Barrier.ts"
+import { longestHold } from "./Barrier.ts"
+
+/** How one request is sent. */
+export interface Sending extends Form {
+  /** Waits for the end of the answer at most this long, in milliseconds; pauses of the form are added. */
+  readonly limit: number
+  /**
+   * Given up after this many bytes of the body (one that stalls sends no more, and waits), or this many milliseconds
+   * after all of it; null: waits for the answer.
+   */
+  readonly cut: { readonly bytes: number; readonly stalls: boolean } | { readonly after: number } | null
+  /** With its last byte held back until others are as far; null: sent as soon as it can be. */
+  readonly held: { readonly barrier: Barrier; readonly place: number } | null
+}
+
+/** A plain request that is waited for. */
+export const plainSending = (limit: number): Sending => ({ ...plainForm, limit, cut: null, held: null })
+
+/** An exchange, and over what kind of connection it went. */
+export interface Exchanged {
+  readonly exchange: Exchange
+  readonly reused: boolean
+}
+
+export interface Connection {
+  /** Sends one request. Never fails; interrupting it closes the connection. */
+  readonly send: (request: HttpRequest, sending: Sending) => Effect.Effect<Exchanged>
+  /** Closes the connection if nothing is under way over it, so that the next request makes a new one. */
+  readonly renew: Effect.Effect<void>
+}
+
+/** How long a receiver is waited for that never says `100 Continue` (RFC 9110 section 10.1.1), in milliseconds. */
+const continuePatience = 1_000
+
+/** How long what was sent is let go out before the suite goes away, in milliseconds. */
+const untilGivenUp = 10
+
+/** One that stalls outlasts what is sent beside it, of which as many as are waited for in vain may come after each other. */
+const stallsFor = 10
+
+const titled = (name: string): string =>
+  name.replaceAll(/(^|-)([a-z])/g, (_, dash, letter) => `${dash}${String(letter).toUpperCase()}`)
+
+/** A header's name as a form writes it. */
+export const cased = (name: string, headerCase: Form["headerCase"]): string =>
+  headerCase === "upper" ? name.toUpperCase() : headerCase === "title" ? titled(name) : name
+
+const headersOf = (url: URL, request: HttpRequest, body: Buffer, form: Form): OutgoingHttpHeaders => {
+  const headers: Record<string, string> = {
+    host: url.host,
+    connection: form.close ? "close" : "keep-alive",
+    ...request.headers
+  }
+  if (form.expect) headers["expect"] = "100-continue"
+  if (form.chunked) headers["transfer-encoding"] = "chunked"
+  else if (body.length > 0 || request.method === "POST") headers["content-length"] = String(body.length)
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [cased(name, form.headerCase), value]))
+}
+
+const piecesOf = (body: Buffer, count: number): ReadonlyArray<Buffer> => {
+  const size = Math.max(1, Math.ceil(body.length / count))
+  return Array.from({ length: Math.ceil(body.length / size) }, (_, index) =>
+    body.subarray(index * size, (index + 1) * size)
+  )
+}
+
+/** How long the suite itself may take over a request, in milliseconds: timers are late on a busy machine. */
+const ownTimeOf = ({ expect, pause, pieces }: Form): number =>
+  2 * (pieces - 1) * pause + (expect ? continuePatience : 0)
+
+const limitOf = (sending: Sending): number => {
+  const { cut, held, limit } = sending
+  if (held !== null) return limit + longestHold
+  return cut !== null && "bytes" in cut && cut.stalls ? stallsFor * limit : limit + ownTimeOf(sending)
+}
+
+const afterTurns = (turns: number, then: () => void): void => {
+  setImmediate(turns === 1 ? then : () => afterTurns(turns - 1, then))
+}
+
+/** A connection that stands or is being made, by what is seen of it. */
+interface Line {
+  readonly socket: Socket
+  connected: boolean
+  /** Whether a request is under way over it: bytes that come while none is belong to no answer. */
+  busy: boolean
+  strayed: boolean
+  used: boolean
+}
+
+const connectTo = (url: URL): Line => {
+  const host = UrlPolicy.hostOf(url)
+  const port = portOf(url)
+  const secure = url.protocol === "https:"
+  const socket = secure
+    ? connectTls({ host, port, ALPNProtocols: ["http/1.1"], ...(isIP(host) === 0 ? { servername: host } : {}) })
+    : connectPlain({ host, port, noDelay: true })
+  const line: Line = { socket, connected: false, busy: true, strayed: false, used: false }
+  socket.once(secure ? "secureConnect" : "connect", () => (line.connected = true))
+  socket.on("data", () => {
+    if (line.busy) return
+    line.strayed = true
+    socket.destroy()
+  })
+  // Between two requests there is no other listener; a request learns of it by its own listeners.
+  socket.on("error", () => undefined)
+  return line
+}
+
+/** What has been seen of an exchange so far. */
+interface Sighting {
+  answer: Answer | null
+  readonly chunks: Array<Buffer>
+  bytes: number
+}
+
+/** Milliseconds since the exchange began, which may begin again. */
+interface Watch {
+  readonly elapsed: () => number
+  readonly restart: () => void
+}
+
+type Done = (exchange: Exchange, keeps: boolean) => void
+
+/** Sends over a line; calls `done` once, with whether the line can carry another request. Answers how to stop. */
+const begin = (
+  url: URL,
+  request: HttpRequest,
+  sending: Sending,
+  line: Line,
+  watch: Watch,
+  sight: Sighting,
+  done: Done
+): (() => void) => {
+  const { elapsed } = watch
+  const { cut, held } = sending
+  const { socket } = line
+  const body = Buffer.from(request.body, request.encoding)
+  const make = url.protocol === "https:" ? requestTls : requestPlain
+  const outgoing = make(url, {
+    method: request.method,
+    createConnection: () => socket,
+    headers: headersOf(url, request, body, sending)
+  })
+  outgoing.setNoDelay(true)
+  const timers: Array<NodeJS.Timeout> = []
+  const later = (milliseconds: number, act: () => void): void => void timers.push(setTimeout(act, milliseconds))
+
+  const end = (ending: Ending, error: unknown, at = elapsed(), keeps = false): void =>
+    done(
+      sight.answer === null ? failedOf(error, line.connected, at) : answeredOf(sight.answer, sight, ending, error, at),
+      keeps
+    )
+  const giveUp = (): void => {
+    outgoing.destroy()
+    done(failedOf(new Error("given up by the suite"), line.connected, elapsed()), false)
+  }
+  const whenConnected = (act: () => void): void => {
+    if (line.connected) act()
+    else socket.once(url.protocol === "https:" ? "secureConnect" : "connect", act)
+  }
+
+  const whole = cut !== null && "bytes" in cut ? body.subarray(0, cut.bytes) : body
+  const pieces = piecesOf(whole, sending.pieces)
+  const takesItsTime = ownTimeOf(sending) > 0
+  /** Until the last byte is there the receiver can't be asked for an answer: its time counts from then. */
+  const countFromHere = (): void => {
+    if (sight.answer === null) watch.restart()
+  }
+  const writeHeld = (barrier: Barrier, place: number): void => {
+    outgoing.write(body.subarray(0, -1), () =>
+      barrier.arrive(place, () => {
+        if (outgoing.destroyed) return
+        countFromHere()
+        outgoing.end(body.subarray(-1))
+      })
+    )
+  }
+  /** With the last byte that a length announces, or the empty chunk, the request has its end. */
+  const finish = (last: Buffer): void => {
+    if (takesItsTime) countFromHere()
+    if (cut === null || "bytes" in cut) return void outgoing.end(last)
+    outgoing.end(last, () => (cut.after === 0 ? giveUp() : later(cut.after, giveUp)))
+  }
+  const breaksOff = cut !== null && "bytes" in cut
+  const write = (index: number): void => {
+    if (outgoing.destroyed) return
+    const piece = pieces[index] ?? Buffer.alloc(0)
+    if (index < pieces.length - (breaksOff || sending.chunked ? 0 : 1)) {
+      outgoing.write(piece, () => later(sending.pause, () => write(index + 1)))
+    } else if (!breaksOff) {
+      finish(piece)
+    } else if (!cut.stalls) {
+      // Without a byte of the body nothing shows that the head has gone out, and a far receiver may not be there yet.
+      whenConnected(() => later(untilGivenUp, giveUp))
+    }
+  }
+  const writeAll = (): void => (held === null ? write(0) : writeHeld(held.barrier, held.place))
+
+  outgoing.on("error", (error) => end(endingOf(error), error))
+  outgoing.on("response", (response: IncomingMessage) => {
+    let finished = false
+    sight.answer = {
+      status: response.statusCode ?? 0,
+      retry_after: response.headers["retry-after"] ?? null,
+      location: response.headers.location ?? null,
+      headers_elapsed: elapsed(),
+      headers: flatHeaders(response.headers)
+    }
+    response.on("data", (chunk: Buffer) => {
+      if (sight.bytes < maxExcerptLength) sight.chunks.push(chunk)
+      sight.bytes += chunk.length
+    })
+    response.on("end", () => {
+      const at = elapsed()
+      finished = true
+      line.busy = false
+      // Bytes beyond the end come in the same read; they break the connection some turns of the event loop later.
+      afterTurns(3, () => {
+        const keeps = outgoing.shouldKeepAlive && !socket.destroyed && outgoing.writableFinished
+        const doubled = outgoing.shouldKeepAlive && socket.destroyed && !socket.readableEnded
+        if (!line.strayed && !doubled) end("complete", null, at, keeps)
+        else end("malformed", new Error("more bytes came than the answer had announced"), at)
+      })
+    })
+    response.on("error", (error) => (finished ? undefined : end(endingOf(error), error)))
+  })
+
+  if (sending.expect) {
+    let begun = false
+    const go = (): void => {
+      if (begun) return
+      begun = true
+      writeAll()
+    }
+    outgoing.on("continue", go)
+    outgoing.flushHeaders()
+    later(continuePatience, () => (sight.answer === null ? go() : undefined))
+  } else {
+    outgoing.flushHeaders()
+    writeAll()
+  }
+  return () => {
+    for (const timer of timers) clearTimeout(timer)
+    outgoing.removeAllListeners("error").on("error", () => undefined)
+  }
+}
+
+/** A connection to where a URL leads. Closing the scope closes it. */
+export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Connection, never, Scope.Scope> {
+  const clock = yield* Clock.Clock
+  let idle: Line | null = null
+  const take = (): Line => {
+    const line = idle
+    idle = null
+    return line === null || line.socket.destroyed || line.socket.readableEnded ? connectTo(url) : line
+  }
+  const renew = Effect.sync(() => {
+    idle?.socket.destroy()
+    idle = null
+  })
+  yield* Effect.addFinalizer(() => renew)
+
+  const send: Connection["send"] = (request, sending) =>
+    Effect.gen(function* () {
+      if (sending.close) yield* renew
+      let startedAt = clock.monotonicTimeNanosUnsafe()
+      const elapsed = (): number => Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1_000_000
+      const restart = (): void => void (startedAt = clock.monotonicTimeNanosUnsafe())
+      const sight: Sighting = { answer: null, chunks: [], bytes: 0 }
+      const line = take()
+      const reused = line.used
+      line.busy = true
+      line.used = true
+      const ended = yield* Effect.callback<Exchange>((resume) => {
+        let done = false
+        const stop = begin(url, request, sending, line, { elapsed, restart }, sight, (exchange, keeps) => {
+          if (done) return
+          done = true
+          stop()
+          if (keeps && idle === null) idle = line
+          else line.socket.destroy()
+          resume(Effect.succeed(exchange))
+        })
+        // Only an exchange without an end is interrupted: its connection is good for nothing any more.
+        return Effect.sync(() => {
+          stop()
+          line.socket.destroy()
+        })
+      }).pipe(Effect.timeoutOption(limitOf(sending)))
+      if (ended._tag === "Some") return { exchange: ended.value, reused }
+      const at = elapsed()
+      const waited = Object.assign(new Error(`no end of the answer within ${Math.round(at)} ms`), { code: "ETIMEDOUT" })
+      const exchange =
+        sight.answer === null
+          ? failedOf(waited, line.connected, at)
+          : answeredOf(sight.answer, sight, "unfinished", waited, at)
+      return { exchange, reused }
+    })
+
+  return { send, renew }
+})
+
+/** A request to the receiver's probe or control, outside of what is tested: status and body, within the time. */
+export const ask = (
+  url: URL,
+  method: "GET" | "POST",
+  limit: number
+): Effect.Effect<{ readonly status: number; readonly body: string }, Error> =>
+  Effect.callback<{ readonly status: number; readonly body: string }, Error>((resume) => {
+    const make = url.protocol === "https:" ? requestTls : requestPlain
+    const outgoing = make(url, { method, agent: false, headers: { connection: "close" } })
+    outgoing.on("error", (error) => resume(Effect.fail(error)))
+    outgoing.on("response", (response) => {
+      const chunks: Array<Buffer> = []
+      response.on("data", (chunk: Buffer) => void chunks.push(chunk))
+      response.on("error", (error) => resume(Effect.fail(error)))
+      response.on("end", () =>
+        resume(Effect.succeed({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }))
+      )
+    })
+    outgoing.end()
+    return Effect.sync(() => outgoing.destroy())
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: limit,
+      orElse: () => Effect.fail(new Error(`no answer from ${url.href} within ${limit} ms`))
+    })
+  )

@@ -1,0 +1,417 @@
+/**
+ * The parts that judgements of requirements are made of. Each reads a trace under the terms of a run and nothing else.
+ */
+import { Acknowledgement } from "@doorhook/core"
+import type { Attempt, SentEvent, Trace } from "../evidence/Trace.ts"
+import type { Finding } from "./Finding.ts"
+import { both, fail, inconclusive, nothing, pass } from "./Finding.ts"
+import { bodyTime, exchangeInWords, isTiming, read, statusTime } from "./Reading.ts"
+import type { Terms } from "./Terms.ts"
+
+export type Judge = (trace: Trace, terms: Terms) => Finding
+
+/** All of these judgements of one trace. */
+export const all =
+  (...judges: ReadonlyArray<Judge>): Judge =>
+  (trace, terms) =>
+    both(...judges.map((judge) => judge(trace, terms)))
+
+/** Judges one attempt: a finding against it, `good`, or null when it has nothing to do with the requirement. */
+export type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
+
+/**
+ * Puts together what is found attempt by attempt: one that breaks the requirement breaks it for the trace, one that leaves
+ * it open leaves it open. What is wrong whenever it comes counts before what came late, which may be an accident.
+ * An attempt that was crowded out is not judged: the one that was made alone after it is.
+ */
+export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Finding => {
+  const good: Array<number> = []
+  let late: Finding | null = null
+  let open: Finding | null = null
+  for (const [index, attempt] of trace.attempts.entries()) {
+    if (attempt.crowded) continue
+    const found = judge(attempt, index)
+    if (found === null) continue
+    if (found === "good") good.push(index)
+    else if (found.verdict !== "FAIL") open ??= found
+    else if (found.timing) late ??= found
+    else return found
+  }
+  return late ?? open ?? (good.length === 0 ? nothing(none) : pass(good))
+}
+
+/** The judgement of attempts that must be acknowledged, of those that `isMeant` names. */
+export const acknowledged =
+  (none: string, isMeant: (attempt: Attempt, index: number, trace: Trace) => boolean): Judge =>
+  (trace, terms) =>
+    eachAttempt(trace, none, (attempt, index) => {
+      if (!isMeant(attempt, index, trace)) return null
+      const reading = read(attempt.exchange, terms)
+      if (reading === "acknowledged") return "good"
+      const observed = exchangeInWords(attempt.exchange)
+      return reading === "borderline"
+        ? inconclusive(index, observed)
+        : fail(index, observed, { timing: isTiming(reading) })
+    })
+
+/** Every event's first attempt is acknowledged. */
+export const firstAttempts = acknowledged(
+  "no event was sent for the first time",
+  ({ first, kind, raced }) => first && kind === "delivery" && !raced
+)
+
+/** None was refused for coming beside others: doorhook sends ten at once, and such a refusal costs a retry. */
+export const uncrowded: Judge = (trace) => {
+  const index = trace.attempts.findIndex(({ crowded }) => crowded)
+  const attempt = trace.attempts[index]
+  return attempt === undefined
+    ? nothing("nothing was refused for coming beside others")
+    : fail(
+        index,
+        `${exchangeInWords(attempt.exchange)} with ${attempt.inFlight} requests at once; acknowledged when it was sent again alone`,
+        { strength: "SHOULD" }
+      )
+}
+
+/** Every answer has a status that acknowledges. A redirect is an answer like any other. */
+export const exactStatus: Judge = (trace, { rule }) =>
+  eachAttempt(trace, "no answer came, so there was no status to judge", ({ exchange, kind }, index) => {
+    if (kind !== "delivery" || exchange._tag === "Failed") return null
+    return Acknowledgement.isAcknowledgingStatus(exchange.status, rule)
+      ? "good"
+      : fail(index, exchangeInWords(exchange))
+  })
+
+/** Every answer's status comes within the deadline. */
+export const statusInTime: Judge = (trace, terms) =>
+  eachAttempt(
+    trace,
+    "the connection broke before an answer, so there was no time to judge",
+    ({ exchange, kind }, index) => {
+      if (kind !== "delivery") return null
+      const observed = exchangeInWords(exchange)
+      if (exchange._tag === "Failed")
+        return exchange.outcome === "timeout" ? fail(index, observed, { timing: true }) : null
+      switch (statusTime(exchange, terms)) {
+        case "in_time":
+          return "good"
+        case "borderline":
+          return inconclusive(
+            index,
+            `${observed}: within ${terms.guard} ms of the deadline, nearer than can be measured`
+          )
+        case "late":
+          return fail(index, observed, { timing: true })
+      }
+    }
+  )
+
+/** Every answer that begins also ends: whole, within the deadline, with the connection usable or closed in order. */
+export const completeAnswers: Judge = (trace, terms) =>
+  eachAttempt(trace, "no answer began in time, so there was no end to judge", ({ exchange, kind }, index) => {
+    if (kind !== "delivery") return null
+    const observed = exchangeInWords(exchange)
+    if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? null : fail(index, observed)
+    if (exchange.ending === "cut_off" || exchange.ending === "malformed") return fail(index, observed)
+    // Of an answer that begins late, the end says nothing more.
+    if (statusTime(exchange, terms) === "late") return null
+    switch (bodyTime(exchange, terms)) {
+      case "in_time":
+        return "good"
+      case "borderline":
+        return inconclusive(index, `${observed}, the body's end ${terms.guard} ms or less from the deadline`)
+      case "late":
+        return fail(index, observed, { timing: true })
+    }
+  })
+
+/** What became of one event of a trace: whether it was acknowledged, and what that obliges the receiver to. */
+export interface EventStory {
+  /** Its place in the trace. */
+  readonly event: number
+  readonly sent: SentEvent
+  /** Its attempts, with their places in the trace. */
+  readonly attempts: ReadonlyArray<readonly [index: number, attempt: Attempt]>
+  /** `acknowledged` obliges to one effect; `open` allows one or none; `never` allows none. */
+  readonly state: "acknowledged" | "open" | "never"
+  /** Others whose number some programs take for this one's: a probe may count an effect of this at theirs. */
+  readonly alike: ReadonlyArray<number>
+  /** By the probe, at the latest reading, with those of `alike`; null where nothing was read. */
+  readonly last: number | null
+  /** The most at any reading. */
+  readonly most: number | null
+  /** How many effects the probe counts as one: of events of the trace that it can't tell from this, at URLs likewise. */
+  readonly shared: number
+  /** Whether an acknowledgement obliges to an effect of its own: not for kinds that may be ignored, nor for duplicates. */
+  readonly owed: boolean
+}
+
+/** Whether all of the request went out: what is given up in the body can't be acted on. */
+const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
+  if (attempt.kind === "forged" || attempt.kind === "malformed" || attempt.kind === "method") return false
+  if (attempt.kind !== "cut") return true
+  const operation = history.ops[attempt.op]
+  const partial =
+    operation?.k === "abort_storm" ||
+    operation?.k === "stalled" ||
+    ((operation?.k === "cut_new" || operation?.k === "cut_again") && operation.cut.in === "body")
+  return !partial
+}
+
+/** How many of the receiver's URLs an event was sent to. */
+export const endpointsOf = (attempts: EventStory["attempts"]): number =>
+  new Set(attempts.map(([, { endpoint }]) => endpoint)).size
+
+/** Whether `data.id` is a number, as it is documented: an unknown kind of event may have a text, or none. */
+export const isNumbered = ({ dataId }: SentEvent): boolean => /^\d+$/.test(dataId)
+
+/** Attempts whose acknowledgement the suite was there to see. */
+const isJudged = ({ kind }: Attempt): boolean => kind === "delivery" || kind === "amid" || kind === "load"
+
+const isAcknowledged = (attempt: Attempt, terms: Terms): boolean =>
+  isJudged(attempt) && read(attempt.exchange, terms) === "acknowledged"
+
+const sharesDataId = ({ history }: Trace, { dedupKey }: Terms): boolean =>
+  dedupKey === "body" && history.ops.some((op) => op.k === "twins" && op.kind === "same_data_id")
+
+const groupBy = <Key, Value>(values: Iterable<Value>, keyOf: (value: Value) => Key): ReadonlyMap<Key, Array<Value>> => {
+  const groups = new Map<Key, Array<Value>>()
+  for (const value of values) {
+    const known = groups.get(keyOf(value))
+    if (known === undefined) groups.set(keyOf(value), [value])
+    else known.push(value)
+  }
+  return groups
+}
+
+/** What became of each event. */
+export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory> => {
+  const attemptsOf = groupBy(trace.attempts.entries(), ([, { event }]) => event)
+  const shares = sharesDataId(trace, terms)
+  const byNumber = (sent: SentEvent): boolean => trace.sight.byDataId && isNumbered(sent)
+  const askedBy = (sent: SentEvent): string => (byNumber(sent) ? sent.dataId : sent.webhookId)
+  // Long numbers are rounded where they pass through a double, on their way into a log, say.
+  const shownBy = (sent: SentEvent): number | string => (byNumber(sent) ? Number(sent.dataId) : sent.webhookId)
+  const sharers = groupBy(trace.events.entries(), ([, sent]) => shownBy(sent))
+  // A probe that folds case counts events together whose ids differ in case alone: what each of them has is not known.
+  const folded = trace.sight.foldsCase
+    ? groupBy(new Set(trace.events.map(({ webhookId }) => webhookId)), (id) => id.toLowerCase())
+    : null
+  const isFolded = ({ webhookId }: SentEvent): boolean => (folded?.get(webhookId.toLowerCase())?.length ?? 1) > 1
+  return trace.events.map((sent, event) => {
+    const attempts = attemptsOf.get(event) ?? []
+    const group = sharers.get(shownBy(sent)) ?? []
+    const others = new Map(group.map(([place, other]) => [askedBy(other), place]))
+    others.delete(askedBy(sent))
+    const alike = [...others.values()]
+    const effects = isFolded(sent) ? null : (trace.effects[event] ?? null)
+    const counted = (of: "last" | "most"): number | null =>
+      effects === null ? null : alike.reduce((sum, place) => sum + (trace.effects[place]?.[of] ?? 0), effects[of])
+    return {
+      event,
+      sent,
+      attempts,
+      state: attempts.some(([, one]) => isAcknowledged(one, terms))
+        ? "acknowledged"
+        : attempts.some(([, one]) => wentOut(one, trace))
+          ? "open"
+          : "never",
+      alike,
+      last: counted("last"),
+      most: counted("most"),
+      shared: Math.max(1, group.length) * (trace.sight.blindToUrls ? Math.max(1, endpointsOf(attempts)) : 1),
+      owed: sent.documented && !shares
+    }
+  })
+}
+
+const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`)
+
+/** What the probe says of an event, in words. What was no event is not acknowledged as one, whatever was answered. */
+export const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Terms): string => {
+  const genuine = attempts.filter(([, { kind }]) => kind !== "forged" && kind !== "malformed" && kind !== "method")
+  const count = genuine.filter(([, attempt]) => isAcknowledged(attempt, terms)).length
+  const how =
+    genuine.length === 0
+      ? `asked for ${times(attempts.length)}, never sent as a genuine event`
+      : `sent ${times(genuine.length)}, ${count === 0 ? "never acknowledged" : `acknowledged ${times(count)}`}`
+  return `effects = ${last ?? "unknown"} for event ${event + 1} (${sent.webhookId}), ${how}`
+}
+
+/**
+ * Puts together what is found event by event from the probe. A judge answers what is wrong in words, true when it is right,
+ * null when it has nothing to do with the requirement; words of a breach may be empty.
+ */
+export const eachEvent = (
+  trace: Trace,
+  terms: Terms,
+  none: string,
+  judge: (story: EventStory) => string | true | null
+): Finding => {
+  let good = 0
+  for (const story of storiesOf(trace, terms)) {
+    const found = judge(story)
+    if (found === null) continue
+    if (found !== true) {
+      const observed = found === "" ? effectsInWords(story, terms) : `${effectsInWords(story, terms)}: ${found}`
+      return fail(story.attempts.at(-1)?.[0] ?? null, observed, { event: story.event })
+    }
+    good += 1
+  }
+  return good === 0 ? nothing(none) : pass([], good)
+}
+
+/** The attempts of the same event that were over when this one began. */
+const earlierThan = (attempt: Attempt, { attempts }: Trace): ReadonlyArray<Attempt> =>
+  attempts.filter(({ crowded, event, op }) => event === attempt.event && op < attempt.op && !crowded)
+
+/** Whether one of them was waited for in vain, and none acknowledged: a receiver that is still at it may refuse another. */
+const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => {
+  const readings = earlier.flatMap(({ exchange, kind }) => (kind === "delivery" ? [read(exchange, terms)] : []))
+  return !readings.includes("acknowledged") && readings.some(isTiming)
+}
+
+/** Every undisturbed attempt is acknowledged, whichever it is. */
+export const everyAttempt: Judge = (trace, terms) =>
+  eachAttempt(trace, "no attempt was made", (attempt, index) => {
+    if (attempt.kind !== "delivery" || attempt.provisional) return null
+    const reading = read(attempt.exchange, terms)
+    if (reading === "acknowledged") return "good"
+    const observed = exchangeInWords(attempt.exchange)
+    if (reading === "borderline") return inconclusive(index, observed)
+    // What follows from a late answer is as much of an accident as that.
+    return fail(index, observed, { timing: isTiming(reading) || mayStillRun(earlierThan(attempt, trace), terms) })
+  })
+
+const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "Answered" ? exchange.status : null)
+
+/**
+ * Every further attempt of an event is acknowledged, whatever became of those before it. What goes wrong with a duplicate
+ * in the same way as with the first attempt is left to other requirements. While an earlier attempt may still run, a
+ * refusal is allowed, and so it is where several come at once.
+ */
+export const everyDuplicate: Judge = (trace, terms) =>
+  eachAttempt(trace, "no event was sent again", (attempt, index) => {
+    if (attempt.first || attempt.kind !== "delivery" || attempt.provisional) return null
+    const reading = read(attempt.exchange, terms)
+    if (reading === "acknowledged") return "good"
+    if (attempt.raced && reading === "refused") return null
+    const observed = `sent again (attempt ${attempt.number}): ${exchangeInWords(attempt.exchange)}`
+    if (reading === "borderline") return inconclusive(index, observed)
+    const earlier = earlierThan(attempt, trace)
+    // One whose sender went away may still run.
+    if (earlier.some(({ kind }) => kind === "cut")) return null
+    if (mayStillRun(earlier, terms)) {
+      return inconclusive(index, `${observed}, while an earlier attempt may still have run`)
+    }
+    const isKnown = earlier.some((other) => isAcknowledged(other, terms))
+    const isAlike = (other: Attempt): boolean =>
+      read(other.exchange, terms) === reading && statusOf(other) === statusOf(attempt)
+    return !isKnown && earlier.some(isAlike)
+      ? inconclusive(index, `${observed}, like the first attempt of the same event`)
+      : fail(index, observed, { timing: isTiming(reading) })
+  })
+
+/** The last attempt of each event is acknowledged. */
+export const lastAttempts: Judge = (trace, terms) => {
+  const last = new Map<number, number>()
+  for (const [index, { crowded, event, kind, provisional, raced }] of trace.attempts.entries()) {
+    if (kind === "delivery" && !provisional && !raced && !crowded) last.set(event, index)
+  }
+  return eachAttempt(trace, "no event was retried", (attempt, index) => {
+    if (last.get(attempt.event) !== index) return null
+    const reading = read(attempt.exchange, terms)
+    if (reading === "acknowledged") return "good"
+    const observed = `the last attempt (${attempt.number}): ${exchangeInWords(attempt.exchange)}`
+    return reading === "borderline"
+      ? inconclusive(index, observed)
+      : fail(index, observed, { timing: isTiming(reading) })
+  })
+}
+
+/** Each of several copies sent at once is acknowledged, or refused at once: none hangs, none is cut off. */
+export const copiesAnswered: Judge = (trace, terms) =>
+  eachAttempt(trace, "no copies were sent at once", (attempt, index) => {
+    if (!attempt.raced) return null
+    const reading = read(attempt.exchange, terms)
+    if (reading === "acknowledged" || reading === "refused") return "good"
+    const observed = `one of several copies at once: ${exchangeInWords(attempt.exchange)}`
+    return reading === "borderline"
+      ? inconclusive(index, observed)
+      : fail(index, observed, { timing: isTiming(reading) })
+  })
+
+const unread = "no event's effects were read"
+
+/** No event has more than one effect, at any time it was looked at. */
+export const atMostOnce: Judge = (trace, terms) =>
+  eachEvent(trace, terms, unread, ({ last, most, shared }) =>
+    most === null || last === null ? null : most > shared ? (most === last ? "" : `${most} of them for a while`) : true
+  )
+
+/** What was acknowledged, and is of a kind to be acted on, has its effect. */
+export const acknowledgedHasEffect: Judge = (trace, terms) =>
+  eachEvent(trace, terms, "no acknowledged event's effects were read", ({ last, owed, state }) =>
+    last === null || !owed || state !== "acknowledged" ? null : last < 1 ? "" : true
+  )
+
+/** Both: what was acknowledged has one effect, what was not has one at most. */
+export const exactlyOnce: Judge = (trace, terms) =>
+  eachEvent(trace, terms, unread, ({ last, most, owed, shared, state }) => {
+    if (last === null || most === null || !owed) return null
+    if (most > shared) return ""
+    if (state === "acknowledged") return last < shared ? "" : true
+    return state === "open" ? true : null
+  })
+
+/** What was never sent as a genuine, whole event has no effect. */
+export const noPhantom: Judge = (trace, terms) =>
+  eachEvent(trace, terms, "no phantom was looked for", ({ most, state }) =>
+    most === null || state !== "never" ? null : most > 0 ? "" : true
+  )
+
+/**
+ * What was stored is what was sent first, where that was acknowledged: else what came later may have been there first.
+ * Where numbers beyond 2^53 were sent, either digest is right; the rounded one is a breach of strength SHOULD.
+ */
+export const storedAsSent: Judge = (trace, terms) => {
+  let rounded: Finding | null = null
+  const found = eachEvent(trace, terms, "no digest was given", (story) => {
+    const { attempts, event, last, sent } = story
+    const digest = trace.effects[event]?.digest ?? null
+    const [, first] = attempts.find(([, { crowded, kind }]) => kind === "delivery" && !crowded) ?? []
+    if (digest === null || last === null || last < 1) return null
+    if (first === undefined || read(first.exchange, terms) !== "acknowledged") return null
+    if (sent.exactDigest !== undefined && digest === sent.exactDigest) return true
+    if (digest !== sent.digest) return "what is stored is not what was sent"
+    if (sent.exactDigest !== undefined) {
+      rounded ??= fail(
+        attempts.at(-1)?.[0] ?? null,
+        `${effectsInWords(story, terms)}: what is stored holds a number that was rounded to a double`,
+        { event, strength: "SHOULD" }
+      )
+    }
+    return true
+  })
+  return rounded === null ? found : both(found, rounded)
+}
+
+/** The receiver starts again whenever it was ended. Of one that was not ended, nothing is seen of what outlives an end. */
+export const startsAgain: Judge = ({ interventions }) => {
+  const own = interventions.filter(({ op }) => op !== null)
+  const down = own.find((one) => one.down !== undefined)?.down
+  if (down !== undefined) return fail(null, `the receiver did not start again after it was killed: ${down}`)
+  const unended = own.find((one) => one.unended !== undefined)?.unended
+  return unended === undefined
+    ? nothing("the receiver started again whenever it was ended")
+    : inconclusive(null, unended)
+}
+
+/** No answer holds a signature that a forger could use, or the secret. */
+export const leaksNothing: Judge = (trace) => {
+  const index = trace.attempts.findIndex(({ leaked }) => leaked !== null)
+  const attempt = trace.attempts[index]
+  if (attempt === undefined) return nothing("no answer gave anything away")
+  const what = attempt.leaked === "secret" ? "the secret" : "the signature that would have been good"
+  return fail(index, `${exchangeInWords(attempt.exchange)}: the answer holds ${what}`)
+}

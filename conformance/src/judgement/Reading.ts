@@ -1,0 +1,82 @@
+/**
+ * What one exchange means under the terms of a run: the step from what was seen to what checks talk about.
+ *
+ * Core's rule decides what acknowledges. The suite is stricter in one point: the body must end within the deadline too.
+ */
+import { Acknowledgement } from "@doorhook/core"
+import type { Exchange } from "../evidence/Exchange.ts"
+import type { Terms } from "./Terms.ts"
+import { certainlyInTime, patienceOf } from "./Terms.ts"
+
+export type Reading =
+  | "acknowledged"
+  /** So near to the deadline that the suite can't tell. */
+  | "borderline"
+  /** A whole answer with a status that does not acknowledge. */
+  | "refused"
+  /** No status in time. */
+  | "late"
+  /** An acknowledging status in time, but not the end of the body. */
+  | "unfinished"
+  /** The connection or the answer broke. */
+  | "broken"
+
+/** Whether a reading rests on a time that was measured. */
+export const isTiming = (reading: Reading): boolean => reading === "late" || reading === "unfinished"
+
+type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
+
+/** A span of time against the deadline. */
+const against = (elapsed: number, terms: Terms): "in_time" | "borderline" | "late" =>
+  elapsed <= certainlyInTime(terms) ? "in_time" : elapsed <= patienceOf(terms) ? "borderline" : "late"
+
+/** When the status was there, against the deadline, by core's rule. */
+export const statusTime = (answered: Answered, terms: Terms): "in_time" | "borderline" | "late" => {
+  const by = (deadline: number): boolean =>
+    Acknowledgement.judge({ ...answered, status: 200 }, deadline, terms.rule) === "acknowledged"
+  return by(certainlyInTime(terms)) ? "in_time" : by(patienceOf(terms)) ? "borderline" : "late"
+}
+
+/** When the body ended, against the deadline. */
+export const bodyTime = (answered: Answered, terms: Terms): "in_time" | "borderline" | "late" =>
+  answered.ending === "unfinished" ? "late" : against(answered.elapsed, terms)
+
+export const read = (exchange: Exchange, terms: Terms): Reading => {
+  if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? "late" : "broken"
+  if (!Acknowledgement.isAcknowledgingStatus(exchange.status, terms.rule)) return "refused"
+  const status = statusTime(exchange, terms)
+  if (status === "late") return "late"
+  if (exchange.ending === "cut_off" || exchange.ending === "malformed") return "broken"
+  const body = bodyTime(exchange, terms)
+  if (body === "late") return "unfinished"
+  return status === "borderline" || body === "borderline" ? "borderline" : "acknowledged"
+}
+
+/** A time in whole milliseconds; short ones with a decimal. */
+export const millis = (elapsed: number): string =>
+  elapsed < 10 ? `${Math.round(elapsed * 10) / 10} ms` : `${Math.round(elapsed)} ms`
+
+const failures: Readonly<Record<string, string>> = {
+  connection_reset: "the connection was closed without an answer",
+  invalid_response: "the answer is not readable as HTTP"
+}
+
+/** One exchange in words, like `409 after 3 ms`. */
+export const exchangeInWords = (exchange: Exchange): string => {
+  if (exchange._tag === "Failed") {
+    if (exchange.outcome === "timeout") return `no answer within ${millis(exchange.elapsed)}`
+    return `${failures[exchange.outcome] ?? exchange.outcome} after ${millis(exchange.elapsed)} (${exchange.detail})`
+  }
+  const { bytes, detail, elapsed, ending, headers_elapsed, location, status } = exchange
+  const head = `${status} after ${millis(headers_elapsed)}${location === null ? "" : `, redirecting to ${location}`}`
+  switch (ending) {
+    case "complete":
+      return head
+    case "unfinished":
+      return `${head}, but the body had not ended after ${millis(elapsed)} (${bytes} bytes so far)`
+    case "cut_off":
+      return `${head}, but the body was cut off after ${bytes} bytes (${detail ?? "connection closed"})`
+    case "malformed":
+      return `${head}, but the body breaks HTTP after ${bytes} bytes (${detail ?? "malformed"})`
+  }
+}

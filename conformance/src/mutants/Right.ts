@@ -1,0 +1,230 @@
+/**
+ * Receivers that are right but different: the suite must find nothing wrong with them.
+ */
+import { Refusal, signatureVerifier } from "@doorhook/receiver"
+import type { Delivery } from "@doorhook/receiver"
+import type { Options } from "../record/Options.ts"
+import type { Profile, Requirement } from "../requirements/Requirement.ts"
+import { acknowledged, effectOf, incoming, pause } from "./Base.ts"
+import type { Change } from "./Base.ts"
+import { firstValue, isEvent } from "./Losses.ts"
+
+export interface RightReceiver {
+  readonly name: string
+  /** What it does, and why that is right. */
+  readonly does: string
+  readonly change: Change
+  /** What its author says of it. */
+  readonly said: Partial<Pick<Options, "binding" | "tolerance">>
+  readonly profile: Profile | null
+  /** Requirements of which a SHOULD is broken, so that they may end as WARN. */
+  readonly warned: ReadonlyArray<Requirement["id"]>
+  /** Requirements that meet what is different about it. */
+  readonly met: ReadonlyArray<string>
+}
+
+const minute = 60_000
+
+/** Without those that take all the time that a run has. */
+const duplicates = ["R-DUP-01", "R-DUP-02", "R-DUP-03", "R-DUP-04"]
+
+/** Accepts signatures of its own tolerance, by a clock of its own; both in milliseconds. */
+const verifying =
+  ({ ahead = 0, tolerance = 5 * minute }: { readonly ahead?: number; readonly tolerance?: number }): Change =>
+  (_, { now, secret }) => {
+    const verify = secret === null ? null : signatureVerifier([secret], tolerance / 1_000)
+    return {
+      verify: ({ headers }, body) => {
+        if (verify !== null && verify(headers, body, now() + ahead) !== null) throw new Refusal(401, "not genuine")
+      }
+    }
+  }
+
+const slow =
+  (milliseconds: number): Change =>
+  () => ({ acknowledge: () => pause(milliseconds).then(() => acknowledged) })
+
+const isCall = ({ event }: Delivery): boolean => event.resource_type === "call"
+
+/** The moment in the time of another zone, as a database's column would hold it. */
+const inZone = (time: unknown): string =>
+  new Date(String(time)).toLocaleString("sv-SE", { timeZone: "Asia/Kolkata", timeZoneName: "longOffset" })
+
+const right = (
+  name: string,
+  does: string,
+  met: ReadonlyArray<string>,
+  change: Change,
+  more: Partial<Pick<RightReceiver, "said" | "profile" | "warned">> = {}
+): RightReceiver => ({ name, does, met, change, said: {}, profile: null, warned: [], ...more })
+
+export const rightReceivers: ReadonlyArray<RightReceiver> = [
+  right(
+    "ignores-calls",
+    "Is bound to access logs, and acknowledges calls without doing anything.",
+    ["R-ACK-01", ...duplicates, "R-LOS-0*", "R-NEW-01"],
+    (correct) => ({ keep: async (...given) => !isCall(given[1]) && correct.keep(...given) }),
+    { said: { binding: ["access_log:create"] } }
+  ),
+  right(
+    "no-handler-for-access-logs",
+    "Is bound to calls, and answers 404 to access logs.",
+    ["R-ACK-01", ...duplicates, "R-LATE-0*", "R-HTTP-0*"],
+    (correct) => ({
+      parse: (...given) => {
+        const delivery = correct.parse(...given)
+        if (!isCall(delivery)) throw new Refusal(404, "no handler")
+        return delivery
+      }
+    }),
+    { said: { binding: ["call:create"] } }
+  ),
+  right(
+    "limit-of-five",
+    "Answers 503 with Retry-After to a sixth request at once, and handles it when it comes again.",
+    ["R-ACK-0*", ...duplicates, "R-FWD-0*"],
+    (correct) => {
+      let busy = 0
+      return {
+        keep: async (...given) => {
+          if (busy >= 5) throw new Refusal(503, "busy", { headers: { "retry-after": "1" } })
+          busy += 1
+          await pause(10)
+          busy -= 1
+          return correct.keep(...given)
+        }
+      }
+    },
+    { warned: ["R-ACK-01"] }
+  ),
+  right(
+    "first-value",
+    "Has a streaming parser, which takes the first value of a body and leaves what stands behind it.",
+    ["R-LOS-0*", "R-HTTP-09"],
+    (correct) => ({ parse: (request, body) => correct.parse(request, firstValue(body)) }),
+    { warned: ["R-LOS-03"] }
+  ),
+  right(
+    "answers-early",
+    "Handles an event as soon as its last brace is there, and answers before the body's end.",
+    ["R-LOS-0*", "R-HTTP-0*"],
+    () => ({
+      readBody: async ({ source }) => {
+        const pieces: Array<Buffer> = []
+        for await (const piece of incoming(source).iterator({ destroyOnReturn: false })) {
+          pieces.push(Buffer.from(piece))
+          if (isEvent(Buffer.concat(pieces))) break
+        }
+        return Buffer.concat(pieces)
+      }
+    })
+  ),
+  right(
+    "worker-that-polls",
+    "Writes events into a table at once, and acts on them in a worker that looks every three seconds.",
+    ["R-ACK-01", ...duplicates, "R-LOS-0*"],
+    (_, { ledger, now }) => {
+      ledger.database.exec("CREATE TABLE IF NOT EXISTS inbox (id TEXT, scope TEXT, stored TEXT) STRICT")
+      const [put, take] = [
+        ledger.database.prepare("INSERT INTO inbox VALUES (?, ?, ?)"),
+        ledger.database.prepare("DELETE FROM inbox")
+      ]
+      const transaction = (run: () => void): void => {
+        ledger.database.exec("BEGIN IMMEDIATE")
+        run()
+        ledger.database.exec("COMMIT")
+      }
+      const timer = setInterval(() => {
+        if (!ledger.database.isOpen) return clearInterval(timer)
+        transaction(() => {
+          ledger.database.exec("INSERT INTO effects SELECT id, scope, stored FROM inbox")
+          take.run()
+        })
+      }, 3_000).unref()
+      return {
+        keep: async (key, delivery, request) => {
+          let isNew = false
+          transaction(() => {
+            isNew = ledger.mark(key, now())
+            const { id, scope, stored } = effectOf(delivery, request)
+            if (isNew) put.run(id, scope, stored)
+          })
+          return isNew
+        }
+      }
+    }
+  ),
+  right("tolerance-3m", "Accepts signatures of three minutes.", ["R-SIG-0*"], verifying({ tolerance: 3 * minute }), {
+    said: { tolerance: 3 * minute },
+    profile: "signed"
+  }),
+  right("tolerance-10m", "Accepts signatures of ten minutes.", ["R-SIG-0*"], verifying({ tolerance: 10 * minute }), {
+    said: { tolerance: 10 * minute },
+    profile: "signed"
+  }),
+  right("clock-2m-fast", "Has a clock two minutes ahead.", ["R-SIG-0*"], verifying({ ahead: 2 * minute }), {
+    profile: "signed",
+    warned: ["R-SIG-08", "R-SIG-09"]
+  }),
+  right(
+    "text-behind-the-signature",
+    "Compares as many characters as a signature has, and leaves what stands behind: nobody without the secret has it.",
+    ["R-SIG-0*"],
+    (correct) => ({
+      verify: (request, body) => {
+        const signature = request.headers["webhook-signature"]?.replaceAll(/(v1,[A-Za-z0-9+/]{43}=)[^ ]*/g, "$1")
+        correct.verify({ ...request, headers: { ...request.headers, "webhook-signature": signature } }, body)
+      }
+    }),
+    { profile: "signed", warned: ["R-SIG-02"] }
+  ),
+  right("get-404", "Answers 404 to all but POST.", ["R-GET-01"], () => ({
+    admit: ({ method }) => {
+      if (method !== "POST") throw new Refusal(404, "")
+    }
+  })),
+  right("closes-connections", "Closes each connection after its answer.", ["R-ACK-0*", "R-HTTP-0*"], ({ send }) => ({
+    send: (given, ...rest) => send({ ...given, headers: { ...given.headers, connection: "close" } }, ...rest)
+  })),
+  right("http-1-0", "Answers in HTTP/1.0, without a length.", ["R-ACK-0*", "R-HTTP-0*"], () => ({
+    send: ({ body, status }, request) => {
+      request.resume()
+      request.socket.end(`HTTP/1.0 ${status} Any\r\nContent-Type: text/plain\r\n\r\n${body}`)
+    }
+  })),
+  right("loud-headers", "Answers with header names in upper case.", ["R-ACK-0*", "R-DUP-01"], ({ send }) => ({
+    send: (given, ...rest) =>
+      send(
+        {
+          ...given,
+          headers: Object.fromEntries(Object.entries(given.headers).map(([name, value]) => [name.toUpperCase(), value]))
+        },
+        ...rest
+      )
+  })),
+  right("slow-300ms", "Takes 300 ms for each answer.", ["R-ACK-0*", ...duplicates, "R-HTTP-0*"], slow(300)),
+  right("slow-3s", "Takes 3 s for each answer, of 5 s.", ["R-HTTP-03", "R-HTTP-04"], slow(3_000)),
+  right("starts-slowly", "Takes five seconds to start.", ["R-ACK-0*"], () => ({ start: () => pause(5_000) })),
+  right(
+    "another-time-zone",
+    "Stores times in another zone, and so shows no digest of what it got.",
+    ["R-FWD-02", "R-ORD-01", "R-LOS-01"],
+    (_, { once }) => ({
+      keep: (key, delivery, request) => once(key, delivery, request, inZone(delivery.event.data["logged_at"]))
+    })
+  ),
+  right(
+    "documented-types-only",
+    "Answers 422 to resource types and actions that no binding selects.",
+    ["R-ACK-02", "R-FWD-01"],
+    (correct) => ({
+      parse: (...given) => {
+        const delivery = correct.parse(...given)
+        const { action, resource_type } = delivery.event
+        if (["access_log", "call"].includes(resource_type) && action === "create") return delivery
+        throw new Refusal(422, "unknown")
+      }
+    }),
+    { warned: ["R-FWD-01"] }
+  )
+]

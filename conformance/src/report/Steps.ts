@@ -1,0 +1,164 @@
+/**
+ * A trace as a report shows it: what was done, step by step, with what others did to the receiver at the time, what came
+ * back, and what the probe said.
+ */
+import { UrlPolicy } from "@doorhook/core"
+import type { Attempt, Trace, TraceIntervention } from "../evidence/Trace.ts"
+import { inWords } from "../history/Operations.ts"
+import { exchangeInWords } from "../judgement/Reading.ts"
+import { withoutSignature } from "../record/Evidence.ts"
+import type { Outcome } from "../record/Verdict.ts"
+import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
+
+/** The most of an answer that is reported, in characters. */
+const longestExcerpt = 1_000
+/** The most of a request's body that is reported, in characters. */
+const longestBody = 4_096
+/** The most attempts of one step that are reported. */
+const mostAttempts = 40
+
+export const round = (value: number): number => Math.round(value * 1_000) / 1_000
+
+export const times = (count: number): string => (count === 1 ? "once" : `${count.toLocaleString("en-US")} times`)
+
+const gotOf = ({ crowded, exchange, inFlight }: Attempt): string =>
+  `${exchangeInWords(exchange)}${crowded ? `, with ${inFlight - 1} other requests under way; sent again alone` : ""}`
+
+const reportAttempt = (attempt: Attempt): ReportedAttempt => {
+  const { endpoint, exchange, number, request, reused, started, webhook_id } = attempt
+  return {
+    number,
+    got: gotOf(attempt),
+    webhookId: webhook_id,
+    startedMs: round(started),
+    connection: reused ? "reused" : "new",
+    elapsedMs: round(exchange.elapsed),
+    request: {
+      method: request.method,
+      url: UrlPolicy.shownUrl(new URL(endpoint)),
+      headers: withoutSignature(request.headers),
+      body: request.body.slice(0, longestBody),
+      bodyBytes: Buffer.byteLength(request.body, request.encoding)
+    },
+    ...(exchange._tag === "Answered"
+      ? {
+          status: exchange.status,
+          headersMs: round(exchange.headers_elapsed),
+          ended: exchange.ending,
+          bytes: exchange.bytes,
+          excerpt: exchange.excerpt.slice(0, longestExcerpt),
+          error: exchange.detail,
+          responseHeaders: exchange.headers
+        }
+      : {
+          status: null,
+          headersMs: null,
+          ended: exchange.outcome,
+          bytes: 0,
+          excerpt: "",
+          error: exchange.detail,
+          responseHeaders: {}
+        })
+  }
+}
+
+type Decisive = NonNullable<Outcome["decisive"]>
+
+/** The attempt that decided; none where it was not one attempt's doing. */
+export const decisiveOf = ({ attempt, trace }: Pick<Decisive, "attempt" | "trace">): Attempt | undefined =>
+  attempt === null ? undefined : trace.attempts[attempt]
+
+/** The attempts of a step that are reported: the first of many, and the one that decided. */
+const chosen = (trace: Trace, op: number, decisive: Attempt | undefined): ReadonlyArray<Attempt> => {
+  const all = trace.attempts.filter((attempt) => attempt.op === op)
+  const first = all.slice(0, mostAttempts)
+  return decisive !== undefined && decisive.op === op && !first.includes(decisive) ? [...first, decisive] : first
+}
+
+/** The step in which something fell that others did: the one that sends nothing, where there is one at that time. */
+const stepAt = ({ attempts, history: { ops } }: Trace, at: number): number => {
+  const before = Math.max(-1, ...attempts.filter(({ started }) => started <= at).map(({ op }) => op))
+  const after = Math.min(ops.length, ...attempts.filter(({ started }) => started > at).map(({ op }) => op))
+  return after > before + 1 ? before + 1 : Math.max(0, before)
+}
+
+const acts = {
+  killed: (whom: string) => `killed ${whom}`,
+  restarted: (whom: string) => `restarted ${whom}`,
+  paused: (whom: string) => `held ${whom} still`,
+  clock_moved: (whom: string) => `moved the clock of ${whom}`
+} as const
+
+/** What other cases did to the receiver, in words; empty where that is nothing. */
+const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): ReadonlyArray<string> => {
+  const kinds = [...new Set(interventions.map(({ what }) => what))]
+  return kinds.map((kind, place) => {
+    const count = interventions.filter(({ what }) => what === kind).length
+    return `${acts[kind](place === 0 ? "the receiver" : "it")}${count === 1 ? "" : ` ${times(count)}`}`
+  })
+}
+
+const listed = (parts: ReadonlyArray<string>): string =>
+  parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
+
+/** What others did during each step, in words that follow those of the step; empty where that is nothing. */
+const doneBesides = (trace: Trace): ReadonlyArray<string> => {
+  const { began, history, interventions, otherEvents } = trace
+  const others = interventions.filter(({ op }) => op === null)
+  const placed = others.map((one) => ({ one, step: stepAt(trace, one.from - began) }))
+  const long = history.ops.findIndex(({ k }) => k === "age")
+  return history.ops.map((_, step) => {
+    const done = [
+      ...doneByOthers(placed.flatMap((each) => (each.step === step ? [each.one] : []))),
+      ...(step === long && otherEvents > 0 ? [`sent ${otherEvents.toLocaleString("en-US")} other events`] : [])
+    ]
+    return done.length === 0 ? "" : `; in between, other cases ${listed(done)}`
+  })
+}
+
+/** The history, step by step. */
+export const stepsOf = (decisive: Decisive): ReadonlyArray<Step> => {
+  const { trace } = decisive
+  const words = inWords(trace.history.ops)
+  const besides = doneBesides(trace)
+  return trace.history.ops.map((op, index) => {
+    const attempts = chosen(trace, index, decisiveOf(decisive))
+    return {
+      did: `${words[index] ?? ""}${besides[index] ?? ""}`,
+      op,
+      attempts: attempts.map(reportAttempt),
+      moreAttempts: trace.attempts.filter((attempt) => attempt.op === index).length - attempts.length
+    }
+  })
+}
+
+export const decidedBy = (decisive: Decisive): ReportedRequirement["decidedBy"] => {
+  const attempt = decisiveOf(decisive)
+  if (attempt === undefined) return null
+  return { step: attempt.op, attempt: chosen(decisive.trace, attempt.op, attempt).indexOf(attempt) }
+}
+
+/** What the probe said of the events, those that are right left out where there are many. */
+export const effectsOf = ({ trace }: Pick<Decisive, "trace">): ReadonlyArray<ReportedEffects> => {
+  const all = trace.events.flatMap((event, index): ReadonlyArray<ReportedEffects> => {
+    const seen = trace.effects[index] ?? null
+    if (seen === null) return []
+    const digestMatches = seen.digest === null ? null : seen.digest === (event.exactDigest ?? event.digest)
+    return [
+      {
+        event: index + 1,
+        webhookId: event.webhookId,
+        dataId: event.dataId,
+        effects: seen.last,
+        ...(seen.most > seen.last ? { most: seen.most } : {}),
+        digestMatches,
+        ...(digestMatches === false && seen.data !== undefined ? { stored: seen.data.slice(0, longestBody) } : {})
+      }
+    ]
+  })
+  return all.length <= mostAttempts
+    ? all
+    : all
+        .filter(({ digestMatches, effects, most }) => effects !== 1 || most !== undefined || digestMatches === false)
+        .slice(0, mostAttempts)
+}

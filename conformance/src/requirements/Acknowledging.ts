@@ -1,0 +1,181 @@
+/**
+ * R-ACK: what an acknowledgement is, on events of any day and under load.
+ */
+import { DurationText } from "@doorhook/core"
+import { accessLog, call, noted, withMember, withUnknown } from "../history/Events.ts"
+import { again, makeCase, newEvent } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { ordinary } from "../history/Payloads.ts"
+import { string } from "../history/RawJson.ts"
+import { single } from "../history/Samples.ts"
+import type { EventTemplate } from "../history/Template.ts"
+import { retry } from "../history/Variations.ts"
+import type { Trace } from "../evidence/Trace.ts"
+import type { Finding } from "../judgement/Finding.ts"
+import { fail, inconclusive, nothing, pass } from "../judgement/Finding.ts"
+import { all, completeAnswers, exactStatus, firstAttempts, statusInTime, uncrowded } from "../judgement/Judge.ts"
+import { exchangeInWords, read } from "../judgement/Reading.ts"
+import { inWords, statusInWords } from "../judgement/Terms.ts"
+import type { Terms } from "../judgement/Terms.ts"
+import { requirement } from "./Requirement.ts"
+import type { Requirement } from "./Requirement.ts"
+
+/** The simplest cases of all: a receiver that does not acknowledge them can't be asked for more. */
+export const simplestCases: ReadonlyArray<Case> = [
+  makeCase("timing", "an unlocked door", newEvent(accessLog)),
+  makeCase("timing", "a video call", newEvent(call))
+]
+
+export const ordinaryCases: ReadonlyArray<Case> = [
+  ...simplestCases,
+  makeCase(
+    "timing",
+    "several events over one connection",
+    newEvent(accessLog),
+    newEvent(call),
+    newEvent(accessLog),
+    newEvent(accessLog)
+  )
+]
+
+/** Enough events to meet a fault that shows now and then, ten at once. */
+export const manyEvents: Case = makeCase("state", "many ordinary events, ten at once", { k: "filler", count: 300 })
+
+const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".repeat(9_000))]), "99 kB")
+
+export const largeEvent: Case = makeCase("timing", "a large event", newEvent(large))
+
+/** How long the receiver is left alone, in milliseconds: longer than connections are usually kept idle. */
+const quiet = 6_000
+
+/** What may take longer than the simplest event: a duplicate, a large event, the first after a while. */
+const slowerCases: ReadonlyArray<Case> = [
+  makeCase("timing", "a duplicate", newEvent(accessLog), again(0, retry)),
+  largeEvent,
+  makeCase(
+    "aged",
+    "events after a quiet while",
+    newEvent(accessLog),
+    { k: "age", ms: quiet },
+    newEvent(accessLog),
+    newEvent(call)
+  )
+]
+
+const at = (event: EventTemplate, time: string, what: string): Case =>
+  makeCase("state", `an event ${what}`, newEvent(noted(withMember(event, "logged_at", string(time)), what)))
+
+/** ISO 8601 in UTC has several forms, and a controller that was offline, or whose clock is wrong, sends any time. */
+const timeCases: ReadonlyArray<Case> = [
+  at(accessLog, "2026-03-02T08:00:00Z", "of a whole second"),
+  at(call, "2026-03-02T08:00:00.5Z", "of half a second"),
+  at(accessLog, "2026-03-02T08:00:00.123456Z", "timed to the microsecond"),
+  at(call, "2026-03-02T08:00:00+00:00", "whose UTC is written +00:00"),
+  at(accessLog, "2016-02-29T23:59:59.999Z", "of ten years ago"),
+  at(call, "2031-01-01T00:00:00Z", "of years ahead")
+]
+
+const samples = single("timing", "events of a day", ordinary, 8)
+
+const inTimeShare = 0.999
+
+/** None refused, broken off or without an answer, and 99.9 % in time, counted from when they were due. */
+const underLoad = (trace: Trace, terms: Terms): Finding => {
+  const loaded = trace.attempts.flatMap((attempt, index) =>
+    attempt.kind === "load" ? [{ attempt, index, reading: read(attempt.exchange, terms) }] : []
+  )
+  if (loaded.length === 0) return nothing("no load was sent")
+  const wrong = loaded.find(({ reading }) => reading === "refused" || reading === "broken")
+  if (wrong !== undefined) return fail(wrong.index, `under load: ${exchangeInWords(wrong.attempt.exchange)}`)
+  const late = loaded.filter(({ reading }) => reading === "late" || reading === "unfinished")
+  const borderline = loaded.filter(({ reading }) => reading === "borderline")
+  const allowed = Math.floor(loaded.length * (1 - inTimeShare))
+  const first = [...late, ...borderline][0]?.index ?? null
+  const heldUp = trace.shortfalls.reduce((sum, { done, of, what }) => sum + (what === "connections" ? of - done : 0), 0)
+  if (late.length - heldUp > allowed)
+    return fail(first, `${late.length} of ${loaded.length} answers came too late`, { timing: true })
+  if (heldUp > allowed)
+    return inconclusive(
+      first,
+      `${heldUp} of ${loaded.length} events were sent too late, because all of the suite's connections were busy: nothing can be said of this rate`
+    )
+  return late.length + borderline.length > allowed
+    ? inconclusive(first, `${late.length + borderline.length} of ${loaded.length} answers came at the deadline`)
+    : pass(loaded.map(({ index }) => index))
+}
+
+export const acknowledging: ReadonlyArray<Requirement> = [
+  requirement({
+    id: "R-ACK-01",
+    level: 1,
+    statement: "Every valid event is acknowledged at its first attempt.",
+    source: "interface document, section 6, rule 3",
+    because:
+      "An attempt that is not acknowledged is made again: for about three days for an access log, for 45 seconds for a call. Then the event is given up.",
+    expected: (terms) => `the first attempt of every ordinary event is answered with ${inWords(terms)}`,
+    presumesAcknowledgement: false,
+    presupposes: ["R-ACK-02", "R-ACK-03"],
+    given: [...ordinaryCases, ...slowerCases, manyEvents],
+    further: timeCases,
+    sampled: samples,
+    judge: all(firstAttempts, uncrowded)
+  }),
+  requirement({
+    id: "R-ACK-02",
+    level: 1,
+    statement: "The status of the answer is exactly 200: 201, 202, 204 and redirects do not acknowledge.",
+    source: "interface document, section 6, rule 3",
+    because:
+      "The interface knows one acknowledgement, 200 OK. Redirects are not followed: a redirected POST may arrive as a GET, or at another receiver.",
+    expected: (terms) => `every answer has ${statusInWords(terms)}`,
+    presumesAcknowledgement: false,
+    given: [...ordinaryCases, manyEvents],
+    sampled: samples,
+    judge: exactStatus
+  }),
+  requirement({
+    id: "R-ACK-03",
+    level: 1,
+    statement: "The answer comes within 5 seconds of the start of the request, connecting included.",
+    source: "interface document, section 6, rule 3, and section 8",
+    because:
+      "An answer that comes later counts for nothing: the event is sent again although it was handled. Put the work into a queue and answer at once.",
+    expected: ({ deadline }) => `the status of every answer arrives within ${DurationText.format(deadline)}`,
+    presumesAcknowledgement: false,
+    given: [...ordinaryCases, ...slowerCases],
+    sampled: samples,
+    judge: statusInTime
+  }),
+  requirement({
+    id: "R-ACK-04",
+    level: 1,
+    statement: "The answer is complete: its body ends within the deadline and is as long as it says.",
+    source: "interface document, section 6, rule 3; RFC 9112, sections 6.3 and 8",
+    because:
+      "An answer without an end holds a connection of the sender open, and one whose length is wrong spoils the next request on it.",
+    expected: ({ deadline }) =>
+      `every answer ends within ${DurationText.format(deadline)}, with as many bytes as announced`,
+    presumesAcknowledgement: false,
+    given: [...ordinaryCases, ...slowerCases],
+    sampled: samples,
+    judge: completeAnswers
+  }),
+  requirement({
+    id: "R-ACK-05",
+    level: 1,
+    profile: "load",
+    statement:
+      "At the declared peak rate every event is acknowledged, 99.9 % of them within 5 seconds of when they were due.",
+    source: "interface document, section 6, rule 3, and section 8",
+    because:
+      "When a controller comes back after an outage, or a shift begins, everything comes at once. A receiver that falls behind then gets each event several times, and falls behind further.",
+    expected: (terms) =>
+      `every event at the peak rate is answered with ${inWords(terms)}, counted from when it was due`,
+    needs: ["rate"],
+    given: [
+      makeCase("load", "the declared peak rate", { k: "load", factor: 1, ms: 8_000 }),
+      makeCase("load", "a burst of five times the peak rate", { k: "load", factor: 5, ms: 1_000 })
+    ],
+    judge: underLoad
+  })
+]

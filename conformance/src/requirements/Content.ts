@@ -1,0 +1,283 @@
+/**
+ * R-FWD: content that is unknown, or in order but seldom tried.
+ */
+import type { Trace } from "../evidence/Trace.ts"
+import { accessLog, call, noted, withMember, withoutMember, withUnknown } from "../history/Events.ts"
+import { makeCase, newEvent, only } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { everyPlane, maxNameLength, odd, rightToLeft, unknown, unseen } from "../history/Payloads.ts"
+import { array, escapedString, object, string } from "../history/RawJson.ts"
+import { single } from "../history/Samples.ts"
+import { minted } from "../history/Template.ts"
+import type { EventTemplate, Member } from "../history/Template.ts"
+import type { Finding } from "../judgement/Finding.ts"
+import { both } from "../judgement/Finding.ts"
+import { firstAttempts, storedAsSent } from "../judgement/Judge.ts"
+import { inWords } from "../judgement/Terms.ts"
+import type { Terms } from "../judgement/Terms.ts"
+import { requirement } from "./Requirement.ts"
+import type { Requirement } from "./Requirement.ts"
+
+/** An event and what is unusual about it. */
+type Unusual = readonly [event: EventTemplate, note: string]
+
+/** Each in a case of its own. */
+const each = (...events: ReadonlyArray<Unusual>): ReadonlyArray<Case> =>
+  events.map(([event, note]) => makeCase("state", note, newEvent(noted(event, note))))
+
+const battery: Member = ["battery_level", "87"]
+const firmware: Member = [
+  "firmware",
+  object([
+    ["version", string("4.1.0")],
+    ["channels", "[1,2,[3]]"]
+  ])
+]
+const unit = object([
+  ["id", "7"],
+  ["label", string("4B")],
+  ["floor", "4"]
+])
+
+const nested = (levels: number): string => `${'[{"a":'.repeat(levels / 2)}1${"}]".repeat(levels / 2)}`
+
+const unknownMembers: ReadonlyArray<Case> = each(
+  [withUnknown(accessLog, battery), "an unknown member in data"],
+  [withUnknown(call, firmware), "an unknown object with a list in data"],
+  [withMember(call, "unit", unit), "an unknown member inside unit"],
+  [{ ...accessLog, beside_data: [battery] }, "an unknown member beside data"],
+  [{ ...accessLog, beside_event: [firmware] }, "an unknown member beside event"],
+  [withUnknown(accessLog, ["serial", "9007199254740993123"]), "an unknown number longer than a double"],
+  [
+    withUnknown(accessLog, ["notes", string("long ".repeat(4_000))], ["tree", nested(48)]),
+    "an unknown text of 20,000 characters and a value 48 levels deep"
+  ]
+)
+
+const moreUnknownMembers: ReadonlyArray<Case> = each(
+  [
+    withUnknown(accessLog, ["reading", "-12345678901234567890.12345678901234567890e-3"]),
+    "an unknown number of many digits"
+  ],
+  [withUnknown(accessLog, ["reading", "1e300"]), "an unknown number near the end of a double's range"],
+  [withUnknown(call, ["tree", nested(48)]), "an unknown value 48 levels deep"],
+  [
+    withUnknown(accessLog, ["tags", array(Array.from({ length: 2_000 }, (_, at) => String(at)))]),
+    "an unknown list of 2,000"
+  ],
+  [
+    withUnknown(accessLog, ...Array.from({ length: 300 }, (_, at): Member => [`extra_${at}`, "null"])),
+    "300 unknown members"
+  ],
+  [
+    withUnknown(accessLog, ["", "0"], ["a.b", "1"], ["$ref", string("#/a")], ["@type", string("x")]),
+    "unknown members with odd names"
+  ],
+  [
+    withUnknown(accessLog, ["Name", string("Door 2")], ["ID", "1"]),
+    "unknown members whose names differ from known ones in case alone"
+  ],
+  [
+    withUnknown(accessLog, ["event", object([["resource_type", string("call")]])], ["data", "{}"]),
+    "members called event and data inside data"
+  ]
+)
+
+/** No binding can select them, so they never come from doorhook as it is: a SHOULD by their kind. */
+const unknownKinds: ReadonlyArray<Case> = each(
+  [{ ...accessLog, resource_type: "intercom_status" }, "an unknown resource type"],
+  [{ ...accessLog, resource_type: "door.forced:v2/alarm" }, "an unknown resource type with other characters"],
+  [{ ...accessLog, resource_type: "intercom_status", data: [] }, "an unknown resource type with empty data"],
+  [
+    { ...accessLog, resource_type: "visit", data: [["id", minted.guid]] },
+    "an unknown resource type whose id is a text"
+  ],
+  [{ ...accessLog, action: "update" }, "an unknown action"],
+  [{ ...call, action: "delete" }, "an unknown action of a call"]
+).map((one) => ({
+  ...one,
+  because:
+    "No binding selects such an event today. One that is added later, or a sender's mistake, would be retried for days: acknowledge what you do not handle."
+}))
+
+const named = (name: string): EventTemplate => withMember(accessLog, "name", name)
+
+/** A call of a unit or at a panel. */
+const callWith = (member: "unit" | "panel", id: string, labelled: "label" | "name", text: string): EventTemplate =>
+  withMember(
+    call,
+    member,
+    object([
+      ["id", id],
+      [labelled, string(text)]
+    ])
+  )
+
+/**
+ * Events with values of one kind, one after the other with nothing else under way: so that what fails here fails for the
+ * value, and not for other requests beside it.
+ */
+const values = (title: string, because: string, ...events: ReadonlyArray<Unusual>): Case => ({
+  ...makeCase("timing", title, ...events.map(([event, note]) => newEvent(noted(event, note)))),
+  because
+})
+
+const people = "People have names in every script: each such event would be refused for days, or stored wrong."
+
+const oddValues: ReadonlyArray<Case> = [
+  values(
+    "access logs with image_url null or absent",
+    "Not every door has a camera: each such event would be refused for days.",
+    [withMember(accessLog, "image_url", "null"), "image_url null"],
+    [withoutMember(accessLog, "image_url"), "without image_url"],
+    [withMember(accessLog, "image_url", string("")), "an empty image_url"]
+  ),
+  values(
+    "calls with unit and image_url null or absent",
+    "Not every panel has a camera, and not every call is for a unit: each such event would be refused for days.",
+    [withMember(withMember(call, "unit", "null"), "image_url", "null"), "unit and image_url null"],
+    [withoutMember(withoutMember(call, "unit"), "image_url"), "without unit and image_url"]
+  ),
+  values(
+    "names of any script",
+    people,
+    [named(string(rightToLeft)), "a name right to left"],
+    [named(string(everyPlane)), "a name with characters of every Unicode plane"],
+    [named(string("Zoe\u0308 Garci\u0301a")), "a name with combining accents"],
+    [named(string("Zo\u00eb Garc\u00eda")), "the same name with composed accents"],
+    [named(string(unseen)), "a name with U+2028, U+2029, U+FEFF, U+00A0 and U+200B inside"],
+    [named(escapedString(everyPlane)), "a name with characters of every Unicode plane, each escaped"]
+  ),
+  values(
+    "names with signs of other languages",
+    "Quotes, markup and line breaks in a name are text. A receiver that builds SQL, HTML or CSV with them, or cleans them away, stores another name, or does worse.",
+    [
+      named(string('O\'Neill "Bob"; DROP TABLE doors; -- %s {{7*7}} <b>&amp;</b> C:\\temp')),
+      "a name full of quotes and markup"
+    ],
+    [named(string("line one\nline two\r\nline three\ttab")), "a name with line breaks and a tab"]
+  ),
+  values(
+    "names that look like something else",
+    "A text stays a text, whatever it looks like. A receiver that reads a number, a date or nothing into it stores something else.",
+    [named(string("")), "an empty name"],
+    [named(string("007")), "a name of digits with leading zeros"],
+    [named(string("1e5")), "a name that reads like a number"],
+    [named(string("1234567890123456789012345")), "a name of 25 digits"],
+    [named(string("null")), "a name that reads null"],
+    [named(string("true")), "a name that reads true"],
+    [named(string("  Dana   Whitfield ")), "a name with spaces before, inside and behind"]
+  ),
+  values(
+    "long texts",
+    "Names and addresses of images are longer than columns made for the usual ones: each such event would be refused for days, or cut.",
+    [named(string("n".repeat(maxNameLength))), `a name of ${maxNameLength} characters`],
+    [named(string("\u{1f511}".repeat(maxNameLength))), `a name of ${maxNameLength} characters of four bytes`],
+    [
+      withMember(accessLog, "image_url", string(`https://images.example.com/${"s".repeat(1_900)}`)),
+      "an image_url of 1,927 characters"
+    ]
+  ),
+  values(
+    "large ids of access logs",
+    "Ids outgrow 32 bits one day: from then on every event would be refused, or stored under another id.",
+    [withMember(accessLog, "id", minted.longId), "an id beyond 32 bits"],
+    [withMember(accessLog, "access_point", "4294967301"), "an access point beyond 32 bits"],
+    [withMember(accessLog, "access_point", "9007199254740991"), "an access point of 2^53 - 1"],
+    [withMember(accessLog, "access_point", "0"), "an access point 0"]
+  ),
+  values(
+    "calls with large ids and labels of any script",
+    people,
+    [withMember(call, "id", minted.longId), "a call's id beyond 32 bits"],
+    [callWith("unit", "4294967301", "label", "4B"), "a unit's id beyond 32 bits"],
+    [callWith("panel", "4294967301", "name", "Main entrance"), "a panel's id beyond 32 bits"],
+    [
+      callWith("unit", "7", "label", "Gärtnerhaus, 2. Stock links, Tür 字"),
+      "a unit's label that is long and in any script"
+    ],
+    [callWith("panel", "311", "name", everyPlane), "a panel's name with characters of every Unicode plane"]
+  ),
+  values(
+    "values of the future",
+    "The interface lists examples of these texts, and hosts have others: each such event would be refused for days.",
+    [withMember(accessLog, "entry_method", string("face_recognition_v2")), "an entry_method of the future"],
+    [withMember(accessLog, "release_status", string("Denied: anti-passback")), "another release_status"]
+  ),
+  values(
+    "values of calls of the future",
+    "The interface lists examples of these texts, and hosts have others: each such event would be refused for days.",
+    [withMember(call, "notification_type", string("maintenance_request")), "a notification_type of the future"],
+    [withMember(call, "status", string("forwarded_to_concierge")), "another status"]
+  ),
+  {
+    ...makeCase("state", "different events at once", { k: "filler", count: 40 }),
+    because:
+      "The data of one request was stored with another that came at the same time: something is shared between requests that should belong to each (a global variable, a connection, a prepared statement)."
+  }
+]
+
+const limit =
+  "The interface promises no such value. A receiver that refuses it would get the event for days; one that changes it in silence stores something else."
+
+/** At the limits of what JSON and doubles hold: a SHOULD. */
+const limits: ReadonlyArray<Case> = only("SHOULD", [
+  values(
+    "an access point beyond 2^53",
+    limit,
+    [withMember(accessLog, "access_point", "9007199254740993"), "an access point of 2^53 + 1"],
+    [withMember(accessLog, "access_point", "9223372036854775807"), "an access point of 2^63 - 1"]
+  ),
+  values("a name of 1,000 characters", limit, [named(string("n".repeat(1_000))), "a name of 1,000 characters"]),
+  values("a name with U+0000, escaped", limit, [named('"Dana\\u0000Whitfield"'), "a name with U+0000, escaped"]),
+  values(
+    "times in other forms of ISO 8601",
+    "The same moment in another form is another text: what is shown, exported or compared later is not what the controller said.",
+    ...["2026-03-02T08:00:00Z", "2026-03-02T08:00:00.123456Z", "2026-03-02T08:00:00+00:00"].map((time): Unusual => [
+      withMember(accessLog, "logged_at", string(time)),
+      `logged_at ${time}`
+    ])
+  )
+])
+
+/** The answer, and what is stored where the probe shows that. */
+const answeredAndStored = (trace: Trace, terms: Terms): Finding => {
+  const filled = trace.history.ops.every(({ k }) => k === "filler")
+  const answers = firstAttempts(trace, terms)
+  // Whether ordinary events are acknowledged is R-ACK-01's to say.
+  if (filled) return trace.effects.length === 0 ? answers : storedAsSent(trace, terms)
+  return trace.effects.length === 0 ? answers : both(answers, storedAsSent(trace, terms))
+}
+
+export const forwarding: ReadonlyArray<Requirement> = [
+  requirement({
+    id: "R-FWD-01",
+    level: 1,
+    statement: "An event with unknown members at any depth is acknowledged.",
+    source:
+      "interface document, section 2.3: the shape of data depends on the resource type, and lists are not complete; types and actions: section 6.1",
+    because:
+      "Hosts add members. A receiver that refuses what it does not know stops working on the day that happens. It may ignore them.",
+    expected: (terms) => `an event with something unknown in it is answered with ${inWords(terms)}`,
+    given: unknownMembers,
+    further: [...moreUnknownMembers, ...unknownKinds],
+    sampled: single("state", "events with something unknown", unknown, 10),
+    judge: firstAttempts
+  }),
+  requirement({
+    id: "R-FWD-02",
+    level: 1,
+    statement:
+      "An event is acknowledged and stored as sent with null or absent optional members, empty and long texts, and texts of any script.",
+    source: "interface document, section 2.3; RFC 8259, sections 7 and 8.1",
+    because:
+      "People have names in every script, and not every door has a camera: each such event would be refused for days.",
+    expected: (terms) =>
+      `an event with such values is answered with ${inWords(terms)}, and what is stored is what was sent`,
+    provenBy: ["digest"],
+    given: oddValues,
+    further: limits,
+    sampled: single("timing", "events with unusual values", odd, 12),
+    judge: answeredAndStored
+  })
+]

@@ -1,0 +1,215 @@
+/**
+ * R-CRA: crashes and restarts, in traffic and after it.
+ */
+import type { Trace } from "../evidence/Trace.ts"
+import { accessLog, call } from "../history/Events.ts"
+import { again, makeCase, newEvent } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { randomRestarts } from "../history/Samples.ts"
+import type { EventTemplate } from "../history/Template.ts"
+import { retry } from "../history/Variations.ts"
+import type { Finding } from "../judgement/Finding.ts"
+import {
+  acknowledged,
+  all,
+  completeAnswers,
+  eachEvent,
+  exactlyOnce,
+  lastAttempts,
+  startsAgain,
+  statusInTime
+} from "../judgement/Judge.ts"
+import type { EventStory } from "../judgement/Judge.ts"
+import { read } from "../judgement/Reading.ts"
+import { inWords } from "../judgement/Terms.ts"
+import type { Terms } from "../judgement/Terms.ts"
+import { requirement } from "./Requirement.ts"
+import type { Requirement } from "./Requirement.ts"
+
+const crash = (after: number, workers: number, event: EventTemplate = accessLog, copies = 1): Case =>
+  makeCase(
+    "operated",
+    `killed ${after} ms into traffic of ${workers} workers, ${event.resource_type}${copies > 1 ? `, each ${copies} times at once` : ""}`,
+    { k: "kill_amid", event, workers, after, ...(copies > 1 ? { copies } : {}) },
+    { k: "retry_open" }
+  )
+
+/** Milliseconds after an acknowledgement: what is written down behind it has hardly begun. */
+const soon = 5
+
+/** Crashes at several moments: some events are acknowledged by then, some are being handled, some have arrived in part. */
+const crashes: ReadonlyArray<Case> = [
+  makeCase(
+    "operated",
+    `killed ${soon} ms after the first acknowledgement of 6 workers' traffic, access_log`,
+    { k: "kill_amid", event: accessLog, workers: 6, after: soon, from: "acknowledgement" },
+    { k: "retry_open" }
+  ),
+  crash(40, 6),
+  crash(15, 8, call),
+  makeCase(
+    "operated",
+    `killed ${soon} ms after the first acknowledgement of 4 workers' traffic, each call twice at once`,
+    { k: "kill_amid", event: call, workers: 4, after: soon, from: "acknowledgement", copies: 2 },
+    { k: "retry_open" }
+  )
+]
+const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
+
+/** A restart in order must lose no more than a crash, and it may end a worker with its queue. */
+const restartAfterAnswers = makeCase(
+  "operated",
+  "restarted right after acknowledgements",
+  newEvent(accessLog),
+  newEvent(call),
+  newEvent(accessLog),
+  { k: "restart" }
+)
+
+const endings = ({ interventions }: Trace) =>
+  interventions.flatMap(({ op, until, what }) => (op === null || what === "paused" ? [] : [{ op, until }]))
+
+/** The attempts that were sent before the receiver was ended. */
+const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] => {
+  const [first] = endings(trace)
+  return attempts.filter(
+    ([, { kind, op }]) => kind === "amid" || (kind === "delivery" && first !== undefined && op < first.op)
+  )
+}
+
+const wasAcknowledged = (story: EventStory, trace: Trace, terms: Terms): boolean =>
+  before(story, trace).some(([, { exchange }]) => read(exchange, terms) === "acknowledged")
+
+/** What was acknowledged before the receiver was ended has its one effect afterwards. */
+const acknowledgedSurvives = (trace: Trace, terms: Terms): Finding =>
+  eachEvent(trace, terms, "nothing was acknowledged before the receiver was ended", (story) => {
+    if (story.last === null || !story.owed || !wasAcknowledged(story, trace, terms)) return null
+    return story.last === 1 && story.most === 1 ? true : "acknowledged before the receiver was ended"
+  })
+
+/** What was on its way when the receiver died is acknowledged at the retry and has one effect. */
+const retriedAfterCrash = (trace: Trace, terms: Terms): Finding =>
+  eachEvent(trace, terms, "nothing was on its way when the receiver died", (story) => {
+    if (story.last === null || story.most === null) return null
+    if (!story.attempts.some(([, { kind }]) => kind === "amid") || wasAcknowledged(story, trace, terms)) return null
+    if (story.state !== "acknowledged") return story.most > 1 ? "on its way when the receiver died" : null
+    return story.last === 1 && story.most === 1 ? true : "on its way when the receiver died, and sent again"
+  })
+
+/** The attempts that follow a restart are acknowledged. */
+const afterRestart = acknowledged("nothing was sent after a restart", ({ kind, started }, _, trace) => {
+  const last = endings(trace).at(-1)
+  return kind === "delivery" && last !== undefined && trace.began + started >= last.until
+})
+
+const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]
+
+export const crashing: ReadonlyArray<Requirement> = [
+  requirement({
+    id: "R-CRA-01",
+    level: 3,
+    statement: "What was acknowledged before a crash or restart has its effect after it, without being sent again.",
+    source: "interface document, section 6, rules 3 and 5",
+    because:
+      "At least once owes no retry after an acknowledgement. What a receiver holds in memory when it answers 200 is gone with the process.",
+    expected: () => "one effect for every event that was acknowledged before the receiver was ended",
+    needs: ["effects", "stop"],
+    provenBy: ["kill"],
+    presupposes: ["R-DUP-02", "R-LOS-01"],
+    given: [...crashes, restartAfterAnswers],
+    further: crashesFurther,
+    judge: all(acknowledgedSurvives, startsAgain)
+  }),
+  requirement({
+    id: "R-CRA-02",
+    level: 3,
+    statement: "An event that a crash interrupted is acknowledged when it comes again, and has one effect.",
+    source: "interface document, section 6, rules 3 and 4",
+    because:
+      "If the note «seen» and the effect are not one transaction, a crash between them leaves one without the other: the event is lost, or done twice.",
+    expected: (terms) => `the retry after the crash is answered with ${inWords(terms)}, and there is one effect`,
+    needs: ["effects", "stop"],
+    provenBy: ["kill"],
+    presupposes: basics,
+    given: crashes,
+    further: crashesFurther,
+    judge: all(retriedAfterCrash, lastAttempts, startsAgain)
+  }),
+  requirement({
+    id: "R-CRA-03",
+    level: 3,
+    statement: "An event that was handled before a restart is known again after it.",
+    source: "interface document, section 6, rule 4",
+    because:
+      "A memory of ids that lives in the process forgets everything at each deployment, which is when duplicates come. So does one that reads back only the latest ids.",
+    expected: (terms) => `the duplicate after the restart is answered with ${inWords(terms)}, and there is one effect`,
+    needs: ["effects", "stop"],
+    presupposes: basics,
+    given: [
+      makeCase(
+        "operated",
+        "duplicates after a restart",
+        newEvent(accessLog),
+        newEvent(call),
+        again(0, retry),
+        newEvent(accessLog),
+        { k: "restart" },
+        { k: "again_all", how: retry }
+      ),
+      makeCase(
+        "operated",
+        "duplicates after 300 other events and a restart",
+        newEvent(accessLog),
+        newEvent(call),
+        { k: "filler", count: 300 },
+        { k: "restart" },
+        { k: "again_all", how: retry }
+      ),
+      makeCase(
+        "operated",
+        "duplicates after a crash and a restart",
+        { k: "kill_amid", event: accessLog, workers: 4, after: 20 },
+        { k: "retry_open" },
+        { k: "restart" },
+        { k: "again_all", how: retry }
+      )
+    ],
+    further: [
+      makeCase(
+        "operated",
+        "duplicates after two restarts in a row",
+        newEvent(call),
+        newEvent(accessLog),
+        { k: "restart" },
+        { k: "restart" },
+        { k: "again_all", how: retry }
+      ),
+      makeCase(
+        "operated",
+        "duplicates after 2,000 other events and a restart",
+        newEvent(accessLog),
+        newEvent(call),
+        { k: "filler", count: 2_000 },
+        { k: "restart" },
+        { k: "again_all", how: retry }
+      )
+    ],
+    sampled: randomRestarts,
+    judge: all(lastAttempts, exactlyOnce, startsAgain)
+  }),
+  requirement({
+    id: "R-CRA-04",
+    level: 3,
+    statement: "The first event after a start is acknowledged in time.",
+    source: "interface document, section 6, rule 3, and section 8",
+    because:
+      "A receiver that says it is ready and then takes its time over the first event gets it twice after every deployment.",
+    expected: (terms) => `the first event after the receiver is ready is answered with ${inWords(terms)}`,
+    needs: ["stop"],
+    given: [makeCase("operated", "a door right after a start", { k: "restart" }, newEvent(accessLog), newEvent(call))],
+    further: [
+      makeCase("operated", "a call right after a start", { k: "restart" }, newEvent(call), newEvent(accessLog))
+    ],
+    judge: all(afterRestart, statusInTime, completeAnswers, startsAgain)
+  })
+]

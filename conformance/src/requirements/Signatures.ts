@@ -1,0 +1,301 @@
+/**
+ * R-SIG: what is not genuine is refused without a trace, and what is genuine is accepted in every form.
+ */
+import { DurationText } from "@doorhook/core"
+import type { Trace } from "../evidence/Trace.ts"
+import { accessLog, call, withMember, withUnknown } from "../history/Events.ts"
+import { carriers, forgeries, forgeryInWords } from "../history/Forgeries.ts"
+import type { Carrier, Forgery } from "../history/Forgeries.ts"
+import { again, makeCase, newEvent } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import type { Operation } from "../history/Operations.ts"
+import { everyPlane } from "../history/Payloads.ts"
+import { string } from "../history/RawJson.ts"
+import type { EventTemplate } from "../history/Template.ts"
+import { retry } from "../history/Variations.ts"
+import type { Variation } from "../history/Variations.ts"
+import type { Finding } from "../judgement/Finding.ts"
+import { fail } from "../judgement/Finding.ts"
+import {
+  all,
+  eachAttempt,
+  everyAttempt,
+  exactlyOnce,
+  leaksNothing,
+  noPhantom,
+  storedAsSent
+} from "../judgement/Judge.ts"
+import { exchangeInWords, read } from "../judgement/Reading.ts"
+import { inWords } from "../judgement/Terms.ts"
+import type { Terms } from "../judgement/Terms.ts"
+import { requirement } from "./Requirement.ts"
+import type { Requirement } from "./Requirement.ts"
+
+const forged = (event: EventTemplate, kind: Forgery, by: Carrier = "plain"): Operation => ({
+  k: "forged",
+  event,
+  kind,
+  by
+})
+const forgedAgain = (kind: Forgery, by: Carrier = "plain"): Operation => ({ k: "forged_again", ref: 0, kind, by })
+
+/** Alone; before the genuine one, which must be handled as if nothing had been; about an event that is known. */
+const eachWay = (kind: Forgery): ReadonlyArray<Case> => [
+  makeCase("state", `an event ${forgeryInWords(kind)}`, forged(accessLog, kind), newEvent(call)),
+  makeCase("state", `an event ${forgeryInWords(kind)}, then genuine`, forged(call, kind), again(0, [])),
+  makeCase(
+    "state",
+    `a known event again, ${forgeryInWords(kind)}`,
+    newEvent(accessLog),
+    forgedAgain(kind),
+    again(0, retry),
+    forgedAgain(kind)
+  )
+]
+
+const bodies = ["chunked", "large", "kept"] as const satisfies ReadonlyArray<Carrier>
+
+const carried = (kind: Forgery, by: Carrier): Case =>
+  makeCase("state", `an event ${forgeryInWords(kind)}${carriers[by]}`, forged(accessLog, kind, by), newEvent(accessLog))
+
+/**
+ * The cases of several kinds of forgery: all of them one after the other, the first in each carrier; then each by itself.
+ * Kinds that only a SHOULD rests on stand in cases of their own, so that they weaken no other.
+ */
+const forgedCases = (
+  topic: string,
+  first: Forgery,
+  ...others: ReadonlyArray<Forgery>
+): Pick<Requirement, "given" | "further"> => {
+  const strong = [first, ...others].filter((kind) => forgeries[kind].strength === "MUST")
+  const weak = [first, ...others].filter((kind) => forgeries[kind].strength === "SHOULD")
+  const kinds = strong.length === 0 ? weak : strong
+  return {
+    given: [
+      makeCase("state", `new events ${topic}`, ...kinds.map((kind) => forged(accessLog, kind)), newEvent(accessLog)),
+      makeCase(
+        "state",
+        `a known event again, ${topic}`,
+        newEvent(call),
+        ...kinds.map((kind) => forgedAgain(kind)),
+        again(0, retry)
+      ),
+      makeCase("state", `an event ${forgeryInWords(first)}, then genuine`, forged(call, first), again(0, [])),
+      ...bodies.map((by) => carried(kinds[0] ?? first, by))
+    ],
+    further: [
+      ...[...kinds, ...weak].flatMap(eachWay),
+      ...kinds.slice(1).flatMap((kind) => bodies.map((by) => carried(kind, by)))
+    ]
+  }
+}
+
+/** Requests that are not genuine are refused: answered, and not with a status that acknowledges. */
+const forgeriesRefused = (trace: Trace, terms: Terms): Finding =>
+  eachAttempt(trace, "nothing forged was sent", (attempt, index) => {
+    if (attempt.kind !== "forged") return null
+    const reading = read(attempt.exchange, terms)
+    // A connection that is closed without an answer acknowledges nothing either.
+    if (reading === "refused" || reading === "broken") return "good"
+    return fail(index, exchangeInWords(attempt.exchange), { timing: reading === "late" })
+  })
+
+/** Refused, without effect on anything, and no obstacle to what is genuine. */
+const refusedWithoutTrace = all(forgeriesRefused, noPhantom, everyAttempt, exactlyOnce, storedAsSent, leaksNothing)
+
+const refused = "a status that does not acknowledge, no effect, and the genuine event handled afterwards"
+
+const verifying = "Standard Webhooks 1.0, verifying; interface document, section 5"
+
+const ownNumber =
+  "doorhook's own decision (--tolerance); Standard Webhooks 1.0 asks for an allowable tolerance and names no number"
+
+const common = { level: 1, profile: "signed" } as const
+const mustRefuse = {
+  ...common,
+  source: verifying,
+  expected: () => refused,
+  needs: ["secret"],
+  provenBy: ["effects"],
+  judge: refusedWithoutTrace
+} as const
+const mustAccept = {
+  ...common,
+  source: verifying,
+  expected: (terms: Terms) => `it is answered with ${inWords(terms)}`,
+  needs: ["secret"],
+  judge: everyAttempt
+} as const
+
+const inWay = (event: EventTemplate, title: string, ...how: ReadonlyArray<Variation>): Case =>
+  makeCase("state", `${event.resource_type} ${title}`, newEvent(event, how))
+
+const stamps = [
+  ["old_stamp", "ago"],
+  ["early_stamp", "ahead"]
+] as const
+
+export const signing: ReadonlyArray<Requirement> = [
+  requirement({
+    ...mustRefuse,
+    id: "R-SIG-01",
+    statement: "A request without a signature, or without what is signed, is refused and has no effect.",
+    because:
+      "A receiver that checks the signature only when there is one, only when it has all that was signed, or only in bodies that come in one piece, accepts requests from anybody.",
+    ...forgedCases(
+      "without a signature or what is signed",
+      "missing",
+      "empty",
+      "no_timestamp",
+      "empty_timestamp",
+      "no_id",
+      "empty_id",
+      "bare"
+    )
+  }),
+  requirement({
+    ...mustRefuse,
+    id: "R-SIG-02",
+    statement: "A request with a wrong signature is refused and has no effect.",
+    because:
+      "A comparison of a part, of the length or of the presence accepts what anybody can make up; so does a second secret that is not set and reads as an empty key.",
+    ...forgedCases(
+      "with a wrong signature",
+      "random",
+      "other_secret",
+      "empty_secret",
+      "truncated",
+      "first_byte",
+      "last_byte",
+      "other_case",
+      "two_wrong",
+      "lengthened"
+    )
+  }),
+  requirement({
+    ...mustRefuse,
+    id: "R-SIG-03",
+    statement: "A signature of another version, or of none, is refused, even if its bytes are right.",
+    because: "A receiver that takes whatever label comes can be moved to a weaker one.",
+    ...forgedCases("with another version", "version_0", "version_1a", "version_none", "version_word")
+  }),
+  requirement({
+    ...mustRefuse,
+    id: "R-SIG-04",
+    statement: "A request whose id, timestamp or body is not what was signed is refused and has no effect.",
+    because: "An old request under a new id, or with another body, is how a forger uses what he has overheard.",
+    ...forgedCases(
+      "with the signature of something else",
+      "changed_body",
+      "other_id",
+      "other_timestamp",
+      "other_body",
+      "added_space"
+    )
+  }),
+  requirement({
+    ...mustAccept,
+    id: "R-SIG-05",
+    statement: "Of several signatures one good one is enough, wherever it stands.",
+    because:
+      "While a secret is rotated, each request carries a signature by the old and one by the new. A receiver that reads the first alone stops working then.",
+    given: [
+      inWay(accessLog, "with the good signature last", "signature_last"),
+      inWay(call, "with the good signature first", "signature_first"),
+      inWay(accessLog, "with unknown versions around", "signature_among_unknown")
+    ],
+    further: [
+      inWay(call, "with the good signature last", "signature_last"),
+      inWay(accessLog, "with the good signature first", "signature_first"),
+      inWay(call, "with unknown versions around", "signature_among_unknown")
+    ]
+  }),
+  requirement({
+    ...mustAccept,
+    id: "R-SIG-06",
+    statement: "A genuine request is accepted whatever its whitespace, escapes, numbers and order of members.",
+    because:
+      "A receiver that parses the body and signs what it would have written finds genuine requests forged: for a space, a 1.0, an escaped letter.",
+    given: [
+      inWay(accessLog, "with other whitespace", "reencoded"),
+      inWay(call, "with members in another order", "reordered"),
+      inWay(accessLog, "with escaped texts", "escaped"),
+      makeCase(
+        "state",
+        "numbers written otherwise",
+        newEvent(
+          withUnknown(
+            accessLog,
+            ["reading", "1.0"],
+            ["level", "1e2"],
+            ["zero", "-0"],
+            ["serial", "12345678901234567890"]
+          )
+        )
+      ),
+      makeCase("state", "a text in many scripts", newEvent(withMember(accessLog, "name", string(everyPlane)))),
+      makeCase(
+        "state",
+        "signs that some serializers escape",
+        newEvent(withMember(accessLog, "name", string("<a/> & \u2028 'b'")))
+      )
+    ],
+    further: [
+      inWay(call, "with other whitespace", "reencoded"),
+      inWay(accessLog, "with members in another order", "reordered"),
+      inWay(call, "with escaped texts", "escaped")
+    ]
+  }),
+  requirement({
+    ...mustAccept,
+    id: "R-SIG-07",
+    statement: "A retry with a new timestamp and signature is acknowledged.",
+    because:
+      "Each attempt has its own timestamp. A receiver that keeps the signature of the first to know duplicates by refuses the others.",
+    given: [accessLog, call].flatMap((event) => [
+      makeCase("state", `a retry of ${event.resource_type}`, newEvent(event), again(0, retry), again(0, retry)),
+      makeCase("state", `a retry of ${event.resource_type} a minute later`, newEvent(event, ["aged"]), again(0, retry))
+    ])
+  }),
+  requirement({
+    ...mustAccept,
+    id: "R-SIG-08",
+    strength: "SHOULD",
+    source: ownNumber,
+    statement: "A request whose timestamp is off by less than the tolerance is accepted.",
+    because:
+      "Queues and clocks are not exact. A tolerance of seconds refuses what is genuine, most of all when the sender is busy, or the receiver's clock is slow.",
+    expected: (terms) =>
+      `a timestamp within the tolerance of ${DurationText.format(terms.tolerance)} is answered with ${inWords(terms)}`,
+    given: stamps.map(([stamp, when]) => inWay(accessLog, `stamped within the tolerance ${when}`, stamp)),
+    further: stamps.flatMap(([stamp, when]) => [
+      inWay(call, `stamped within the tolerance ${when}`, stamp),
+      ...[accessLog, call].map((event) =>
+        makeCase(
+          "state",
+          `a retry of ${event.resource_type} stamped within the tolerance ${when}`,
+          newEvent(event),
+          again(0, ["next_attempt", stamp])
+        )
+      )
+    ])
+  }),
+  requirement({
+    ...mustRefuse,
+    id: "R-SIG-09",
+    source: `a timestamp that is no number: ${verifying}; how old one may be: ${ownNumber}`,
+    statement: "A request whose timestamp is no number, or off by more than the tolerance, is refused.",
+    because: "Anybody who has overheard a request could replay it forever.",
+    expected: ({ tolerance }) => `${refused}; the tolerance is ${DurationText.format(tolerance)}`,
+    given: [
+      ...eachWay("no_number"),
+      ...(["past", "future"] as const).map((kind) =>
+        makeCase("state", `an access log ${forgeryInWords(kind)}`, forged(accessLog, kind), newEvent(accessLog))
+      )
+    ],
+    further: [
+      ...bodies.map((by) => carried("no_number", by)),
+      ...(["past", "future", "past_soon", "future_soon"] as const).flatMap(eachWay)
+    ]
+  })
+]

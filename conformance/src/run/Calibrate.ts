@@ -1,0 +1,230 @@
+/**
+ * What a run measures before it judges: how exactly this machine can time an answer just now, and whether the probe can
+ * be believed.
+ */
+import type { Crypto } from "@doorhook/core"
+import { Clock, Effect } from "effect"
+import type { Scope } from "effect"
+import { createServer } from "node:http"
+import type { Server } from "node:http"
+import { execute } from "../execution/Execute.ts"
+import type { Occasion, Setting } from "../execution/Execution.ts"
+import type { Slots } from "../execution/Slots.ts"
+import { TargetUnusable } from "../execution/TargetUnusable.ts"
+import { forBindings } from "../history/Bindings.ts"
+import { accessLog, call } from "../history/Events.ts"
+import { makeCase, newEvent } from "../history/History.ts"
+import { Minting } from "../history/Minting.ts"
+import { open, plainSending } from "../http/Wire.ts"
+import { read } from "../judgement/Reading.ts"
+import type { Probe, Subject } from "../probes/Probe.ts"
+import { ProbeUnusable } from "../probes/Probe.ts"
+import type { ProbeCalibration } from "../record/Evidence.ts"
+
+const leastGuard = 50
+const warmUp = 10
+const rounds = 100
+const patience = 2_000
+
+/** An HTTP server that answers 200 as soon as it has the body. */
+const echo: Effect.Effect<Server, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.callback<Server>((resume) => {
+    const server = createServer((request, response) => {
+      request.resume().once("end", () => response.end("ok"))
+    })
+    server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+  }),
+  (server) => Effect.callback<void>((resume) => server.close(() => resume(Effect.void)).closeAllConnections())
+)
+
+/** The value that 99 % of the others do not exceed. */
+const percentile99 = (values: ReadonlyArray<number>): number =>
+  values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * 0.99) - 1)] ?? 0
+
+/** The guard band that follows from some timings, in whole milliseconds. */
+export const guardOf = (timings: ReadonlyArray<number>): number =>
+  Math.max(leastGuard, Math.ceil(3 * percentile99(timings)))
+
+/** The guard band and the timing it follows from, in milliseconds. */
+export interface Guard {
+  readonly guard: number
+  readonly echo: number
+}
+
+/**
+ * Times an echo in the suite's own process: whatever that takes is the suite's doing, not the receiver's. A receiver is
+ * late only when it is late by more than three times the 99th percentile of that.
+ */
+export const measureGuard: Effect.Effect<Guard> = Effect.scoped(
+  Effect.gen(function* () {
+    const address = (yield* echo).address()
+    if (address === null || typeof address === "string") return { guard: leastGuard, echo: 0 }
+    const connection = yield* open(new URL(`http://127.0.0.1:${address.port}/`))
+    const timings: Array<number> = []
+    for (let round = 0; round < warmUp + rounds; round++) {
+      const { exchange } = yield* connection.send(
+        { method: "POST", headers: { "content-type": "application/json" }, body: "{}", encoding: "utf8" },
+        plainSending(patience)
+      )
+      if (round >= warmUp) timings.push(exchange.elapsed)
+    }
+    return { guard: guardOf(timings), echo: percentile99(timings) }
+  })
+)
+
+const betweenReadings = 20
+
+const unusable = (message: string): ProbeUnusable => new ProbeUnusable({ message })
+
+/** Reads until a condition holds or the time is up; what was read last. */
+const readUntil = Effect.fnUntraced(function* (
+  probe: Probe,
+  subject: Subject,
+  enough: (effects: number) => boolean,
+  limit: number
+) {
+  const until = (yield* Clock.currentTimeMillis) + limit
+  let reading = yield* probe.read(subject)
+  while (!enough(reading.effects) && (yield* Clock.currentTimeMillis) < until) {
+    yield* Effect.sleep(betweenReadings)
+    reading = yield* probe.read(subject)
+  }
+  return reading
+})
+
+/** Lets the receiver record one more effect; null where it can't be asked to. */
+const checkDouble = Effect.fnUntraced(function* (probe: Probe, { hooks }: Setting, subject: Subject, limit: number) {
+  if (hooks.double === null) return null
+  const before = (yield* probe.read(subject)).effects
+  yield* Effect.mapError(hooks.double(subject.webhookId), ({ message }) => new TargetUnusable({ message }))
+  const { effects } = yield* readUntil(probe, subject, (seen) => seen > before, limit)
+  const asked = `after the receiver was asked (POST ${hooks.names["double"] ?? "double"}) to record one more`
+  if (effects <= before) {
+    return yield* unusable(
+      `The probe still says effects = ${effects} ${asked}, so it can't count past ${before} and would hide every double effect. Make it count effects, not whether there is one.`
+    )
+  }
+  if (effects !== before + 1) {
+    return yield* unusable(
+      `The probe says effects = ${effects} ${asked} than ${before}, not ${before + 1}. Make it count each effect once, and the control URL record one.`
+    )
+  }
+  return { expected: before + 1, observed: effects }
+})
+
+/** Makes sure that no event counts under the beginning of its id as well: twins have such ids. */
+const checkWhole = Effect.fnUntraced(function* (
+  probe: Probe,
+  subjects: ReadonlyArray<Subject>,
+  phantom: Subject,
+  byDataId: boolean
+) {
+  for (const subject of subjects) {
+    const webhookId = subject.webhookId.slice(0, -1)
+    const dataId = subject.dataId.slice(0, -1)
+    const beginnings = [
+      [webhookId, { ...subject, webhookId, dataId: phantom.dataId }],
+      ...(byDataId ? [[dataId, { ...subject, webhookId: phantom.webhookId, dataId }] as const] : [])
+    ] as const
+    for (const [id, beginning] of beginnings) {
+      const { effects } = yield* probe.read(beginning)
+      if (effects === 0) continue
+      return yield* unusable(
+        `The probe says effects = ${effects} for ${id}, which is how the id of an event begins that was sent, and no event's id. It counts ids that begin alike together, and would show two effects of a receiver that is right. Make it match whole ids: grep -cw, = instead of LIKE.`
+      )
+    }
+  }
+})
+
+const inOtherCase = (text: string): string =>
+  text.replaceAll(/[A-Za-z]/g, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
+  )
+
+/** Three events, as far as the receiver is bound to their kinds. */
+const trial = (bindings: ReadonlyArray<string> | null) =>
+  forBindings(makeCase("timing", "the probe", newEvent(accessLog), newEvent(call), newEvent(accessLog)), bindings)
+
+/**
+ * Makes sure that the probe can be believed: an event that was never sent has no effect, one that was has one, two have
+ * two, and where the receiver can be asked to record one more, that is seen too. Null when the receiver acknowledges
+ * nothing, so that there is nothing to calibrate it with.
+ */
+export const calibrateProbe = Effect.fnUntraced(function* (
+  probe: Probe,
+  setting: Setting,
+  occasion: Occasion,
+  { bindings, settle }: { readonly bindings: ReadonlyArray<string> | null; readonly settle: number }
+): Effect.fn.Return<ProbeCalibration | null, TargetUnusable | ProbeUnusable, Minting | Crypto | Slots> {
+  const minting = yield* Minting
+  const phantom: Subject = {
+    webhookId: yield* minting.webhookId,
+    resourceType: "access_log",
+    dataId: String(yield* minting.dataId),
+    endpoint: null
+  }
+  const never = yield* probe.read(phantom)
+  if (never.effects !== 0) {
+    return yield* unusable(
+      `The probe says effects = ${never.effects} for an event that was never sent; it must say 0 for an unknown id. It may count all events together.`
+    )
+  }
+  const one = trial(bindings)
+  if (one === null) return null
+  const { broke, trace } = yield* execute(one.history, setting, occasion)
+  if (broke !== null) return yield* broke
+  const acknowledged = trace.attempts.filter(({ exchange }) => read(exchange, setting.terms) === "acknowledged")
+  const subjects = acknowledged.flatMap(({ event }): ReadonlyArray<Subject> => {
+    const sent = trace.events[event]
+    return sent === undefined
+      ? []
+      : [{ webhookId: sent.webhookId, resourceType: sent.resourceType, dataId: sent.dataId, endpoint: null }]
+  })
+  if (subjects.length === 0) return null
+  const begun = yield* Clock.currentTimeMillis
+  // One that shows its effect is enough: a receiver that loses the others is to be judged, not given up.
+  let seen = 0
+  while (seen === 0 && (yield* Clock.currentTimeMillis) < begun + settle) {
+    const readings = yield* Effect.forEach(subjects, probe.read)
+    seen = Math.max(...readings.map(({ effects }) => effects))
+    if (seen === 0) yield* Effect.sleep(betweenReadings)
+  }
+  const lag = (yield* Clock.currentTimeMillis) - begun
+  if (seen === 0) {
+    return yield* unusable(
+      `The probe says effects = 0 for ${subjects.length} events that were acknowledged, after ${settle} ms. Either it looks in the wrong place or the receiver drops what it acknowledges: ask it for ${subjects[0]?.webhookId} by hand, or give it more time with --settle.`
+    )
+  }
+  const limit = Math.max(1_000, Math.min(settle, 3 * lag))
+  const readings = yield* Effect.forEach(subjects.slice(0, 2), (subject) =>
+    readUntil(probe, subject, (effects) => effects > 0, limit)
+  )
+  if ((yield* probe.read(phantom)).effects !== 0) {
+    return yield* unusable(
+      "The probe counts effects for an event that was never sent, once others were: it does not look at the id it is asked for."
+    )
+  }
+  const [subject = phantom] = subjects
+  // An id that nobody was sent, and the data.id of an event that was.
+  const byDataId = (yield* probe.read({ ...subject, webhookId: phantom.webhookId })).effects > 0
+  yield* checkWhole(probe, subjects, phantom, byDataId)
+  const folded = { ...subject, webhookId: inOtherCase(subject.webhookId), dataId: phantom.dataId }
+  const foldsCase = (yield* probe.read(folded)).effects > 0
+  // URLs to which none of them was sent.
+  const [, ...others] = setting.urls
+  const elsewhere = others.flatMap(({ href }) => subjects.map((each) => ({ ...each, endpoint: href })))
+  const shownElsewhere = yield* Effect.forEach(elsewhere, probe.read)
+  return {
+    kind: probe.kind,
+    name: probe.name,
+    neverSent: { expected: 0, observed: never.effects },
+    one: { expected: 1, observed: readings[0]?.effects ?? 0 },
+    two: { expected: readings.length, observed: readings.reduce((sum, { effects }) => sum + effects, 0) },
+    double: yield* checkDouble(probe, setting, subject, limit),
+    digest: readings.some(({ digest }) => digest !== null),
+    byDataId,
+    blindToUrls: shownElsewhere.some(({ effects }) => effects > 0),
+    foldsCase,
+    lag
+  }
+})

@@ -1,0 +1,128 @@
+/**
+ * Everything that was executed in a run, and which requirements it has decided: what is decided asks for nothing more, so
+ * that a receiver that hangs costs a few deadlines and not one for each case.
+ */
+import type { Case } from "../history/History.ts"
+import { keyOf } from "../history/History.ts"
+import { read } from "../judgement/Reading.ts"
+import type { Terms } from "../judgement/Terms.ts"
+import type { CaseRun } from "../record/Evidence.ts"
+import { acknowledgesAtAll, assess, concerns } from "../record/Verdict.ts"
+import type { Plan } from "../record/Verdict.ts"
+
+/** After this many cases that leave a requirement open, more of them are not worth their time. */
+const patience = 2
+
+/** The most answering times that are kept. */
+const mostTimes = 400
+
+export interface Ledger {
+  readonly runs: () => ReadonlyArray<CaseRun>
+  readonly plans: () => ReadonlyArray<Plan>
+  /** Other plans, once it is known what can be seen. */
+  readonly plan: (plans: ReadonlyArray<Plan>) => void
+  readonly add: (run: CaseRun) => void
+  readonly replace: (place: number, run: CaseRun) => void
+  /** Whether a case was executed. */
+  readonly has: (one: Case) => boolean
+  /** Whether some requirement still asks for a case. */
+  readonly isAskedFor: (one: Case) => boolean
+  /** Whether repeating a run would help to decide a requirement. */
+  readonly isWorthRepeating: (place: number) => boolean
+  readonly acknowledges: () => boolean
+  /** The median time of an acknowledgement while nothing else was going on, in milliseconds; 0 when there was none. */
+  readonly typical: () => number
+}
+
+/** What is known of a requirement: nothing more is asked where all is, or nothing of less strength where some is. */
+type Decided = "all" | "some" | "nothing"
+
+export const makeLedger = (terms: Terms): Ledger => {
+  let plans: ReadonlyArray<Plan> = []
+  const runs: Array<CaseRun> = []
+  const executed = new Set<string>()
+  const times: Array<number> = []
+  let acknowledges = false
+  let typical = 0
+  // What is decided changes only with what was executed.
+  let known = new Map<Plan, Decided>()
+
+  const concerned = (plan: Plan): ReadonlyArray<CaseRun> => runs.filter((run) => concerns(plan, run))
+
+  const decide = (plan: Plan): Decided => {
+    const own = concerned(plan)
+    let open = 0
+    let decided: Decided = "nothing"
+    for (const run of own) {
+      const { finding, suspect } = assess(plan, run, own, terms)
+      if (finding.verdict === "ERROR") return "all"
+      // What is only suspected is repeated first: more of the same may take a deadline each.
+      if (finding.verdict === "FAIL" && (suspect || finding.strength === plan.requirement.strength)) return "all"
+      if (finding.verdict === "FAIL") decided = "some"
+      // Of a receiver that acknowledges nothing, cases that show nothing leave a requirement as open as any.
+      if (finding.verdict === "INCONCLUSIVE" && (!finding.empty || !acknowledges)) open += 1
+    }
+    return open >= patience ? "all" : decided
+  }
+
+  const decidedOf = (plan: Plan): Decided => {
+    const decided = known.get(plan) ?? decide(plan)
+    known.set(plan, decided)
+    return decided
+  }
+
+  const noticeTimes = ({ alone, trace }: CaseRun): void => {
+    if (!alone || times.length > mostTimes) return
+    for (const { exchange, kind } of trace.attempts) {
+      if (kind === "delivery" && read(exchange, terms) === "acknowledged") times.push(exchange.elapsed)
+    }
+    typical = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0
+  }
+
+  const isProven = (plan: Plan): boolean => {
+    const own = concerned(plan)
+    return own.some((run) => {
+      const { finding, suspect } = assess(plan, run, own, terms)
+      return finding.verdict === "FAIL" && !suspect && finding.strength === plan.requirement.strength
+    })
+  }
+
+  return {
+    runs: () => runs,
+    plans: () => plans,
+    plan: (next) => {
+      plans = next
+      known = new Map()
+    },
+    add: (run) => {
+      runs.push(run)
+      executed.add(keyOf(run.trace.history))
+      noticeTimes(run)
+      const before = acknowledges
+      acknowledges ||= acknowledgesAtAll([run], terms)
+      if (acknowledges !== before) known = new Map()
+      for (const plan of plans) if (concerns(plan, run)) known.delete(plan)
+    },
+    replace: (place, run) => {
+      runs[place] = run
+      for (const plan of plans) if (concerns(plan, run)) known.delete(plan)
+    },
+    has: ({ history }) => executed.has(keyOf(history)),
+    isAskedFor: ({ history }) =>
+      plans.some((plan) => {
+        const strength = plan.strengths.get(keyOf(history))
+        if (strength === undefined || (plan.requirement.presumesAcknowledgement && !acknowledges)) return false
+        const decided = decidedOf(plan)
+        return decided === "nothing" || (decided === "some" && strength === plan.requirement.strength)
+      }),
+    isWorthRepeating: (place) => {
+      const run = runs[place]
+      if (run === undefined) return false
+      return plans.some(
+        (plan) => concerns(plan, run) && assess(plan, run, concerned(plan), terms).suspect && !isProven(plan)
+      )
+    },
+    acknowledges: () => acknowledges,
+    typical: () => typical
+  }
+}

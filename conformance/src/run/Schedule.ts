@@ -1,0 +1,124 @@
+/**
+ * Which cases run, in which order, and with how much of the time: breadth first. Pure data and functions.
+ *
+ * Every requirement's given cases come before any further one, those before any that is drawn from the seed, and what is
+ * left of the time goes to the lane `last` (many events between an event and its duplicate). Within a step, lanes run in
+ * the order of `lanes`, and cases take turns by requirement, so that a run that is cut short has looked at each.
+ */
+import type { Case, Lane } from "../history/History.ts"
+import { keyOf, lanes } from "../history/History.ts"
+import { costOf, endsReceiver, movesClock } from "../history/Operations.ts"
+import type { Plan } from "../record/Verdict.ts"
+
+/** What a case is run for, from what must be done to what time allows. */
+export const steps = ["given", "further", "sampled"] as const
+export type Step = (typeof steps)[number]
+
+/** Until which share of the run's time cases of a step are begun; `last` and `end` are those of what comes after them. */
+export const until: Readonly<Record<Step | "last" | "end", number>> = {
+  given: 0.8,
+  further: 0.6,
+  sampled: 0.6,
+  last: 0.85,
+  end: 0.95
+}
+
+/** Histories at once, by lane: each has one request under way most of the time, and `Slots` keeps all of them to ten. */
+export const widths: Readonly<Record<Lane, number>> = {
+  timing: 1,
+  state: 8,
+  disturbed: 4,
+  blocking: 1,
+  load: 1,
+  operated: 1,
+  last: 1,
+  aged: 8
+}
+
+/** Cases that run together: when they are done, effects are waited for and read once for all of them. */
+export interface Batch {
+  readonly step: Step
+  readonly lane: Lane
+  /** By turns of the requirements that ask for them. */
+  readonly cases: ReadonlyArray<Case>
+  /** How many of the first cases are the only ones that their requirements have in this batch so far: one of each. */
+  readonly firsts: number
+  /** Whether it may end the receiver: what others left in memory is read before. */
+  readonly endsReceiver: boolean
+  /** Whether it moves the receiver's clock: nothing but its like comes after it. */
+  readonly movesClock: boolean
+}
+
+const ends = ({ history }: Case): boolean => history.ops.some(endsReceiver)
+const moves = ({ history }: Case): boolean => history.ops.some(movesClock)
+
+/** The first of each list, then the second of each, and so on; cases of equal histories once. */
+const byTurns = (lists: ReadonlyArray<ReadonlyArray<Case>>): ReadonlyArray<Case> => {
+  const longest = Math.max(0, ...lists.map(({ length }) => length))
+  const turns = Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list[turn] ?? [])).flat()
+  return [...new Map(turns.map((one) => [keyOf(one.history), one])).values()]
+}
+
+/** The batches of a run in their order: `aged` first, `last` and what moves the clock at the end. Equal histories once. */
+export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => {
+  const known = new Set<string>()
+  const batchOf = (step: Step, lane: Lane, isMeant: (one: Case) => boolean): Batch => {
+    const lists = plans.map((plan) =>
+      plan[step].filter((one) => one.lane === lane && isMeant(one) && !known.has(keyOf(one.history)))
+    )
+    const cases = byTurns(lists)
+    for (const { history } of cases) known.add(keyOf(history))
+    return {
+      step,
+      lane,
+      cases,
+      firsts: byTurns(lists.map((list) => list.slice(0, 1))).length,
+      endsReceiver: cases.some(ends),
+      movesClock: cases.some(moves)
+    }
+  }
+  const stays = (one: Case): boolean => !moves(one)
+  const whole = (step: Step): ReadonlyArray<Batch> =>
+    lanes
+      .filter((lane) => lane !== "aged" && lane !== "last")
+      .flatMap((lane) => [
+        batchOf(step, lane, (one) => stays(one) && !ends(one)),
+        batchOf(step, lane, (one) => stays(one) && ends(one))
+      ])
+  // What is given somewhere is known as given, whichever step another requirement has it in.
+  const aged = steps.map((step) => batchOf(step, "aged", stays))
+  const given = whole("given")
+  const end = steps.map((step) => batchOf(step, "last", stays))
+  const clock = steps.flatMap((step) => lanes.map((lane) => batchOf(step, lane, moves)))
+  const batches = [...aged, ...given, ...whole("further"), ...whole("sampled"), ...end, ...clock]
+  return batches.filter(({ cases }) => cases.length > 0)
+}
+
+/** How long a case takes at least, in milliseconds, of a receiver that takes this long for an answer. */
+export const timeOf = ({ history }: Case, answer: number, pace: number): number =>
+  history.ops.reduce((sum, operation) => {
+    const { answers, ms } = costOf(operation)
+    return sum + answers * answer + ms * pace
+  }, 0)
+
+/** How long some cases of a lane take at least, run beside each other as the lane allows. */
+export const timeOfAll = (lane: Lane, cases: ReadonlyArray<Case>, answer: number, pace: number): number =>
+  cases.reduce((sum, one) => sum + timeOf(one, answer, pace), 0) / widths[lane]
+
+/**
+ * The cases of a batch that fit into what is left, by turns: at least one of each requirement that has none yet. Those
+ * that do not fit are left out for want of time, and said to be.
+ */
+export const fitting = (batch: Batch, left: number, answer: number, pace: number): ReadonlyArray<Case> => {
+  let time = 0
+  return batch.cases.filter((one, place) => {
+    time += timeOf(one, answer, pace) / widths[batch.lane]
+    return place < batch.firsts || time <= left
+  })
+}
+
+/** What must be kept for the batches that come later in a step: one case of each of their requirements. */
+export const reserveOf = (later: ReadonlyArray<Batch>, step: Step, answer: number, pace: number): number =>
+  later
+    .filter((batch) => batch.step === step && batch.lane !== "last" && batch.lane !== "aged")
+    .reduce((sum, { cases, firsts, lane }) => sum + timeOfAll(lane, cases.slice(0, firsts), answer, pace), 0)

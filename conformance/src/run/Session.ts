@@ -1,0 +1,396 @@
+/**
+ * A run against one receiver: calibrates, executes batch after batch, waits for effects and reads them, confirms what may
+ * have been an accident, and stops asking where a requirement is decided. It gathers evidence; verdicts are
+ * `record/Verdict.ts`.
+ *
+ * What waits for all else to be done is begun first and ends last. Batches share the wait for effects: they are read before
+ * the receiver is ended, and before a lane that is about something else.
+ */
+import { isoOf } from "@doorhook/core"
+import type { Crypto } from "@doorhook/core"
+import { Clock, Deferred, Effect, Fiber, Latch, Option } from "effect"
+import type { Trace } from "../evidence/Trace.ts"
+import { execute } from "../execution/Execute.ts"
+import type { Occasion } from "../execution/Execution.ts"
+import type { Slots } from "../execution/Slots.ts"
+import type { TargetUnusable } from "../execution/TargetUnusable.ts"
+import type { Case, Lane } from "../history/History.ts"
+import { keyOf } from "../history/History.ts"
+import { Minting } from "../history/Minting.ts"
+import type { ProbeUnusable } from "../probes/Probe.ts"
+import type { CaseRun, Ended, Evidence, ProbeCalibration, Refinement } from "../record/Evidence.ts"
+import { shown } from "../record/Options.ts"
+import type { Means, Options } from "../record/Options.ts"
+import { strangersAmong } from "../record/Strangers.ts"
+import { assess, concerns, maxRepeats, plansOf } from "../record/Verdict.ts"
+import type { Plan } from "../record/Verdict.ts"
+import type { Need } from "../requirements/Requirement.ts"
+import { suite } from "../Suite.ts"
+import { controlsOf, fillerShare, givenBy, paceOf, readerOf, settingOf, termsOf, tryOutWith, upToNow } from "./Alone.ts"
+import { calibrateProbe } from "./Calibrate.ts"
+import type { Guard } from "./Calibrate.ts"
+import { makeLedger } from "./Ledger.ts"
+import { refine } from "./Refine.ts"
+import { fitting, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
+import type { Batch } from "./Schedule.ts"
+import { lacksEffects, readAgain, settle } from "./Settle.ts"
+import { reach } from "./Target.ts"
+
+export interface Session {
+  /** Executes until everything is decided, the time is up or the receiver is gone. */
+  readonly run: Effect.Effect<Ended, never, Minting | Crypto | Slots>
+  /** All that is known so far, as the evidence of a run that ended like this. */
+  readonly evidence: (ended: Ended, durationMs: number) => Evidence
+}
+
+/** When the run began, in milliseconds since the epoch. */
+export interface Measured extends Guard {
+  readonly startedAt: number
+}
+
+type Done<A = void> = Effect.Effect<A, TargetUnusable | ProbeUnusable, Minting | Crypto | Slots>
+
+/** After this many answers that were late side by side, histories are executed one by one. */
+const lateUntilAlone = 3
+
+/** A settling time that was waited for in vain is not waited for again in full. */
+const impatience = 0.3
+const leastSettle = 2_000
+
+/** Shares of the run's time: for waiting for late effects, and for confirming and shortening failures, at most. */
+const lateShare = 0.1
+const refineShare = 0.2
+
+/** Lanes of one number share a wait for effects. */
+const settling: Readonly<Record<Lane, number>> = {
+  timing: 0,
+  state: 0,
+  disturbed: 1,
+  blocking: 1,
+  load: 1,
+  operated: 2,
+  last: 3,
+  aged: 4
+}
+
+/** All that was executed of a case: its repeats have effects like the first. */
+const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
+
+export const makeSession = Effect.fnUntraced(function* (
+  options: Options,
+  means: Means,
+  measured: Measured
+): Effect.fn.Return<Session> {
+  const { maxTime } = options
+  const probe = options.level >= 2 ? means.probe : null
+  const own: Means = { ...means, probe }
+  const terms = termsOf(options, measured)
+  const given = givenBy(options, own)
+  const ledger = makeLedger(terms)
+  const setting = yield* settingOf(options, own, terms, {
+    pace: means.pace ?? paceOf(maxTime),
+    typical: ledger.typical
+  })
+  const { pace } = setting
+  let calibration: ProbeCalibration | null = null
+  let settleTime = options.settle
+  let late = 0
+  /** Whose effects the probe showed before anything was sent. */
+  let earlier: ReadonlySet<string> = new Set()
+  let strangers: ReadonlyArray<string> = []
+  const refinements: Array<Refinement> = []
+
+  const plan = (): void => {
+    const sight = new Set<Need>([...given, ...(calibration?.digest === true ? (["digest"] as const) : [])])
+    ledger.plan(plansOf(options, sight))
+  }
+  plan()
+  const controls = controlsOf(options)
+  const begun = measured.startedAt
+  const at = (share: number): number => begun + maxTime * share
+  const left = (share: number) => Effect.map(Clock.currentTimeMillis, (now) => Math.max(0, at(share) - now))
+  const occasionOf = (
+    title: string,
+    allElseDone: Effect.Effect<void> = Effect.void,
+    fillerTime = maxTime * fillerShare
+  ): Occasion => ({ title, allElseDone, fillerTime })
+
+  const reader = () => readerOf(options, own, terms, calibration)
+
+  const observe = Effect.fnUntraced(function* (
+    traces: ReadonlyArray<Trace>
+  ): Effect.fn.Return<ReadonlyArray<Trace>, ProbeUnusable> {
+    const reading = reader()
+    if (reading === null || traces.length === 0) return traces
+    const seen = yield* settle(traces, reading, Math.min(settleTime, options.settle))
+    if (!seen.complete) settleTime = Math.min(settleTime, Math.max(leastSettle, options.settle * impatience))
+    return seen.traces.map((trace) => upToNow(trace, setting))
+  })
+
+  const lookForStrangers = Effect.fnUntraced(function* () {
+    if (probe?.seen === undefined) return
+    const minting = yield* Minting
+    const now = (yield* probe.seen).filter((id) => !earlier.has(id))
+    strangers = strangersAmong(now, yield* minting.handedOut)
+  })
+
+  /** Puts what was read of some traces in their places. */
+  const keep = (meant: ReadonlyArray<Trace>, seen: ReadonlyArray<Trace>): void => {
+    const readOf = new Map(meant.map((trace, index) => [trace, seen[index] ?? trace]))
+    for (const [place, run] of ledger.runs().entries()) {
+      if (!tracesOf(run).some((one) => readOf.has(one))) continue
+      const [trace = run.trace, ...repeats] = tracesOf(run).map((one) => readOf.get(one) ?? one)
+      ledger.replace(place, { ...run, trace, repeats, settled: true })
+    }
+  }
+
+  const observeRuns = Effect.fnUntraced(function* (isMeant: (run: CaseRun, trace: Trace) => boolean) {
+    if (calibration === null) return
+    const meant = ledger.runs().flatMap((run) => tracesOf(run).filter((trace) => isMeant(run, trace)))
+    keep(meant, yield* observe(meant))
+  })
+
+  const settleAll = Effect.fnUntraced(function* () {
+    yield* observeRuns(({ settled }) => !settled)
+    yield* lookForStrangers()
+  })
+
+  /** What had not shown in its time may have by now: late is not lost. */
+  const lookAgain = () => observeRuns(({ settled }, trace) => settled && lacksEffects(trace, terms))
+
+  /**
+   * Effects that come late, when an event has long had its one: looked for once, at the end, when the settling time has
+   * passed since the given cases were done. Other cases usually take that long.
+   */
+  const lookForLate = Effect.fnUntraced(function* (since: number) {
+    const reading = reader()
+    if (reading === null) return
+    if (!ledger.plans().some(({ requirement }) => requirement.needs.includes("effects"))) return
+    yield* means.progress("late effects")
+    const due = Math.min(since + Math.min(options.settle, maxTime * lateShare), at(until.end))
+    yield* Effect.sleep(Math.max(0, due - (yield* Clock.currentTimeMillis)))
+    const meant = ledger.runs().flatMap((run) => (run.settled ? tracesOf(run) : []))
+    const seen = yield* Effect.timeoutOption(readAgain(meant, reading), yield* left(until.end))
+    if (Option.isNone(seen)) return
+    const changed = meant.flatMap((trace, place) => {
+      const now = seen.value[place]
+      return now === undefined || now === trace ? [] : [[trace, upToNow(now, setting)] as const]
+    })
+    keep(
+      changed.map(([before]) => before),
+      changed.map(([, now]) => now)
+    )
+  })
+
+  const isNeededControl = (one: Case): boolean =>
+    controls.includes(one) &&
+    !ledger.acknowledges() &&
+    ledger.plans().some(({ requirement }) => requirement.presumesAcknowledgement)
+
+  const runCase = Effect.fnUntraced(function* (one: Case, alone: boolean, where = occasionOf(one.title)) {
+    if (ledger.has(one) || (!isNeededControl(one) && !ledger.isAskedFor(one))) return
+    yield* means.progress(one.title)
+    const { broke, trace } = yield* execute(one.history, setting, where)
+    const { lane, title } = one
+    ledger.add({ title, lane, alone, trace, whole: broke === null, settled: probe === null, repeats: [] })
+    if (!alone) {
+      late += trace.attempts.filter(
+        ({ exchange, kind }) => kind === "delivery" && exchange.elapsed > terms.deadline
+      ).length
+    }
+    if (broke !== null) return yield* broke
+  })
+
+  const confirm = Effect.fnUntraced(function* (place: number) {
+    for (let tries = 0; tries < maxRepeats; tries++) {
+      const run = ledger.runs()[place]
+      if (run === undefined || !ledger.isWorthRepeating(place)) return
+      yield* means.progress(`${run.title}, again`)
+      const { broke, trace } = yield* execute(run.trace.history, setting, occasionOf(run.title))
+      const [seen = trace] = run.settled && probe !== null ? yield* observe([trace]) : [trace]
+      ledger.replace(place, { ...run, repeats: [...run.repeats, seen] })
+      if (broke !== null) return yield* broke
+    }
+  })
+
+  const runOnce = Effect.fnUntraced(function* (batch: Batch, cases: ReadonlyArray<Case>, end: number) {
+    const first = ledger.runs().length
+    const width = widths[batch.lane]
+    const queue = [...cases]
+    // Taken one by one, so that a lane can be narrowed while it runs.
+    const worker = (index: number): Done =>
+      Effect.gen(function* () {
+        while (queue.length > 0) {
+          const now = yield* Clock.currentTimeMillis
+          if (now > end || (index > 0 && late >= lateUntilAlone)) return
+          const one = queue.shift()
+          const fillerTime = batch.lane === "last" ? Math.max(0, end - now) : undefined
+          if (one !== undefined) yield* runCase(one, width === 1, occasionOf(one.title, Effect.void, fillerTime))
+        }
+      })
+    yield* Effect.forEach(
+      Array.from({ length: width }, (_, index) => index),
+      worker,
+      { concurrency: "unbounded", discard: true }
+    )
+    for (let place = first; place < ledger.runs().length; place++) yield* confirm(place)
+    return ledger.runs().length > first
+  })
+
+  const calibrate = Effect.fnUntraced(function* () {
+    if (probe === null || calibration !== null || !ledger.acknowledges()) return
+    yield* means.progress("the probe")
+    calibration = yield* calibrateProbe(probe, setting, occasionOf("the probe"), {
+      bindings: options.binding,
+      settle: options.settle
+    })
+    plan()
+  })
+
+  /** Executes a batch. What was not asked for while something was suspected is, once that has come to nothing. */
+  const runBatch = Effect.fnUntraced(function* (batch: Batch, later: ReadonlyArray<Batch>) {
+    const { lane, movesClock, step } = batch
+    // More of the same says nothing more of a receiver that acknowledges nothing, and may take a deadline each.
+    if (step !== "given" && !ledger.acknowledges()) return
+    const end = at(movesClock ? until.end : lane === "last" ? until.last : until[step])
+    const reserved = reserveOf(later, step, ledger.typical(), pace)
+    const asked = batch.cases.filter((one) => !ledger.has(one) && ledger.isAskedFor(one))
+    const time = end - reserved - (yield* Clock.currentTimeMillis)
+    const cases =
+      movesClock || lane === "last" ? asked : fitting({ ...batch, cases: asked }, time, ledger.typical(), pace)
+    let more = true
+    while (more) more = yield* runOnce(batch, cases, end)
+  })
+
+  /** Begins what is to be ended last. */
+  const beginAged = Effect.fnUntraced(function* (aged: ReadonlyArray<Case>, done: Deferred.Deferred<void>) {
+    const waiting = yield* Latch.make()
+    const busy = new Set(aged)
+    // Some are not asked for, or end before they wait.
+    const waitsOrEnded = (one: Case) =>
+      Effect.suspend(() => {
+        busy.delete(one)
+        return busy.size === 0 ? waiting.open : Effect.void
+      })
+    const run = (one: Case) =>
+      runCase(one, true, occasionOf(one.title, Effect.andThen(waitsOrEnded(one), Deferred.await(done)))).pipe(
+        Effect.ensuring(waitsOrEnded(one))
+      )
+    const fiber = yield* Effect.forkChild(Effect.forEach(aged, run, { concurrency: "unbounded", discard: true }))
+    yield* Effect.race(waiting.await, Fiber.await(fiber))
+    return fiber
+  })
+
+  /** The plainest case in which a requirement is broken beyond doubt, and not by a measured time alone. */
+  const failureOf = (one: Plan) => {
+    const concerned = ledger.runs().filter((run) => concerns(one, run))
+    const broken = concerned
+      .filter(({ lane }) => lane !== "load" && lane !== "last" && lane !== "blocking")
+      .flatMap((run) => {
+        const { finding, suspect, trace } = assess(one, run, concerned, terms)
+        return finding.verdict === "FAIL" && !suspect && !finding.timing ? [{ finding, run, trace }] : []
+      })
+      .toSorted((a, b) => a.trace.history.ops.length - b.trace.history.ops.length)
+    return broken.find(({ finding }) => finding.strength === one.requirement.strength) ?? broken[0] ?? null
+  }
+
+  const refineAll = Effect.fnUntraced(function* () {
+    const end = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, at(until.end))
+    const patience = Math.max(1_000, 5 * (calibration?.lag ?? 0))
+    const tryOut = tryOutWith(setting, occasionOf("a failure, again"), reader, patience)
+    for (const one of ledger.plans()) {
+      if (refinements.some(({ requirement }) => requirement === one.requirement.id)) continue
+      const failure = failureOf(one)
+      const now = yield* Clock.currentTimeMillis
+      if (failure === null) continue
+      if (now >= end) return
+      const { run, trace } = failure
+      yield* means.progress(`${run.title}, again`)
+      const path = one.sampled.find(({ history }) => keyOf(history) === keyOf(trace.history))?.path
+      const refined = yield* refine(
+        {
+          requirement: one.requirement.id,
+          trace,
+          drawn: path === undefined ? null : { samples: one.requirement.sampled, seed: options.seed, path },
+          bindings: options.binding,
+          fails: (again) => assess(one, { ...run, trace: again, repeats: [] }, [], terms).finding.verdict === "FAIL"
+        },
+        tryOut,
+        now + (end - now) / 2
+      ).pipe(Effect.timeoutOption(end - now))
+      if (Option.isSome(refined)) refinements.push(refined.value)
+    }
+  })
+
+  const runAll: Done = Effect.gen(function* () {
+    if (probe?.seen !== undefined) earlier = new Set(yield* probe.seen)
+    yield* Effect.forEach(controls, (one) => runCase(one, true), { discard: true })
+    yield* calibrate()
+    const batches = scheduleOf(ledger.plans())
+    const others = batches.filter(({ lane }) => lane !== "aged")
+    const allElseDone = yield* Deferred.make<void>()
+    const fiber = yield* beginAged(
+      batches.flatMap(({ cases, lane }) => (lane === "aged" ? cases : [])),
+      allElseDone
+    )
+    let givenDone = yield* Clock.currentTimeMillis
+    let before: Batch | null = null
+    const clock = others.filter(({ movesClock }) => movesClock)
+    for (const [place, batch] of others.entries()) {
+      if (batch.movesClock) continue
+      const isOther = before !== null && (settling[before.lane] !== settling[batch.lane] || before.step !== batch.step)
+      if (isOther || batch.endsReceiver) yield* settleAll()
+      // All the time that is left goes to the last lane: failures are looked at again before it.
+      if (batch.lane === "last" && before?.lane !== "last") yield* refineAll()
+      if (batch.step === "given" && !batch.endsReceiver) givenDone = yield* Clock.currentTimeMillis
+      yield* calibrate()
+      yield* runBatch(batch, others.slice(place + 1))
+      before = batch
+    }
+    yield* settleAll()
+    yield* Deferred.succeed(allElseDone, undefined)
+    yield* Fiber.join(fiber)
+    for (const [place] of ledger.runs().entries()) yield* confirm(place)
+    yield* settleAll()
+    yield* lookForLate(givenDone)
+    for (const batch of clock) yield* runBatch(batch, [])
+    yield* settleAll()
+    yield* lookAgain()
+    yield* refineAll()
+  })
+
+  const ended = (how: Ended["how"], message = ""): Ended => ({ how, message })
+
+  return {
+    run: reach(means.urls[0], options.deadline).pipe(
+      Effect.andThen(runAll),
+      Effect.as(ended("complete")),
+      Effect.timeoutOrElse({
+        duration: Math.max(1, at(1) - begun),
+        orElse: () => Effect.succeed(ended("time_up"))
+      }),
+      Effect.catchTags({
+        ProbeUnusable: ({ message }) => Effect.succeed(ended("probe_unusable", message)),
+        TargetUnusable: ({ message, stayedDown }) =>
+          Effect.succeed(ended(stayedDown === true ? "stayed_down" : "target_unusable", message))
+      })
+    ),
+    evidence: (how, durationMs) => ({
+      suite,
+      options: shown(options),
+      terms,
+      given,
+      hooks: means.hooks.names,
+      repeatable: means.repeatable,
+      echo: measured.echo,
+      startedAt: isoOf(measured.startedAt),
+      durationMs,
+      calibration,
+      ended: how,
+      runs: ledger.runs(),
+      interventions: setting.interventions,
+      refinements,
+      strangers
+    })
+  }
+})

@@ -1,0 +1,224 @@
+/**
+ * Waits until a receiver has done what it will do, and reads what that was: once for all traces of a batch.
+ *
+ * Events are read until every acknowledged one shows its effect and two readings, some time apart, are equal; or until
+ * nothing more has shown for the settling time: a receiver that works off a backlog is waited for, a few times as long at
+ * most. Each reading may be a command that takes its time: nothing is read again that was read late enough.
+ */
+import { Clock, Effect } from "effect"
+import type { Effects, Trace } from "../evidence/Trace.ts"
+import { isNumbered, storiesOf } from "../judgement/Judge.ts"
+import type { EventStory } from "../judgement/Judge.ts"
+import type { Terms } from "../judgement/Terms.ts"
+import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
+import type { ProbeCalibration } from "../record/Evidence.ts"
+
+/** What effects are read with, and under which terms. */
+export interface Reader {
+  readonly probe: Probe
+  readonly calibration: ProbeCalibration
+  readonly terms: Terms
+  /** The receiver's URLs, first the one that most events go to. */
+  readonly endpoints: ReadonlyArray<string>
+  /** Which of many events are looked at is drawn from it. */
+  readonly seed: number
+}
+
+/** The most of a trace's many events that are looked at: all of them where that takes no question to anybody. */
+const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 60 }
+
+/** The least time between two readings that count as equal, in milliseconds. */
+const leastQuiet = 100
+const betweenReadings = 50
+
+/** The most that is waited for a receiver that goes on working, in settling times. */
+const mostWaits = 4
+
+/** One event to be read, of one trace. */
+interface Watched {
+  readonly trace: number
+  readonly story: EventStory
+  readonly endpoint: string | null
+  readonly elsewhere: boolean
+  /** Those of `alike`, whose effects may be this one's. */
+  readonly alike: Array<Watched>
+  reading: ProbeReading | null
+  /** When it was read last, in milliseconds since the epoch. */
+  at: number
+  /** When another number of effects was read than before. */
+  changedAt: number
+  most: number
+}
+
+/** This many of some things, drawn from a seed: a fault that comes back at some stride is met as any other. */
+export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number): ReadonlyArray<One> => {
+  if (all.length <= most) return all
+  // The last steps of MurmurHash3, which spread what is near.
+  const weight = (place: number): number => {
+    let mixed = Math.imul(place + 1, 0x9e3779b1) ^ seed
+    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
+    mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+    return (mixed ^ (mixed >>> 16)) >>> 0
+  }
+  const chosen = new Set([...all.keys()].toSorted((a, b) => weight(a) - weight(b)).slice(0, most))
+  return all.filter((_, place) => chosen.has(place))
+}
+
+/** An event for one URL alone is the control of those for two. */
+const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && history.ops[0]?.k === "new"
+
+/** Which events of some traces are read. One that has no number is none of those that are told by their numbers. */
+const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<Watched> => {
+  const { calibration, endpoints, probe, seed, terms } = reader
+  return traces.flatMap((trace, place) => {
+    const stories = storiesOf(trace, terms).filter(({ sent }) => !calibration.byDataId || isNumbered(sent))
+    const [single, many] = [stories.filter(({ sent }) => !sent.bulk), stories.filter(({ sent }) => sent.bulk)]
+    const concernsAll = trace.history.ops.some(({ k }) => k === "elsewhere") || isControl(trace)
+    const [here = null, there] = endpoints
+    const watched = [...single, ...drawn(many, mostBulk[probe.kind], seed)].flatMap((story): ReadonlyArray<Watched> => {
+      const make = (endpoint: string | null, elsewhere: boolean): Watched => ({
+        trace: place,
+        story,
+        endpoint,
+        elsewhere,
+        alike: [],
+        reading: null,
+        at: 0,
+        changedAt: 0,
+        most: 0
+      })
+      const main = make(endpoints.length > 1 && concernsAll ? here : null, false)
+      return there !== undefined && concernsAll ? [main, make(there, true)] : [main]
+    })
+    for (const one of watched) {
+      one.alike.push(
+        ...watched.filter(
+          ({ elsewhere, story }) => elsewhere === one.elsewhere && one.story.alike.includes(story.event)
+        )
+      )
+    }
+    return watched
+  })
+}
+
+/** Whether an event that was acknowledged has fewer effects than it is owed. */
+const lacks = ({ owed, shared, state }: EventStory, effects: number): boolean =>
+  state === "acknowledged" && owed && effects < shared
+
+const isAsExpected = ({ alike, elsewhere, reading, story }: Watched): boolean =>
+  elsewhere ||
+  !lacks(
+    story,
+    alike.reduce((sum, other) => sum + (other.reading?.effects ?? 0), reading?.effects ?? 0)
+  )
+
+/** Whether some event of a trace was acknowledged, and its effect had not shown when it was read. */
+export const lacksEffects = (trace: Trace, terms: Terms): boolean =>
+  storiesOf(trace, terms).some((story) => story.last !== null && lacks(story, story.last))
+
+/** Reads some events once; whether each was as it had been before. */
+const readAll = (probe: Probe, some: ReadonlyArray<Watched>): Effect.Effect<boolean, ProbeUnusable> =>
+  Effect.forEach(
+    some,
+    Effect.fnUntraced(function* (one) {
+      const { dataId, resourceType, webhookId } = one.story.sent
+      const at = yield* Clock.currentTimeMillis
+      const reading = yield* probe.read({ webhookId, resourceType, dataId, endpoint: one.endpoint })
+      const same = one.reading?.effects === reading.effects
+      if (!same && one.reading !== null) one.changedAt = at
+      one.reading = reading
+      one.at = at
+      one.most = Math.max(one.most, reading.effects)
+      return same
+    }),
+    { concurrency: probe.concurrency }
+  ).pipe(Effect.map((sames) => sames.every((same) => same)))
+
+const effectsOf = ({ data, digest, effects }: ProbeReading, most: number): Effects => ({
+  last: effects,
+  most: Math.max(effects, most),
+  digest,
+  ...(data === null ? {} : { data })
+})
+
+/** The effects of a trace's events, of those that were read; `keep` says what stays of the others. */
+const put = (
+  trace: Trace,
+  place: number,
+  watched: ReadonlyArray<Watched>,
+  keep: (one: Watched, before: Effects | null) => Effects | null
+): Trace => {
+  const readings = (elsewhere: boolean, before: Trace["effects"]): Trace["effects"] => {
+    const effects = trace.events.map((_, event) => before[event] ?? null)
+    for (const one of watched) {
+      if (one.trace !== place || one.elsewhere !== elsewhere || one.reading === null) continue
+      effects[one.story.event] = keep(one, effects[one.story.event] ?? null)
+    }
+    return effects
+  }
+  return {
+    ...trace,
+    effects: readings(false, trace.effects),
+    effectsElsewhere: watched.some((one) => one.trace === place && one.elsewhere)
+      ? readings(true, trace.effectsElsewhere)
+      : trace.effectsElsewhere
+  }
+}
+
+const withReading = (one: Watched, before: Effects | null): Effects | null =>
+  one.reading === null ? before : effectsOf(one.reading, Math.max(one.most, before?.most ?? 0))
+
+/** Reads the effects of the events of some traces. The same traces, with what was read. */
+export const settle = Effect.fnUntraced(function* (
+  given: ReadonlyArray<Trace>,
+  reader: Reader,
+  patience: number
+): Effect.fn.Return<{ readonly traces: ReadonlyArray<Trace>; readonly complete: boolean }, ProbeUnusable> {
+  const { calibration, endpoints, probe } = reader
+  const { byDataId, foldsCase, lag } = calibration
+  const sight = { byDataId, foldsCase, blindToUrls: endpoints.length > 1 && calibration.blindToUrls }
+  const traces = given.map((trace) => ({ ...trace, sight }))
+  const watched = watchedOf(traces, reader)
+  const begun = yield* Clock.currentTimeMillis
+  let until = begun + patience
+  yield* readAll(probe, watched)
+  let missing = watched.filter((one) => !isAsExpected(one))
+  while (missing.length > 0 && (yield* Clock.currentTimeMillis) < until) {
+    yield* Effect.sleep(betweenReadings)
+    yield* readAll(probe, missing)
+    const before = missing.length
+    missing = missing.filter((one) => !isAsExpected(one))
+    if (missing.length < before) {
+      until = Math.min((yield* Clock.currentTimeMillis) + patience, begun + mostWaits * patience)
+    }
+  }
+  // A second effect may be on its way while the first is there.
+  const quiet = Math.max(leastQuiet, Math.min(2 * lag, patience / 2))
+  let early: ReadonlyArray<Watched> = watched.filter(({ at, changedAt }) => at < Math.max(begun, changedAt) + quiet)
+  while (early.length > 0) {
+    yield* Effect.sleep(quiet)
+    const changed = !(yield* readAll(probe, early))
+    early = changed && (yield* Clock.currentTimeMillis) < until ? watched : []
+  }
+  return {
+    complete: missing.length === 0,
+    traces: traces.map((trace, place) => put(trace, place, watched, withReading))
+  }
+})
+
+/**
+ * Reads events once more that have been read: whether effects have come since. What is fewer than it was is left as it
+ * was: a receiver that has been ended since may have held it in memory, which other requirements are about.
+ */
+export const readAgain = Effect.fnUntraced(function* (
+  traces: ReadonlyArray<Trace>,
+  reader: Reader
+): Effect.fn.Return<ReadonlyArray<Trace>, ProbeUnusable> {
+  const watched = watchedOf(traces, reader)
+  yield* readAll(reader.probe, watched)
+  return traces.map((trace, place) =>
+    put(trace, place, watched, (one, before) =>
+      before === null || one.most <= before.most ? before : withReading(one, before)
+    )
+  )
+})

@@ -1,0 +1,274 @@
+/**
+ * What a sender must do: one block for each requirement, with the rule that judges it from what was seen.
+ */
+import { Signature } from "@doorhook/core"
+import type { Crypto } from "@doorhook/core"
+import { Effect, Predicate } from "effect"
+import type { Redacted } from "effect"
+import type { Verdict } from "../judgement/Finding.ts"
+import { webhookIdOf } from "./Host.ts"
+import type { Observation, SeenAttempt, SeenEvent } from "./Host.ts"
+import { acknowledges, inWords } from "./Treatment.ts"
+import type { Treatment } from "./Treatment.ts"
+
+export interface SenderTerms {
+  /** Milliseconds. */
+  readonly deadline: number
+  /** What can't be decided around a time, in milliseconds. */
+  readonly guard: number
+}
+
+export interface SenderFinding {
+  readonly verdict: Verdict
+  readonly observed: string
+  /** The event that decided it; null for none. */
+  readonly event: SeenEvent | null
+}
+
+export interface SenderRequirement {
+  readonly id: string
+  readonly strength: "MUST" | "SHOULD"
+  readonly statement: string
+  readonly because: string
+  readonly check: (observation: Observation, terms: SenderTerms) => SenderFinding
+}
+
+const fail = (observed: string, event: SeenEvent | null = null): SenderFinding => ({
+  verdict: "FAIL",
+  observed,
+  event
+})
+
+/** Judges attempts one by one: `good`, a complaint, or null where there is nothing to judge. */
+const eachAttempt = (
+  nothing: string,
+  judge: (attempt: SeenAttempt, event: SeenEvent, index: number, terms: SenderTerms) => string | null
+): SenderRequirement["check"] => {
+  return ({ events }, terms) => {
+    let good = 0
+    for (const event of events) {
+      for (const [index, attempt] of event.attempts.entries()) {
+        const judged = judge(attempt, event, index, terms)
+        if (judged === "good") good++
+        else if (judged !== null) return fail(`event ${event.number}, attempt ${index + 1}: ${judged}`, event)
+      }
+    }
+    return good === 0
+      ? { verdict: "INCONCLUSIVE", observed: nothing, event: null }
+      : { verdict: "PASS", observed: `${good} attempts`, event: null }
+  }
+}
+
+/** An event in words: what it was answered. */
+export const eventInWords = ({ attempts }: SeenEvent, deadline: number): ReadonlyArray<string> =>
+  attempts.map(
+    ({ at, gaveUpAfter, treatment }, index) =>
+      `attempt ${index + 1} at ${Math.round(at)} ms, answered ${treatment === null ? "200" : inWords(treatment, deadline)}${gaveUpAfter === null ? "" : `; the sender gave up after ${Math.round(gaveUpAfter)} ms`}`
+  )
+
+/** Judges what follows a treatment of a sort: there must be another attempt. */
+const retried = (isMeant: (treatment: Treatment) => boolean, nothing: string) =>
+  eachAttempt(nothing, ({ treatment }, { attempts }, index) => {
+    if (treatment === null || !isMeant(treatment)) return null
+    return index + 1 < attempts.length ? "good" : "no other attempt followed"
+  })
+
+const isStatus = (treatment: Treatment): treatment is Extract<Treatment, { k: "status" }> => treatment.k === "status"
+
+const secondsOf = ({ headers }: SeenAttempt): number | null => {
+  const text = headers["webhook-timestamp"] ?? ""
+  return /^\d{1,12}$/.test(text) ? Number(text) : null
+}
+
+/** What is wrong with a body; null when nothing is. */
+const shapeProblem = (body: string): string | null => {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return "the body is no JSON"
+  }
+  const event = Predicate.hasProperty(value, "event") ? value.event : undefined
+  if (!Predicate.isObject(event)) return "the body has no object `event`"
+  if (!Predicate.hasProperty(event, "resource_type") || typeof event.resource_type !== "string") {
+    return "the event has no text `resource_type`"
+  }
+  if (!Predicate.hasProperty(event, "action") || typeof event.action !== "string")
+    return "the event has no text `action`"
+  if (!Predicate.hasProperty(event, "data") || !Predicate.isObject(event.data)) return "the event has no object `data`"
+  return null
+}
+
+/** How far two clocks may be apart, in seconds, beyond what they were apart at the first attempt. */
+const clockDrift = 2
+
+export const senderRequirements: ReadonlyArray<SenderRequirement> = [
+  {
+    id: "S-BODY-01",
+    strength: "MUST",
+    statement: 'An event comes as a POST of application/json with the body {"event":{resource_type, action, data}}.',
+    because: "Receivers read nothing else.",
+    check: eachAttempt("no event came", ({ body, headers, method }) => {
+      if (method !== "POST") return `the method is ${method}`
+      const type = headers["content-type"] ?? "missing"
+      if (!/^application\/json\s*(;|$)/i.test(type)) return `the content type is ${type}`
+      return shapeProblem(body) ?? "good"
+    })
+  },
+  {
+    id: "S-ID-01",
+    strength: "MUST",
+    statement: "Every attempt of an event has the same webhook-id, and there is one.",
+    because: "It is what receivers drop duplicates by: with a new id, each retry opens the door again.",
+    check: eachAttempt("no event was sent twice", (attempt, { attempts }, index) => {
+      const id = webhookIdOf(attempt)
+      if (id === "") return "there is no webhook-id"
+      if (index === 0) return null
+      const first = attempts[0] === undefined ? "" : webhookIdOf(attempts[0])
+      return id === first ? "good" : `the webhook-id is ${id}; it was ${first}`
+    })
+  },
+  {
+    id: "S-ID-02",
+    strength: "MUST",
+    statement: "Every attempt with one webhook-id has the same body, byte for byte.",
+    because: "Two events with one id are one event to a receiver: the second is lost.",
+    check: eachAttempt("no event was sent twice", ({ body }, { attempts }, index) => {
+      if (index === 0) return null
+      return body === attempts[0]?.body ? "good" : "the body is not the one of the first attempt"
+    })
+  },
+  {
+    id: "S-ATT-01",
+    strength: "SHOULD",
+    statement: "doorhook-attempt counts the attempts from 1.",
+    because: "Receivers log it, and people look for it when something comes late.",
+    check: eachAttempt("the header doorhook-attempt was never sent", ({ headers }, _, index) => {
+      const given = headers["doorhook-attempt"]
+      if (given === undefined) return null
+      return given === String(index + 1) ? "good" : `doorhook-attempt is ${given}`
+    })
+  },
+  {
+    id: "S-TIME-01",
+    strength: "MUST",
+    statement: "webhook-timestamp is when the attempt was made, not when the event happened or was first sent.",
+    because: "Receivers refuse what was signed more than five minutes ago: every later retry would be refused.",
+    check: eachAttempt("no attempt had a webhook-timestamp", (attempt, { attempts }, index) => {
+      const seconds = secondsOf(attempt)
+      if (seconds === null) {
+        return attempt.headers["webhook-signature"] === undefined ? null : "there is no usable webhook-timestamp"
+      }
+      const off = attempt.wallClock / 1_000 - seconds
+      if (Math.abs(off) > 300) return `webhook-timestamp is ${Math.round(off)} s from this machine's clock`
+      const first = attempts[0]
+      const firstSeconds = first === undefined ? null : secondsOf(first)
+      if (index === 0 || first === undefined || firstSeconds === null) return "good"
+      const drift = Math.abs((attempt.wallClock - first.wallClock) / 1_000 - (seconds - firstSeconds))
+      return drift <= clockDrift
+        ? "good"
+        : `${Math.round(drift)} s passed since the first attempt that webhook-timestamp does not show`
+    })
+  },
+  {
+    id: "S-RETRY-01",
+    strength: "MUST",
+    statement: "An attempt that is answered 4xx or 5xx is made again.",
+    because: "A receiver that is being deployed would lose every event of that time.",
+    check: retried((one) => isStatus(one) && one.status >= 400, "no event was answered with an error")
+  },
+  {
+    id: "S-RETRY-02",
+    strength: "MUST",
+    statement: "Only 200 acknowledges: after another 2xx the attempt is made again.",
+    because: "The interface says 200 OK, and receivers answer 202 or 204 to say something else.",
+    check: retried(
+      (one) => isStatus(one) && one.status > 200 && one.status < 300,
+      "no event was answered with another 2xx"
+    )
+  },
+  {
+    id: "S-RETRY-03",
+    strength: "MUST",
+    statement: "An attempt whose connection breaks before the answer is made again.",
+    because: "That is what a crash of the receiver looks like.",
+    check: retried((one) => one.k === "reset", "no connection was broken")
+  },
+  {
+    id: "S-REDIR-01",
+    strength: "MUST",
+    statement: "Redirects are not followed; they are failed attempts.",
+    because: "A redirect may lead into the sender's own network, and makes a GET of the POST.",
+    check: (observation, terms) => {
+      const [stray] = observation.strays
+      if (stray !== undefined) return fail(`it followed a redirect with a ${stray.method}`)
+      return retried((one) => one.k === "redirect", "no event was redirected")(observation, terms)
+    }
+  },
+  {
+    id: "S-LATE-01",
+    strength: "MUST",
+    statement: "An answer after the deadline does not acknowledge: the attempt is given up and made again.",
+    because: "Without a deadline one receiver that hangs holds the events of all others up.",
+    check: eachAttempt("no answer was late", ({ gaveUpAfter, treatment }, { attempts }, index, { deadline, guard }) => {
+      if (treatment?.k !== "after" || acknowledges(treatment)) return null
+      if (index + 1 === attempts.length) return "no other attempt followed"
+      const late = treatment.share * deadline
+      if (gaveUpAfter === null) return `it waited ${Math.round(late)} ms for the answer`
+      return gaveUpAfter >= deadline - guard ? "good" : `it gave up after ${Math.round(gaveUpAfter)} ms`
+    })
+  },
+  {
+    id: "S-LATE-02",
+    strength: "MUST",
+    statement: "An answer shortly before the deadline acknowledges.",
+    because: "Receivers may take the time they are given.",
+    check: eachAttempt("no answer was slow", ({ gaveUpAfter, treatment }, _, __, { deadline }) => {
+      if (treatment?.k !== "after" || !acknowledges(treatment)) return null
+      const slow = Math.round(treatment.share * deadline)
+      return gaveUpAfter === null
+        ? "good"
+        : `it gave up after ${Math.round(gaveUpAfter)} ms; the answer was due after ${slow} ms`
+    })
+  },
+  {
+    id: "S-DONE-01",
+    strength: "MUST",
+    statement: "After an acknowledgement no further attempt is made.",
+    because: "Duplicates are for when an answer was lost, not for when all is well.",
+    check: eachAttempt("no event was acknowledged", ({ treatment }, { attempts }, index) => {
+      if (treatment === null || !acknowledges(treatment)) return null
+      return index + 1 === attempts.length
+        ? "good"
+        : `${attempts.length - index - 1} more attempts followed an acknowledgement`
+    })
+  }
+]
+
+export const signedRequirement: Omit<SenderRequirement, "check"> = {
+  id: "S-SIG-01",
+  strength: "MUST",
+  statement: "Every attempt is signed by Standard Webhooks 1.0 over the bytes that are sent.",
+  because: "Receivers that check signatures refuse it otherwise."
+}
+
+/** Checks each attempt with the secret; without one there is nothing to see. */
+export const checkSignatures = Effect.fnUntraced(function* (
+  { events }: Observation,
+  secret: Redacted.Redacted<string> | null
+): Effect.fn.Return<SenderFinding, never, Crypto> {
+  if (secret === null) return { verdict: "NOT_OBSERVABLE", observed: "--secret was not given", event: null }
+  let good = 0
+  for (const event of events) {
+    for (const [index, { body, headers, wallClock }] of event.attempts.entries()) {
+      const failure = yield* Signature.verify(secret, headers, body, wallClock)
+      if (failure !== null) {
+        return fail(`event ${event.number}, attempt ${index + 1}: ${failure.replaceAll("_", " ")}`, event)
+      }
+      good++
+    }
+  }
+  return good === 0
+    ? { verdict: "INCONCLUSIVE", observed: "no event came", event: null }
+    : { verdict: "PASS", observed: `${good} attempts`, event: null }
+})

@@ -1,0 +1,219 @@
+/**
+ * The suite before receivers whose faults are known. The whole table is made by `doorhook conformance mutants`; here is one
+ * or two of each family, and what makes the table worth something.
+ */
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { inProcess } from "../src/mutants/Base.ts"
+import type { Change } from "../src/mutants/Base.ts"
+import type { Fault } from "../src/mutants/Fault.ts"
+import { faults } from "../src/mutants/index.ts"
+import { killOf, toMarkdown, weaknesses } from "../src/mutants/KillTable.ts"
+import { tryFault } from "../src/mutants/Trial.ts"
+import { withControl } from "../src/hooks/Control.ts"
+import { noHooks } from "../src/hooks/Hooks.ts"
+import { httpProbe } from "../src/probes/HttpProbe.ts"
+import { noMeans } from "../src/record/Options.ts"
+import { requirements } from "../src/requirements/Catalogue.ts"
+import { runSuite } from "../src/run/RunSuite.ts"
+import { conformance } from "./support/command.ts"
+import { sampleReport } from "./support/sampleReport.ts"
+
+/** Soon found out, by their own requirement alone. */
+const quick = [
+  "ack-201",
+  "redirect-308",
+  "refuses-all",
+  "short-body",
+  "five-at-once",
+  "duplicate-409",
+  "no-memory",
+  "by-bytes",
+  "check-then-act",
+  "one-scope",
+  "last-wins",
+  "numeric-ids",
+  "busy-swallowed",
+  "text-behind-it",
+  "strict-data",
+  "known-types-only",
+  "three-byte-utf8",
+  "normalised",
+  "shared-field",
+  "no-length-no-body",
+  "no-continue",
+  "no-charset",
+  "slots-not-given-back",
+  "chunks-unchecked",
+  "large-unchecked",
+  "trusts-the-connection",
+  "says-what-it-expected",
+  "any-version",
+  "first-signature",
+  "open-on-garbage",
+  "an-hour",
+  "seen-before-checked",
+  "stale-lock",
+  "seen-in-memory"
+]
+
+const faultNamed = (name: string): Fault => {
+  const found = faults.find((fault) => fault.name === name)
+  assert.isDefined(found, name)
+  return found
+}
+
+describe("the wrong receivers", () => {
+  it("are 90 at least, each with a name of its own", () => {
+    assert.isAtLeast(faults.length, 90)
+    assert.strictEqual(new Set(faults.map(({ name }) => name)).size, faults.length)
+  })
+
+  it("are two or more for each requirement, and none is named for what does not exist", () => {
+    const ids = requirements.map(({ id }) => id)
+    const few = ids.filter((id) => faults.filter(({ requirement }) => requirement === id).length < 2)
+    assert.deepStrictEqual(few, [])
+    assert.deepStrictEqual(
+      faults.filter(({ requirement }) => !ids.includes(requirement)),
+      []
+    )
+  })
+
+  it("are meant for a level and a profile at which their requirement is tested", () => {
+    for (const { level, name, profile, requirement: id } of faults) {
+      const requirement = requirements.find((one) => one.id === id)
+      assert.isAtLeast(level, requirement?.level ?? 4, name)
+      if (requirement !== undefined && requirement.profile !== null) {
+        assert.strictEqual(profile, requirement.profile, name)
+      }
+    }
+  })
+
+  it.live("are found out, each by the requirement it is named for", () =>
+    Effect.gen(function* () {
+      const kills = yield* Effect.forEach(
+        quick.map(faultNamed),
+        (fault) =>
+          Effect.map(tryFault(fault, { narrow: true, seed: 1, maxTime: 30_000 }), (report) => killOf(fault, report)),
+        { concurrency: 4 }
+      )
+      const weak = weaknesses(kills, [])
+      assert.deepStrictEqual(weak, [], weak.join("\n"))
+    }).pipe(Effect.provide(NodePlatform.layer))
+  )
+})
+
+describe("a probe that can't be believed", () => {
+  const tried = Effect.fnUntraced(function* (change: Change, controlled: boolean, only: ReadonlyArray<string>) {
+    const origin = yield* inProcess({ change, deadline: 5_000, secret: null })
+    const [url, probe] = [new URL("/hook", origin), httpProbe(new URL("/probe", origin))]
+    return yield* runSuite(
+      { url: [url.href], probe: `http:${probe.name}`, level: 2, only, cases: null, seed: 1, maxTime: 30_000 },
+      {
+        ...noMeans,
+        urls: [url],
+        probe,
+        hooks: controlled ? yield* withControl(noHooks, new URL("/control", origin)) : noHooks
+      }
+    )
+  })
+
+  /** As SELECT EXISTS does. */
+  const capped: Change = ({ count }) => ({ count: (...given) => Math.min(1, count(...given)) })
+
+  it.live("because it never counts past one is found out with a control URL", () =>
+    Effect.gen(function* () {
+      const report = yield* tried(capped, true, ["R-DUP-02"])
+      assert.strictEqual(report.ended, "probe_unusable")
+      assert.match(report.endedBecause, /can't count past 1/)
+    })
+  )
+
+  it.live("is named as a caveat of what rests on it, where there is no control URL", () =>
+    Effect.gen(function* () {
+      const { requirements: reported } = yield* tried(capped, false, ["R-DUP-02"])
+      assert.strictEqual(reported[0]?.verdict, "PASS")
+      assert.match(reported[0]?.caveats?.join(" ") ?? "", /--control-url/)
+    })
+  )
+
+  it.live("because it takes ids in another case for the same leaves open whether the receiver does", () =>
+    Effect.gen(function* () {
+      const folded: Change = ({ count }, { ledger }) => ({
+        identify: ({ id }) => id.toLowerCase(),
+        keep: async (key, delivery, request) => {
+          if (!ledger.mark(key, 0)) return false
+          ledger.act({ id: delivery.id.toLowerCase(), scope: request.url, stored: delivery.body })
+          return true
+        },
+        count: (id, scope) => count(id.toLowerCase(), scope)
+      })
+      const { requirements: reported } = yield* tried(folded, true, ["R-NEW-01"])
+      assert.strictEqual(reported[0]?.verdict, "INCONCLUSIVE")
+      assert.match(reported[0]?.observed ?? "", /can't tell: the probe also answers to an id in another case/)
+    })
+  )
+})
+
+describe("the kill table", () => {
+  const report = { ...sampleReport, requirements: sampleReport.requirements.filter(({ id }) => id === "R-DUP-01") }
+  const killed = killOf(faultNamed("duplicate-409"), report)
+  const other = killOf(faultNamed("ack-201"), report)
+  const survivor = killOf(faultNamed("ack-201"), { ...sampleReport, requirements: [] })
+
+  it("counts a receiver that another requirement finds out as a weakness", () => {
+    assert.deepStrictEqual(weaknesses([killed], ["R-DUP-01"]), [])
+    assert.match(weaknesses([other], [])[0] ?? "", /^ack-201 was found out by R-DUP-01 only, not by R-ACK-02/)
+    assert.match(weaknesses([survivor], [])[0] ?? "", /^ack-201 survived: R-ACK-02 did not fail/)
+  })
+
+  it("counts a fault that is found out less strongly, or more, than it must be as a weakness", () => {
+    const weak = killOf({ ...faultNamed("duplicate-409"), found: "WARN" }, report)
+    assert.match(weaknesses([weak], [])[0] ?? "", /^duplicate-409 was not found out by WARN of R-DUP-01/)
+  })
+
+  it("counts a requirement that finds out none as a weakness", () => {
+    assert.match(weaknesses([killed], ["R-DUP-01", "R-ACK-02"])[0] ?? "", /^R-ACK-02 finds out no wrong receiver/)
+  })
+
+  it("shows survivors", () => {
+    const table = toMarkdown([killed, survivor], { narrow: false, suite: "doorhook-conformance/0.1.0" })
+    assert.include(table, "1 of 2 killed")
+    assert.include(table, "| R-DUP-01 | FAIL |")
+    assert.include(table, "| R-ACK-02 | **none** |")
+  })
+})
+
+describe("conformance mutants", () => {
+  it.live("exits with 1 when one gets by: there was no time to find it out", () =>
+    Effect.gen(function* () {
+      const { exitCode, message, output } = yield* conformance(
+        "mutants",
+        "--only",
+        "late",
+        "--narrow",
+        "--max-time",
+        "1ms"
+      )
+      assert.strictEqual(exitCode, 1, output)
+      assert.include(output, "SURVIVED  late")
+      assert.include(message, "The suite is not good enough")
+    })
+  )
+
+  it.live("exits with 0 when all are found out, and says what is wrong with a flag", () =>
+    Effect.gen(function* () {
+      const found = yield* conformance("mutants", "--only", "ack-20*", "--narrow", "--jobs", "3", "--max-time", "30s")
+      assert.strictEqual(found.exitCode, 0, found.output)
+      assert.include(found.output, "3 of 3 ")
+      const nobody = yield* conformance("mutants", "--only", "ack-201,perfect")
+      assert.strictEqual(nobody.exitCode, 3)
+      assert.match(nobody.message, /^--only perfect: no \w+ receiver has such a name/)
+      const nowhere = yield* conformance("mutants", "--report", "/no/such/table.md")
+      assert.match(nowhere.message, /^--report \/no\/such\/table\.md: expected a file that can be written; /)
+      const jobless = yield* conformance("mutants", "--jobs", "0")
+      assert.strictEqual(jobless.exitCode, 3)
+    })
+  )
+})

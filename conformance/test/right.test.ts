@@ -1,0 +1,76 @@
+/**
+ * Receivers that are right but different: nothing is found wrong with them. Usually what meets the difference is tested;
+ * `CONFORMANCE_SEEDS=20` tests all of level 3, this many times.
+ */
+import { handlingReceiver } from "@doorhook/testkit/Receiver"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { request as forward } from "node:http"
+import { inProcess } from "../src/mutants/Base.ts"
+import { rightReceivers } from "../src/mutants/Right.ts"
+import type { RightReceiver } from "../src/mutants/Right.ts"
+import { tryRight } from "../src/mutants/Trial.ts"
+import { httpProbe } from "../src/probes/HttpProbe.ts"
+import { render } from "../src/report/Console.ts"
+import type { Report } from "../src/report/Report.ts"
+import { run } from "./support/run.ts"
+
+const { CONFORMANCE_SEEDS } = process.env
+const quick = CONFORMANCE_SEEDS === undefined
+const seeds = Array.from({ length: Number(CONFORMANCE_SEEDS ?? 1) }, (_, index) => index + 1)
+
+/** The digest of numbers that are longer than a double, as most languages make it: a SHOULD. */
+const rounded = ["R-FWD-02"]
+
+const assertRight = (report: Report, warned: ReadonlyArray<string>): void => {
+  assert.notStrictEqual(report.ended, "target_unusable", render(report))
+  const wrong = report.requirements.filter(
+    ({ id, verdict }) =>
+      verdict === "FAIL" || verdict === "ERROR" || (verdict === "WARN" && ![...warned, ...rounded].includes(id))
+  )
+  assert.deepStrictEqual(
+    wrong.map(({ id, observed, verdict }) => `${verdict} ${id}: ${observed}`),
+    []
+  )
+  assert.isTrue(
+    report.requirements.some(({ verdict }) => verdict === "PASS"),
+    render(report)
+  )
+}
+
+describe.concurrent("a receiver that is right but different is not failed", () => {
+  it.live.each<RightReceiver>([...rightReceivers])("$name", (receiver) =>
+    Effect.gen(function* () {
+      for (const seed of seeds) assertRight(yield* tryRight(receiver, { quick, seed }), receiver.warned)
+    }).pipe(Effect.provide(NodePlatform.layer))
+  )
+
+  it.live("behind a reverse proxy, which sends requests on over connections and in a form of its own", () =>
+    Effect.gen(function* () {
+      const origin = yield* inProcess({ change: () => ({}), deadline: 5_000, secret: null })
+      const proxy = yield* handlingReceiver(({ body, headers, method }, response) => {
+        const { "content-length": _length, connection: _connection, ...sent } = headers
+        const onward = forward(
+          new URL("/hook", origin),
+          { method, headers: { ...sent, via: "1.1 proxy" } },
+          (answer) => {
+            response.writeHead(answer.statusCode ?? 502, { "content-type": answer.headers["content-type"] })
+            answer.pipe(response)
+          }
+        )
+        onward.end(body)
+      })
+      const report = yield* run({
+        url: new URL(proxy.url),
+        probe: httpProbe(new URL("/probe", origin)),
+        level: 2,
+        only: ["R-ACK-0*", "R-DUP-01", "R-DUP-03", "R-HTTP-0*"],
+        maxTime: 60_000,
+        pace: 0.1,
+        seed: 1
+      })
+      assertRight(report, [])
+    })
+  )
+})

@@ -1,0 +1,79 @@
+import { assert, describe, it } from "@effect/vitest"
+import { keyOf } from "../src/history/History.ts"
+import type { Case } from "../src/history/History.ts"
+import { endsReceiver, movesClock } from "../src/history/Operations.ts"
+import { defaults } from "../src/record/Options.ts"
+import { plansOf } from "../src/record/Verdict.ts"
+import type { Need } from "../src/requirements/Requirement.ts"
+import { needs } from "../src/requirements/Requirement.ts"
+import { kindsOf } from "../src/history/KindsOf.ts"
+import { fitting, reserveOf, scheduleOf, timeOfAll, until } from "../src/run/Schedule.ts"
+
+const options = { ...defaults, url: ["http://127.0.0.1/"], seed: 1, level: 3 } as const
+const sight = new Set<Need>(["effects", "digest", "stop", "kill", "pause"])
+const plans = plansOf(options, sight)
+const batches = scheduleOf(plans)
+
+describe("the schedule of a run", () => {
+  it("has each history once", () => {
+    const keys = batches.flatMap(({ cases }) => cases.map(({ history }) => keyOf(history)))
+    assert.strictEqual(new Set(keys).size, keys.length)
+    const asked = plans.flatMap(({ further, given, sampled }) => [...given, ...further, ...sampled])
+    assert.deepStrictEqual(new Set(keys), new Set(asked.map(({ history }) => keyOf(history))))
+  })
+
+  it("does all that is given before what is further, and that before what is drawn", () => {
+    const ordered = batches.filter(({ lane, movesClock: moves }) => lane !== "aged" && lane !== "last" && !moves)
+    const order = ordered.map(({ step }) => ["given", "further", "sampled"].indexOf(step))
+    assert.deepStrictEqual(
+      order,
+      order.toSorted((a, b) => a - b)
+    )
+  })
+
+  it("takes one case of each requirement before it takes a second one", () => {
+    for (const { cases, firsts, step } of batches) {
+      const keysIn = cases.map(({ history }) => keyOf(history))
+      const first = new Set(keysIn.slice(0, firsts))
+      for (const plan of plans) {
+        const own = plan[step].map(({ history }) => keyOf(history)).filter((key) => keysIn.includes(key))
+        if (own.length > 0) assert.isTrue(own.some((key) => first.has(key)))
+      }
+    }
+  })
+
+  it("parts what ends the receiver from what does not, and moves its clock last", () => {
+    const every = plansOf({ ...options, profile: ["clock"] }, new Set(kindsOf(needs)))
+    const all = scheduleOf(every)
+    for (const batch of all) {
+      const ends = batch.cases.map(({ history }) => history.ops.some(endsReceiver))
+      if (!batch.movesClock && batch.lane !== "last" && batch.lane !== "aged") {
+        assert.strictEqual(new Set(ends).size, 1)
+        assert.strictEqual(ends[0], batch.endsReceiver)
+      }
+      const moves = batch.cases.map(({ history }) => history.ops.some(movesClock))
+      assert.strictEqual(new Set(moves).size, 1)
+    }
+    assert.isTrue(all.at(-1)?.movesClock)
+    assert.isFalse(all.slice(0, -1).some((batch, place) => batch.movesClock && all[place + 1]?.movesClock === false))
+  })
+
+  it("has time for every given case of a receiver that takes 300 ms for each answer, in two minutes", () => {
+    let time = 0
+    const given = batches.filter(({ lane, step }) => step === "given" && lane !== "aged" && lane !== "last")
+    for (const [place, batch] of given.entries()) {
+      const left = 120_000 * until.given - time - reserveOf(given.slice(place + 1), "given", 300, 1)
+      const cases = fitting(batch, left, 300, 1)
+      assert.strictEqual(cases.length, batch.cases.length, `${batch.lane}: ${time} ms were spent before it`)
+      time += timeOfAll(batch.lane, cases, 300, 1)
+    }
+  })
+
+  it("leaves out what does not fit, but never the only case of a requirement", () => {
+    const [batch] = batches.filter(({ lane, step }) => lane === "state" && step === "given")
+    assert.isDefined(batch)
+    const few: ReadonlyArray<Case> = fitting(batch, 0, 5_000, 1)
+    assert.strictEqual(few.length, batch.firsts)
+    assert.isAbove(batch.cases.length, few.length)
+  })
+})

@@ -1,0 +1,106 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Trace } from "../src/evidence/Trace.ts"
+import { defaultTerms } from "../src/judgement/Terms.ts"
+import type { Probe } from "../src/probes/Probe.ts"
+import { drawn, readAgain, settle } from "../src/run/Settle.ts"
+import type { Reader } from "../src/run/Settle.ts"
+import { attemptOf, counted, traceOf } from "./support/traces.ts"
+
+/** A probe that answers what `effectsOf` says at its n-th reading of an event, and what was asked. */
+const probeOf = (kind: Probe["kind"], effectsOf: (id: string, reading: number) => number) => {
+  const asked = new Map<string, number>()
+  const probe: Probe = {
+    kind,
+    name: "test",
+    concurrency: 8,
+    read: ({ webhookId }) =>
+      Effect.sync(() => {
+        const reading = (asked.get(webhookId) ?? 0) + 1
+        asked.set(webhookId, reading)
+        return { effects: effectsOf(webhookId, reading), digest: null, data: null }
+      })
+  }
+  return { probe, asked }
+}
+
+const readerOf = (probe: Probe, lag = 0): Reader => ({
+  probe,
+  terms: defaultTerms,
+  endpoints: ["http://127.0.0.1:1/hook"],
+  seed: 7,
+  calibration: {
+    kind: probe.kind,
+    name: probe.name,
+    neverSent: { expected: 0, observed: 0 },
+    one: { expected: 1, observed: 1 },
+    two: { expected: 2, observed: 2 },
+    double: null,
+    digest: false,
+    byDataId: false,
+    blindToUrls: false,
+    foldsCase: true,
+    lag
+  }
+})
+
+const events = (count: number): Trace =>
+  traceOf(Array.from({ length: count }, (_, event) => attemptOf({ event, webhook_id: `evt_${event + 1}` })))
+
+const inBulk = (trace: Trace): Trace => ({ ...trace, events: trace.events.map((one) => ({ ...one, bulk: true })) })
+
+describe("settling", () => {
+  it.live("waits for an effect that comes late, and for a second one behind the first", () =>
+    Effect.gen(function* () {
+      const { probe } = probeOf("http", (_, reading) => (reading < 3 ? 0 : reading < 4 ? 1 : 2))
+      const { complete, traces } = yield* settle([events(1)], readerOf(probe), 5_000)
+      assert.isTrue(complete)
+      assert.deepStrictEqual(traces[0]?.effects, [counted(2)])
+      assert.isTrue(traces[0]?.sight.foldsCase)
+    })
+  )
+
+  it.live("gives up after its time, and says that something is missing", () =>
+    Effect.gen(function* () {
+      const { probe } = probeOf("http", (id) => (id === "evt_1" ? 1 : 0))
+      const { complete, traces } = yield* settle([events(2)], readerOf(probe), 120)
+      assert.isFalse(complete)
+      assert.deepStrictEqual(traces[0]?.effects, [counted(1), counted(0)])
+    })
+  )
+
+  it.live("remembers the most of all readings", () =>
+    Effect.gen(function* () {
+      const { probe } = probeOf("http", (_, reading) => (reading === 1 ? 2 : 1))
+      const { traces } = yield* settle([events(1)], readerOf(probe), 1_000)
+      assert.deepStrictEqual(traces[0]?.effects, [counted(1, 2)])
+    })
+  )
+
+  it.live("asks a command for some of many events only, the same ones for a seed", () =>
+    Effect.gen(function* () {
+      const { asked, probe } = probeOf("exec", () => 1)
+      const { traces } = yield* settle([inBulk(events(500))], readerOf(probe), 1_000)
+      assert.strictEqual(asked.size, 60)
+      assert.strictEqual(traces[0]?.effects.filter((one) => one !== null).length, 60)
+    })
+  )
+
+  it("draws at no stride", () => {
+    const some = drawn([...Array(600).keys()], 60, 1)
+    const strides = new Set(some.slice(1).map((place, index) => place - (some[index] ?? 0)))
+    assert.strictEqual(some.length, 60)
+    assert.isAbove(strides.size, 8)
+    assert.deepStrictEqual(drawn([...Array(600).keys()], 60, 1), some)
+    assert.notDeepEqual(drawn([...Array(600).keys()], 60, 2), some)
+  })
+
+  it.live("takes from a later look what has come since, and never less than was there", () =>
+    Effect.gen(function* () {
+      const { probe } = probeOf("http", (id) => (id === "evt_1" ? 2 : 0))
+      const before = { ...events(2), effects: [counted(1), counted(1)] }
+      const [after] = yield* readAgain([before], readerOf(probe))
+      assert.deepStrictEqual(after?.effects, [counted(2), counted(1)])
+    })
+  )
+})

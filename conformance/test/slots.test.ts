@@ -1,0 +1,160 @@
+/**
+ * The cap of ten requests at once, and refusals of a receiver that has a limit of its own.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect } from "effect"
+import type { ServerResponse } from "node:http"
+import { execute } from "../src/execution/Execute.ts"
+import { Slots } from "../src/execution/Slots.ts"
+import { accessLog } from "../src/history/Events.ts"
+import { newEvent, raceNew } from "../src/history/History.ts"
+import type { Operation } from "../src/history/Operations.ts"
+import { read } from "../src/judgement/Reading.ts"
+import { answer, receiver } from "./support/receiver.ts"
+import { executed, services, settingOf, terms } from "./support/setting.ts"
+
+describe("slots", () => {
+  it.live("let ten of fourteen workers send at once, and one alone among them", () =>
+    Effect.gen(function* () {
+      const slots = yield* Slots
+      const seen: Array<number> = []
+      const aloneWith: Array<number> = []
+      let underWay = 0
+      const send = (counts: Array<number>) =>
+        slots.counted(() =>
+          Effect.gen(function* () {
+            underWay += 1
+            counts.push(underWay)
+            yield* Effect.sleep(2)
+            underWay -= 1
+          })
+        )
+      const worker = Effect.replicateEffect(slots.take(1)(send(seen)), 20)
+      yield* Effect.all([...Array.from({ length: 14 }, () => worker), slots.alone(send(aloneWith))], {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(Math.max(...seen), 10)
+      assert.deepStrictEqual(aloneWith, [1])
+      assert.strictEqual(seen.length, 280)
+    }).pipe(Effect.provide(services))
+  )
+
+  it.live("count the most at once while a request is under way, also those that began after it", () =>
+    Effect.gen(function* () {
+      const slots = yield* Slots
+      const [begun, over] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const first = slots.counted((atOnce) =>
+        Deferred.succeed(begun, undefined).pipe(Effect.andThen(Deferred.await(over)), Effect.map(atOnce))
+      )
+      const second = Deferred.await(begun).pipe(
+        Effect.andThen(slots.counted((atOnce) => Effect.sync(atOnce))),
+        Effect.tap(Deferred.succeed(over, undefined))
+      )
+      assert.deepStrictEqual(yield* Effect.all([first, second], { concurrency: "unbounded" }), [2, 2])
+    }).pipe(Effect.provide(services))
+  )
+})
+
+/** A receiver that takes this many requests at once; what it takes at first is not answered before one is refused. */
+const limited = (limit: number, status = 503) => {
+  const counts = { atOnce: 0, most: 0 }
+  const held: Array<() => void> = []
+  let hasRefused = limit === Infinity
+  const serve = (response: ServerResponse): void => {
+    counts.atOnce += 1
+    counts.most = Math.max(counts.most, counts.atOnce)
+    const isTooMany = counts.atOnce > limit
+    const finish = (): void => {
+      counts.atOnce -= 1
+      answer(response, isTooMany ? status : 200)
+    }
+    if (isTooMany) {
+      hasRefused = true
+      finish()
+      for (const one of held.splice(0)) one()
+    } else if (hasRefused) setTimeout(finish, 5)
+    else held.push(finish)
+  }
+  return Effect.map(
+    receiver((_, response) => serve(response)),
+    ({ url }) => ({ url, counts })
+  )
+}
+
+/** Histories beside each other, as in a run. */
+const beside = (url: string, ...histories: ReadonlyArray<ReadonlyArray<Operation>>) =>
+  Effect.suspend(() => {
+    const setting = settingOf(new URL(url))
+    return Effect.forEach(
+      histories,
+      (ops) => execute({ v: 1, ops }, setting, { title: "a case", allElseDone: Effect.void, fillerTime: 1_000 }),
+      { concurrency: "unbounded" }
+    )
+  }).pipe(Effect.provide(services))
+
+describe("a receiver with a limit of its own", () => {
+  it.live.each([503, 429])("of five that answers %i beyond it is asked again alone", (status) =>
+    Effect.gen(function* () {
+      const { counts, url } = yield* limited(5, status)
+      const ops = [newEvent(accessLog), newEvent(accessLog)]
+      const all = yield* beside(url, ...Array.from({ length: 8 }, () => ops))
+      const attempts = all.flatMap(({ trace }) => trace.attempts)
+      const crowded = attempts.filter((one) => one.crowded)
+      assert.isNotEmpty(crowded)
+      assert.isTrue(crowded.every(({ inFlight }) => inFlight > 1))
+      for (const { trace } of all) {
+        for (const [event] of trace.events.entries()) {
+          const own = trace.attempts.filter((one) => one.event === event)
+          const last = own.at(-1)
+          if (last === undefined) return assert.fail("an attempt of each event")
+          assert.strictEqual(read(last.exchange, terms), "acknowledged")
+          assert.deepInclude(last, { crowded: false, first: true, number: own.length })
+          assert.isTrue(own.slice(0, -1).every((one) => one.crowded))
+        }
+      }
+      assert.isAtMost(counts.most, 10)
+    })
+  )
+
+  it.live("is not excused where it refuses one that comes alone", () =>
+    Effect.gen(function* () {
+      const { url } = yield* limited(0)
+      const { trace } = yield* executed(url, [newEvent(accessLog)])
+      assert.deepStrictEqual(
+        trace.attempts.map(({ crowded, inFlight }) => [crowded, inFlight]),
+        [[false, 1]]
+      )
+    })
+  )
+
+  it.live("is asked again alone for a few refusals in a run, not for all", () =>
+    Effect.gen(function* () {
+      const { url } = yield* limited(0)
+      const ops = Array.from({ length: 10 }, () => newEvent(accessLog))
+      const all = yield* beside(url, ...Array.from({ length: 8 }, () => ops))
+      const attempts = all.flatMap(({ trace }) => trace.attempts)
+      assert.strictEqual(attempts.length - attempts.filter(({ number }) => number === 1).length, 20)
+    })
+  )
+
+  it.live("may refuse copies of one event", () =>
+    Effect.gen(function* () {
+      const { counts, url } = yield* limited(1)
+      const { trace } = yield* executed(url, [raceNew(accessLog, 10)])
+      assert.strictEqual(trace.attempts.length, 10)
+      assert.isTrue(trace.attempts.every(({ crowded, raced }) => raced && !crowded))
+      assert.isAbove(counts.most, 1)
+    })
+  )
+
+  it.live("sees no more than ten, whatever histories do beside each other", () =>
+    Effect.gen(function* () {
+      const { counts, url } = yield* limited(Infinity)
+      const filler: Operation = { k: "filler", count: 30 }
+      const storm: Operation = { k: "abort_storm", count: 20, percent: 50 }
+      const races = [raceNew(accessLog, 10), raceNew(accessLog, 10)]
+      yield* beside(url, races, races, [filler], [filler], [raceNew(accessLog, 4)], [storm], [filler])
+      assert.isAtMost(counts.most, 10)
+    })
+  )
+})

@@ -1,0 +1,34 @@
+/**
+ * Filter for the addresses that deliveries may come from.
+ */
+import { BlockList, isIP } from "node:net"
+import { InvalidOption } from "./Problem.ts"
+
+const familyOf = (address: string): "ipv4" | "ipv6" | null => {
+  const version = isIP(address)
+  return version === 4 ? "ipv4" : version === 6 ? "ipv6" : null
+}
+
+/** Turns `::ffff:203.0.113.7`, IPv4 on an IPv6 socket, into the IPv4 address. */
+const unmapped = (address: string): string =>
+  address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "").replace(/%.*$/, "")
+
+/** Whether an address is in one of the ranges, each like `203.0.113.0/24` or one address. Throws `InvalidOption`. */
+export const addressFilter = (ranges: ReadonlyArray<string>): ((address: string) => boolean) => {
+  const allowed = new BlockList()
+  for (const range of ranges) {
+    const [address = "", prefix, ...more] = range.split("/")
+    const family = familyOf(address)
+    const longest = family === "ipv4" ? 32 : 128
+    const length = prefix === undefined ? longest : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1
+    if (family === null || length < 0 || length > longest || more.length > 0) {
+      throw new InvalidOption("addresses", `${range} is not a range; write one like 203.0.113.0/24 or 2001:db8::/32`)
+    }
+    allowed.addSubnet(address, length, family)
+  }
+  return (given) => {
+    const address = unmapped(given)
+    const family = familyOf(address)
+    return family !== null && allowed.check(address, family)
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Requests, the events in them, and answers.
+ */
+
+/** The event of a delivery, as `JSON.parse` reads it. Integers beyond 2^53 are exact in `Delivery.body` only. */
+export interface WebhookEvent {
+  /** `access_log`, `call`, or a type that does not exist yet. */
+  readonly resource_type: "access_log" | "call" | (string & {})
+  /** `create`, or an action that does not exist yet. */
+  readonly action: "create" | (string & {})
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** One attempt to deliver one event. */
+export interface Delivery {
+  /** `webhook-id`: the same on every attempt of the event. Use it as the idempotency key of calls to others. */
+  readonly id: string
+  /** `doorhook-attempt`: 1 for the first attempt; 1 without the header. */
+  readonly attempt: number
+  /** Milliseconds since the epoch, by this machine's clock. */
+  readonly receivedAt: number
+  readonly event: WebhookEvent
+  /** The body as it arrived, byte for byte. */
+  readonly body: string
+}
+
+/** A request, independent of the server it arrived at. */
+export interface ReceivedRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  /** Header values by lower-case name. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** Address of the sender; null if the server does not provide it. */
+  readonly address: string | null
+  /** Reads the body; null if it is longer than `maxBytes`. Rejects if the sender goes away before its end. */
+  readonly body: (maxBytes: number) => Promise<Uint8Array | null>
+  /** The server's own request, `IncomingMessage` or `Request`, for parts of your own. */
+  readonly source: unknown
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export const answer = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
+  status,
+  headers: { "content-type": "text/plain; charset=utf-8", ...headers },
+  body
+})
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+/** The event in a body, or a sentence that says what is wrong with it. Unknown members are accepted. */
+export const parseEvent = (
+  bytes: Uint8Array
+): { readonly event: WebhookEvent; readonly body: string } | { readonly wrong: string } => {
+  let body: string
+  let value: unknown
+  try {
+    body = strictUtf8.decode(bytes)
+    value = JSON.parse(body)
+  } catch {
+    return { wrong: "the body is not JSON in UTF-8" }
+  }
+  const event = isObject(value) ? value["event"] : undefined
+  if (!isObject(event)) return { wrong: "the body has no object `event`" }
+  const { action, data, resource_type } = event
+  return typeof resource_type === "string" && typeof action === "string" && isObject(data)
+    ? { event: { resource_type, action, data }, body }
+    : { wrong: "the event needs the strings `resource_type` and `action` and an object `data`" }
+}

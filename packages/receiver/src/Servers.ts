@@ -1,0 +1,139 @@
+/**
+ * Requests and answers of node:http (and Express), of the web's `Request` and `Response`, and of Fastify.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Answer, ReceivedRequest } from "./Delivery.ts"
+import { Refusal } from "./Problem.ts"
+
+const consumed = (): Refusal =>
+  new Refusal(500, "a body parser ran before the receiver", {
+    kind: "body_consumed",
+    message:
+      "a body parser read the request before the receiver, so its signature can't be verified: mount the receiver before it (in Express, above `express.json()`)"
+  })
+
+/** Bytes that a parser left on the request: `express.raw()`, or the `rawBody` of serverless platforms. */
+const bytesLeftOn = (request: IncomingMessage): Uint8Array => {
+  for (const name of ["rawBody", "body"]) {
+    const left: unknown = Reflect.get(request, name)
+    if (left instanceof Uint8Array) return left
+  }
+  throw consumed()
+}
+
+/** A request of node:http, or of a framework that extends it as Express does. */
+export const nodeRequest = (request: IncomingMessage): ReceivedRequest => ({
+  method: request.method ?? "",
+  url: request.url ?? "/",
+  headers: Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value])
+  ),
+  address: request.socket.remoteAddress ?? null,
+  source: request,
+  body: async (maxBytes) => {
+    if (request.readableDidRead) {
+      const bytes = bytesLeftOn(request)
+      return bytes.length > maxBytes ? null : bytes
+    }
+    const chunks: Array<Buffer> = []
+    let length = 0
+    // The connection stays open, for the answer.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      const bytes = Buffer.from(chunk)
+      length += bytes.length
+      if (length > maxBytes) return null
+      chunks.push(bytes)
+    }
+    return Buffer.concat(chunks)
+  }
+})
+
+/** How much of an unread body is read after the answer, and for how long, before the connection is closed. */
+const drain = { bytes: 16_777_216, ms: 5_000 }
+
+/**
+ * Sends an answer. If the body was not read to its end, the connection closes, but not before the sender could see the
+ * answer: closing on one that still writes resets the connection.
+ */
+export const sendAnswer = (
+  { body, headers, status }: Answer,
+  request: IncomingMessage,
+  response: ServerResponse
+): void => {
+  if (request.complete || request.destroyed) {
+    response.writeHead(status, headers).end(body)
+    return
+  }
+  const length = String(Buffer.byteLength(body))
+  response.writeHead(status, { ...headers, connection: "close", "content-length": length }).write(body)
+  let read = 0
+  const end = (): void => {
+    clearTimeout(timer)
+    response.end()
+  }
+  const timer = setTimeout(end, drain.ms)
+  request
+    .on("data", (chunk: Buffer) => {
+      read += chunk.length
+      if (read > drain.bytes) end()
+    })
+    .on("end", end)
+    .on("close", end)
+    .resume()
+}
+
+/** A request of Hono, Next.js, Bun, Deno and whatever else speaks fetch. */
+export const webRequest = (request: Request, address: string | null): ReceivedRequest => ({
+  method: request.method,
+  url: request.url.replace(/^[a-z]+:\/\/[^/]*/i, ""),
+  headers: Object.fromEntries(request.headers),
+  address,
+  source: request,
+  body: async (maxBytes) => {
+    if (request.bodyUsed) throw consumed()
+    const chunks: Array<Uint8Array> = []
+    let length = 0
+    for await (const chunk of request.body ?? []) {
+      length += chunk.length
+      if (length > maxBytes) return null
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  }
+})
+
+/** What is used of an instance of Fastify. */
+export interface FastifyHost {
+  removeAllContentTypeParsers(): unknown
+  addContentTypeParser(
+    type: string,
+    parser: (request: unknown, payload: IncomingMessage, done: (error: Error | null) => void) => void
+  ): unknown
+  route(route: {
+    readonly method: Array<string>
+    readonly url: string
+    readonly handler: (
+      request: { readonly raw: IncomingMessage },
+      reply: { readonly raw: ServerResponse; hijack(): unknown }
+    ) => void
+  }): unknown
+}
+
+export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
+
+/** The listener as a plugin, at the `prefix` it is registered with. The host's body parsers do not run before it. */
+export const fastifyPlugin =
+  (listener: (request: IncomingMessage, response: ServerResponse) => void): FastifyPlugin =>
+  (instance, _, done) => {
+    instance.removeAllContentTypeParsers()
+    instance.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null))
+    instance.route({
+      method: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+      url: "/",
+      handler: ({ raw }, reply) => {
+        reply.hijack()
+        listener(raw, reply.raw)
+      }
+    })
+    done()
+  }

@@ -1,0 +1,155 @@
+/**
+ * Stores in the host's own database, so that what `record` writes and the mark that the delivery is known are one
+ * transaction: SQLite by node:sqlite, PostgreSQL by the client that the host has.
+ */
+import { parseEvent } from "./Delivery.ts"
+import type { ClaimedWork, ReceiverStore } from "./Store.ts"
+
+/**
+ * The table, for migrations on PostgreSQL; `sqliteStore` makes it itself. Times are in milliseconds. Rows may be deleted once
+ * `due_at` is null and `received_at` is longer ago than doorhook keeps events: 90 days by default.
+ */
+export const receiverSchema = `
+CREATE TABLE IF NOT EXISTS doorhook_deliveries (
+  key text NOT NULL PRIMARY KEY,
+  id text NOT NULL,
+  attempt integer NOT NULL,
+  body text NOT NULL,
+  received_at bigint NOT NULL,
+  due_at bigint,
+  failures integer NOT NULL DEFAULT 0,
+  last_failure text
+);
+CREATE INDEX IF NOT EXISTS doorhook_deliveries_due ON doorhook_deliveries (due_at) WHERE due_at IS NOT NULL;`
+
+type Value = string | number | null
+
+/** Runs a statement with `?` for each value. */
+type Run = (sql: string, values: ReadonlyArray<Value>) => Promise<ReadonlyArray<Readonly<Record<string, unknown>>>>
+
+const insert = `INSERT INTO doorhook_deliveries (key, id, attempt, body, received_at, due_at)
+  VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING key`
+
+/** `locking` keeps workers of other processes from waiting for each other, where the database has that. */
+const claim = (locking: string): string => `WITH due AS MATERIALIZED (
+    SELECT key FROM doorhook_deliveries WHERE due_at <= ? ORDER BY due_at, received_at LIMIT ? ${locking}
+  ) UPDATE doorhook_deliveries SET due_at = ? WHERE key IN (SELECT key FROM due)
+  RETURNING key, id, attempt, body, received_at, failures`
+
+const nextDue = "SELECT min(due_at) AS due_at FROM doorhook_deliveries WHERE due_at IS NOT NULL"
+
+const settle = `UPDATE doorhook_deliveries SET due_at = ?, failures = failures + ?, last_failure = coalesce(?, last_failure)
+  WHERE key = ? AND due_at IS NOT NULL RETURNING key`
+
+const claimedOf = ({
+  attempt,
+  body,
+  failures,
+  id,
+  key,
+  received_at
+}: Readonly<Record<string, unknown>>): ClaimedWork => {
+  const parsed = parseEvent(Buffer.from(String(body)))
+  if ("wrong" in parsed) throw new Error(`row ${String(key)} of doorhook_deliveries was changed: ${parsed.wrong}`)
+  return {
+    key: String(key),
+    delivery: { id: String(id), attempt: Number(attempt), receivedAt: Number(received_at), ...parsed },
+    failures: Number(failures)
+  }
+}
+
+const queue = (run: Run, claiming: string): Omit<ReceiverStore<never>, "keep"> => ({
+  claim: async (now, until, limit) =>
+    (await run(claiming, [now, limit, until]))
+      .map(claimedOf)
+      .toSorted((a, b) => a.delivery.receivedAt - b.delivery.receivedAt),
+  nextDue: async () => {
+    const due = (await run(nextDue, []))[0]?.["due_at"] ?? null
+    return due === null ? null : Number(due)
+  },
+  settle: async (key, dueAt, failure) => void (await run(settle, [dueAt, failure === null ? 0 : 1, failure, key]))
+})
+
+/** What is used of node:sqlite's `DatabaseSync`. */
+export interface SqliteDatabase {
+  readonly exec: (sql: string) => unknown
+  readonly prepare: (sql: string) => { readonly all: (...values: Array<Value>) => Array<Record<string, unknown>> }
+  readonly isTransaction?: boolean
+}
+
+/** Creates its table. `record` must be done when it returns: a transaction must not stay open across an await. */
+export const sqliteStore = <Database extends SqliteDatabase>(database: Database): ReceiverStore<Database> => {
+  // FULL: a delivery that was acknowledged survives the loss of power.
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 3000; ${receiverSchema}`)
+  const prepared = new Map([insert, claim(""), nextDue, settle].map((sql) => [sql, database.prepare(sql)]))
+  const all = (sql: string, values: ReadonlyArray<Value>) => (prepared.get(sql) ?? database.prepare(sql)).all(...values)
+  return {
+    ...queue(async (sql, values) => all(sql, values), claim("")),
+    keep: async (key, { attempt, body, id, receivedAt }, record, dueAt) => {
+      database.exec("BEGIN IMMEDIATE")
+      try {
+        const isNew = all(insert, [key, id, attempt, body, receivedAt, dueAt]).length === 1
+        const recording = isNew ? record(database) : undefined
+        if (recording instanceof Promise) {
+          // Its outcome does not matter: nothing is kept.
+          recording.catch(() => undefined)
+          throw new Error("with sqliteStore, `record` must not return a promise: do asynchronous work in `work`")
+        }
+        database.exec("COMMIT")
+        return isNew
+      } catch (error) {
+        if (database.isTransaction !== false) database.exec("ROLLBACK")
+        throw error
+      }
+    }
+  }
+}
+
+/** What is used of a client like `pg`'s. */
+export interface PostgresClient {
+  readonly query: (text: string, values?: Array<unknown>) => Promise<{ readonly rows: Array<Record<string, unknown>> }>
+}
+
+/** What is used of a pool like `pg`'s. */
+export interface PostgresPool<Client extends PostgresClient> {
+  readonly connect: () => Promise<Client & { readonly release: (destroy?: boolean) => void }>
+}
+
+/** Needs the table of `receiverSchema`. `record` gets the client that has the transaction open. */
+export const postgresStore = <Client extends PostgresClient>(pool: PostgresPool<Client>): ReceiverStore<Client> => {
+  const using = async <A>(use: (client: Client) => Promise<A>): Promise<A> => {
+    const client = await pool.connect()
+    try {
+      const value = await use(client)
+      client.release()
+      return value
+    } catch (error) {
+      // A client with a broken transaction must not go back to the pool.
+      client.release(true)
+      throw error
+    }
+  }
+  const runOn = (client: Client): Run => {
+    return async (sql, values) => {
+      let position = 0
+      return (
+        await client.query(
+          sql.replaceAll("?", () => `$${++position}`),
+          [...values]
+        )
+      ).rows
+    }
+  }
+  return {
+    ...queue((sql, values) => using((client) => runOn(client)(sql, values)), claim("FOR UPDATE SKIP LOCKED")),
+    // A second insert of a key waits until the first commits, and then does nothing.
+    keep: (key, { attempt, body, id, receivedAt }, record, dueAt) =>
+      using(async (client) => {
+        await client.query("BEGIN")
+        const isNew = (await runOn(client)(insert, [key, id, attempt, body, receivedAt, dueAt])).length === 1
+        if (isNew) await record(client)
+        await client.query("COMMIT")
+        return isNew
+      })
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Does the work of kept deliveries after they were acknowledged, until it succeeds or the delays are used up.
+ */
+import type { Delivery } from "./Delivery.ts"
+import { reasonOf } from "./Problem.ts"
+import type { Problem } from "./Problem.ts"
+import type { ClaimedWork, ReceiverStore } from "./Store.ts"
+
+export interface WorkContext {
+  /** How often the work of this delivery failed before. */
+  readonly failures: number
+  /** Aborted when the receiver closes. Pass it to `fetch` to stop early; the work is then done again after a restart. */
+  readonly signal: AbortSignal
+}
+
+export interface WorkerSettings<Tx> {
+  readonly store: ReceiverStore<Tx>
+  readonly work: (delivery: Delivery, context: WorkContext) => void | Promise<void>
+  /** Milliseconds after each failure; one failure more gives up. */
+  readonly retryDelaysMs: ReadonlyArray<number>
+  readonly alertAfter: number
+  readonly concurrency: number
+  readonly onProblem: (problem: Problem) => void
+  readonly now: () => number
+}
+
+export interface Worker {
+  /** Looks for work that is due. */
+  readonly wake: () => void
+  /** Starts nothing more and resolves when what runs has ended. */
+  readonly close: () => Promise<void>
+}
+
+/** How long claimed work is another worker's, in milliseconds, unless it is renewed: after a crash it is due again then. */
+const leaseMs = 15_000
+
+/** Pause after the store failed, in milliseconds. */
+const storePauseMs = 1_000
+
+export const makeWorker = <Tx>(settings: WorkerSettings<Tx>): Worker => {
+  const { alertAfter, concurrency, now, onProblem, retryDelaysMs, store, work } = settings
+  const closing = new AbortController()
+  const running = new Set<Promise<void>>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let search: Promise<void> | null = null
+  let isWoken = false
+
+  const storeFailed = (cause: unknown, id: string | null): void => {
+    const message = `the store failed: ${reasonOf(cause)}; it is asked again in ${storePauseMs} ms. Check the database`
+    onProblem({ kind: "store_failed", severity: "alert", message, id, cause })
+  }
+
+  const failed = async ({ delivery: { id }, failures, key }: ClaimedWork, cause: unknown): Promise<void> => {
+    // Work that gave up because the receiver closes is due at once in the next process.
+    if (closing.signal.aborted) return store.settle(key, now(), null)
+    const delay = retryDelaysMs[failures] ?? null
+    const next = delay === null ? "it is given up: do it by hand" : `it is tried again in ${delay} ms`
+    onProblem({
+      kind: delay === null ? "work_given_up" : "work_failed",
+      severity: delay === null || failures + 1 >= alertAfter ? "alert" : "warning",
+      message: `work failed (${failures + 1}): ${reasonOf(cause)}; ${next}`,
+      id,
+      cause
+    })
+    await store.settle(key, delay === null ? null : now() + delay, reasonOf(cause))
+  }
+
+  const run = async (claimed: ClaimedWork): Promise<void> => {
+    const { delivery, failures, key } = claimed
+    // Claimed in the moment of closing.
+    if (closing.signal.aborted) return store.settle(key, now(), null)
+    let renewal: Promise<void> = Promise.resolve()
+    const renewing = setInterval(() => {
+      renewal = store.settle(key, now() + leaseMs, null).catch((cause: unknown) => storeFailed(cause, delivery.id))
+    }, leaseMs / 3)
+    /** A renewal on its way must not arrive after the end is written down. */
+    const endRenewing = (): Promise<void> => {
+      clearInterval(renewing)
+      return renewal
+    }
+    try {
+      await work(delivery, { failures, signal: closing.signal })
+    } catch (cause) {
+      await endRenewing()
+      return failed(claimed, cause)
+    }
+    await endRenewing()
+    await store.settle(key, null, null)
+  }
+
+  const start = (claimed: ClaimedWork): void => {
+    const one = run(claimed)
+      .catch((cause: unknown) => storeFailed(cause, claimed.delivery.id))
+      .finally(() => {
+        running.delete(one)
+        wake()
+      })
+    running.add(one)
+  }
+
+  /** Starts what is due; how long to wait before looking again, in milliseconds. */
+  const startDue = async (): Promise<number> => {
+    const free = concurrency - running.size
+    if (free <= 0) return leaseMs
+    for (const claimed of await store.claim(now(), now() + leaseMs, free)) start(claimed)
+    const next = await store.nextDue()
+    // Looks at least this often, for work that a crashed process left.
+    return next === null ? leaseMs : Math.min(Math.max(next - now(), 1), leaseMs)
+  }
+
+  const look = async (): Promise<void> => {
+    let pause = storePauseMs
+    while (isWoken && !closing.signal.aborted) {
+      isWoken = false
+      pause = await startDue().catch((cause: unknown) => {
+        storeFailed(cause, null)
+        return storePauseMs
+      })
+    }
+    search = null
+    if (closing.signal.aborted) return
+    timer = setTimeout(wake, pause)
+    // Work that waits is on disk: it must not keep the process alive.
+    timer.unref()
+  }
+
+  const wake = (): void => {
+    isWoken = true
+    if (search !== null || closing.signal.aborted) return
+    clearTimeout(timer)
+    search = look()
+  }
+
+  return {
+    wake,
+    close: async () => {
+      closing.abort()
+      clearTimeout(timer)
+      await search
+      await Promise.all(running)
+    }
+  }
+}
