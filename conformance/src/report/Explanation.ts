@@ -176,7 +176,7 @@ const isBroken = ({ verdict }: Pick<ReportedRequirement, "verdict">): boolean =>
   verdict === "FAIL" || verdict === "WARN"
 
 /** Whether a verdict needs explaining: it is neither passed nor left out. */
-export const isOpen = ({ verdict }: Pick<ReportedRequirement, "verdict">): boolean =>
+const isOpen = ({ verdict }: Pick<ReportedRequirement, "verdict">): boolean =>
   verdict !== "PASS" && verdict !== "SKIPPED"
 
 const listed = (ids: ReadonlyArray<string>): string =>
@@ -195,8 +195,8 @@ const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block> => {
   const seen = observed === "" ? [] : [line("Observed", said(observed), true)]
   const short = cutShort.map((one) => line("Cut short", said(one)))
   if (!isOpen(requirement)) return [...seen, ...short]
-  const isTold = isBroken(requirement) || history.length > 0
-  if (!isTold) return [...seen, ...short, ...(requirement.verdict === "NOT_OBSERVABLE" ? [] : [again])]
+  const isLong = isBroken(requirement) || history.length > 0
+  if (!isLong) return [...seen, ...short, ...(requirement.verdict === "NOT_OBSERVABLE" ? [] : [again])]
   return [
     ...(known ? [line("Known", "it is in the baseline")] : []),
     line("Expected", expected),

@@ -102,7 +102,7 @@ const listed = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 
 /** What others did during each step, in words that follow those of the step; empty where that is nothing. */
-const meanwhileOf = (trace: Trace): ReadonlyArray<string> => {
+const doneBesides = (trace: Trace): ReadonlyArray<string> => {
   const { began, history, interventions, otherEvents } = trace
   const others = interventions.filter(({ op }) => op === null)
   const placed = others.map((one) => ({ one, step: stepAt(trace, one.from - began) }))
@@ -120,11 +120,11 @@ const meanwhileOf = (trace: Trace): ReadonlyArray<string> => {
 export const stepsOf = (decisive: Decisive): ReadonlyArray<Step> => {
   const { trace } = decisive
   const words = inWords(trace.history.ops)
-  const meanwhile = meanwhileOf(trace)
+  const besides = doneBesides(trace)
   return trace.history.ops.map((op, index) => {
     const attempts = chosen(trace, index, decisiveOf(decisive))
     return {
-      did: `${words[index] ?? ""}${meanwhile[index] ?? ""}`,
+      did: `${words[index] ?? ""}${besides[index] ?? ""}`,
       op,
       attempts: attempts.map(reportAttempt),
       moreAttempts: trace.attempts.filter((attempt) => attempt.op === index).length - attempts.length

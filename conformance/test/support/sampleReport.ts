@@ -37,11 +37,7 @@ const attempt = (over: Partial<ReportedAttempt>): ReportedAttempt => ({
   ...over
 })
 
-export const requirement = (
-  id: string,
-  verdict: Verdict,
-  over: Partial<ReportedRequirement> = {}
-): ReportedRequirement => ({
+const requirement = (id: string, verdict: Verdict, over: Partial<ReportedRequirement> = {}): ReportedRequirement => ({
   id,
   level: 1,
   profile: null,
