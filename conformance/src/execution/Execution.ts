@@ -149,12 +149,6 @@ export interface Execution {
   readonly connection: Connection
 }
 
-/** What came of a history: its trace, and why it is not whole if the receiver could not be reached any more. */
-export interface Executed {
-  readonly trace: Trace
-  readonly broke: TargetUnusable | null
-}
-
 /** A history in execution, and what it has recorded. */
 export interface Begun extends Execution {
   readonly attempts: ReadonlyArray<Attempt>

@@ -17,7 +17,7 @@ import { mintTwins } from "./Twinning.ts"
 export type Done = Effect.Effect<void, TargetUnusable, Crypto | Minting | Slots>
 
 /** Every kind has a row; the compiler sees that none is missing. */
-export type Performers = {
+type Performers = {
   readonly [K in OperationKind]: (execution: Execution, operation: OperationOf<K>, place: number) => Done
 }
 

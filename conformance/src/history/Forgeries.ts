@@ -75,6 +75,6 @@ export const malformations = {
 } satisfies Readonly<Record<string, Kind>>
 
 export type Malformation = keyof typeof malformations
-export const malformationKinds = kindsOf(malformations)
+const malformationKinds = kindsOf(malformations)
 export const Malformation = Schema.Literals(malformationKinds)
 export const malformationInWords = (kind: Malformation): string => malformations[kind].words

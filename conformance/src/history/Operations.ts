@@ -70,7 +70,7 @@ const kind = <const K extends string, Fields extends Schema.Struct.Fields>(
 const described = ({ note, resource_type }: EventTemplate): string =>
   `a new ${resource_type} event${note === "" ? "" : ` (${note})`}`
 
-export const howInWords = (how: ReadonlyArray<Variation>): string =>
+const howInWords = (how: ReadonlyArray<Variation>): string =>
   how.length === 0 ? "byte for byte" : how.map((one) => variationOf(one).words).join(", ")
 
 const cutInWords = (cut: Cut): string =>
@@ -94,7 +94,7 @@ const ofHow = (how: ReadonlyArray<Variation>): Strength =>
     ? "SHOULD"
     : "MUST"
 
-export const operations = {
+const operations = {
   /** A new event, sent once. */
   new: kind(
     "new",
@@ -402,7 +402,7 @@ const rows: Readonly<Record<OperationKind, { readonly about: About<Operation> }>
 const aboutOf = ({ k }: Operation): About<Operation> => rows[k].about
 
 /** How many events an operation makes that can be referred to. */
-export const eventsOf = (operation: Operation): number => aboutOf(operation).events?.(operation) ?? 0
+const eventsOf = (operation: Operation): number => aboutOf(operation).events?.(operation) ?? 0
 export const isByCurl = (operation: Operation): boolean => aboutOf(operation).byCurl === true
 export const endsReceiver = (operation: Operation): boolean => aboutOf(operation).endsReceiver === true
 export const movesClock = (operation: Operation): boolean => aboutOf(operation).movesClock === true

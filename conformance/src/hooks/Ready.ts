@@ -8,7 +8,7 @@ import { accepts } from "../Knocking.ts"
 import { HookFailed } from "./Hooks.ts"
 
 /** How long a receiver may take to start, in milliseconds. */
-export const startPatience = 30_000
+const startPatience = 30_000
 /** Between two tries, in milliseconds. */
 export const between = 20
 /** How long one may take. */

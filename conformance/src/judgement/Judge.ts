@@ -228,7 +228,7 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory>
 const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`)
 
 /** What the probe says of an event, in words. What was no event is not acknowledged as one, whatever was answered. */
-export const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Terms): string => {
+const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Terms): string => {
   const genuine = attempts.filter(([, { kind }]) => kind !== "forged" && kind !== "malformed" && kind !== "method")
   const count = genuine.filter(([, attempt]) => isAcknowledged(attempt, terms)).length
   const how =

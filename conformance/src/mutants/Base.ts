@@ -27,7 +27,7 @@ export interface Box {
 }
 
 /** The parts of the kit's receiver, and of the server around it. */
-export interface Parts extends ReceiverParts, Around {}
+interface Parts extends ReceiverParts, Around {}
 
 interface Around {
   /** What happens before the first request. */

@@ -27,7 +27,7 @@ export const CaseRun = Schema.Struct({
 export type CaseRun = typeof CaseRun.Type
 
 /** What a control of the probe was expected to give and gave. */
-export const Control = Schema.Struct({ expected: Schema.Int, observed: Schema.Int })
+const Control = Schema.Struct({ expected: Schema.Int, observed: Schema.Int })
 
 /** What calibration found out about the probe. */
 export const ProbeCalibration = Schema.Struct({

@@ -89,7 +89,7 @@ export const families = {
   SIG: "Signatures",
   GET: "Other methods"
 } as const
-export type Family = keyof typeof families
+type Family = keyof typeof families
 
 export interface Requirement {
   /** Stable forever: people put it in their build. */

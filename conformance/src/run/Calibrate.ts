@@ -42,8 +42,7 @@ const percentile99 = (values: ReadonlyArray<number>): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * 0.99) - 1)] ?? 0
 
 /** The guard band that follows from some timings, in whole milliseconds. */
-export const guardOf = (timings: ReadonlyArray<number>): number =>
-  Math.max(leastGuard, Math.ceil(3 * percentile99(timings)))
+const guardOf = (timings: ReadonlyArray<number>): number => Math.max(leastGuard, Math.ceil(3 * percentile99(timings)))
 
 /** The guard band and the timing it follows from, in milliseconds. */
 export interface Guard {

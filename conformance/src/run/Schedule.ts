@@ -11,7 +11,7 @@ import { costOf, endsReceiver, movesClock } from "../history/Operations.ts"
 import type { Plan } from "../record/Verdict.ts"
 
 /** What a case is run for, from what must be done to what time allows. */
-export const steps = ["given", "further", "sampled"] as const
+const steps = ["given", "further", "sampled"] as const
 export type Step = (typeof steps)[number]
 
 /** Until which share of the run's time cases of a step are begun; `last` and `end` are those of what comes after them. */
@@ -95,7 +95,7 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
 }
 
 /** How long a case takes at least, in milliseconds, of a receiver that takes this long for an answer. */
-export const timeOf = ({ history }: Case, answer: number, pace: number): number =>
+const timeOf = ({ history }: Case, answer: number, pace: number): number =>
   history.ops.reduce((sum, operation) => {
     const { answers, ms } = costOf(operation)
     return sum + answers * answer + ms * pace

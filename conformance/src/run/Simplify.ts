@@ -29,7 +29,7 @@ const withText = (value: string, nth: number, letters: ReadonlyArray<string>): s
 const lettersOf = (raw: string): ReadonlyArray<string> => Array.from(String(JSON.parse(raw)))
 
 /** The least part of the letters that `fails` still holds of: larger pieces are left out before smaller ones. */
-export const fewestLetters = Effect.fnUntraced(function* <R>(
+const fewestLetters = Effect.fnUntraced(function* <R>(
   letters: ReadonlyArray<string>,
   fails: (letters: ReadonlyArray<string>) => Effect.Effect<boolean, never, R>
 ): Effect.fn.Return<ReadonlyArray<string>, never, R> {

@@ -35,7 +35,7 @@ export const StoredCase = Schema.Struct({
 export type StoredCase = typeof StoredCase.Type
 
 /** What a replay says of a stored history. */
-export const replayed = ["FAILS", "FIXED", "OPEN"] as const
+const replayed = ["FAILS", "FIXED", "OPEN"] as const
 export type Replayed = (typeof replayed)[number]
 
 /** How often a history is tried before it counts as passing: so that a failure is missed one time in twenty. */

@@ -1,15 +1,14 @@
 /**
  * Runs the suite on what a test has in its hands: URLs, a probe, hooks.
  */
-import { Effect } from "effect"
-import type { Redacted } from "effect"
+import type { Effect, Redacted } from "effect"
 import type { Hooks } from "../../src/hooks/Hooks.ts"
 import type { Probe } from "../../src/probes/Probe.ts"
 import { noMeans } from "../../src/record/Options.ts"
 import type { Means, Options } from "../../src/record/Options.ts"
 import type { Report } from "../../src/report/Report.ts"
-import { prepareSuite } from "../../src/run/RunSuite.ts"
-import type { Given, PreparedRun } from "../../src/run/RunSuite.ts"
+import { runSuite } from "../../src/run/RunSuite.ts"
+import type { Given } from "../../src/run/RunSuite.ts"
 
 /** Settings and means in one; what is left out is as usual, but no history is stored. */
 export interface Tested extends Partial<Omit<Options, "url" | "probe">> {
@@ -49,7 +48,4 @@ const partsOf = (tested: Tested): readonly [Given, Means] => {
   ]
 }
 
-export const prepare = (tested: Tested): Effect.Effect<PreparedRun> => prepareSuite(...partsOf(tested))
-
-export const run = (tested: Tested): Effect.Effect<Report> =>
-  Effect.flatMap(prepare(tested), (prepared) => prepared.run)
+export const run = (tested: Tested): Effect.Effect<Report> => runSuite(...partsOf(tested))
