@@ -19,7 +19,7 @@ export const until: Readonly<Record<Step | "last" | "end", number>> = {
   given: 0.8,
   further: 0.6,
   sampled: 0.6,
-  last: 0.85,
+  last: 0.8,
   end: 0.95
 }
 
