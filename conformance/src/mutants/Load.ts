@@ -58,7 +58,10 @@ export const loadFaults: ReadonlyArray<Fault> = [
     "Answers 200 and puts events into a queue with room for 40, which is emptied at 30 a second; what finds no room is dropped.",
     (_, { ledger, now }) => {
       const queue: Array<() => void> = []
-      setInterval(() => queue.shift()?.(), 33).unref()
+      const timer = setInterval(() => {
+        if (ledger.database.isOpen) queue.shift()?.()
+        else clearInterval(timer)
+      }, 33).unref()
       return {
         keep: async (key, delivery, request) => {
           if (ledger.isKnown(key)) return false
