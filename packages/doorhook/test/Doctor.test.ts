@@ -61,7 +61,7 @@ describe("doorhook doctor", () => {
         "port: must be a number, not a text",
         'retry.call: must be a list like ["..."], not a text',
         "retry.access_log.1: must be a text, not a number",
-        'retry (--retry) of access_log: "later" is not a duration',
+        'retry.access_log (--retry): "later" is not a duration',
         'lease: "long" is not a duration',
         "none.json can't be read"
       ]) {
