@@ -13,7 +13,7 @@ export default defineConfig({
     maxWorkers: 2,
     // No test leaves anything behind that another would meet, and each file would load everything anew.
     isolate: false,
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     hookTimeout: 120_000
   }
 })

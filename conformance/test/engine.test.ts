@@ -242,7 +242,10 @@ describe("a history that failed", () => {
   it.live("is stored with how often it failed by itself", () =>
     Effect.gen(function* () {
       const cases = `${yield* temporaryFolder}/cases`
-      const report = yield* run({ key: ({ body }) => body }, { only: ["R-DUP-02", "R-DUP-03"], cases })
+      const report = yield* run(
+        { key: ({ body }) => body },
+        { only: ["R-DUP-02", "R-DUP-03"], cases, maxTime: 120_000 }
+      )
       const file = report.requirements.find(({ id }) => id === "R-DUP-03")?.stored ?? assert.fail(shown(report))
       const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(readFileSync(file, "utf8"))
       assert.deepStrictEqual(stored.reproduced, { tried: 5, failed: 5 })
@@ -256,7 +259,7 @@ describe("a random history", () => {
       const cases = `${yield* temporaryFolder}/cases`
       // Duplicates are known no more from some time on, which is when the histories drawn from the seed come.
       const key = ({ id, index }: Delivery): string => (index > 220 ? `${id} ${index}` : id)
-      const report = yield* run({ key }, { only: ["R-DUP-02"], cases, maxTime: 60_000 })
+      const report = yield* run({ key }, { only: ["R-DUP-02"], cases, maxTime: 120_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-DUP-02"])
       const [file = ""] = readdirSync(cases)
       const text = readFileSync(`${cases}/${file}`, "utf8")
