@@ -4,7 +4,7 @@
 import type { ReceivedRequest } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
 import { setImmediate } from "node:timers/promises"
-import { acknowledged, effectOf, pause, plain, socketOf } from "./Base.ts"
+import { acknowledged, effectOf, pause, plain, scopeOf, socketOf } from "./Base.ts"
 import type { Change } from "./Base.ts"
 import { faults } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
@@ -256,16 +256,11 @@ export const duplicateFaults: ReadonlyArray<Fault> = [
   ...faults(2, { profile: "tenant" })(
     ["one-scope", "R-DUP-08", "Drops an event at one URL because another URL had it.", knownBy(({ id }) => id)],
     [
-      "acts-for-all",
+      "first-url-only",
       "R-DUP-08",
-      "Acts for every tenant, whichever URL an event came to.",
-      (correct, { ledger }) => ({
-        keep: async (key, delivery, request) => {
-          const isNew = await correct.keep(key, delivery, request)
-          const effect = effectOf(delivery, request)
-          if (isNew) ledger.act({ ...effect, scope: effect.scope === "/hook" ? "/hook/other" : "/hook" })
-          return isNew
-        }
+      "Acknowledges what comes to a tenant's URL and does nothing.",
+      (correct) => ({
+        keep: async (key, delivery, request) => scopeOf(request) === "/hook" && correct.keep(key, delivery, request)
       })
     ]
   )
