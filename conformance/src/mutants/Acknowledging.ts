@@ -2,7 +2,7 @@
  * Receivers that answer wrongly.
  */
 import { sendAnswer } from "@doorhook/receiver"
-import { acknowledged, pause, plain } from "./Base.ts"
+import { acknowledged, pause, plain, socketOf } from "./Base.ts"
 import type { Change } from "./Base.ts"
 import { faults } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
@@ -53,16 +53,17 @@ export const acknowledgingFaults: ReadonlyArray<Fault> = [
       })
     ],
     [
-      "cold-after-a-pause",
+      "idle-connection",
       "R-ACK-01",
-      "Has a connection to its database that is dead after five quiet seconds, and answers 500 once.",
+      "Answers 500 to the first request on a connection that was idle for five seconds.",
       () => {
-        let last = Date.now()
+        const last = new WeakMap<object, number>()
         return {
-          acknowledge: () => {
-            const quiet = Date.now() - last
-            last = Date.now()
-            return quiet > 5_000 ? plain(500, "server closed the connection unexpectedly") : acknowledged
+          acknowledge: (_, __, request) => {
+            const socket = socketOf(request)
+            const since = last.get(socket) ?? Date.now()
+            last.set(socket, Date.now())
+            return Date.now() - since > 5_000 ? plain(500, "the session has timed out") : acknowledged
           }
         }
       }

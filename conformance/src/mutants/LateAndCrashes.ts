@@ -254,8 +254,9 @@ export const crashFaults: ReadonlyArray<Fault> = faults(3)(
       let isWarm = false
       return {
         acknowledge: async () => {
-          if (!isWarm) await pause(deadline * 1.4)
+          const wasWarm = isWarm
           isWarm = true
+          if (!wasWarm) await pause(deadline * 1.4)
           return acknowledged
         }
       }
