@@ -2,7 +2,7 @@
  * Receivers that answer wrongly.
  */
 import { sendAnswer } from "@doorhook/receiver"
-import { acknowledged, pause, plain, socketOf } from "./Base.ts"
+import { acknowledged, pause, plain } from "./Base.ts"
 import type { Change } from "./Base.ts"
 import { faults } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
@@ -51,22 +51,6 @@ export const acknowledgingFaults: ReadonlyArray<Fault> = [
         acknowledge: (_, { event }) =>
           /\.\d{3}Z$/.test(String(event.data["logged_at"])) ? acknowledged : plain(422, "logged_at is no time")
       })
-    ],
-    [
-      "idle-connection",
-      "R-ACK-01",
-      "Answers 500 to the first request on a connection that was idle for five seconds.",
-      () => {
-        const last = new WeakMap<object, number>()
-        return {
-          acknowledge: (_, __, request) => {
-            const socket = socketOf(request)
-            const since = last.get(socket) ?? Date.now()
-            last.set(socket, Date.now())
-            return Date.now() - since > 5_000 ? plain(500, "the session has timed out") : acknowledged
-          }
-        }
-      }
     ],
     ["ack-201", "R-ACK-02", "Answers 201 Created, because a record was created.", answers(201, "created")],
     ["ack-202", "R-ACK-02", "Answers 202 Accepted, because the work is only queued.", answers(202, "queued")],
