@@ -7,6 +7,7 @@
  * machine sleeps.
  */
 import type { Rng } from "../random/Substream.ts"
+import { Heap } from "./Heap.ts"
 
 type Task = () => void
 
@@ -17,46 +18,8 @@ export interface Timer {
   cancelled: boolean
 }
 
-const before = (a: Timer, b: Timer): boolean => (a.at === b.at ? a.order < b.order : a.at < b.at)
-
 /** Timers by due time; of two that are due together, the one that was set first. */
-class TimerHeap {
-  readonly #timers: Array<Timer> = []
-
-  get first(): Timer | undefined {
-    return this.#timers[0]
-  }
-
-  add(timer: Timer): void {
-    let at = this.#timers.length
-    while (at > 0) {
-      const above = (at - 1) >> 1
-      const parent = this.#timers[above]
-      if (parent === undefined || !before(timer, parent)) break
-      this.#timers[at] = parent
-      at = above
-    }
-    this.#timers[at] = timer
-  }
-
-  takeFirst(): Timer | undefined {
-    const first = this.#timers[0]
-    const last = this.#timers.pop()
-    if (last === undefined || last === first) return first
-    let at = 0
-    for (;;) {
-      const left = this.#timers[2 * at + 1]
-      const right = this.#timers[2 * at + 2]
-      const isRight = left !== undefined && right !== undefined && before(right, left)
-      const child = isRight ? right : left
-      if (child === undefined || !before(child, last)) break
-      this.#timers[at] = child
-      at = 2 * at + (isRight ? 2 : 1)
-    }
-    this.#timers[at] = last
-    return first
-  }
-}
+const isBefore = (a: Timer, b: Timer): boolean => (a.at === b.at ? a.order < b.order : a.at < b.at)
 
 /** Wall clock time at the start of every simulation: an ordinary Tuesday, in milliseconds since the epoch. */
 export const startOfTime = 1_772_524_800_000
@@ -79,8 +42,8 @@ export class VirtualTime {
   readonly #rng: Rng
   /** From how many runnable tasks the next one is drawn. 1 is first come, first served. */
   readonly #choice: number
-  readonly #timers = new TimerHeap()
-  readonly #alarms = new TimerHeap()
+  readonly #timers = new Heap(isBefore)
+  readonly #alarms = new Heap(isBefore)
   #tasks: Array<Task> = []
   #taken = 0
   #order = 0
@@ -102,13 +65,13 @@ export class VirtualTime {
   /** Runs a task some milliseconds from now. */
   after(millis: number, fire: Task): Timer {
     const timer = { at: this.now + Math.max(0, Math.ceil(millis)), order: this.#order++, fire, cancelled: false }
-    this.#timers.add(timer)
+    this.#timers.push(timer)
     return timer
   }
 
   /** Runs a task when the wall clock shows an instant, whether the machine sleeps or not. */
   alarm(instant: number, fire: Task): void {
-    this.#alarms.add({ at: instant, order: this.#order++, fire, cancelled: false })
+    this.#alarms.push({ at: instant, order: this.#order++, fire, cancelled: false })
   }
 
   /** Runs a task again and again by the wall clock. */
@@ -133,9 +96,9 @@ export class VirtualTime {
   runUntilWall(end: number, world: Sleeper): void {
     this.#runTasks()
     while (this.wall < end && !world.isStopped) {
-      const next = Math.min(end, this.#alarms.first?.at ?? Infinity)
+      const next = Math.min(end, this.#alarms.top?.at ?? Infinity)
       const left = next - this.wall
-      if (left <= 0) this.#alarms.takeFirst()?.fire()
+      if (left <= 0) this.#alarms.pop()?.fire()
       else if (world.isIdle) this.wallOffset += left
       else if (!this.#fireNext(this.now + left)) this.now += left
       this.#runTasks()
@@ -144,8 +107,8 @@ export class VirtualTime {
 
   /** Passes to the next timer due up to a time and fires it; false when there is none. */
   #fireNext(end: number): boolean {
-    for (let next = this.#timers.first; next !== undefined && next.at <= end; next = this.#timers.first) {
-      this.#timers.takeFirst()
+    for (let next = this.#timers.top; next !== undefined && next.at <= end; next = this.#timers.top) {
+      this.#timers.pop()
       if (next.cancelled) continue
       this.now = Math.max(this.now, next.at)
       next.fire()

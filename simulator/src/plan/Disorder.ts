@@ -4,7 +4,7 @@
 import { Stream } from "effect"
 import { between, chance } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
-import { Heap } from "./Heap.ts"
+import { Heap } from "../clock/Heap.ts"
 import { fromIso } from "./IsoTime.ts"
 import type { PlannedEvent } from "./PlannedEvent.ts"
 

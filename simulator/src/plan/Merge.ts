@@ -3,7 +3,7 @@
  *
  * A sequence states from when on it can have elements, and nothing of it is computed before the merge gets there.
  */
-import { Heap } from "./Heap.ts"
+import { Heap } from "../clock/Heap.ts"
 
 /** A sequence in order of time, and what comes after it. */
 export interface Source<A> {

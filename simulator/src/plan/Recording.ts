@@ -13,7 +13,7 @@ import type { Happening } from "../traffic/Happening.ts"
 import type { AccessPoint, Building } from "../world/Building.ts"
 import { dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import { dayMillis, hour, second } from "../world/LocalTime.ts"
-import { Heap } from "./Heap.ts"
+import { Heap } from "../clock/Heap.ts"
 
 /** A happening, and when the service receives it. */
 export interface Recorded {
