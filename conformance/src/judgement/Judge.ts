@@ -140,7 +140,7 @@ export interface EventStory {
   readonly last: number | null
   /** The most at any reading. */
   readonly most: number | null
-  /** How many effects the probe counts as one: of events of the trace that it can't tell from this, at URLs likewise. */
+  /** How many effects the probe counts together: those of events, or URLs, that it can't distinguish from this one. */
   readonly shared: number
   /** Whether an acknowledgement obliges to an effect of its own: not for kinds that may be ignored, nor for duplicates. */
   readonly owed: boolean

@@ -5,13 +5,13 @@
 import { eventIdPrefix } from "@doorhook/core"
 
 /**
- * So much of an id at either end tells it from every other: it holds a time and a random number. A receiver that keeps
+ * Characters at either end of an id that identify it: they hold a time and a random number. A receiver that keeps
  * ids in another case, or a part of them, is wrong in its own way, and no sign of another sender.
  */
-const telling = 16
+const identifying = 16
 
-const beginning = (id: string): string => id.slice(0, eventIdPrefix.length + telling).toLowerCase()
-const end = (id: string): string => id.slice(-telling).toLowerCase()
+const beginning = (id: string): string => id.slice(0, eventIdPrefix.length + identifying).toLowerCase()
+const end = (id: string): string => id.slice(-identifying).toLowerCase()
 
 /** Those of the ids that are none of the run's own, nor made of one of them. */
 export const strangersAmong = (seen: Iterable<string>, own: Iterable<string>): ReadonlyArray<string> => {

@@ -321,7 +321,7 @@ const sparingDeath = (one: Assessed): Assessed => {
 
 const effectful: ReadonlySet<Need> = new Set<Need>(["effects", "digest"])
 
-/** Whether a run is all there is to see of its case: answers alone are half of what effects have a say in. */
+/** Whether the evidence of a run is complete. Answers without effects are not, where the verdict needs effects. */
 const isDone = ({ settled, whole }: CaseRun, { requirement: { needs: needed, provenBy } }: Plan): boolean =>
   whole && (settled || ![...needed, ...provenBy].some((need) => effectful.has(need)))
 

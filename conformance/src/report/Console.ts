@@ -48,7 +48,7 @@ const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained)
   ...followers.flatMap(followerLines)
 ]
 
-/** All there is to say of a requirement. */
+/** Everything reported about a requirement. */
 export const linesOf = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `${verdict}  ${ids.join(", ")}`,
   labelled("The rule", headline),

@@ -137,7 +137,7 @@ const horizon =
 const clockMoved = (ms: number, title: string): Case =>
   makeCase("operated", title, newEvent(accessLog), newEvent(call), { k: "advance", ms }, { k: "again_all", how: retry })
 
-/** Each event has one effect at each URL it came to. A probe that does not tell URLs apart counts all of them together. */
+/** Each event has one effect at each URL it came to. A probe that does not distinguish URLs counts all of them together. */
 const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
   const { blindToUrls } = trace.sight
   let good = 0

@@ -50,7 +50,7 @@ interface Watched {
   most: number
 }
 
-/** This many of some things, drawn from a seed: a fault that comes back at some stride is met as any other. */
+/** This many of some things, drawn from a seed, so that a fault with a fixed stride is not missed. */
 export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number): ReadonlyArray<One> => {
   if (all.length <= most) return all
   // The last steps of MurmurHash3, which spread what is near.
