@@ -1,28 +1,32 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
-import { spawnSync } from "node:child_process"
-import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
-import { claim, fileOf } from "../src/run/OneRun.ts"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { claim, socketOf } from "../src/run/OneRun.ts"
 
 let port = 20_000 + (process.pid % 9_000)
 /** A URL that no other test claims. */
 const url = (): URL => new URL(`http://127.0.0.1:${port++}/hook`)
 
-/** The number of a process that has ended. */
-const endedPid = (): number => spawnSync(process.execPath, ["-e", ""]).pid
+const quietly = (): Effect.Effect<void> => Effect.void
 
-const left = (file: string, pid: number): void =>
-  writeFileSync(file, JSON.stringify({ pid, since: "2026-03-02T08:00:00.000Z" }))
+/** Another process that listens where a run of this URL does. */
+const other = (target: URL) => {
+  const script = `require("node:net").createServer((asking) => asking.end("process of a test"))
+    .listen(${JSON.stringify(socketOf(target))}, () => console.log("there"))`
+  return Effect.promise(async () => {
+    const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] })
+    await once(child.stdout, "data")
+    return child
+  })
+}
 
 describe("one run at a time against one receiver", () => {
   it.live("waits for another run, says so once, and begins when that has ended", () =>
     Effect.gen(function* () {
       const target = url()
       const first = yield* Scope.make()
-      yield* Scope.provide(
-        claim([target], 0, () => Effect.void),
-        first
-      )
+      yield* Scope.provide(claim([target], 0, quietly), first)
       const said: Array<string> = []
       const second = yield* Effect.forkChild(
         Effect.scoped(claim([target], 10_000, (message) => Effect.sync(() => void said.push(message))))
@@ -32,49 +36,52 @@ describe("one run at a time against one receiver", () => {
       yield* Fiber.join(second)
       assert.strictEqual(said.length, 1)
       assert.include(said[0], `process ${process.pid}`)
-      assert.isFalse(existsSync(fileOf(target)))
     })
   )
 
-  it.live("fails when the other does not end, and leaves it its file", () =>
+  it.live("fails when the other does not end, which keeps the receiver", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const target = url()
-        yield* claim([target], 0, () => Effect.void)
-        const failure = yield* Effect.flip(Effect.scoped(claim([target], 0, () => Effect.void)))
-        assert.include(failure.message, "Another run still tests")
-        assert.isTrue(existsSync(fileOf(target)))
+        yield* claim([target], 0, quietly)
+        for (let tries = 0; tries < 2; tries++) {
+          const failure = yield* Effect.flip(Effect.scoped(claim([target], 0, quietly)))
+          assert.include(failure.message, "Another run still tests")
+        }
       })
     )
   )
 
-  it.live("takes over what a process left that has ended, or did not touch it for long", () =>
+  it.live("takes over from a process that was killed, though it let go of nothing", () =>
     Effect.gen(function* () {
-      for (const abandoned of [false, true]) {
-        const target = url()
-        const file = fileOf(target)
-        left(file, abandoned ? process.ppid : endedPid())
-        if (abandoned) utimesSync(file, new Date(0), new Date(0))
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            yield* claim([target], 0, () => Effect.void)
-            assert.include(readFileSync(file, "utf8"), String(process.pid))
-          })
-        )
-      }
+      const target = url()
+      const child = yield* other(target)
+      const failure = yield* Effect.flip(Effect.scoped(claim([target], 0, quietly)))
+      assert.include(failure.message, "process of a test")
+      yield* Effect.promise(async () => {
+        child.kill("SIGKILL")
+        await once(child, "exit")
+      })
+      yield* Effect.scoped(claim([target], 0, quietly))
     })
   )
 
-  it.live("takes over what an earlier process of the same number left, as in a container", () =>
+  it.live("lets go of all its URLs when it does not get one of them", () =>
     Effect.gen(function* () {
-      const target = url()
-      left(fileOf(target), process.pid)
-      yield* Effect.scoped(claim([target], 0, () => Effect.void))
+      const [free, taken] = [url(), url()].toSorted((a, b) => socketOf(a).localeCompare(socketOf(b)))
+      if (free === undefined || taken === undefined) return assert.fail("two URLs")
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* claim([taken], 0, quietly)
+          yield* Effect.flip(Effect.scoped(claim([free, taken], 0, quietly)))
+          yield* claim([free], 0, quietly)
+        })
+      )
     })
   )
 
   it("takes all names of this machine for one, and paths for several", () => {
-    const at = (text: string): string => fileOf(new URL(text))
+    const at = (text: string): string => socketOf(new URL(text))
     assert.strictEqual(at("http://localhost:80/a"), at("http://127.0.0.1/a?secret=1"))
     assert.strictEqual(at("http://[::1]/a"), at("http://127.0.0.1/a"))
     assert.notStrictEqual(at("http://127.0.0.1/a"), at("http://127.0.0.1/b"))

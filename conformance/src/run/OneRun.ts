@@ -1,27 +1,24 @@
 /**
  * One run at a time against one receiver: two would restart it under each other's hands, and charge it with that.
  *
- * A run holds a file in the temporary folder, named after the URL, with its process's number in it. One whose process has
- * ended, or that has not been touched for a while, is taken over. It keeps runs of one machine apart; others are seen by
- * the events they send, as far as the probe shows them (`Strangers.ts`).
+ * A run listens at a local socket that is named after the URL, and says there which process it is. The system closes that
+ * with the process, however it ends. It keeps runs of one machine apart; others are seen by the events they send, as far
+ * as the probe shows them (`Strangers.ts`).
  */
 import { UrlPolicy } from "@doorhook/core"
-import { Clock, Data, Effect, Predicate, Schedule, Schema } from "effect"
+import { Clock, Data, Effect, Predicate } from "effect"
 import type { Scope } from "effect"
 import { hash } from "node:crypto"
-import { readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
+import { rm } from "node:fs/promises"
+import { connect, createServer } from "node:net"
+import type { Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { portOf } from "../PortOf.ts"
 
-/** How often one that waits looks whether the other has ended, in milliseconds. */
+/** How often one that waits looks whether the other has ended, and how long that may take to say who it is, in milliseconds. */
 const step = 200
-/** How often a file is touched, and after how long without that nobody holds it, in milliseconds. */
-const touchEvery = 5_000
-const abandonedAfter = 60_000
-
-const Holder = Schema.fromJsonString(Schema.Struct({ pid: Schema.Int, since: Schema.String }))
-type Holder = typeof Holder.Type
+const answerPatience = 1_000
 
 /** Another run has the receiver, and does not let go of it. */
 export class ReceiverTaken extends Data.TaggedError("ReceiverTaken")<{ readonly message: string }> {}
@@ -32,114 +29,80 @@ const hostOf = (url: URL): string => {
   return /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0|::)$/.test(host) ? "localhost" : host
 }
 
-/** The file that stands for a URL: its query may differ, and its scheme. */
-export const fileOf = (url: URL): string =>
-  join(
-    tmpdir(),
-    `doorhook-conformance-${hash("sha256", `${hostOf(url)}:${portOf(url)}${url.pathname}`).slice(0, 16)}.pid`
+/** The socket that stands for a URL: its query may differ, and its scheme. Only where it is a file can it outlive a process. */
+export const socketOf = (url: URL): string => {
+  const key = hash("sha256", `${hostOf(url)}:${portOf(url)}${url.pathname}`).slice(0, 16)
+  const name = `doorhook-conformance-${key}`
+  if (process.platform === "linux") return `\0${name}`
+  return process.platform === "win32" ? String.raw`\\.\pipe\${name}` : join(tmpdir(), `${name}.sock`)
+}
+
+const codeOf = (error: unknown): unknown => (Predicate.hasProperty(error, "code") ? error.code : null)
+
+/** Listens at a socket until the scope is closed. */
+const listen = (socket: string): Effect.Effect<Server, Error, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.callback<Server, Error>((resume) => {
+      const holder = `process ${process.pid}, since ${new Date().toISOString()}`
+      const server = createServer((asking) => asking.on("error", () => undefined).end(holder)).unref()
+      server.on("error", (error) => resume(Effect.fail(error)))
+      server.listen(socket, () => resume(Effect.succeed(server)))
+    }),
+    (server) => Effect.sync(() => server.close())
   )
 
-const hasCode = (error: unknown, code: string): boolean => Predicate.hasProperty(error, "code") && error.code === code
+/** Who listens at a socket. Fails where nobody does. */
+const holderOf = (socket: string): Effect.Effect<string, Error> =>
+  Effect.callback<string, Error>((resume) => {
+    let said = ""
+    const asking = connect(socket)
+    asking.on("error", (error) => resume(Effect.fail(error)))
+    asking.on("data", (chunk) => (said += String(chunk)))
+    asking.on("end", () => resume(Effect.succeed(said)))
+    return Effect.sync(() => asking.destroy())
+  }).pipe(Effect.timeoutOrElse({ duration: answerPatience, orElse: () => Effect.succeed("another process") }))
 
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return hasCode(error, "EPERM")
-  }
-}
-
-/** The files that this process holds: what an earlier process of the same number left is not among them. */
-const held = new Set<string>()
-
-/** Who holds a file; null where nobody does, or it can't be read. */
-const holderOf = async (file: string): Promise<Holder | null> => {
-  try {
-    const [text, { mtimeMs }] = await Promise.all([readFile(file, "utf8"), stat(file)])
-    const holder = Schema.decodeSync(Holder)(text)
-    const isLive = holder.pid === process.pid ? held.has(file) : isAlive(holder.pid)
-    return isLive && Date.now() - mtimeMs < abandonedAfter ? holder : null
-  } catch {
-    return null
-  }
-}
-
-/** Puts a file away that nobody holds. One that another run has just made is put back. */
-const putAway = async (file: string): Promise<void> => {
-  const aside = `${file}.${process.pid}`
-  try {
-    await rename(file, aside)
-    if ((await holderOf(aside)) === null) await rm(aside, { force: true })
-    else await rename(aside, file)
-  } catch (error) {
-    // Another run was quicker.
-    if (!hasCode(error, "ENOENT")) throw error
-  }
-}
-
-type Taken = "mine" | "unlockable" | { readonly holder: Holder | null }
-
-/** Takes a file. A temporary folder that keeps no files, or another user's file in it, keeps nobody from testing. */
-const take = async (file: string, since: string): Promise<Taken> => {
-  const make = () => writeFile(file, JSON.stringify({ pid: process.pid, since }), { flag: "wx" })
-  try {
-    try {
-      await make()
-    } catch (error) {
-      if (!hasCode(error, "EEXIST")) throw error
-      const holder = await holderOf(file)
-      if (holder !== null) return { holder }
-      await putAway(file)
-      await make()
-    }
-    held.add(file)
-    return "mine"
-  } catch (error) {
-    return hasCode(error, "EEXIST") ? { holder: await holderOf(file) } : "unlockable"
-  }
-}
-
-const release = (file: string): Effect.Effect<void> =>
-  Effect.promise(async () => {
-    held.delete(file)
-    await rm(file, { force: true }).catch(() => undefined)
-  })
-
-/** Shows that the run goes on. A file that is gone is missed by nobody but this. */
-const touch = (file: string): Effect.Effect<void> =>
-  Effect.promise(() => utimes(file, new Date(), new Date()).catch(() => undefined)).pipe(
-    Effect.repeat(Schedule.spaced(touchEvery)),
-    Effect.asVoid
+/** Listens at a socket; null where it does, or where sockets can't be made, which keeps nobody from testing. */
+const listenOr = (socket: string, taken: Effect.Effect<string | null, never, Scope.Scope>) =>
+  listen(socket).pipe(
+    Effect.as(null),
+    Effect.catch((error) => (codeOf(error) === "EADDRINUSE" ? taken : Effect.succeed(null)))
   )
 
-const nameOf = (holder: Holder | null): string =>
-  holder === null ? "another process" : `process ${holder.pid}, since ${holder.since}`
+/** Takes a socket; who has it instead, null where it was taken. A file that an ended process left is put away. */
+const take = (socket: string): Effect.Effect<string | null, never, Scope.Scope> =>
+  listenOr(
+    socket,
+    Effect.catch(holderOf(socket), () =>
+      Effect.ignore(Effect.tryPromise(() => rm(socket))).pipe(
+        Effect.andThen(listenOr(socket, Effect.succeed("another process")))
+      )
+    )
+  )
 
 type Announce = (message: string) => Effect.Effect<void>
 
-/** Waits for a file; the file where it was taken, null where none can be. */
+/** Waits for a socket, and takes it. */
 const claimOne = Effect.fnUntraced(function* (
   url: URL,
   patience: number,
   announce: Announce
-): Effect.fn.Return<string | null, ReceiverTaken> {
-  const file = fileOf(url)
+): Effect.fn.Return<void, ReceiverTaken, Scope.Scope> {
   const shown = UrlPolicy.shownUrl(url)
   const seconds = Math.round(patience / 1_000)
   const begun = yield* Clock.currentTimeMillis
   let announced = false
   while (true) {
-    const taken = yield* Effect.promise(() => take(file, new Date(begun).toISOString()))
-    if (taken === "mine") return file
-    if (taken === "unlockable") return null
+    const holder = yield* take(socketOf(url))
+    if (holder === null) return
     if ((yield* Clock.currentTimeMillis) - begun >= patience) {
       return yield* new ReceiverTaken({
-        message: `Another run still tests ${shown} (${nameOf(taken.holder)}), after ${seconds} s. Two at once would disturb each other: end that one, or run this one later.`
+        message: `Another run still tests ${shown} (${holder}), after ${seconds} s. Two at once would disturb each other: end that one, or run this one later.`
       })
     }
     if (!announced) {
       yield* announce(
-        `Another run tests ${shown} (${nameOf(taken.holder)}). This one begins when that has ended, and waits for up to ${seconds} s.`
+        `Another run tests ${shown} (${holder}). This one begins when that has ended, and waits for up to ${seconds} s.`
       )
     }
     announced = true
@@ -157,17 +120,6 @@ export const claim = (
   announce: Announce
 ): Effect.Effect<void, ReceiverTaken, Scope.Scope> => {
   // In one order, so that no two runs wait for each other.
-  const inOrder = [...new Map(urls.map((url) => [fileOf(url), url]))].toSorted(([a], [b]) => a.localeCompare(b))
-  return Effect.forEach(
-    inOrder,
-    Effect.fnUntraced(function* ([, url]) {
-      const file = yield* Effect.acquireRelease(
-        claimOne(url, patience, announce),
-        (taken) => (taken === null ? Effect.void : release(taken)),
-        { interruptible: true }
-      )
-      if (file !== null) yield* Effect.forkScoped(touch(file))
-    }),
-    { discard: true }
-  )
+  const inOrder = [...new Map(urls.map((url) => [socketOf(url), url]))].toSorted(([a], [b]) => a.localeCompare(b))
+  return Effect.forEach(inOrder, ([, url]) => claimOne(url, patience, announce), { discard: true })
 }
