@@ -3,16 +3,15 @@
  */
 import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Struct } from "effect"
 import { hash } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { pausesFor } from "../src/execution/Deliveries.ts"
-import { execute } from "../src/execution/Execute.ts"
+import { execute } from "../src/execution/Perform.ts"
 import { during } from "../src/execution/Execution.ts"
 import { accessLog, call } from "../src/history/Events.ts"
 import { again, cutNew, inBody, newEvent, raceAgain, raceNew } from "../src/history/History.ts"
 import { carriers } from "../src/history/Forgeries.ts"
-import { kindsOf } from "../src/history/KindsOf.ts"
 import type { Operation } from "../src/history/Operations.ts"
 import { twins } from "../src/history/Twins.ts"
 import { retry, variations } from "../src/history/Variations.ts"
@@ -48,7 +47,7 @@ describe("a history", () => {
         { k: "filler", count: 5 },
         { k: "filler", count: 100_000 }
       ]
-      const { trace } = yield* executed(target.url, ops, { pace: 0.01, fillerTime: 200 })
+      const { trace } = yield* executed(target.url, ops, { pace: 0.01, fillerTime: 1_000 })
       const [waited, filled] = trace.shortfalls
       assert.deepStrictEqual(waited, { op: 0, what: "wait", done: 20, of: 2_000 })
       assert.deepInclude(filled, { op: 2, what: "events", of: 100_000 })
@@ -121,7 +120,7 @@ describe("a history", () => {
     signature_last: ({ headers }) => /^v1,\S+ v1,\S+$/.test(String(headers["webhook-signature"])),
     signature_among_unknown: ({ headers }) => /^v2,.* v1a,.* v1,.* v9,/.test(String(headers["webhook-signature"]))
   }
-  it.live.each(kindsOf(variations))("sends an event with the variation %s, genuine all the same", (variation) =>
+  it.live.each(Struct.keys(variations))("sends an event with the variation %s, genuine all the same", (variation) =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { trace } = yield* run(target.url, newEvent(accessLog), again(0, [variation]))
@@ -276,7 +275,7 @@ describe("a history", () => {
 })
 
 describe("twins", () => {
-  it.live.each(kindsOf(twins))("differ as %s says", (kind) =>
+  it.live.each(Struct.keys(twins))("differ as %s says", (kind) =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const { trace } = yield* run(target.url, { k: "twins", event: accessLog, kind })
@@ -313,7 +312,7 @@ describe("twins", () => {
 })
 
 describe("a forged request", () => {
-  it.live.each(kindsOf(carriers))("is refused as one, by the carrier %s, and good when it is sent again", (by) =>
+  it.live.each(Struct.keys(carriers))("is refused as one, by the carrier %s, and good when it is sent again", (by) =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const ops: ReadonlyArray<Operation> = [{ k: "forged", event: accessLog, kind: "first_byte", by }, again(0, retry)]

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Struct } from "effect"
 import { keyOf } from "../src/history/History.ts"
 import type { Case } from "../src/history/History.ts"
 import { endsReceiver, movesClock } from "../src/history/Operations.ts"
@@ -6,7 +7,6 @@ import { defaults } from "../src/record/Options.ts"
 import { plansOf } from "../src/record/Verdict.ts"
 import type { Need } from "../src/requirements/Requirement.ts"
 import { needs } from "../src/requirements/Requirement.ts"
-import { kindsOf } from "../src/history/KindsOf.ts"
 import { fitting, reserveOf, scheduleOf, timeOfAll, until } from "../src/run/Schedule.ts"
 
 const options = { ...defaults, url: ["http://127.0.0.1/"], seed: 1, level: 3 } as const
@@ -45,7 +45,7 @@ describe("the schedule of a run", () => {
   })
 
   it("parts what ends the receiver from what does not, and moves its clock last", () => {
-    const every = plansOf({ ...options, profile: ["clock"] }, new Set(kindsOf(needs)))
+    const every = plansOf({ ...options, profile: ["clock"] }, new Set(Struct.keys(needs)))
     const all = scheduleOf(every)
     for (const batch of all) {
       const ends = batch.cases.map(({ history }) => history.ops.some(endsReceiver))

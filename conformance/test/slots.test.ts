@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import type { ServerResponse } from "node:http"
-import { execute } from "../src/execution/Execute.ts"
+import { execute } from "../src/execution/Perform.ts"
 import { Slots } from "../src/execution/Slots.ts"
 import { accessLog } from "../src/history/Events.ts"
 import { newEvent, raceNew } from "../src/history/History.ts"

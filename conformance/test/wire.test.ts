@@ -11,14 +11,14 @@ import { Deferred, Effect, Fiber } from "effect"
 import { createServer } from "node:https"
 import type { Socket } from "node:net"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
-import type { HttpRequest } from "../src/evidence/HttpRequest.ts"
+import type { HttpRequest } from "../src/evidence/Exchange.ts"
 import { makeBarrier } from "../src/http/Barrier.ts"
 import { ask, open, plainSending } from "../src/http/Wire.ts"
 import { formOf } from "../src/history/Variations.ts"
 import type { Variation } from "../src/history/Variations.ts"
 import { acknowledge, deadPort, receiver, socketReceiver } from "./support/receiver.ts"
 
-const request: HttpRequest = { method: "POST", headers: { "x-name": "here" }, body: "{}", encoding: "utf8" }
+const request: HttpRequest = { method: "POST", headers: { "x-name": "here" }, body: "{}" }
 const plain = plainSending(2_000)
 
 /** One request over a connection of its own. */

@@ -1,10 +1,18 @@
 /**
- * What one request of the suite came to. Holds what core's `TransportResult` holds, so that core's own rule judges it,
+ * A request of the suite, and what it came to. An exchange holds what core's `TransportResult` holds, so that core's own rule judges it,
  * and besides how the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
 import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"
 import { Predicate, Schema } from "effect"
+
+/** A request, as it is sent and shown. */
+export const HttpRequest = Schema.Struct({
+  method: Schema.Literals(["POST", "GET", "HEAD", "OPTIONS"]),
+  headers: Schema.Record(Schema.String, Schema.String),
+  body: Schema.String
+})
+export type HttpRequest = typeof HttpRequest.Type
 
 /**
  * How an answer ended after its headers: whole; still open when the time was up; cut off in the middle; not readable as

@@ -4,8 +4,7 @@
  */
 import { Schema } from "effect"
 import { History } from "../history/History.ts"
-import { Exchange } from "./Exchange.ts"
-import { HttpRequest } from "./HttpRequest.ts"
+import { Exchange, HttpRequest } from "./Exchange.ts"
 
 /**
  * What an attempt is.

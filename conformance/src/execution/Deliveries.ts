@@ -1,45 +1,34 @@
 /**
  * Operations that deliver: again and again, several times at once, many.
  */
-import type { Crypto } from "@doorhook/core"
 import { Effect } from "effect"
-import { plainEvents } from "../history/Bindings.ts"
-import { accessLog, withMember } from "../history/Events.ts"
+import { plainEvents, accessLog, withMember } from "../history/Events.ts"
 import type { OperationOf } from "../history/Operations.ts"
-import { object, string } from "../history/RawJson.ts"
+import { object, string } from "../history/Json.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { makeBarrier } from "../http/Barrier.ts"
-import { open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
 import { read } from "../judgement/Reading.ts"
 import { certainlyInTime, patienceOf } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
+import { fallShort, markProvisional, mint } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
+import { atOnce, prepare, send, sendRequest } from "./Send.ts"
 import { most, Slots } from "./Slots.ts"
-import type { TargetUnusable } from "./TargetUnusable.ts"
-
-/** All at once, each over a connection of its own. An idle one must not keep a receiver that serves one at a time. */
-const atOnce = Effect.fnUntraced(function* (
-  { connection, setting }: Execution,
-  count: number,
-  each: (own: Connection, index: number) => Effect.Effect<unknown, TargetUnusable, Crypto>
-) {
-  yield* connection.renew
-  yield* Effect.forEach(
-    Array.from({ length: count }, (_, index) => index),
-    (index) => Effect.scoped(Effect.flatMap(open(setting.urls[0]), (own) => each(own, index))),
-    { concurrency: "unbounded", discard: true }
-  )
-})
 
 /** Sends copies of an event at once, each over its own connection. */
-export const race = Effect.fnUntraced(function* (execution: Execution, actor: Actor, copies: number, op: number) {
+export const race = Effect.fnUntraced(function* (
+  execution: Execution,
+  actor: Actor,
+  { copies }: { readonly copies: number },
+  op: number
+) {
   const slots = yield* Slots
   const count = Math.min(copies, most)
   const first = actor.sent === 0
   const copy = (own: Connection, index: number) =>
-    execution.send(actor, index === 0 && first ? [] : retry, { op, raced: true, first, slot: "own" }, own)
+    send(execution, actor, index === 0 && first ? [] : retry, { op, raced: true, first, slot: "own" }, own)
   yield* slots.take(count)(atOnce(execution, count, copy))
 })
 
@@ -62,14 +51,14 @@ export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
  * Sends an event until it is acknowledged. A receiver may refuse an event while an earlier attempt of it still runs, so
  * that only the last refusal counts, which comes after the deadline of any attempt before.
  */
-export const retryUntil = Effect.fnUntraced(function* (execution: Execution, actor: Actor, op: number) {
+export const retryUntil = Effect.fnUntraced(function* (execution: Execution, actor: Actor, _: unknown, op: number) {
   const { terms } = execution.setting
   const how: ReadonlyArray<Variation> = actor.sent === 0 ? [] : retry
   for (const pause of [...pausesFor(terms), null]) {
-    const exchange = yield* execution.send(actor, how, { op })
+    const exchange = yield* send(execution, actor, how, { op })
     const reading = read(exchange, terms)
     if (reading === "acknowledged" || reading === "late" || pause === null) return
-    execution.markProvisional(actor)
+    markProvisional(execution, actor)
     yield* Effect.sleep(pause)
   }
 })
@@ -86,23 +75,24 @@ const mintOther = (execution: Execution, index: number) => {
       ["label", string(`${index + 1}B`)]
     ])
   )
-  return execution.mint(event, { bulk: true, referable: false })
+  return mint(execution, event, { bulk: true, referable: false })
 }
 
 /** Sends many new events, several at once, until they are sent or the time for it is up. */
-export const fill = Effect.fnUntraced(function* (execution: Execution, count: number, op: number) {
-  const until = execution.now() + execution.occasion.fillerTime
+export const fill = Effect.fnUntraced(function* (execution: Execution, { count }: OperationOf<"filler">, op: number) {
+  const { now } = execution.setting
+  const until = now() + execution.occasion.fillerTime
   let made = 0
   const worker = Effect.fnUntraced(function* (own: Connection) {
-    while (made < count && execution.now() < until) {
+    while (made < count && now() < until) {
       const actor = yield* mintOther(execution, made++)
-      const exchange = yield* execution.send(actor, [], { op }, own)
+      const exchange = yield* send(execution, actor, [], { op }, own)
       // A receiver that hangs costs a deadline each time.
       if (exchange.elapsed > execution.setting.terms.deadline) return
     }
   })
   yield* atOnce(execution, Math.min(most, count), worker)
-  execution.fallShort({ op, what: "events", done: made, of: count })
+  fallShort(execution, { op, what: "events", done: made, of: count })
 })
 
 /** The most connections that a load is sent over. */
@@ -120,11 +110,11 @@ export const load = Effect.fnUntraced(function* (
   { factor, ms }: OperationOf<"load">,
   op: number
 ) {
-  const { now, setting } = execution
-  const { terms } = setting
+  const { setting } = execution
+  const { now, terms } = setting
   const rate = setting.peakRate * factor
   const total = Math.ceil((rate * ms * setting.pace) / 1_000)
-  execution.fallShort({ op, what: "load", done: ms * setting.pace, of: ms })
+  fallShort(execution, { op, what: "load", done: ms * setting.pace, of: ms })
   const begun = now()
   const due = (index: number): number => begun + (index * 1_000) / rate
   const needed = Math.min(Math.ceil(rate * (terms.deadline / 1_000)), total)
@@ -140,13 +130,13 @@ export const load = Effect.fnUntraced(function* (
       const early = due(index) - now()
       if (early > 0) yield* Effect.sleep(early)
       const overdue = Math.max(0, now() - due(index))
-      const { elapsed } = yield* execution.send(actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
+      const { elapsed } = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
       // One that answers in time could have done so when it was due, had there been another connection.
       if (lacksConnections && elapsed - overdue <= inTime && elapsed > late) heldUp += 1
     }
   })
   yield* atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)
-  execution.fallShort({ op, what: "connections", done: total - heldUp, of: total })
+  fallShort(execution, { op, what: "connections", done: total - heldUp, of: total })
 })
 
 /** Events ahead of the copies of a volley. With none, three races of four come to nothing; with four, one of ten. */
@@ -174,26 +164,16 @@ const volley = Effect.fnUntraced(function* (
   const slots = yield* Slots
   const before = Math.max(0, Math.min(ahead, most - copies))
   const others = yield* Effect.forEach(Array.from({ length: before }), (_, index) => mintOther(execution, index))
-  const raced = yield* execution.mint(event, { referable: false })
+  const raced = yield* mint(execution, event, { referable: false })
   const actors = [...others, ...Array.from({ length: Math.min(copies, most) }, () => raced)]
   const barrier = makeBarrier(actors.length)
-  const one = (own: Connection, place: number) => {
+  const about = { op, kind: "load", once: true, slot: "own" } as const
+  const one = Effect.fnUntraced(function* (own: Connection, place: number) {
     const actor = actors[place]
-    if (actor === undefined) return Effect.void
-    return execution
-      .prepare(actor, actor.sent === 0 ? [] : retry)
-      .pipe(
-        Effect.flatMap((request) =>
-          execution.sendRequest(
-            actor,
-            request,
-            { held: { barrier, place } },
-            { op, kind: "load", once: true, slot: "own" },
-            own
-          )
-        )
-      )
-  }
+    if (actor === undefined) return
+    const request = yield* prepare(execution, actor)
+    yield* sendRequest(execution, actor, request, { held: { barrier, place } }, about, own)
+  })
   yield* slots.take(actors.length)(atOnce(execution, actors.length, one))
 })
 
@@ -203,11 +183,12 @@ export const volleys = Effect.fnUntraced(function* (
   operation: OperationOf<"volleys">,
   op: number
 ) {
-  const until = execution.now() + execution.occasion.fillerTime * share
+  const { now } = execution.setting
+  const until = now() + execution.occasion.fillerTime * share
   let made = 0
-  while (made < operation.rounds && execution.now() < until) {
+  while (made < operation.rounds && now() < until) {
     yield* volley(execution, operation, op)
     made++
   }
-  execution.fallShort({ op, what: "events", done: made, of: operation.rounds })
+  fallShort(execution, { op, what: "events", done: made, of: operation.rounds })
 })

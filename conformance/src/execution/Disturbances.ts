@@ -1,21 +1,19 @@
 /**
  * Operations in which the sender goes away, or sends something else than an event.
  */
+import { Crypto, DeliveryRequest } from "@doorhook/core"
 import { Effect } from "effect"
-import type { HttpRequest } from "../evidence/HttpRequest.ts"
-import { plainEvents } from "../history/Bindings.ts"
-import { accessLog, withUnknown } from "../history/Events.ts"
-import type { Carrier, Forgery, Malformation } from "../history/Forgeries.ts"
-import type { MintedEvent } from "../history/Minting.ts"
+import { accessLog, bodyOf, plainEvents, withUnknown } from "../history/Events.ts"
+import { forgeries, malformations } from "../history/Forgeries.ts"
+import type { Forgery, Otherwise } from "../history/Forgeries.ts"
+import { string } from "../history/Json.ts"
 import type { Cut, OperationOf } from "../history/Operations.ts"
-import { bodyOf, string } from "../history/RawJson.ts"
-import { formOf, retry } from "../history/Variations.ts"
+import { formOf } from "../history/Variations.ts"
 import { open } from "../http/Wire.ts"
-import { stampOf } from "./Execution.ts"
+import { goOnBeside, mint } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
-import { forge } from "./Forging.ts"
+import { prepare, requestOf, send, sendRequest } from "./Send.ts"
 import { most } from "./Slots.ts"
-import { make } from "./WebhookRequest.ts"
 
 /** A receiver that answers within a millisecond is left waiting for some all the same. */
 const leastWait = 2
@@ -27,33 +25,27 @@ const untilThere = 100
 export const cut = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
-  where: Cut,
-  op: number,
-  { stalls = false } = {}
+  { cut: where, stalls = false }: { readonly cut: Cut; readonly stalls?: boolean },
+  op: number
 ) {
-  const request = yield* execution.prepare(actor, actor.sent === 0 ? [] : retry)
+  const request = yield* prepare(execution, actor)
   const place =
     where.in === "body"
       ? { bytes: Math.floor((Buffer.byteLength(request.body) * where.percent) / 100), stalls }
       : { after: where.share === 0 ? 0 : Math.max(leastWait, where.share * execution.setting.typical()) }
-  yield* execution.sendRequest(actor, request, { cut: place }, { op, kind: "cut" })
+  yield* sendRequest(execution, actor, request, { cut: place }, { op, kind: "cut" })
 })
 
-/** The plain event that comes most often. */
-const usual = ({ setting }: Execution) => plainEvents(setting.bindings)[0] ?? accessLog
+/** Mints an event of the kind that comes most often, for others' sake. */
+const mintUsual = (execution: Execution, bulk = false) =>
+  mint(execution, plainEvents(execution.setting.bindings)[0] ?? accessLog, { bulk, referable: false })
 
 /** Begins many requests, ten at once, and goes away from all of them. */
-export const storm = Effect.fnUntraced(function* (
-  execution: Execution,
-  { count, percent }: OperationOf<"abort_storm">,
-  op: number
-) {
-  const one = Effect.gen(function* () {
-    const actor = yield* execution.mint(usual(execution), { referable: false })
-    yield* cut(execution, actor, { in: "body", percent }, op)
-  })
-  yield* Effect.forEach(Array.from({ length: count }), () => one, { concurrency: most, discard: true })
-})
+export const storm = (execution: Execution, { count, percent }: OperationOf<"abort_storm">, op: number) =>
+  mintUsual(execution).pipe(
+    Effect.flatMap((actor) => cut(execution, actor, { cut: { in: "body", percent } }, op)),
+    Effect.replicateEffect(count, { concurrency: most, discard: true })
+  )
 
 /** Begins many requests at once and sends no more, for as long as the history goes on. */
 export const stall = Effect.fnUntraced(function* (
@@ -61,11 +53,10 @@ export const stall = Effect.fnUntraced(function* (
   { count, percent }: OperationOf<"stalled">,
   op: number
 ) {
-  const one = Effect.gen(function* () {
-    const actor = yield* execution.mint(usual(execution), { referable: false })
-    yield* execution.beside(cut(execution, actor, { in: "body", percent }, op, { stalls: true }))
-  })
-  yield* Effect.forEach(Array.from({ length: count }), () => one, { discard: true })
+  for (let begun = 0; begun < count; begun++) {
+    const actor = yield* mintUsual(execution)
+    yield* goOnBeside(execution, cut(execution, actor, { cut: { in: "body", percent }, stalls: true }, op))
+  }
   // They are to be there first, and what follows on a connection of its own, as another sender's.
   yield* Effect.sleep(untilThere)
   yield* execution.connection.renew
@@ -74,59 +65,53 @@ export const stall = Effect.fnUntraced(function* (
 /** What makes a body longer than 64 KiB, where some parsers of raw bodies begin to work in another way. */
 const filling = string("x".repeat(66_000))
 
-const enlarged = (event: MintedEvent): MintedEvent => {
-  const filled = withUnknown(event.filled, ["remarks", filling])
-  return { ...event, filled, body: bodyOf(filled) }
-}
+/** A request about an event that is not genuine, as the row of its kind says. */
+const forge = Effect.fnUntraced(function* (execution: Execution, actor: Actor, kind: Forgery, isLarge: boolean) {
+  const { secret, terms } = execution.setting
+  const { make, sign } = forgeries[kind]
+  const { filled } = actor.minted
+  const event = isLarge ? withUnknown(filled, ["remarks", filling]) : filled
+  const genuine = yield* requestOf(execution, actor, bodyOf(event))
+  const { body, headers } = genuine
+  const crypto = yield* Crypto
+  const content = { id: actor.minted.webhook_id, attempt: actor.attempt, signedAt: actor.signedAt, body }
+  const otherwise: Otherwise = sign(content, terms.tolerance)
+  const by = otherwise.by ?? secret
+  const signed = yield* DeliveryRequest.headersOf(crypto, { ...content, ...otherwise }, by === null ? [] : [by])
+  return { ...genuine, ...make({ headers, signed, body, event }) }
+})
 
 /** Sends an event under a signature that is not good, as its carrier says. That does not count as sending it. */
 export const forged = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
-  { by, kind }: { readonly by: Carrier; readonly kind: Forgery },
+  { by, kind }: Pick<OperationOf<"forged">, "by" | "kind">,
   op: number
 ) {
-  const { secret, terms, urls } = execution.setting
-  const event = by === "large" ? enlarged(actor.minted) : actor.minted
-  const request = yield* forge(event, stampOf(actor), kind, terms.tolerance, secret)
+  const request = yield* forge(execution, actor, kind, by === "large")
   const about = { op, kind: "forged" } as const
   if (by !== "kept") {
-    const form = by === "chunked" ? formOf(["chunked"]) : {}
-    return yield* execution.sendRequest(actor, request, form, about)
+    return yield* sendRequest(execution, actor, request, by === "chunked" ? formOf(["chunked"]) : {}, about)
   }
+  yield* execution.connection.renew
   return yield* Effect.scoped(
     Effect.gen(function* () {
-      yield* execution.connection.renew
-      const own = yield* open(urls[0])
-      const genuine = yield* execution.mint(usual(execution), { bulk: true, referable: false })
-      yield* execution.send(genuine, [], { op }, own)
-      return yield* execution.sendRequest(actor, request, {}, about, own)
+      const own = yield* open(execution.setting.urls[0])
+      yield* send(execution, yield* mintUsual(execution, true), [], { op }, own)
+      return yield* sendRequest(execution, actor, request, {}, about, own)
     })
   )
 })
-
-const malformedBody = (body: string, kind: Malformation): string => {
-  switch (kind) {
-    case "truncated":
-      return body.slice(0, body.length >> 1)
-    case "unclosed":
-      return body.slice(0, -1)
-    case "trailing":
-      return `${body}{"x"`
-    case "single_quotes":
-      return body.replaceAll('"', "'")
-  }
-}
 
 /** Sends what is no event under a new event's id. */
 export const malformed = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
-  kind: Malformation,
+  { kind }: OperationOf<"malformed">,
   op: number
 ) {
-  const request = yield* make(stampOf(actor), malformedBody(actor.minted.body, kind), [], execution.setting.secret)
-  yield* execution.sendRequest(actor, request, {}, { op, kind: "malformed" })
+  const request = yield* requestOf(execution, actor, malformations[kind].spoil(actor.minted.body))
+  yield* sendRequest(execution, actor, request, {}, { op, kind: "malformed" })
 })
 
 /** Sends a request about an event with another method. */
@@ -136,7 +121,7 @@ export const otherMethod = Effect.fnUntraced(function* (
   { method, with_body }: Pick<OperationOf<"method_new">, "method" | "with_body">,
   op: number
 ) {
-  const request = yield* make(stampOf(actor), actor.minted.body, [], execution.setting.secret)
-  const asked: HttpRequest = { ...request, method, body: with_body ? request.body : "" }
-  yield* execution.sendRequest(actor, asked, {}, { op, kind: "method" })
+  const request = yield* requestOf(execution, actor, actor.minted.body)
+  const asked = { ...request, method, body: with_body ? request.body : "" }
+  yield* sendRequest(execution, actor, asked, {}, { op, kind: "method" })
 })

@@ -5,9 +5,8 @@ import { Signature } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
 import { Effect, Redacted } from "effect"
 import type { Attempt } from "../evidence/Trace.ts"
-import type { Exchange } from "../evidence/Exchange.ts"
-import type { HttpRequest } from "../evidence/HttpRequest.ts"
-import type { Stamp } from "./WebhookRequest.ts"
+import type { Exchange, HttpRequest } from "../evidence/Exchange.ts"
+import type { Actor } from "./Execution.ts"
 
 const names = Signature.headerNames
 const secretPrefix = "whsec_"
@@ -25,7 +24,7 @@ const holdsMac = /[A-Za-z0-9+/_-]{43}/
 export const leakOf = Effect.fnUntraced(function* (
   exchange: Exchange,
   request: HttpRequest,
-  stamp: Stamp,
+  { minted, signedAt }: Actor,
   secret: Redacted.Redacted<string> | null
 ): Effect.fn.Return<Attempt["leaked"], never, Crypto> {
   if (secret === null || exchange._tag !== "Answered") return null
@@ -35,11 +34,11 @@ export const leakOf = Effect.fnUntraced(function* (
   if (key !== "" && said.includes(key)) return "secret"
   if (!holdsMac.test(said)) return null
   const stated = Number(request.headers[names.timestamp])
-  const timestamps = [Math.floor(stamp.signedAt / 1_000), ...(Number.isInteger(stated) ? [stated] : [])]
+  const timestamps = [Math.floor(signedAt / 1_000), ...(Number.isInteger(stated) ? [stated] : [])]
   const sent = [...Object.values(request.headers), request.body].join("\n")
   for (const timestamp of new Set(timestamps)) {
     const good = yield* Signature.sign([secret], {
-      id: request.headers[names.id] || stamp.webhookId,
+      id: request.headers[names.id] || minted.webhook_id,
       timestamp,
       body: request.body
     })

@@ -1,120 +1,151 @@
 /**
- * How each operation is carried out: one row for each kind.
+ * Executes a history against a receiver and records what happened: operation by operation, over one connection, as a
+ * sender's worker has. How each operation is carried out: one row for each kind.
  */
-import type { Crypto } from "@doorhook/core"
 import { Effect } from "effect"
-import type { Minting } from "../history/Minting.ts"
+import type { Trace } from "../evidence/Trace.ts"
+import type { EventTemplate } from "../history/Events.ts"
+import type { History } from "../history/History.ts"
 import type { Operation, OperationKind, OperationOf } from "../history/Operations.ts"
 import type { Variation } from "../history/Variations.ts"
 import { fill, load, race, retryUntil, volleys } from "./Deliveries.ts"
 import { cut, forged, malformed, otherMethod, stall, storm } from "./Disturbances.ts"
-import type { Actor, Execution } from "./Execution.ts"
+import { begin, fallShort, find, mint, traceOf } from "./Execution.ts"
+import type { Actor, Execution, Occasion, Services, Setting } from "./Execution.ts"
+import type { TargetUnusable } from "./Reaching.ts"
 import { advance, killAmid, pauseDuring, restart } from "./Receiver.ts"
-import type { Slots } from "./Slots.ts"
-import type { TargetUnusable } from "./TargetUnusable.ts"
+import { send } from "./Send.ts"
 import { mintTwins } from "./Twinning.ts"
 
-export type Done = Effect.Effect<void, TargetUnusable, Crypto | Minting | Slots>
+type Doing<A = unknown> = Effect.Effect<A, TargetUnusable, Services>
 
 /** Every kind has a row; the compiler sees that none is missing. */
 type Performers = {
-  readonly [K in OperationKind]: (execution: Execution, operation: OperationOf<K>, place: number) => Done
+  readonly [K in OperationKind]: (execution: Execution, operation: OperationOf<K>, place: number) => Doing
 }
 
-type OnActor = (actor: Actor) => Effect.Effect<unknown, TargetUnusable, Crypto | Minting | Slots>
+type OnActor<Op> = (execution: Execution, actor: Actor, operation: Op, op: number) => Doing
 
 /** Does something with a new event. */
-const withNew = (
-  execution: Execution,
-  { event }: { readonly event: Actor["minted"]["template"] },
-  act: OnActor
-): Done => Effect.asVoid(Effect.flatMap(execution.mint(event), act))
+const onNew =
+  <Op>(act: OnActor<Op>) =>
+  (execution: Execution, operation: Op & { readonly event: EventTemplate }, op: number): Doing =>
+    Effect.flatMap(mint(execution, operation.event), (actor) => act(execution, actor, operation, op))
 
 /** Does something with the event that a reference stands for; nothing where there is none. */
-const withKnown = (execution: Execution, { ref }: { readonly ref: number }, act: OnActor): Done => {
-  const actor = execution.find(ref)
-  return actor === null ? Effect.void : Effect.asVoid(act(actor))
-}
+const onKnown =
+  <Op>(act: OnActor<Op>) =>
+  (execution: Execution, operation: Op & { readonly ref: number }, op: number): Doing => {
+    const actor = find(execution, operation.ref)
+    return actor === null ? Effect.void : act(execution, actor, operation, op)
+  }
+
+const sendAs: OnActor<{ readonly how: ReadonlyArray<Variation> }> = (execution, actor, { how }, op) =>
+  send(execution, actor, how, { op })
 
 const sendEach = (
   execution: Execution,
   actors: ReadonlyArray<Actor>,
   how: ReadonlyArray<Variation>,
   op: number
-): Done => Effect.forEach(actors, (actor) => execution.send(actor, how, { op }), { discard: true })
+): Doing => Effect.forEach(actors, (actor) => send(execution, actor, how, { op }), { discard: true })
 
 /** Waits as long as the run's pace allows. */
-const wait = ({ fallShort, setting }: Execution, ms: number, op: number): Effect.Effect<void> =>
+const wait = (execution: Execution, { ms }: { readonly ms: number }, op: number): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const done = ms * setting.pace
-    fallShort({ op, what: "wait", done, of: ms })
+    const done = ms * execution.setting.pace
+    fallShort(execution, { op, what: "wait", done, of: ms })
     return Effect.sleep(done)
   })
 
 const performers: Performers = {
-  new: (execution, operation, op) =>
-    withNew(execution, operation, (actor) => execution.send(actor, operation.how, { op })),
-  again: (execution, operation, op) =>
-    withKnown(execution, operation, (actor) => execution.send(actor, operation.how, { op })),
-  retry: (execution, operation, op) => withKnown(execution, operation, (actor) => retryUntil(execution, actor, op)),
-  retry_open: (execution, _, op) =>
+  new: onNew(sendAs),
+  again: onKnown(sendAs),
+  retry: onKnown(retryUntil),
+  retry_open: (execution, operation, op) =>
     Effect.forEach(
       execution.actors.filter(({ acknowledged }) => !acknowledged),
-      (actor) => retryUntil(execution, actor, op),
-      { discard: true }
+      (actor) => retryUntil(execution, actor, operation, op)
     ),
   again_all: (execution, { how }, op) => sendEach(execution, execution.actors, how, op),
-  race_new: (execution, operation, op) =>
-    withNew(execution, operation, (actor) => race(execution, actor, operation.copies, op)),
-  race_again: (execution, operation, op) =>
-    withKnown(execution, operation, (actor) => race(execution, actor, operation.copies, op)),
+  race_new: onNew(race),
+  race_again: onKnown(race),
   volleys,
   twins: (execution, { event, kind }, op) =>
     Effect.flatMap(mintTwins(execution, event, kind), (actors) => sendEach(execution, actors, [], op)),
   shuffled: Effect.fnUntraced(function* (execution, { events, order }, op) {
-    const actors = yield* Effect.forEach(events, (event) => execution.mint(event))
+    const actors = yield* Effect.forEach(events, (event) => mint(execution, event))
     const ordered = order.flatMap((place) => actors[place % Math.max(actors.length, 1)] ?? [])
     yield* sendEach(execution, ordered, [], op)
   }),
-  filler: (execution, { count }, op) => fill(execution, count, op),
-  cut_new: (execution, operation, op) =>
-    withNew(execution, operation, (actor) => cut(execution, actor, operation.cut, op)),
-  cut_again: (execution, operation, op) =>
-    withKnown(execution, operation, (actor) => cut(execution, actor, operation.cut, op)),
+  filler: fill,
+  cut_new: onNew(cut),
+  cut_again: onKnown(cut),
   abort_storm: storm,
   stalled: stall,
-  forged: (execution, operation, op) =>
-    withNew(execution, operation, (actor) => forged(execution, actor, operation, op)),
-  forged_again: (execution, operation, op) =>
-    withKnown(execution, operation, (actor) => forged(execution, actor, operation, op)),
-  malformed: (execution, operation, op) =>
-    withNew(execution, operation, (actor) => malformed(execution, actor, operation.kind, op)),
-  method_new: (execution, operation, op) =>
-    withNew(execution, operation, (actor) => otherMethod(execution, actor, operation, op)),
-  method_again: (execution, operation, op) =>
-    withKnown(execution, operation, (actor) => otherMethod(execution, actor, operation, op)),
-  elsewhere: (execution, operation, op) =>
-    withKnown(execution, operation, (actor) => {
-      const endpoint = execution.setting.urls[1]
-      return endpoint === undefined ? Effect.void : execution.send(actor, ["close"], { op, endpoint })
-    }),
-  idle: (execution, { ms }, op) => wait(execution, ms, op),
-  age: Effect.fnUntraced(function* (execution, { ms }, op) {
-    yield* execution.connection.renew
-    const waits = [wait(execution, ms, op), execution.occasion.allElseDone]
-    yield* Effect.all(waits, { concurrency: "unbounded", discard: true })
+  forged: onNew(forged),
+  forged_again: onKnown(forged),
+  malformed: onNew(malformed),
+  method_new: onNew(otherMethod),
+  method_again: onKnown(otherMethod),
+  elsewhere: onKnown((execution, actor, _, op) => {
+    const endpoint = execution.setting.urls[1]
+    return endpoint === undefined ? Effect.void : send(execution, actor, ["close"], { op, endpoint })
   }),
-  restart: (execution, _, op) => restart(execution, op),
+  idle: wait,
+  age: (execution, operation, op) =>
+    Effect.andThen(
+      execution.connection.renew,
+      Effect.all([wait(execution, operation, op), execution.occasion.allElseDone], { concurrency: "unbounded" })
+    ),
+  restart,
   kill_amid: killAmid,
   pause_during: pauseDuring,
-  advance: (execution, { ms }, op) => advance(execution, ms, op),
+  advance,
   load
 }
 
 /** A method's type: a table of all kinds holds rows of each. */
-type Perform = { of(execution: Execution, operation: Operation, place: number): Done }["of"]
+type Perform = { of(execution: Execution, operation: Operation, place: number): Doing }["of"]
 const rows: Readonly<Record<OperationKind, Perform>> = performers
 
-/** Carries an operation out, at its place in the history. */
-export const perform = (execution: Execution, operation: Operation, place: number): Done =>
-  rows[operation.k](execution, operation, place)
+/** What came of a history: its trace, and why it is not whole if the receiver could not be reached any more. */
+export interface Executed {
+  readonly trace: Trace
+  readonly broke: TargetUnusable | null
+}
+
+/** After this many attempts that were sent one by one and not answered in time, a history has shown what it can. */
+const lateUntilGivenUp = 3
+
+const isGivenUp = ({ attempts, setting }: Execution, { ops }: History): boolean => {
+  const late = attempts.filter(({ exchange, kind, op }) => {
+    const sent = ops[op]?.k
+    return kind === "delivery" && (sent === "new" || sent === "again") && exchange.elapsed > setting.terms.deadline
+  })
+  return late.length >= lateUntilGivenUp
+}
+
+export const execute = (
+  history: History,
+  setting: Setting,
+  occasion: Occasion
+): Effect.Effect<Executed, never, Services> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const execution = yield* begin(setting, occasion)
+      const all = Effect.gen(function* () {
+        for (const [place, operation] of history.ops.entries()) {
+          if (isGivenUp(execution, history)) {
+            return fallShort(execution, { op: place, what: "steps", done: place, of: history.ops.length })
+          }
+          yield* rows[operation.k](execution, operation, place)
+        }
+      })
+      const broke = yield* all.pipe(
+        Effect.as(null),
+        Effect.catchTag("TargetUnusable", (error) => Effect.succeed(error))
+      )
+      return { trace: traceOf(execution, history), broke }
+    })
+  )

@@ -1,9 +1,17 @@
 /**
  * What an exchange says of whether the receiver could be reached, and what to say where it can't be any more.
  */
+import { Schema } from "effect"
 import type { Exchange } from "../evidence/Exchange.ts"
 import type { Exchanged } from "../http/Wire.ts"
-import { TargetUnusable } from "./TargetUnusable.ts"
+
+/** The receiver can't be tested: nothing can be said of it, good or bad. */
+export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("TargetUnusable", {
+  /** What was tried, what came of it, what to do. */
+  message: Schema.String,
+  /** Whether it is the receiver's own doing, and a trace shows it: it was killed, and did not start again. */
+  stayedDown: Schema.optionalKey(Schema.Boolean)
+}) {}
 
 /** Pauses before a receiver that can't be reached is tried again: a supervisor may be starting it. */
 export const pauses = [250, 1_000]

@@ -10,9 +10,11 @@ import type { HookFailed } from "../hooks/Hooks.ts"
 import { open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
 import { patienceOf } from "../judgement/Terms.ts"
+import { intervene, mint } from "./Execution.ts"
 import type { Execution } from "./Execution.ts"
+import { TargetUnusable } from "./Reaching.ts"
+import { sendOnce } from "./Send.ts"
 import { most } from "./Slots.ts"
-import { TargetUnusable } from "./TargetUnusable.ts"
 
 const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable({ message })
 
@@ -88,7 +90,7 @@ const start = Effect.fnUntraced(function* (
     const spent = (yield* Clock.currentTimeMillis) - begun
     if (starts >= leastStarts && spent >= comeback) {
       const down = `started ${starts} times in ${Math.round(spent / 1_000)} s, ${failed.down}`
-      execution.intervene(op, what, from, { down })
+      intervene(execution, op, what, from, { down })
       const message = `The receiver was killed and did not start again (${down}). Start it by hand on what it left behind to see why.`
       return yield* new TargetUnusable({ message, stayedDown: true })
     }
@@ -97,11 +99,11 @@ const start = Effect.fnUntraced(function* (
     failed = yield* Effect.flip(again).pipe(Effect.orElseSucceed(() => null))
   }
   if (seen.unended === undefined) startedAfter.add(after)
-  execution.intervene(op, what, from, seen)
+  intervene(execution, op, what, from, seen)
 })
 
 /** Ends and starts the receiver. */
-export const restart = Effect.fnUntraced(function* (execution: Execution, op: number) {
+export const restart = Effect.fnUntraced(function* (execution: Execution, _: OperationOf<"restart">, op: number) {
   const { hooks, now } = execution.setting
   yield* execution.connection.renew
   const from = now()
@@ -140,10 +142,10 @@ export const killAmid = Effect.fnUntraced(function* (
       const connections = yield* Effect.forEach(Array.from({ length: copies }), () => open(urls[0]))
       while (!traffic.dead && traffic.made < mostEvents) {
         traffic.made++
-        const actor = yield* execution.mint(event)
+        const actor = yield* mint(execution, event)
         if (from === undefined) yield* count
         const attempt = Effect.fnUntraced(function* (own: Connection) {
-          const exchange = yield* execution.sendOnce(actor, own, { op, kind: "amid" })
+          const exchange = yield* sendOnce(execution, actor, own, { op, kind: "amid" })
           if (actor.acknowledged) yield* count
           if (traffic.ending && exchange !== null && showsEnd(exchange)) yield* Deferred.succeed(cut, undefined)
           return exchange
@@ -203,11 +205,11 @@ export const pauseDuring = Effect.fnUntraced(function* (
 ) {
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
-  const actors = yield* Effect.forEach(Array.from({ length: count }), () => execution.mint(event))
+  const actors = yield* Effect.forEach(Array.from({ length: count }), () => mint(execution, event))
   const sendAll = Effect.forEach(
     actors,
     (actor) =>
-      Effect.scoped(Effect.flatMap(open(urls[0]), (own) => execution.sendOnce(actor, own, { op, kind: "cut" }))),
+      Effect.scoped(Effect.flatMap(open(urls[0]), (own) => sendOnce(execution, actor, own, { op, kind: "cut" }))),
     { concurrency: "unbounded" }
   )
   const from = now()
@@ -235,11 +237,11 @@ export const pauseDuring = Effect.fnUntraced(function* (
     Effect.onError(() => Effect.ignore(act(hooks.resume)))
   )
   yield* Effect.mapError(hooks.ready, unusable)
-  execution.intervene(op, "paused", from)
+  intervene(execution, op, "paused", from)
 })
 
 /** Moves the receiver's clock, and that of all that is stamped from now on. */
-export const advance = Effect.fnUntraced(function* (execution: Execution, ms: number, op: number) {
+export const advance = Effect.fnUntraced(function* (execution: Execution, { ms }: OperationOf<"advance">, op: number) {
   const { clock, hooks, now } = execution.setting
   const from = now()
   if (hooks.advance !== null) {
@@ -247,5 +249,5 @@ export const advance = Effect.fnUntraced(function* (execution: Execution, ms: nu
     clock.ahead += ms
   }
   yield* Effect.mapError(hooks.ready, unusable)
-  execution.intervene(op, "clock_moved", from)
+  intervene(execution, op, "clock_moved", from)
 })

@@ -1,9 +1,49 @@
 /**
- * Event templates: the documented ones (interface document, section 2.3), and ways to make them unusual.
+ * Events as templates: plain data, with everything but the values that are minted at execution. The documented ones
+ * (interface document, section 2.3), and ways to make them unusual.
  */
-import type { EventTemplate, Member } from "./Template.ts"
-import { minted } from "./Template.ts"
-import { object, string } from "./RawJson.ts"
+import { builtInTable } from "@doorhook/core"
+import { Schema } from "effect"
+import { Member, object, string } from "./Json.ts"
+
+/** Members whose values are minted at execution: no JSON text begins with `@`. */
+export const minted = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
+
+export const EventTemplate = Schema.Struct({
+  resource_type: Schema.String,
+  action: Schema.String,
+  data: Schema.Array(Member),
+  /** Unknown members beside `data`. */
+  beside_data: Schema.Array(Member),
+  /** Unknown members beside `event`. */
+  beside_event: Schema.Array(Member),
+  /** What is unusual about it, in words; empty when nothing is. */
+  note: Schema.String
+})
+export type EventTemplate = typeof EventTemplate.Type
+
+/** A pair of resource type and action that an integration can be bound to: `access_log:create`. */
+export const bindingOf = ({ action, resource_type }: Pick<EventTemplate, "action" | "resource_type">): string =>
+  `${resource_type}:${action}`
+
+/** Whether a binding can select the event (interface document, section 6.1). What none selects never arrives from doorhook. */
+export const isKnownKind = ({ action, resource_type }: EventTemplate): boolean =>
+  builtInTable.get(resource_type)?.actions.includes(action) ?? false
+
+/** The body of a delivery of the event, as doorhook writes it: no space, `event` first. */
+export const bodyOf = (event: EventTemplate): string =>
+  object([
+    [
+      "event",
+      object([
+        ["resource_type", string(event.resource_type)],
+        ["action", string(event.action)],
+        ["data", object(event.data)],
+        ...event.beside_data
+      ])
+    ],
+    ...event.beside_event
+  ])
 
 const template = (resource_type: string, data: ReadonlyArray<Member>): EventTemplate => ({
   resource_type,
@@ -72,3 +112,16 @@ export const withUnknown = (event: EventTemplate, ...members: ReadonlyArray<Memb
   ...event,
   data: [...event.data, ...members]
 })
+
+/** The events that the suite has templates of, by the binding that selects them. */
+export const templates: Readonly<Record<string, EventTemplate>> = {
+  [bindingOf(accessLog)]: accessLog,
+  [bindingOf(call)]: call
+}
+
+/** Plain events for a receiver with these bindings, as they come on any day: more doors than calls. */
+export const plainEvents = (bindings: ReadonlyArray<string> | null): ReadonlyArray<EventTemplate> => {
+  const usual = [accessLog, accessLog, call, accessLog]
+  const bound = usual.filter((event) => bindings === null || bindings.includes(bindingOf(event)))
+  return bound.length === 0 ? usual : bound
+}

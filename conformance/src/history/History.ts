@@ -3,11 +3,12 @@
  * run.
  */
 import { Schema } from "effect"
-import { canonical } from "./Canonical.ts"
+import { bindingOf, templates } from "./Events.ts"
+import type { EventTemplate } from "./Events.ts"
 import type { Strength } from "./Forgeries.ts"
+import { canonical } from "./Json.ts"
 import { Operation } from "./Operations.ts"
 import type { Cut } from "./Operations.ts"
-import type { EventTemplate } from "./Template.ts"
 import type { Variation } from "./Variations.ts"
 
 export const History = Schema.Struct({ v: Schema.Literal(1), ops: Schema.Array(Operation) })
@@ -76,3 +77,33 @@ export const cutNew = (event: EventTemplate, cut: Cut): Operation => ({ k: "cut_
 export const cutAgain = (ref: number, cut: Cut): Operation => ({ k: "cut_again", ref, cut })
 export const inBody = (percent: number): Cut => ({ in: "body", percent })
 export const inAnswer = (share: number): Cut => ({ in: "answer", share })
+
+/**
+ * The event to be sent in place of one: itself where a binding selects it, the plain event of another binding in place
+ * of a plain one, else nothing: what is unusual about it can't be shown by another.
+ */
+const substitute = (event: EventTemplate, bindings: ReadonlyArray<string>): EventTemplate | null => {
+  if (bindings.includes(bindingOf(event))) return event
+  return event.note === "" ? (templates[bindings[0] ?? ""] ?? null) : null
+}
+
+const adapted = (operation: Operation, bindings: ReadonlyArray<string>): Operation | null => {
+  if (operation.k === "twins" && operation.kind === "other_type" && bindings.length < 2) return null
+  if (operation.k === "shuffled") {
+    const events = operation.events.flatMap((event) => substitute(event, bindings) ?? [])
+    return events.length === operation.events.length ? { ...operation, events } : null
+  }
+  if (!("event" in operation)) return operation
+  const event = substitute(operation.event, bindings)
+  return event === null ? null : { ...operation, event }
+}
+
+/**
+ * The case for a receiver with these bindings; null where it is about events that none of them selects. Null bindings:
+ * nothing was declared, everything is sent, and what no binding could select is a SHOULD.
+ */
+export const forBindings = (one: Case, bindings: ReadonlyArray<string> | null): Case | null => {
+  if (bindings === null) return one
+  const ops = one.history.ops.flatMap((operation) => adapted(operation, bindings) ?? [])
+  return ops.length === one.history.ops.length ? { ...one, history: { ...one.history, ops } } : null
+}

@@ -3,10 +3,10 @@
  */
 import { Crypto, isoOf, makeEventId } from "@doorhook/core"
 import { Clock, Context, Effect, Layer } from "effect"
-import { digestOf, exactDigestOf } from "./CanonicalJson.ts"
-import type { EventTemplate } from "./Template.ts"
-import { minted } from "./Template.ts"
-import { bodyOf, object, string } from "./RawJson.ts"
+import { randomUUID } from "node:crypto"
+import { digestOf, exactDigestOf, object, string } from "./Json.ts"
+import type { EventTemplate } from "./Events.ts"
+import { minted, bodyOf } from "./Events.ts"
 
 export interface MintedEvent {
   readonly template: EventTemplate
@@ -37,13 +37,6 @@ const lastDataId = 2_000_000_000
 /** This is added where `data.id` is to be longer than 32 bits. */
 const beyond32Bits = 2 ** 33
 
-const toHex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
-
-const toGuid = (bytes: Uint8Array): string => {
-  const hex = toHex(bytes)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
-}
-
 export class Minting extends Context.Service<
   Minting,
   {
@@ -65,7 +58,7 @@ export class Minting extends Context.Service<
       const random = new DataView(crypto.randomBytes(4).slice().buffer).getUint32(0)
       let counter = firstDataId + (random % (lastDataId - firstDataId))
       const dataId = Effect.sync(() => ++counter)
-      const guid = Effect.sync(() => toGuid(crypto.randomBytes(16)))
+      const guid = Effect.sync(() => randomUUID())
       const known = new Set<string>()
       const remember = (id: string): string => {
         known.add(id)
@@ -96,8 +89,8 @@ export class Minting extends Context.Service<
             webhook_id: given.webhookId === undefined ? yield* webhookId : remember(given.webhookId),
             data_id: filled.data.find(([name]) => name === "id")?.[1] ?? "",
             body: bodyOf(filled),
-            digest: yield* digestOf(data).pipe(Effect.provideService(Crypto, crypto)),
-            exactDigest: yield* exactDigestOf(data).pipe(Effect.provideService(Crypto, crypto))
+            digest: digestOf(data),
+            exactDigest: exactDigestOf(data)
           }
         })
       })

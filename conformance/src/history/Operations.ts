@@ -7,18 +7,9 @@
  * A reference counts modulo the events sent so far, so that any part of a history is a history.
  */
 import { Schema } from "effect"
-import {
-  Carrier,
-  carriers,
-  Forgery,
-  forgeries,
-  forgeryInWords,
-  Malformation,
-  malformationInWords
-} from "./Forgeries.ts"
-import { malformations } from "./Forgeries.ts"
+import { Carrier, carriers, Forgery, forgeries, Malformation, malformations } from "./Forgeries.ts"
 import type { Strength } from "./Forgeries.ts"
-import { EventTemplate, isKnownKind } from "./Template.ts"
+import { EventTemplate, isKnownKind } from "./Events.ts"
 import { TwinKind, twins } from "./Twins.ts"
 import { Variation, variationOf } from "./Variations.ts"
 
@@ -43,9 +34,8 @@ interface Names {
   readonly known: (ref: number) => string
 }
 
-/** Methods, not properties: a table of all kinds holds rows of each. */
-interface About<Op> {
-  words(operation: Op, names: Names): string
+/** What is said of some kinds. Methods, not properties: a table of all kinds holds rows of each. */
+interface More<Op> {
   /** How many events it makes that can be referred to; 0 where the row says nothing. */
   events?(operation: Op): number
   /** Whether ordinary requests one after the other, each by a curl command, do the same. */
@@ -61,11 +51,16 @@ interface About<Op> {
   cost?(operation: Op): { readonly answers: number; readonly ms: number }
 }
 
+interface About<Op> extends More<Op> {
+  words(operation: Op, names: Names): string
+}
+
 const kind = <const K extends string, Fields extends Schema.Struct.Fields>(
   k: K,
   fields: Fields,
-  about: About<Schema.Struct<{ readonly k: Schema.Literal<K> } & Fields>["Type"]>
-) => ({ schema: Schema.Struct({ k: Schema.Literal(k), ...fields }), about })
+  words: (operation: Schema.Struct<{ readonly k: Schema.Literal<K> } & Fields>["Type"], names: Names) => string,
+  more: More<Schema.Struct<{ readonly k: Schema.Literal<K> } & Fields>["Type"]> = {}
+) => ({ schema: Schema.Struct({ k: Schema.Literal(k), ...fields }), about: { words, ...more } })
 
 const described = ({ note, resource_type }: EventTemplate): string =>
   `a new ${resource_type} event${note === "" ? "" : ` (${note})`}`
@@ -99,9 +94,8 @@ const operations = {
   new: kind(
     "new",
     { event: EventTemplate, how: How },
+    ({ event, how }, { made }) => `${described(event)}${made}${how.length === 0 ? "" : `, ${howInWords(how)}`}`,
     {
-      words: ({ event, how }, { made }) =>
-        `${described(event)}${made}${how.length === 0 ? "" : `, ${howInWords(how)}`}`,
       events: one,
       byCurl: true,
       isPlain: ({ event, how }) => event.note === "" && how.length === 0,
@@ -109,80 +103,53 @@ const operations = {
     }
   ),
   /** An event sent before, again. */
-  again: kind(
-    "again",
-    { ref: Ref, how: How },
-    {
-      words: ({ how, ref }, { known }) => `${known(ref)} again, ${howInWords(how)}`,
-      byCurl: true,
-      isPlain: ({ how }) => isRetry(how),
-      strength: ({ how }) => ofHow(how)
-    }
-  ),
+  again: kind("again", { ref: Ref, how: How }, ({ how, ref }, { known }) => `${known(ref)} again, ${howInWords(how)}`, {
+    byCurl: true,
+    isPlain: ({ how }) => isRetry(how),
+    strength: ({ how }) => ofHow(how)
+  }),
   /** An event sent before, again until it is acknowledged: at most a few times, with growing pauses. */
-  retry: kind(
-    "retry",
-    { ref: Ref },
-    {
-      words: ({ ref }, { known }) => `${known(ref)} again, until it is acknowledged`,
-      byCurl: true
-    }
-  ),
+  retry: kind("retry", { ref: Ref }, ({ ref }, { known }) => `${known(ref)} again, until it is acknowledged`, {
+    byCurl: true
+  }),
   /** The same for every event of the history that has no acknowledgement yet. */
-  retry_open: kind(
-    "retry_open",
-    {},
-    {
-      words: () => "every event without an acknowledgement again, until it is acknowledged",
-      byCurl: true,
-      cost: () => ({ answers: 3, ms: 0 })
-    }
-  ),
+  retry_open: kind("retry_open", {}, () => "every event without an acknowledgement again, until it is acknowledged", {
+    byCurl: true,
+    cost: () => ({ answers: 3, ms: 0 })
+  }),
   /** Every event of the history, again. */
-  again_all: kind(
-    "again_all",
-    { how: How },
-    {
-      words: ({ how }) => `every event again, ${howInWords(how)}`,
-      byCurl: true,
-      isPlain: ({ how }) => isRetry(how),
-      cost: () => ({ answers: 4, ms: 0 })
-    }
-  ),
+  again_all: kind("again_all", { how: How }, ({ how }) => `every event again, ${howInWords(how)}`, {
+    byCurl: true,
+    isPlain: ({ how }) => isRetry(how),
+    cost: () => ({ answers: 4, ms: 0 })
+  }),
   /** A new event, sent in several copies at once: ten at most. */
   race_new: kind(
     "race_new",
     { event: EventTemplate, copies: Count },
-    {
-      words: ({ copies, event }, { made }) => `${described(event)}${made}, ${copies} times at once`,
-      events: one
-    }
+    ({ copies, event }, { made }) => `${described(event)}${made}, ${copies} times at once`,
+    { events: one }
   ),
   /** An event sent before, again in several copies at once: ten at most. */
   race_again: kind(
     "race_again",
     { ref: Ref, copies: Count },
-    {
-      words: ({ copies, ref }, { known }) => `${known(ref)} again, ${copies} times at once`
-    }
+    ({ copies, ref }, { known }) => `${known(ref)} again, ${copies} times at once`
   ),
   /** New events one after the other, each in several copies whose last bytes are sent in one turn, behind other events. */
   volleys: kind(
     "volleys",
     { event: EventTemplate, copies: Count, rounds: Count },
-    {
-      words: ({ copies, event, rounds }) =>
-        `up to ${rounds} new ${event.resource_type} events one after the other, each ${copies} times at once to the last byte`,
-      cost: ({ rounds }) => ({ answers: rounds, ms: 0 })
-    }
+    ({ copies, event, rounds }) =>
+      `up to ${rounds} new ${event.resource_type} events one after the other, each ${copies} times at once to the last byte`,
+    { cost: ({ rounds }) => ({ answers: rounds, ms: 0 }) }
   ),
   /** Events that are nearly the same, each sent once. */
   twins: kind(
     "twins",
     { event: EventTemplate, kind: TwinKind },
+    ({ event, kind: alike }, { made }) => `new ${event.resource_type} events with ${twins[alike].words}${made}`,
     {
-      words: ({ event, kind: alike }, { made }) =>
-        `new ${event.resource_type} events with ${twins[alike].words}${made}`,
       events: ({ kind: alike }) => twins[alike].count,
       cost: ({ kind: alike }) => ({ answers: twins[alike].count, ms: 0 })
     }
@@ -191,65 +158,51 @@ const operations = {
   shuffled: kind(
     "shuffled",
     { events: Schema.Array(EventTemplate), order: Schema.Array(Schema.Int) },
+    ({ order }, { made }) => `${order.length} new events, not in the order they happened in${made}`,
     {
-      words: ({ order }, { made }) => `${order.length} new events, not in the order they happened in${made}`,
       events: ({ order }) => order.length,
       cost: ({ order }) => ({ answers: order.length, ms: 0 })
     }
   ),
   /** Many new events, several at once: this many, or as many as the time allows. */
-  filler: kind(
-    "filler",
-    { count: Count },
-    {
-      words: ({ count }) => `up to ${count} other new events`,
-      isPlain: () => true,
-      cost: ({ count }) => ({ answers: count / 10, ms: 0 })
-    }
-  ),
+  filler: kind("filler", { count: Count }, ({ count }) => `up to ${count} other new events`, {
+    isPlain: () => true,
+    cost: ({ count }) => ({ answers: count / 10, ms: 0 })
+  }),
   /** A new event whose sender goes away. */
   cut_new: kind(
     "cut_new",
     { event: EventTemplate, cut: Cut },
-    {
-      words: ({ cut, event }, { made }) => `${described(event)}${made}, ${cutInWords(cut)}`,
-      events: one
-    }
+    ({ cut, event }, { made }) => `${described(event)}${made}, ${cutInWords(cut)}`,
+    { events: one }
   ),
   /** An event sent before, again, whose sender goes away. */
   cut_again: kind(
     "cut_again",
     { ref: Ref, cut: Cut },
-    {
-      words: ({ cut, ref }, { known }) => `${known(ref)} again, ${cutInWords(cut)}`
-    }
+    ({ cut, ref }, { known }) => `${known(ref)} again, ${cutInWords(cut)}`
   ),
   /** New events, ten at once, whose senders all go away in the middle of the body. */
   abort_storm: kind(
     "abort_storm",
     { count: Count, percent: Schema.Finite },
-    {
-      words: ({ count, percent }) => `${count} new events, all given up after ${percent} % of their bodies`,
-      cost: ({ count }) => ({ answers: 0, ms: 15 * Math.ceil(count / 10) })
-    }
+    ({ count, percent }) => `${count} new events, all given up after ${percent} % of their bodies`,
+    { cost: ({ count }) => ({ answers: 0, ms: 15 * Math.ceil(count / 10) }) }
   ),
   /** New events whose senders stop in the middle of the body, and keep their connections open to the end of the history. */
   stalled: kind(
     "stalled",
     { count: Count, percent: Schema.Finite },
-    {
-      words: ({ count, percent }) =>
-        `${count} new events at once, which stop after ${percent} % of their bodies and stay open`,
-      cost: () => ({ answers: 0, ms: 100 })
-    }
+    ({ count, percent }) => `${count} new events at once, which stop after ${percent} % of their bodies and stay open`,
+    { cost: () => ({ answers: 0, ms: 100 }) }
   ),
   /** A new event under a signature that is not good. It is good when it is sent again. */
   forged: kind(
     "forged",
     { event: EventTemplate, kind: Forgery, by: Carrier },
+    ({ by, event, kind: forgery }, { made }) =>
+      `${described(event)}${made}, ${forgeries[forgery].words}${carriers[by]}`,
     {
-      words: ({ by, event, kind: forgery }, { made }) =>
-        `${described(event)}${made}, ${forgeryInWords(forgery)}${carriers[by]}`,
       events: one,
       byCurl: true,
       strength: ({ kind: forgery }) => forgeries[forgery].strength
@@ -259,9 +212,8 @@ const operations = {
   forged_again: kind(
     "forged_again",
     { ref: Ref, kind: Forgery, by: Carrier },
+    ({ by, kind: forgery, ref }, { known }) => `${known(ref)} again, ${forgeries[forgery].words}${carriers[by]}`,
     {
-      words: ({ by, kind: forgery, ref }, { known }) =>
-        `${known(ref)} again, ${forgeryInWords(forgery)}${carriers[by]}`,
       byCurl: true,
       strength: ({ kind: forgery }) => forgeries[forgery].strength
     }
@@ -270,9 +222,8 @@ const operations = {
   malformed: kind(
     "malformed",
     { event: EventTemplate, kind: Malformation },
+    ({ event, kind: malformation }, { made }) => `${described(event)}${made}, ${malformations[malformation].words}`,
     {
-      words: ({ event, kind: malformation }, { made }) =>
-        `${described(event)}${made}, ${malformationInWords(malformation)}`,
       events: one,
       byCurl: true,
       strength: ({ kind: malformation }) => malformations[malformation].strength
@@ -282,9 +233,9 @@ const operations = {
   method_new: kind(
     "method_new",
     { event: EventTemplate, method: Schema.Literals(methods), with_body: Schema.Boolean },
+    ({ event, method, with_body }, { made }) =>
+      `${method} about ${described(event)}${made}${with_body ? ", with its body" : ""}`,
     {
-      words: ({ event, method, with_body }, { made }) =>
-        `${method} about ${described(event)}${made}${with_body ? ", with its body" : ""}`,
       events: one,
       byCurl: true
     }
@@ -293,49 +244,26 @@ const operations = {
   method_again: kind(
     "method_again",
     { ref: Ref, method: Schema.Literals(methods), with_body: Schema.Boolean },
-    {
-      words: ({ method, ref, with_body }, { known }) =>
-        `${method} about ${known(ref)}${with_body ? ", with its body" : ""}`,
-      byCurl: true
-    }
+    ({ method, ref, with_body }, { known }) => `${method} about ${known(ref)}${with_body ? ", with its body" : ""}`,
+    { byCurl: true }
   ),
   /** An event sent before, to the receiver's other URL. */
-  elsewhere: kind(
-    "elsewhere",
-    { ref: Ref },
-    {
-      words: ({ ref }, { known }) => `${known(ref)} to the receiver's other URL`,
-      byCurl: true
-    }
-  ),
+  elsewhere: kind("elsewhere", { ref: Ref }, ({ ref }, { known }) => `${known(ref)} to the receiver's other URL`, {
+    byCurl: true
+  }),
   /** Nothing, for this many milliseconds. */
-  idle: kind(
-    "idle",
-    { ms: Schema.Int },
-    {
-      words: ({ ms }) => `nothing for ${ms} ms`,
-      cost: ({ ms }) => ({ answers: 0, ms })
-    }
-  ),
+  idle: kind("idle", { ms: Schema.Int }, ({ ms }) => `nothing for ${ms} ms`, {
+    cost: ({ ms }) => ({ answers: 0, ms })
+  }),
   /** Nothing, until everything else of the run is done and this many milliseconds have passed. */
-  age: kind(
-    "age",
-    { ms: Schema.Int },
-    {
-      words: ({ ms }) => `nothing until ${ms} ms have passed and all else is done`,
-      cost: () => none
-    }
-  ),
+  age: kind("age", { ms: Schema.Int }, ({ ms }) => `nothing until ${ms} ms have passed and all else is done`, {
+    cost: () => none
+  }),
   /** The receiver is ended and started. */
-  restart: kind(
-    "restart",
-    {},
-    {
-      words: () => "the receiver is restarted",
-      endsReceiver: true,
-      cost: () => ({ answers: 0, ms: 1_000 })
-    }
-  ),
+  restart: kind("restart", {}, () => "the receiver is restarted", {
+    endsReceiver: true,
+    cost: () => ({ answers: 0, ms: 1_000 })
+  }),
   /** The receiver is killed while events come in, this many milliseconds after the first was sent, and started. */
   kill_amid: kind(
     "kill_amid",
@@ -348,9 +276,9 @@ const operations = {
       /** How many copies of each event are sent at once; one where nothing is said. Workers times copies: ten at most. */
       copies: Schema.optionalKey(Count)
     },
+    ({ after, copies = 1, from, workers }) =>
+      `the receiver is killed while ${workers} workers send new events${copies > 1 ? `, each ${copies} times at once` : ""}, ${after} ms after ${from === undefined ? "their first" : "the first acknowledgement"}`,
     {
-      words: ({ after, copies = 1, from, workers }) =>
-        `the receiver is killed while ${workers} workers send new events${copies > 1 ? `, each ${copies} times at once` : ""}, ${after} ms after ${from === undefined ? "their first" : "the first acknowledgement"}`,
       endsReceiver: true,
       cost: ({ after }) => ({ answers: 1, ms: after + 1_000 })
     }
@@ -359,9 +287,9 @@ const operations = {
   pause_during: kind(
     "pause_during",
     { event: EventTemplate, count: Count },
+    ({ count }, { made }) =>
+      `${count} new events while the receiver stands still until after their deadline, each again before it goes on${made}`,
     {
-      words: ({ count }, { made }) =>
-        `${count} new events while the receiver stands still until after their deadline, each again before it goes on${made}`,
       events: ({ count }) => count,
       cost: () => ({ answers: 1, ms: 6_000 })
     }
@@ -370,20 +298,15 @@ const operations = {
   advance: kind(
     "advance",
     { ms: Schema.Int },
-    {
-      words: ({ ms }) => `the receiver's clock is moved forward by ${Math.round(ms / 60_000)} minutes`,
-      movesClock: true
-    }
+    ({ ms }) => `the receiver's clock is moved forward by ${Math.round(ms / 60_000)} minutes`,
+    { movesClock: true }
   ),
   /** Events at the declared peak rate, times a factor, for this many milliseconds. The one operation with more than ten at once. */
   load: kind(
     "load",
     { factor: Schema.Finite, ms: Schema.Int },
-    {
-      words: ({ factor, ms }) =>
-        `events at ${factor === 1 ? "" : `${factor} times `}the declared peak rate for ${ms} ms`,
-      cost: ({ ms }) => ({ answers: 1, ms })
-    }
+    ({ factor, ms }) => `events at ${factor === 1 ? "" : `${factor} times `}the declared peak rate for ${ms} ms`,
+    { cost: ({ ms }) => ({ answers: 1, ms }) }
   )
 }
 

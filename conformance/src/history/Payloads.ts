@@ -6,8 +6,9 @@
  */
 import * as fc from "fast-check"
 import { accessLog, call, noted, withMember, withoutMember, withUnknown } from "./Events.ts"
-import type { EventTemplate, Member } from "./Template.ts"
-import { array, escapedString, object, string } from "./RawJson.ts"
+import type { EventTemplate } from "./Events.ts"
+import { array, escapedString, object, string } from "./Json.ts"
+import type { Member } from "./Json.ts"
 
 /** The longest name that is sent, in characters (Unicode code points): what a usual text column holds. */
 export const maxNameLength = 255

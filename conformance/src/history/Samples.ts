@@ -18,8 +18,8 @@ import {
 } from "./History.ts"
 import type { Operation } from "./Operations.ts"
 import { odd, ordinary, unknown } from "./Payloads.ts"
-import { isKnownKind } from "./Template.ts"
-import type { EventTemplate } from "./Template.ts"
+import { isKnownKind } from "./Events.ts"
+import type { EventTemplate } from "./Events.ts"
 import { retry } from "./Variations.ts"
 import type { Variation } from "./Variations.ts"
 

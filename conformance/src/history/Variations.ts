@@ -2,8 +2,10 @@
  * Variations: how an attempt differs from the plain one. Each is something a network, a proxy or a later version of a
  * sender may do to the same event. One row each: its words, and what it changes.
  */
-import { Schema } from "effect"
-import { kindsOf } from "./KindsOf.ts"
+import { Schema, Struct } from "effect"
+import { bodyOf } from "./Events.ts"
+import type { EventTemplate } from "./Events.ts"
+import { escapeAll, reencode, string } from "./Json.ts"
 
 /** How a request goes over the wire; everything but its head and body. */
 export interface Form {
@@ -38,8 +40,9 @@ export interface VariationKind {
   readonly nextAttempt?: true
   /** When it is stamped and signed: at the moment of sending, or this many milliseconds off it. */
   readonly stamp?: "now" | { readonly off: number } | { readonly offInTolerance: 1 | -1 }
-  /** Other bytes of the same event, or another event under the same ids (`changed`). */
-  readonly body?: "reencoded" | "reordered" | "escaped" | "changed"
+  /** Another event under the same ids, or other bytes of the same one. */
+  readonly event?: (event: EventTemplate) => EventTemplate
+  readonly text?: (body: string) => string
   readonly contentType?: string
   /** The `webhook-signature` header, from the good signature. */
   readonly signature?: (good: string) => string
@@ -52,13 +55,25 @@ const wrong = "v1,MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
 /** What a receiver is asked to accept of an old or early timestamp, as a share of its tolerance (`--tolerance`). */
 export const withinTolerance = 0.8
 
+/** Another event under the same ids. */
+export const changed = (event: EventTemplate): EventTemplate => ({
+  ...event,
+  data: event.data.map(([name, value]) =>
+    name === "name" || name === "status" ? [name, string("Somebody Else")] : [name, value]
+  )
+})
+
 export const variations = {
   next_attempt: { words: "with the next attempt number", nextAttempt: true, curl: "" },
   resigned: { words: "with a new timestamp and signature", stamp: "now", curl: "" },
   aged: { words: "stamped more than a minute ago", stamp: { off: -70_000 }, curl: "" },
-  reencoded: { words: "with other whitespace in the body", body: "reencoded", curl: "" },
-  reordered: { words: "with its members in another order", body: "reordered", curl: "" },
-  escaped: { words: "with every character of its texts escaped", body: "escaped", curl: "" },
+  reencoded: { words: "with other whitespace in the body", text: reencode, curl: "" },
+  reordered: {
+    words: "with its members in another order",
+    event: (event) => ({ ...event, data: event.data.toReversed() }),
+    curl: ""
+  },
+  escaped: { words: "with every character of its texts escaped", text: escapeAll, curl: "" },
   kept: { words: "a moment later over the same connection", connection: "kept", curl: null },
   new_connection: { words: "over a new connection", connection: "new", curl: "" },
   close: {
@@ -89,7 +104,7 @@ export const variations = {
     contentType: "Application/JSON;charset=UTF-8",
     curl: ""
   },
-  changed: { words: "with another name in data", body: "changed", curl: "" },
+  changed: { words: "with another name in data", event: changed, curl: "" },
   signature_last: {
     words: "with two signatures, the second of them good",
     signature: (good) => `${wrong} ${good}`,
@@ -110,7 +125,7 @@ export const variations = {
 } satisfies Readonly<Record<string, VariationKind>>
 
 export type Variation = keyof typeof variations
-export const Variation = Schema.Literals(kindsOf(variations))
+export const Variation = Schema.Literals(Struct.keys(variations))
 
 /** The row of a variation. */
 export const variationOf = (variation: Variation): VariationKind => variations[variation]
@@ -121,3 +136,10 @@ export const retry: ReadonlyArray<Variation> = ["next_attempt", "resigned"]
 /** The form that several variations make together. */
 export const formOf = (how: ReadonlyArray<Variation>): Form =>
   how.reduce<Form>((form, one) => ({ ...form, ...variationOf(one).form }), plainForm)
+
+/** The body of an event, as variations leave it. */
+export const variedBody = (event: EventTemplate, how: ReadonlyArray<Variation>): string => {
+  const rows = how.map(variationOf)
+  const varied = rows.reduce((one, row) => row.event?.(one) ?? one, event)
+  return rows.reduce((body, row) => row.text?.(body) ?? body, bodyOf(varied))
+}

@@ -14,9 +14,8 @@ import { request as requestTls } from "node:https"
 import { connect as connectPlain, isIP } from "node:net"
 import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
-import type { Answer, Ending, Exchange } from "../evidence/Exchange.ts"
+import type { Answer, Ending, Exchange, HttpRequest } from "../evidence/Exchange.ts"
 import { answeredOf, endingOf, failedOf, flatHeaders } from "../evidence/Exchange.ts"
-import type { HttpRequest } from "../evidence/HttpRequest.ts"
 import { plainForm } from "../history/Variations.ts"
 import type { Form } from "../history/Variations.ts"
 import { portOf } from "../PortOf.ts"
@@ -158,7 +157,7 @@ const begin = (
   const { elapsed } = watch
   const { cut, held } = sending
   const { socket } = line
-  const body = Buffer.from(request.body, request.encoding)
+  const body = Buffer.from(request.body)
   const make = url.protocol === "https:" ? requestTls : requestPlain
   const outgoing = make(url, {
     method: request.method,

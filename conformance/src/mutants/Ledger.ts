@@ -5,7 +5,7 @@
 import { parseEvent, receiverSchema } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
 import { DatabaseSync } from "node:sqlite"
-import { canonical } from "../history/Canonical.ts"
+import { canonical } from "../history/Json.ts"
 
 export interface StoredEffect {
   readonly id: string

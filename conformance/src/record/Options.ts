@@ -5,9 +5,8 @@
  * Settings are plain data without secrets. What they stand for in a process (probe, hooks, secret) is `Means`.
  */
 import { Acknowledgement, DurationText, Shell, UrlPolicy } from "@doorhook/core"
-import { Effect, Schema } from "effect"
+import { Effect, Schema, Struct } from "effect"
 import type { Redacted } from "effect"
-import { kindsOf } from "../history/KindsOf.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import { DedupKey, defaultTolerance } from "../judgement/Terms.ts"
@@ -35,7 +34,7 @@ export const Options = Schema.Struct({
   /** Whether what is sent is signed; the secret itself is one of the means. */
   signed: Schema.Boolean,
   level: Schema.Literals(levels),
-  profile: Schema.Array(Schema.Literals(kindsOf(profiles))),
+  profile: Schema.Array(Schema.Literals(Struct.keys(profiles))),
   /** Pairs of resource type and action that the receiver is bound to; null: nothing was declared. */
   binding: Schema.NullOr(Texts),
   /** Events a second. */

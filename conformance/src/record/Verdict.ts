@@ -3,9 +3,8 @@
  * everything is decided, and once at its end.
  */
 import type { Shortfall, Trace } from "../evidence/Trace.ts"
-import { forBindings } from "../history/Bindings.ts"
+import { forBindings, keyOf } from "../history/History.ts"
 import type { Strength } from "../history/Forgeries.ts"
-import { keyOf } from "../history/History.ts"
 import type { Case, History } from "../history/History.ts"
 import { isPlain, strengthOf } from "../history/Operations.ts"
 import { draw } from "../history/Samples.ts"

@@ -2,7 +2,7 @@
  * A request as a curl command, to do by hand what the suite did; where one command can't show it, none.
  */
 import { Shell, Signature, UrlPolicy } from "@doorhook/core"
-import type { HttpRequest } from "../evidence/HttpRequest.ts"
+import type { HttpRequest } from "../evidence/Exchange.ts"
 import type { Attempt } from "../evidence/Trace.ts"
 import { isByCurl } from "../history/Operations.ts"
 import type { Operation } from "../history/Operations.ts"
@@ -50,9 +50,8 @@ const howOf = (op: Operation | undefined): ReadonlyArray<Variation> => (op !== u
 /** A signature is good for minutes only, and reports go to others: it is left out, and nothing is shown without it. */
 const isSigned = ({ request: { headers } }: Attempt): boolean => (headers[Signature.headerNames.signature] ?? "") !== ""
 
-/** A body that a shell's word can't hold, or that came another way than by itself. */
-const isBeyondCurl = (op: Operation | undefined, { request: { encoding } }: Attempt): boolean =>
-  encoding === "latin1" || (op !== undefined && "by" in op && op.by !== "plain")
+/** Came another way than by itself. */
+const isBeyondCurl = (op: Operation | undefined): boolean => op !== undefined && "by" in op && op.by !== "plain"
 
 /**
  * What was sent of an event until a verdict was decided. Null where no request decided; and where the command would show
@@ -68,7 +67,7 @@ export const byHand = (
   const { attempts, history, interventions } = trace
   const sent = attempts.slice(0, attempts.indexOf(last) + 1)
   if (interventions.length > 0 || !history.ops.every(isByCurl)) return null
-  if (sent.some((one) => one.event !== last.event || isSigned(one) || isBeyondCurl(history.ops[one.op], one))) {
+  if (sent.some((one) => one.event !== last.event || isSigned(one) || isBeyondCurl(history.ops[one.op]))) {
     return null
   }
   const all = sent.map(({ endpoint, op, request }) => ({

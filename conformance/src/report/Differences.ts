@@ -3,8 +3,7 @@
  */
 import { shownText } from "@doorhook/core"
 import { Predicate } from "effect"
-import { canonical } from "../history/Canonical.ts"
-import { exactCanonical } from "../history/ExactJson.ts"
+import { canonical, exactCanonical } from "../history/Json.ts"
 import { safeText } from "./Redaction.ts"
 
 export interface Difference {

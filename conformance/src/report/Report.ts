@@ -2,9 +2,8 @@
  * The report of a run, as data: what `--report json=FILE` writes and every other form is made from.
  */
 import { DurationText } from "@doorhook/core"
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { verdicts } from "../judgement/Finding.ts"
-import { kindsOf } from "../history/KindsOf.ts"
 import { Operation } from "../history/Operations.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { profiles } from "../requirements/Requirement.ts"
@@ -75,7 +74,7 @@ const ReportedRequirement = Schema.Struct({
   /** What a receiver must let the suite see at least, for this to be tested. */
   level: Schema.Literals([1, 2, 3]),
   /** The profile it belongs to; null for those that are always selected. */
-  profile: Schema.NullOr(Schema.Literals(kindsOf(profiles))),
+  profile: Schema.NullOr(Schema.Literals(Struct.keys(profiles))),
   strength: Schema.Literals(["MUST", "SHOULD"]),
   verdict: Schema.Literals(verdicts),
   statement: Schema.String,
@@ -165,7 +164,7 @@ export const Report = Schema.Struct({
   seed: Schema.Int,
   target: Schema.String,
   level: Schema.Literals([1, 2, 3]),
-  profiles: Schema.Array(Schema.Literals(kindsOf(profiles))),
+  profiles: Schema.Array(Schema.Literals(Struct.keys(profiles))),
   /** What the receiver was said to be bound to; missing where nothing was. */
   bindings: Schema.optionalKey(Schema.Array(Schema.String)),
   /** ISO 8601, UTC. */

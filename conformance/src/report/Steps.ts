@@ -38,7 +38,7 @@ const reportAttempt = (attempt: Attempt): ReportedAttempt => {
       url: UrlPolicy.shownUrl(new URL(endpoint)),
       headers: withoutSignature(request.headers),
       body: request.body.slice(0, longestBody),
-      bodyBytes: Buffer.byteLength(request.body, request.encoding)
+      bodyBytes: Buffer.byteLength(request.body)
     },
     ...(exchange._tag === "Answered"
       ? {

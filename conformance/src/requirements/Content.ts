@@ -2,14 +2,14 @@
  * R-FWD: content that is unknown, or in order but seldom tried.
  */
 import type { Trace } from "../evidence/Trace.ts"
-import { accessLog, call, noted, withMember, withoutMember, withUnknown } from "../history/Events.ts"
+import { accessLog, call, noted, withMember, withoutMember, withUnknown, minted } from "../history/Events.ts"
 import { makeCase, newEvent, only } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { everyPlane, maxNameLength, odd, rightToLeft, unknown, unseen } from "../history/Payloads.ts"
-import { array, escapedString, object, string } from "../history/RawJson.ts"
+import { array, escapedString, object, string } from "../history/Json.ts"
+import type { Member } from "../history/Json.ts"
 import { single } from "../history/Samples.ts"
-import { minted } from "../history/Template.ts"
-import type { EventTemplate, Member } from "../history/Template.ts"
+import type { EventTemplate } from "../history/Events.ts"
 import type { Finding } from "../judgement/Finding.ts"
 import { both } from "../judgement/Finding.ts"
 import { firstAttempts, storedAsSent } from "../judgement/Judge.ts"

@@ -6,7 +6,7 @@ import { accessLog, call } from "../history/Events.ts"
 import { again, makeCase, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { randomRestarts } from "../history/Samples.ts"
-import type { EventTemplate } from "../history/Template.ts"
+import type { EventTemplate } from "../history/Events.ts"
 import { retry } from "../history/Variations.ts"
 import type { Finding } from "../judgement/Finding.ts"
 import {

@@ -8,7 +8,7 @@ import { again, makeCase, newEvent, raceAgain, raceNew, retried, volleys } from 
 import type { Case } from "../history/History.ts"
 import type { Operation } from "../history/Operations.ts"
 import { duplicates, randomHistories } from "../history/Samples.ts"
-import type { EventTemplate } from "../history/Template.ts"
+import type { EventTemplate } from "../history/Events.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import type { Finding } from "../judgement/Finding.ts"

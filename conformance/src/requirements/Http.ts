@@ -2,13 +2,12 @@
  * R-HTTP: requests in every form that HTTP allows, connections, large bodies, and senders that go away.
  */
 import type { Trace } from "../evidence/Trace.ts"
-import { accessLog, call, noted, withMember, withUnknown } from "../history/Events.ts"
+import { accessLog, call, noted, withMember, withUnknown, minted } from "../history/Events.ts"
 import { again, makeCase, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import type { Operation } from "../history/Operations.ts"
-import { array, object, string } from "../history/RawJson.ts"
-import { minted } from "../history/Template.ts"
-import type { EventTemplate } from "../history/Template.ts"
+import { array, object, string } from "../history/Json.ts"
+import type { EventTemplate } from "../history/Events.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import type { Finding } from "../judgement/Finding.ts"

@@ -4,7 +4,7 @@
 import { accessLog, call } from "../history/Events.ts"
 import { again, cutAgain, cutNew, inAnswer, inBody, makeCase, newEvent, retried } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
-import type { EventTemplate } from "../history/Template.ts"
+import type { EventTemplate } from "../history/Events.ts"
 import { retry } from "../history/Variations.ts"
 import { all, everyAttempt, exactlyOnce, lastAttempts } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"

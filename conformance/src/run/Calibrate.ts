@@ -7,13 +7,12 @@ import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
-import { execute } from "../execution/Execute.ts"
+import { execute } from "../execution/Perform.ts"
 import type { Occasion, Setting } from "../execution/Execution.ts"
 import type { Slots } from "../execution/Slots.ts"
-import { TargetUnusable } from "../execution/TargetUnusable.ts"
-import { forBindings } from "../history/Bindings.ts"
+import { TargetUnusable } from "../execution/Reaching.ts"
+import { forBindings, makeCase, newEvent } from "../history/History.ts"
 import { accessLog, call } from "../history/Events.ts"
-import { makeCase, newEvent } from "../history/History.ts"
 import { Minting } from "../history/Minting.ts"
 import { open, plainSending } from "../http/Wire.ts"
 import { read } from "../judgement/Reading.ts"
@@ -62,7 +61,7 @@ export const measureGuard: Effect.Effect<Guard> = Effect.scoped(
     const timings: Array<number> = []
     for (let round = 0; round < warmUp + rounds; round++) {
       const { exchange } = yield* connection.send(
-        { method: "POST", headers: { "content-type": "application/json" }, body: "{}", encoding: "utf8" },
+        { method: "POST", headers: { "content-type": "application/json" }, body: "{}" },
         plainSending(patience)
       )
       if (round >= warmUp) timings.push(exchange.elapsed)

@@ -4,12 +4,12 @@
  * refuses is reported as that letter.
  */
 import { Clock, Effect } from "effect"
-import { templates } from "../history/Bindings.ts"
+import { templates, bindingOf } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
 import type { Operation } from "../history/Operations.ts"
-import { escapedString, string } from "../history/RawJson.ts"
-import { bindingOf } from "../history/Template.ts"
-import type { EventTemplate, Member } from "../history/Template.ts"
+import { escapedString, string } from "../history/Json.ts"
+import type { Member } from "../history/Json.ts"
+import type { EventTemplate } from "../history/Events.ts"
 import type { StillFails } from "./Shrink.ts"
 
 /** Texts in a member's raw value; what has a colon behind it is a name. */

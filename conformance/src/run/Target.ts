@@ -8,7 +8,7 @@ import { AddressPolicy, CommandFailure, NameResolver, UrlPolicy } from "@doorhoo
 import { Effect, Layer, Option, Result } from "effect"
 import { lookup } from "node:dns/promises"
 import { accepts } from "../Knocking.ts"
-import { TargetUnusable } from "../execution/TargetUnusable.ts"
+import { TargetUnusable } from "../execution/Reaching.ts"
 
 const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowList =>
   texts.flatMap((text) => Option.toArray(AddressPolicy.parseNetwork(text)))

@@ -9,7 +9,7 @@ import type { Operation } from "../../src/history/Operations.ts"
 import { again, newEvent, raceNew } from "../../src/history/History.ts"
 import { retry } from "../../src/history/Variations.ts"
 import type { Variation } from "../../src/history/Variations.ts"
-import type { HttpRequest } from "../../src/evidence/HttpRequest.ts"
+import type { HttpRequest } from "../../src/evidence/Exchange.ts"
 import type { Trace } from "../../src/evidence/Trace.ts"
 import { byHand, curlOf } from "../../src/report/Curl.ts"
 import { runSuite } from "../../src/run/RunSuite.ts"
@@ -20,7 +20,7 @@ import { attemptOf, traceOf } from "../support/traces.ts"
 
 const url = new URL("http://127.0.0.1:9000/hook")
 const curl = "curl -sS -i --max-time 0.4"
-const plain: HttpRequest = { method: "POST", headers: {}, body: "{}", encoding: "utf8" }
+const plain: HttpRequest = { method: "POST", headers: {}, body: "{}" }
 const sent = (over: Partial<HttpRequest> = {}, how: ReadonlyArray<Variation> = [], to = url) => ({
   url: to,
   request: { ...plain, ...over },

@@ -10,7 +10,7 @@ import { setImmediate } from "node:timers/promises"
 import { text } from "node:stream/consumers"
 import type { Hooks } from "../../src/hooks/Hooks.ts"
 import { noHooks } from "../../src/hooks/Hooks.ts"
-import { digestOf } from "../../src/history/CanonicalJson.ts"
+import { digestOf } from "../../src/history/Json.ts"
 import type { Probe } from "../../src/probes/Probe.ts"
 import { Crypto } from "@doorhook/core"
 
@@ -148,7 +148,7 @@ export const model = (manners: Manners = {}) =>
         read: ({ webhookId }) =>
           Effect.gen(function* () {
             const text = stored.get(webhookId)
-            const digest = manners.digest === false || text === undefined ? null : yield* digestOf(text)
+            const digest = manners.digest === false || text === undefined ? null : digestOf(text)
             return { effects: probed(effects.get(webhookId) ?? 0, total()), digest, data: null }
           }).pipe(Effect.provide(Crypto.layerWebCrypto))
       }

@@ -1,22 +1,20 @@
 /**
  * What a history is executed with.
  */
-import { Crypto } from "@doorhook/core"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import type { Setting } from "../../src/execution/Execution.ts"
-import { execute } from "../../src/execution/Execute.ts"
-import { Slots } from "../../src/execution/Slots.ts"
+import { execute } from "../../src/execution/Perform.ts"
 import type { History } from "../../src/history/History.ts"
-import { Minting } from "../../src/history/Minting.ts"
 import type { Operation } from "../../src/history/Operations.ts"
 import { noHooks } from "../../src/hooks/Hooks.ts"
 import { defaultTerms } from "../../src/judgement/Terms.ts"
+import { services } from "../../src/run/Alone.ts"
 
 export const secret = Redacted.make("whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI=")
 
 export const terms = { ...defaultTerms, deadline: 2_000 }
 
-export const services = Layer.mergeAll(Minting.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+export { services }
 
 /** Against a receiver, with nothing besides but what is said. Each has a clock of its own. */
 export const settingOf = (url: URL, others: Partial<Omit<Setting, "urls">> = {}): Setting => {

@@ -34,7 +34,7 @@ export const attemptOf = (over: Partial<Attempt> = {}): Attempt => ({
   crowded: false,
   webhook_id: "evt_1",
   endpoint: "http://127.0.0.1:1/hook",
-  request: { method: "POST", headers: {}, body: "{}", encoding: "utf8" },
+  request: { method: "POST", headers: {}, body: "{}" },
   reused: false,
   leaked: null,
   started: 0,

@@ -1,0 +1,297 @@
+/**
+ * The ways to send: what goes out is exactly what doorhook sends, and what variations make of it. Every send takes a slot
+ * and is recorded.
+ */
+import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
+import { Effect, Scope } from "effect"
+import type { Exchange, HttpRequest } from "../evidence/Exchange.ts"
+import type { Attempt, AttemptKind } from "../evidence/Trace.ts"
+import { formOf, retry, variationOf, variedBody, withinTolerance } from "../history/Variations.ts"
+import type { Variation } from "../history/Variations.ts"
+import type { Connection, Exchanged, Sending } from "../http/Wire.ts"
+import { open, plainSending } from "../http/Wire.ts"
+import { read } from "../judgement/Reading.ts"
+import { patienceOf } from "../judgement/Terms.ts"
+import { stampTime } from "./Execution.ts"
+import type { Actor, Execution } from "./Execution.ts"
+import { leakOf } from "./Leaks.ts"
+import { isCrowding, isStale, isUnreached, pauses, unusable } from "./Reaching.ts"
+import type { TargetUnusable } from "./Reaching.ts"
+import { Slots } from "./Slots.ts"
+
+/** What is said of an attempt before it is made. */
+export interface About {
+  readonly op: number
+  readonly kind?: AttemptKind
+  readonly raced?: boolean
+  /** Whether it counts as a first attempt; where nothing is said, the first one does. */
+  readonly first?: boolean
+  readonly endpoint?: URL
+  /** Milliseconds between the moment it was due and the moment it was made. */
+  readonly overdue?: number
+  /** Whether it is sent once, though the receiver may take no more connections. */
+  readonly once?: true
+  /** Whether it goes beyond the cap of ten, or holds a slot already. */
+  readonly slot?: "own" | "beyond"
+}
+
+type Sent = Effect.Effect<Exchange, TargetUnusable, Crypto | Slots>
+
+const names = Signature.headerNames
+
+const withHeaders = (headers: HttpRequest["headers"], how: ReadonlyArray<Variation>): HttpRequest["headers"] => {
+  const made: Record<string, string> = { ...headers }
+  for (const { contentType, signature } of how.map(variationOf)) {
+    if (contentType !== undefined) made["content-type"] = contentType
+    const good = made[names.signature]
+    if (signature !== undefined && good !== undefined) made[names.signature] = signature(good)
+  }
+  return made
+}
+
+/** Writes and, where a secret is given, signs a request with an event's latest stamp. */
+export const requestOf = (
+  { setting: { secret } }: Execution,
+  { attempt, minted, signedAt }: Actor,
+  body: string,
+  how: ReadonlyArray<Variation> = []
+): Effect.Effect<HttpRequest, never, Crypto> =>
+  Crypto.use((crypto) =>
+    DeliveryRequest.headersOf(
+      crypto,
+      { id: minted.webhook_id, attempt, signedAt, body },
+      secret === null ? [] : [secret]
+    )
+  ).pipe(Effect.map((headers) => ({ method: "POST", headers: withHeaders(headers, how), body })))
+
+/** The time that the next attempt is stamped with. Retries differ in their second: what is keyed by it must show. */
+const nextSignedAt = (
+  { sent, signedAt }: Actor,
+  how: ReadonlyArray<Variation>,
+  now: number,
+  tolerance: number
+): number => {
+  const stamps = how.flatMap((one) => variationOf(one).stamp ?? [])
+  const off = stamps.find((stamp) => stamp !== "now")
+  if (off !== undefined) {
+    return now + ("off" in off ? off.off : Math.round(off.offInTolerance * withinTolerance * tolerance))
+  }
+  if (sent === 1) return now
+  return stamps.includes("now") ? Math.max(now, Math.min(signedAt + 1_000, now + 1_500)) : signedAt
+}
+
+/** The request of an event's next attempt, which its stamp follows: the first plainly, then as a retry, unless `how` says. */
+export const prepare = Effect.fnUntraced(function* (
+  execution: Execution,
+  actor: Actor,
+  how: ReadonlyArray<Variation> = actor.sent === 0 ? [] : retry
+): Effect.fn.Return<HttpRequest, never, Crypto> {
+  actor.sent += 1
+  if (how.some((one) => variationOf(one).nextAttempt === true)) actor.attempt += 1
+  actor.signedAt = nextSignedAt(actor, how, yield* stampTime(execution), execution.setting.terms.tolerance)
+  return yield* requestOf(execution, actor, variedBody(actor.minted.filled, how), how)
+})
+
+/** What came of an attempt, timed from when it was due. */
+const overdueBy = (exchange: Exchange, overdue: number): Exchange =>
+  exchange._tag === "Answered"
+    ? { ...exchange, elapsed: exchange.elapsed + overdue, headers_elapsed: exchange.headers_elapsed + overdue }
+    : { ...exchange, elapsed: exchange.elapsed + overdue }
+
+const nowOf = ({ began, setting }: Execution): number => setting.now() - began
+
+/** What is seen of an attempt besides its exchange. */
+interface Seen {
+  readonly started: number
+  readonly inFlight: number
+  readonly crowded?: boolean
+  readonly kind?: AttemptKind
+}
+
+const record = Effect.fnUntraced(function* (
+  { attempts, setting: { secret, terms, urls } }: Execution,
+  actor: Actor,
+  about: About,
+  request: HttpRequest,
+  { exchange, reused }: Exchanged,
+  { crowded = false, inFlight, kind = about.kind ?? "delivery", started }: Seen
+) {
+  const counts = kind === "delivery" || kind === "load" || kind === "cut" || kind === "amid"
+  if (kind !== "cut" && counts && read(exchange, terms) === "acknowledged") actor.acknowledged = true
+  const overdue = about.overdue ?? 0
+  const attempt: Attempt = {
+    kind,
+    op: about.op,
+    event: actor.event,
+    number: Number(request.headers[names.attempt] ?? actor.attempt),
+    first: about.first ?? (counts && actor.sent === 1),
+    raced: about.raced ?? false,
+    provisional: false,
+    inFlight,
+    crowded,
+    webhook_id: request.headers[names.id] ?? actor.minted.webhook_id,
+    endpoint: (about.endpoint ?? urls[0]).href,
+    request,
+    reused,
+    leaked: yield* leakOf(exchange, request, actor, secret),
+    started: started - overdue,
+    exchange: overdue === 0 ? exchange : overdueBy(exchange, overdue)
+  }
+  attempts.push(attempt)
+  return attempt
+})
+
+/** A request that is to be sent, and how. */
+interface Transmission {
+  readonly actor: Actor
+  /** The request, or that of the same attempt sent again alone. */
+  readonly request: (alone: boolean) => Effect.Effect<HttpRequest, never, Crypto>
+  readonly sending: Partial<Sending>
+  readonly about: About
+  /** Whether its connection may have been closed by now, so that a reset of it says nothing. */
+  readonly mayBeStale: boolean
+}
+
+/** Sends over a connection until something arrives, and records it; whether it was refused for coming beside others. */
+const sendOver = (
+  execution: Execution,
+  over: Connection,
+  { about, actor, mayBeStale, request, sending }: Transmission,
+  alone: boolean
+) =>
+  Slots.use((slots) =>
+    slots.counted((atOnce) =>
+      Effect.gen(function* () {
+        const { setting } = execution
+        const sent = yield* request(alone)
+        let started = 0
+        const send = Effect.suspend(() => {
+          started = nowOf(execution)
+          return over.send(sent, { ...plainSending(patienceOf(setting.terms)), ...sending })
+        })
+        let exchanged = yield* send
+        if (mayBeStale && isStale(exchanged)) {
+          yield* record(execution, actor, about, sent, exchanged, { started, inFlight: atOnce(), kind: "cut" })
+          exchanged = yield* send
+        }
+        for (const pause of about.once === true ? [] : [...pauses, null]) {
+          if (!isUnreached(exchanged.exchange)) break
+          if (pause === null) return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
+          yield* Effect.sleep(pause)
+          exchanged = yield* send
+        }
+        const mayRepeat = about.slot === undefined && about.raced !== true && about.kind !== "cut"
+        const crowded = isCrowding(exchanged.exchange) && atOnce() > 1 && mayRepeat && execution.beside === 0
+        return yield* record(execution, actor, about, sent, exchanged, { started, inFlight: atOnce(), crowded })
+      })
+    )
+  )
+
+/** Takes a slot unless it has one. */
+const slotted = <A, E, R>({ slot }: About, send: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Slots> =>
+  slot === undefined ? Slots.use((slots) => slots.take(1)(send)) : send
+
+const transmit = Effect.fnUntraced(function* (execution: Execution, over: Connection, one: Transmission) {
+  const slots = yield* Slots
+  const { crowded, exchange, first } = yield* slotted(one.about, sendOver(execution, over, one, false))
+  if (!crowded || !slots.mayRepeat()) return exchange
+  const repeat = { ...one, about: { ...one.about, first } }
+  return (yield* slots.alone(sendOver(execution, over, repeat, true))).exchange
+})
+
+/** Over a connection of its own. An idle one must not keep a receiver that serves one at a time from it. */
+const overItsOwn = (execution: Execution, one: Transmission): Sent =>
+  Effect.scopedWith((own) =>
+    execution.connection.renew.pipe(
+      Effect.andThen(open(one.about.endpoint ?? execution.setting.urls[0])),
+      Effect.provideService(Scope.Scope, own),
+      Effect.flatMap((over) => transmit(execution, over, one))
+    )
+  )
+
+/** How long a receiver that closes a connection after its answer takes to do so, in milliseconds. */
+const untilClosed = 40
+
+/**
+ * Sends an event as `how` says; over the history's own connection unless that says otherwise. A refusal with 429 or 503
+ * beside others is sent again alone before it counts, unless it is one of several copies. Where a kept connection is
+ * reset without an answer it is sent again over a new one, as a sender does; the first sending is recorded as `cut`, and
+ * the second counts as the first attempt.
+ */
+export const send = Effect.fnUntraced(function* (
+  execution: Execution,
+  actor: Actor,
+  how: ReadonlyArray<Variation>,
+  about: About,
+  over = execution.connection
+): Effect.fn.Return<Exchange, TargetUnusable, Crypto | Slots> {
+  const sending = formOf(how)
+  const connections = how.map((one) => variationOf(one).connection)
+  if (connections.includes("new")) yield* over.renew
+  const kept = connections.includes("kept")
+  // Long enough to learn that the receiver has closed the connection.
+  if (kept) yield* Effect.sleep(untilClosed)
+  const one: Transmission = {
+    actor,
+    request: (alone) => prepare(execution, actor, alone ? [...new Set([...how, ...retry])] : how),
+    sending,
+    about,
+    mayBeStale: !kept
+  }
+  return yield* sending.close || about.endpoint !== undefined
+    ? overItsOwn(execution, one)
+    : transmit(execution, over, one)
+})
+
+/** Sends a request as it is, over a connection of its own unless one is given. */
+export const sendRequest = (
+  execution: Execution,
+  actor: Actor,
+  request: HttpRequest,
+  sending: Partial<Sending>,
+  about: About,
+  over?: Connection
+): Sent => {
+  const one = { actor, request: () => Effect.succeed(request), sending, about, mayBeStale: false }
+  return over === undefined ? overItsOwn(execution, one) : transmit(execution, over, one)
+}
+
+/** Sends once to a receiver that may be gone; null when nothing arrived. */
+export const sendOnce = (
+  execution: Execution,
+  actor: Actor,
+  over: Connection,
+  about: About
+): Effect.Effect<Exchange | null, never, Crypto | Slots> =>
+  slotted(
+    about,
+    Slots.use((slots) =>
+      slots.counted((atOnce) =>
+        Effect.gen(function* () {
+          const request = yield* prepare(execution, actor)
+          const started = nowOf(execution)
+          const exchanged = yield* over.send(request, plainSending(patienceOf(execution.setting.terms)))
+          if (isUnreached(exchanged.exchange)) {
+            actor.sent -= 1
+            return null
+          }
+          yield* record(execution, actor, about, request, exchanged, { started, inFlight: atOnce() })
+          return exchanged.exchange
+        })
+      )
+    )
+  )
+
+/** All at once, each over a connection of its own. An idle one must not keep a receiver that serves one at a time. */
+export const atOnce = Effect.fnUntraced(function* <E, R>(
+  { connection, setting }: Execution,
+  count: number,
+  each: (own: Connection, index: number) => Effect.Effect<unknown, E, R>
+) {
+  yield* connection.renew
+  yield* Effect.forEach(
+    Array.from({ length: count }, (_, index) => index),
+    (index) => Effect.scoped(Effect.flatMap(open(setting.urls[0]), (own) => each(own, index))),
+    { concurrency: "unbounded", discard: true }
+  )
+})

@@ -1,0 +1,105 @@
+/**
+ * JSON as text: written by hand without ever passing a number through a double, and in the canonical form (RFC 8785),
+ * whose digest a probe answers for the data that a receiver stored.
+ */
+import { Predicate, Schema } from "effect"
+import { hash } from "node:crypto"
+
+/** A string as JSON text, in the shortest form. */
+export const string = (value: string): string => JSON.stringify(value)
+
+/** A string as JSON text in which every character is an escape: the same value to any JSON reader. */
+export const escapedString = (value: string): string =>
+  `"${Array.from({ length: value.length }, (_, at) => `\\u${value.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")}"`
+
+/** One member of a JSON object: its name and its value as raw JSON text, which never passes through a JavaScript number. */
+export const Member = Schema.Tuple([Schema.String, Schema.String])
+export type Member = typeof Member.Type
+
+/** An object of these members, in this order. */
+export const object = (members: ReadonlyArray<Member>): string =>
+  `{${members.map(([name, value]) => `${string(name)}:${value}`).join(",")}}`
+
+/** An array of these values. */
+export const array = (values: ReadonlyArray<string>): string => `[${values.join(",")}]`
+
+/** The same JSON with other whitespace: what a proxy or a re-serialising sender would make of it. */
+export const reencode = (text: string): string => {
+  let spaced = ""
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at] ?? ""
+    if (!inString && /\s/.test(char)) continue
+    spaced += char
+    if (inString && char === "\\") spaced += text[++at] ?? ""
+    else if (char === '"') inString = !inString
+    else if (!inString && (char === "," || char === "{" || char === "[")) spaced += "\n "
+    else if (!inString && char === ":") spaced += " "
+  }
+  return `${spaced}\n`
+}
+
+/** The same JSON with every character of its texts, names of members aside, as an escape. */
+export const escapeAll = (text: string): string =>
+  text.replaceAll(/(:\s*)("(?:[^"\\]|\\.)*")/gu, (_, colon: string, quoted: string) => {
+    const value: unknown = JSON.parse(quoted)
+    return `${colon}${escapedString(String(value))}`
+  })
+
+/** The canonical form (RFC 8785) of a value that JSON can hold. */
+export const canonical = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
+  // ECMAScript writes strings and numbers as RFC 8785 sections 3.2.2.2 and 3.2.2.3 ask for.
+  if (!Predicate.isObject(value)) return JSON.stringify(value)
+  // Sorted by UTF-16 code units (section 3.2.3), which is how `sort` compares.
+  const members = Object.keys(value).toSorted()
+  return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`
+}
+
+/** A number's digits without zeros at either end, and the power of ten that they are multiplied by. */
+const partsOf = (text: string): { readonly sign: string; readonly digits: string; readonly power: number } => {
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const all = `${whole}${fraction}`.replace(/^0+/, "")
+  const digits = all.replace(/0+$/, "")
+  if (digits === "") return { sign: "", digits: "0", power: 0 }
+  return { sign, digits, power: Number(exponent) - fraction.length + (all.length - digits.length) }
+}
+
+const isDouble = (text: string): boolean => {
+  const [exact, held] = [partsOf(text), partsOf(String(Number(text)))]
+  return exact.sign === held.sign && exact.digits === held.digits && exact.power === held.power
+}
+
+/** Such a number in full: whole numbers in digits alone, others with a decimal point. */
+const inFull = (text: string): string => {
+  const { digits, power, sign } = partsOf(text)
+  if (power >= 0) return `${sign}${digits}${"0".repeat(power)}`
+  const padded = digits.padStart(1 - power, "0")
+  return `${sign}${padded.slice(0, power)}.${padded.slice(power)}`
+}
+
+const mark = "\u0000number "
+const marked = /"\\u0000number ([^"]*)"/g
+
+/** The canonical form of a JSON text with every digit of its numbers; null where RFC 8785, which has doubles, keeps them. */
+export const exactCanonical = (text: string): string | null => {
+  let longer = false
+  const held = text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => {
+    if (token.startsWith('"') || isDouble(token)) return token
+    longer = true
+    return JSON.stringify(mark + inFull(token))
+  })
+  return longer ? canonical(JSON.parse(held)).replaceAll(marked, "$1") : null
+}
+
+const sha256 = (text: string): string => `sha256:${hash("sha256", text)}`
+
+/** `sha256:HEX` of the canonical form of a JSON text. Numbers are IEEE doubles in it. */
+export const digestOf = (text: string): string => sha256(canonical(JSON.parse(text)))
+
+/** The same with every digit of its numbers; null where no number is longer than a double holds. */
+export const exactDigestOf = (text: string): string | null => {
+  const exact = exactCanonical(text)
+  return exact === null ? null : sha256(exact)
+}
