@@ -1,11 +1,11 @@
 /**
  * Operations in which the sender goes away, or sends something else than an event.
  */
-import { Crypto, DeliveryRequest } from "@doorhook/core"
+import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect } from "effect"
 import { accessLog, bodyOf, plainEvents, withUnknown } from "../history/Events.ts"
-import { forgeries, malformations } from "../history/Forgeries.ts"
-import type { Forgery, Otherwise } from "../history/Forgeries.ts"
+import { forgeryOf, malformations } from "../history/Forgeries.ts"
+import type { Forgery, Signed } from "../history/Forgeries.ts"
 import { string } from "../history/Json.ts"
 import type { Cut, OperationOf } from "../history/Operations.ts"
 import { formOf } from "../history/Variations.ts"
@@ -14,6 +14,8 @@ import { goOnBeside, mint } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 import { prepare, requestOf, send, sendRequest } from "./Send.ts"
 import { most } from "./Slots.ts"
+
+const names = Signature.headerNames
 
 /** A receiver that answers within a millisecond is left waiting for some all the same. */
 const leastWait = 2
@@ -68,17 +70,25 @@ const filling = string("x".repeat(66_000))
 /** A request about an event that is not genuine, as the row of its kind says. */
 const forge = Effect.fnUntraced(function* (execution: Execution, actor: Actor, kind: Forgery, isLarge: boolean) {
   const { secret, terms } = execution.setting
-  const { make, sign } = forgeries[kind]
+  const { body, header, only, signature, signed, without = [] } = forgeryOf(kind)
   const { filled } = actor.minted
   const event = isLarge ? withUnknown(filled, ["remarks", filling]) : filled
   const genuine = yield* requestOf(execution, actor, bodyOf(event))
-  const { body, headers } = genuine
-  const crypto = yield* Crypto
-  const content = { id: actor.minted.webhook_id, attempt: actor.attempt, signedAt: actor.signedAt, body }
-  const otherwise: Otherwise = sign(content, terms.tolerance)
+  const content = { id: actor.minted.webhook_id, signedAt: actor.signedAt, body: genuine.body }
+  const otherwise: Partial<Signed> = signed?.(content, terms.tolerance) ?? {}
   const by = otherwise.by ?? secret
-  const signed = yield* DeliveryRequest.headersOf(crypto, { ...content, ...otherwise }, by === null ? [] : [by])
-  return { ...genuine, ...make({ headers, signed, body, event }) }
+  const crypto = yield* Crypto
+  const made = yield* DeliveryRequest.headersOf(
+    crypto,
+    { ...content, attempt: actor.attempt, ...otherwise },
+    by === null ? [] : [by]
+  )
+  const headers: Record<string, string> = { ...genuine.headers, ...(only === undefined ? made : {}) }
+  const good = made[names.signature] ?? ""
+  if (only !== undefined || signature !== undefined) headers[names.signature] = signature?.(good) ?? good
+  if (header !== undefined) headers[header[0]] = header[1]
+  for (const name of without) delete headers[name]
+  return { ...genuine, headers, body: body?.(genuine.body, event) ?? genuine.body }
 })
 
 /** Sends an event under a signature that is not good, as its carrier says. That does not count as sending it. */

@@ -2,9 +2,9 @@
  * Mints twins: events whose ids are nearly equal, or whose hashes are.
  */
 import { Effect } from "effect"
-import { hash } from "node:crypto"
 import { accessLog, call } from "../history/Events.ts"
 import type { EventTemplate } from "../history/Events.ts"
+import { hashOf } from "../history/Json.ts"
 import { Minting } from "../history/Minting.ts"
 import { changeAt, twins } from "../history/Twins.ts"
 import type { TwinKind } from "../history/Twins.ts"
@@ -15,8 +15,7 @@ import type { Actor, Execution } from "./Execution.ts"
 const candidates = 400_000
 const candidatesAtOnce = 1_000
 
-const first32Bits = (algorithm: string) => (text: string) =>
-  Number.parseInt(hash(algorithm, text, "hex").slice(0, 8), 16)
+const first32Bits = (algorithm: string) => (text: string) => Number.parseInt(hashOf(algorithm, text).slice(0, 8), 16)
 
 const fnv1a = (text: string): number => {
   let value = 0x811c9dc5

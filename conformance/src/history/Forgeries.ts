@@ -11,35 +11,25 @@ import { changed } from "./Variations.ts"
 /** A breach of a MUST is FAIL, of a SHOULD WARN. */
 export type Strength = "MUST" | "SHOULD"
 
-type Headers = Readonly<Record<string, string>>
-
-/** What a signature is made over; times in milliseconds. */
+/** What is signed, and by which secret where that is another; times in milliseconds. */
 export interface Signed {
   readonly id: string
   readonly signedAt: number
   readonly body: string
+  readonly by?: Redacted.Redacted<string>
 }
 
-/** Other content that is signed, perhaps by another secret. */
-export type Otherwise = Partial<Signed> & { readonly by?: Redacted.Redacted<string> }
-
-/** The genuine request, and the headers that were signed otherwise where a kind asks for that. */
-export interface Genuine {
-  readonly headers: Headers
-  readonly signed: Headers
-  readonly body: string
-  /** The event of the body. */
-  readonly event: EventTemplate
-}
-
-/** What is sent; what is left out is as in the genuine request. */
-type Make = (genuine: Genuine) => { readonly headers?: Headers; readonly body?: string }
-
-interface ForgeryKind {
+/** How a kind is made of the genuine request. What a row leaves out stays as it is. */
+export interface ForgeryKind {
   readonly words: string
   readonly strength: Strength
-  readonly make: Make
-  readonly sign: (content: Signed, tolerance: number) => Otherwise
+  /** What is signed in place of the genuine content: all of it is sent but the body, or `only` the signature. */
+  readonly signed?: (content: Signed, tolerance: number) => Partial<Signed>
+  readonly only?: "signature"
+  readonly without?: ReadonlyArray<string>
+  readonly header?: readonly [name: string, value: string]
+  readonly signature?: (good: string) => string
+  readonly body?: (body: string, event: EventTemplate) => string
 }
 
 const names = Signature.headerNames
@@ -47,43 +37,15 @@ const random = "v1,q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="
 const stranger = Redacted.make("whsec_c29tZWJvZHkgZWxzZSdzIHNlY3JldCwgbm90IHlvdXJz")
 /** HMAC fills keys up with zeros: this is the empty one, in a form that every implementation takes (RFC 2104, section 2). */
 const emptySecret = Redacted.make("whsec_AA==")
-/** How far off a timestamp is, in tolerances. Just beyond is more than clocks may differ. */
-const farBeyond = 2
-const justBeyond = 1.1
-/** A signature is `v1,` and 44 characters; the last before `=` holds bits that decoders ignore, the one before it not. */
-const firstCharacter = 3
-const lastFullCharacter = 3 + 41
 
-const must = (words: string, make: Make, sign: ForgeryKind["sign"] = () => ({})): ForgeryKind => ({
-  words,
-  strength: "MUST",
-  make,
-  sign
-})
+type How = Omit<ForgeryKind, "words" | "strength">
+const must = (words: string, how: How): ForgeryKind => ({ words, strength: "MUST", ...how })
 /** Nobody without the secret can send it, or the interface names no number for it. */
-const should = (...row: Parameters<typeof must>): ForgeryKind => ({ ...must(...row), strength: "SHOULD" })
+const should = (words: string, how: How): ForgeryKind => ({ words, strength: "SHOULD", ...how })
 
-const without =
-  (...removed: ReadonlyArray<string>): Make =>
-  ({ headers }) => ({
-    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !removed.includes(name)))
-  })
-const replaced =
-  (name: string, value: string): Make =>
-  ({ headers }) => ({ headers: { ...headers, [name]: value } })
-/** With another signature in place of the good one. */
-const under =
-  (change: (signature: string) => string): Make =>
-  ({ headers }) => ({ headers: { ...headers, [names.signature]: change(headers[names.signature] ?? "") } })
-const macUnder = (version: string): Make => under((signature) => `${version}${signature.slice(firstCharacter)}`)
-/** With all headers as they were signed otherwise, or with the signature alone. */
-const asSigned: Make = ({ signed }) => ({ headers: signed })
-const underSigned: Make = ({ headers, signed }) => ({
-  headers: { ...headers, [names.signature]: signed[names.signature] ?? "" }
-})
-const signedAfter =
-  (tolerances: number): ForgeryKind["sign"] =>
-  ({ signedAt }, tolerance) => ({ signedAt: signedAt + tolerances * tolerance })
+/** A signature is `v1,` and 44 characters; the last before `=` holds bits that decoders ignore, the one before it not. */
+const mac = 3
+const lastFullCharacter = mac + 41
 
 /** Another base64 character, so that the bytes differ. */
 const flip = (text: string, at: number): string =>
@@ -92,67 +54,62 @@ const flip = (text: string, at: number): string =>
 const inOtherCase = (text: string): string =>
   text.replaceAll(/[a-z]/gi, (one) => (one < "a" ? one.toLowerCase() : one.toUpperCase()))
 
+const otherId = (id: string): string => `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`
+
+/** Signed this many tolerances later. Just beyond one is more than clocks may differ. */
+const later =
+  (tolerances: number): NonNullable<ForgeryKind["signed"]> =>
+  ({ signedAt }, tolerance) => ({ signedAt: signedAt + tolerances * tolerance })
+
 export const forgeries = {
-  missing: must("without a signature", without(names.signature)),
-  no_timestamp: must("signed, without a timestamp", without(names.timestamp)),
-  empty_timestamp: must("signed, with an empty timestamp", replaced(names.timestamp, "")),
-  no_id: must("signed, without a webhook-id", without(names.id)),
-  empty_id: must("signed, with an empty webhook-id", replaced(names.id, "")),
-  bare: must("without signature, timestamp and webhook-id", without(names.id, names.timestamp, names.signature)),
-  empty: must("with an empty signature", replaced(names.signature, "")),
-  random: must("with a random signature", replaced(names.signature, random)),
-  other_secret: must("signed with another secret", asSigned, () => ({ by: stranger })),
-  empty_secret: must("signed with an empty secret", asSigned, () => ({ by: emptySecret })),
-  truncated: must(
-    "with half of the good signature",
-    under((good) => good.slice(0, 3 + 22))
-  ),
-  lengthened: should(
-    "with the good signature and more text behind it",
-    under((good) => `${good}AAAA`)
-  ),
-  first_byte: must(
-    "with a signature whose first byte is wrong",
-    under((good) => flip(good, firstCharacter))
-  ),
-  last_byte: must(
-    "with a signature whose last byte is wrong",
-    under((good) => flip(good, lastFullCharacter))
-  ),
-  other_case: must(
-    "with the good signature in the other case",
-    under((good) => `v1,${inOtherCase(good.slice(firstCharacter))}`)
-  ),
-  version_0: must("with the good signature under version v0", macUnder("v0,")),
-  version_1a: must("with the good signature under version v1a", macUnder("v1a,")),
-  version_none: must("with the good signature without a version", macUnder("")),
-  version_word: must("with the signature «none»", replaced(names.signature, "none")),
-  other_id: must("with the signature of another webhook-id", underSigned, ({ id }) => ({
-    id: `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`
-  })),
-  other_timestamp: must("with the signature of another timestamp", underSigned, ({ signedAt }) => ({
-    signedAt: signedAt - 30_000
-  })),
-  other_body: must("with the signature of another body", underSigned, ({ body }) => ({
-    body: body.replace('"create"', '"delete"')
-  })),
-  changed_body: must("with another name in data than what was signed", ({ event }) => ({
-    body: bodyOf(changed(event))
-  })),
-  added_space: must("with a space added to the signed body", ({ body }) => ({ body: `${body} ` })),
-  two_wrong: must(
-    "with two wrong signatures",
-    under((good) => `${flip(good, 5)} ${random}`)
-  ),
-  past: should("signed twice the tolerance ago", asSigned, signedAfter(-farBeyond)),
-  future: should("signed twice the tolerance ahead", asSigned, signedAfter(farBeyond)),
-  past_soon: should("signed a little more than the tolerance ago", asSigned, signedAfter(-justBeyond)),
-  future_soon: should("signed a little more than the tolerance ahead", asSigned, signedAfter(justBeyond)),
-  no_number: must("signed, with a timestamp that is no number", replaced(names.timestamp, "now"))
+  missing: must("without a signature", { without: [names.signature] }),
+  no_timestamp: must("signed, without a timestamp", { without: [names.timestamp] }),
+  empty_timestamp: must("signed, with an empty timestamp", { header: [names.timestamp, ""] }),
+  no_id: must("signed, without a webhook-id", { without: [names.id] }),
+  empty_id: must("signed, with an empty webhook-id", { header: [names.id, ""] }),
+  bare: must("without signature, timestamp and webhook-id", { without: [names.id, names.timestamp, names.signature] }),
+  empty: must("with an empty signature", { signature: () => "" }),
+  random: must("with a random signature", { signature: () => random }),
+  other_secret: must("signed with another secret", { signed: () => ({ by: stranger }) }),
+  empty_secret: must("signed with an empty secret", { signed: () => ({ by: emptySecret }) }),
+  truncated: must("with half of the good signature", { signature: (good) => good.slice(0, mac + 22) }),
+  lengthened: should("with the good signature and more text behind it", { signature: (good) => `${good}AAAA` }),
+  first_byte: must("with a signature whose first byte is wrong", { signature: (good) => flip(good, mac) }),
+  last_byte: must("with a signature whose last byte is wrong", { signature: (good) => flip(good, lastFullCharacter) }),
+  other_case: must("with the good signature in the other case", {
+    signature: (good) => good.slice(0, mac) + inOtherCase(good.slice(mac))
+  }),
+  version_0: must("with the good signature under version v0", { signature: (good) => `v0,${good.slice(mac)}` }),
+  version_1a: must("with the good signature under version v1a", { signature: (good) => `v1a,${good.slice(mac)}` }),
+  version_none: must("with the good signature without a version", { signature: (good) => good.slice(mac) }),
+  version_word: must("with the signature «none»", { signature: () => "none" }),
+  other_id: must("with the signature of another webhook-id", {
+    signed: ({ id }) => ({ id: otherId(id) }),
+    only: "signature"
+  }),
+  other_timestamp: must("with the signature of another timestamp", {
+    signed: ({ signedAt }) => ({ signedAt: signedAt - 30_000 }),
+    only: "signature"
+  }),
+  other_body: must("with the signature of another body", {
+    signed: ({ body }) => ({ body: body.replace('"create"', '"delete"') }),
+    only: "signature"
+  }),
+  changed_body: must("with another name in data than what was signed", {
+    body: (_, event) => bodyOf(changed(event))
+  }),
+  added_space: must("with a space added to the signed body", { body: (body) => `${body} ` }),
+  two_wrong: must("with two wrong signatures", { signature: (good) => `${flip(good, 5)} ${random}` }),
+  past: should("signed twice the tolerance ago", { signed: later(-2) }),
+  future: should("signed twice the tolerance ahead", { signed: later(2) }),
+  past_soon: should("signed a little more than the tolerance ago", { signed: later(-1.1) }),
+  future_soon: should("signed a little more than the tolerance ahead", { signed: later(1.1) }),
+  no_number: must("signed, with a timestamp that is no number", { header: [names.timestamp, "now"] })
 } satisfies Readonly<Record<string, ForgeryKind>>
 
 export type Forgery = keyof typeof forgeries
 export const Forgery = Schema.Literals(Struct.keys(forgeries))
+export const forgeryOf = (kind: Forgery): ForgeryKind => forgeries[kind]
 export const forgeryInWords = (kind: Forgery): string => forgeries[kind].words
 
 /**

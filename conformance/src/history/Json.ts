@@ -3,7 +3,7 @@
  * whose digest a probe answers for the data that a receiver stored.
  */
 import { Predicate, Schema } from "effect"
-import { hash } from "node:crypto"
+import { createHash } from "node:crypto"
 
 /** A string as JSON text, in the shortest form. */
 export const string = (value: string): string => JSON.stringify(value)
@@ -66,10 +66,18 @@ const partsOf = (text: string): { readonly sign: string; readonly digits: string
   return { sign, digits, power: Number(exponent) - fraction.length + (all.length - digits.length) }
 }
 
-const isDouble = (text: string): boolean => {
-  const [exact, held] = [partsOf(text), partsOf(String(Number(text)))]
-  return exact.sign === held.sign && exact.digits === held.digits && exact.power === held.power
+/** A number in one form, however it is written. */
+const formOf = (text: string): string => {
+  const { digits, power, sign } = partsOf(text)
+  return `${sign}${digits}e${power}`
 }
+
+/** The nearest double in that form; what is beyond all doubles as it is. */
+const nearestDouble = (text: string): string => formOf(Number.isFinite(Number(text)) ? String(Number(text)) : text)
+
+const isDouble = (text: string): boolean => Number.isFinite(Number(text)) && nearestDouble(text) === formOf(text)
+
+const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
 
 /** Such a number in full: whole numbers in digits alone, others with a decimal point. */
 const inFull = (text: string): string => {
@@ -85,7 +93,7 @@ const marked = /"\\u0000number ([^"]*)"/g
 /** The canonical form of a JSON text with every digit of its numbers; null where RFC 8785, which has doubles, keeps them. */
 export const exactCanonical = (text: string): string | null => {
   let longer = false
-  const held = text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => {
+  const held = text.replaceAll(tokens, (token) => {
     if (token.startsWith('"') || isDouble(token)) return token
     longer = true
     return JSON.stringify(mark + inFull(token))
@@ -93,7 +101,10 @@ export const exactCanonical = (text: string): string | null => {
   return longer ? canonical(JSON.parse(held)).replaceAll(marked, "$1") : null
 }
 
-const sha256 = (text: string): string => `sha256:${hash("sha256", text)}`
+/** The digest of a text, in hex. */
+export const hashOf = (algorithm: string, text: string): string => createHash(algorithm).update(text).digest("hex")
+
+const sha256 = (text: string): string => `sha256:${hashOf("sha256", text)}`
 
 /** `sha256:HEX` of the canonical form of a JSON text. Numbers are IEEE doubles in it. */
 export const digestOf = (text: string): string => sha256(canonical(JSON.parse(text)))

@@ -39,7 +39,10 @@ const changeCase = (text: string): string => {
   return at < start ? changeAt(text, start) : text.slice(0, at) + (text[at] ?? "").toUpperCase() + text.slice(at + 1)
 }
 
-const plus = (dataId: string, more: number): string => String(Number(dataId) + more)
+const plus =
+  (more: number) =>
+  (dataId: string): string =>
+    String(Number(dataId) + more)
 
 /** Of the numbers above 2^53 the even ones are doubles. The odd one after a multiple of four is rounded down to it. */
 const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
@@ -50,33 +53,21 @@ const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
 const pair = (words: string, make: TwinKindRow["make"]): TwinKindRow => ({ words, count: 2, make })
 
 /** Twins of which one is as any event, and the other's webhook-id differs in one place. */
-const near = (words: string, at: (webhookId: string) => number, twin: (dataId: string) => string): TwinKindRow =>
+const near = (words: string, at: number, twin: (dataId: string) => string): TwinKindRow =>
   pair(words, ({ dataId, webhookId }) => [
     { webhookId, dataId },
-    { webhookId: changeAt(webhookId, at(webhookId)), dataId: twin(dataId) }
+    { webhookId: changeAt(webhookId, at), dataId: twin(dataId) }
   ])
 
+const billion = 1_000_000_000
+
 export const twins = {
-  everything_else_equal: near(
-    "nothing different but their ids",
-    () => -4,
-    (dataId) => plus(dataId, 1)
+  everything_else_equal: near("nothing different but their ids", -4, plus(1)),
+  last_character: near("ids that differ in the last character", -1, plus(1)),
+  first_character: near("ids that differ in the first characters", start, (dataId) =>
+    plus(Number(dataId) < billion ? billion : -billion)(dataId)
   ),
-  last_character: near(
-    "ids that differ in the last character",
-    () => -1,
-    (dataId) => plus(dataId, 1)
-  ),
-  first_character: near(
-    "ids that differ in the first characters",
-    () => start,
-    (dataId) => plus(dataId, Number(dataId) < 1_000_000_000 ? 1_000_000_000 : -1_000_000_000)
-  ),
-  middle_character: near(
-    "ids that differ in the middle",
-    ({ length }) => length >> 1,
-    (dataId) => plus(dataId, 10_000_000)
-  ),
+  middle_character: near("ids that differ in the middle", start + 12, plus(10_000_000)),
   letter_case: pair("ids that differ in the case of a letter, data.id beyond 2^53 by one", ({ dataId, webhookId }) => {
     const [even, odd] = beyondDouble(dataId)
     return [
@@ -91,11 +82,7 @@ export const twins = {
       { webhookId: changeAt(webhookId, -2), dataId: odd }
     ]
   }),
-  beyond_32_bits: near(
-    "data.id that differ by 2^32",
-    () => -3,
-    (dataId) => plus(dataId, 2 ** 32)
-  ),
+  beyond_32_bits: near("data.id that differ by 2^32", -3, plus(2 ** 32)),
   prefix: pair("one id the beginning of the other", ({ dataId, webhookId }) => [
     { webhookId, dataId },
     { webhookId: `${webhookId}0`, dataId: `${dataId}0` }
@@ -103,15 +90,12 @@ export const twins = {
   // Without doorhook's own prefix, which keeps its ids from being read as numbers.
   leading_zero: pair("webhook-ids that read as one number, or that differ in a leading zero", ({ dataId }) => [
     { webhookId: dataId, dataId },
-    { webhookId: `0${dataId}`, dataId: plus(dataId, 1) }
+    { webhookId: `0${dataId}`, dataId: plus(1)(dataId) }
   ]),
-  punctuation: pair("webhook-ids that are one without _ and -", ({ dataId, webhookId }) => {
-    const [head, tail] = [webhookId.slice(0, -8), webhookId.slice(-8)]
-    return [
-      { webhookId: `${head}-${tail}`, dataId },
-      { webhookId: `${head}_${tail}`, dataId: plus(dataId, 1) }
-    ]
-  }),
+  punctuation: pair("webhook-ids that are one without _ and -", ({ dataId, webhookId }) => [
+    { webhookId: `${webhookId.slice(0, -8)}-${webhookId.slice(-8)}`, dataId },
+    { webhookId: `${webhookId.slice(0, -8)}_${webhookId.slice(-8)}`, dataId: plus(1)(dataId) }
+  ]),
   other_type: pair("the same data.id under two resource types", ({ dataId, other, webhookId }) => [
     { webhookId, dataId },
     { webhookId: other, dataId, otherType: true }
@@ -121,14 +105,10 @@ export const twins = {
     count: 10,
     make: null
   },
-  same_data_id: near(
-    "another webhook-id, the same data.id",
-    () => -1,
-    (dataId) => dataId
-  ),
+  same_data_id: near("another webhook-id, the same data.id", -1, plus(0)),
   same_webhook_id: pair("another data.id, the same webhook-id", ({ dataId, webhookId }) => [
     { webhookId, dataId },
-    { webhookId, dataId: plus(dataId, 1) }
+    { webhookId, dataId: plus(1)(dataId) }
   ])
 } satisfies Readonly<Record<string, TwinKindRow>>
 

@@ -1,22 +1,22 @@
 /**
  * Hooks that are commands of the user's, run by a shell; and what is left of a shell when a signal is sent to it.
  */
-import { Effect } from "effect"
+import { Effect, Struct } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import type { Hooks } from "./Hooks.ts"
 import { HookFailed, noHooks } from "./Hooks.ts"
-import { awaitReady } from "./Ready.ts"
+import { awaitReady } from "./Liveness.ts"
 
 /** How long a hook may take, in milliseconds. */
 export const hookPatience = 30_000
 
-export const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null
+type Environment = Readonly<Record<string, string>>
 
-/**
- * Sends a signal to a process that was started `detached`, and to all that it started: a signal to a shell alone would
- * leave the rest behind.
- */
+/** How a shell is started: in a group of its own, so that a signal reaches all that it starts. */
+export const inShell = (env: Environment) => ({ shell: true, detached: true, env: { ...process.env, ...env } }) as const
+
+/** Sends a signal to a shell and to all that it started: a signal to it alone would leave the rest behind. */
 export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
   if (child.pid === undefined) return
   try {
@@ -42,53 +42,45 @@ export const isLeft = ({ pid }: ChildProcess): boolean => {
  * has ended left running in the background stays: nothing is read from it, so that a receiver it starts may write to its
  * output for as long as it runs.
  */
-export const runHook = (
-  name: string,
-  command: string,
-  env: Readonly<Record<string, string>> = {}
-): Effect.Effect<void, HookFailed> =>
-  Effect.callback<void, HookFailed>((resume) => {
-    const failed = (what: string): HookFailed =>
-      new HookFailed({ message: `${name} ${what}: ${command}. Run it by hand to see why.` })
-    const child = spawn(command, { shell: true, detached: true, stdio: "ignore", env: { ...process.env, ...env } })
-    child.on("error", (error) => resume(Effect.fail(failed(`could not be run (${error.message})`))))
+export const runHook = (name: string, command: string, env: Environment = {}): Effect.Effect<void, HookFailed> => {
+  const failed = (what: string, help: string) =>
+    Effect.fail(new HookFailed({ message: `${name} ${what}: ${command}. ${help}` }))
+  const byHand = "Run it by hand to see why."
+  return Effect.callback<void, HookFailed>((resume) => {
+    const child = spawn(command, { ...inShell(env), stdio: "ignore" })
+    child.on("error", (error) => resume(failed(`could not be run (${error.message})`, byHand)))
     child.on("exit", (code, signal) =>
-      resume(code === 0 ? Effect.void : Effect.fail(failed(`ended with ${code ?? signal ?? "no code"}`)))
+      resume(code === 0 ? Effect.void : failed(`ended with ${code ?? signal ?? "no code"}`, byHand))
     )
     return Effect.sync(() => signalGroup(child, "SIGKILL"))
   }).pipe(
     Effect.timeoutOrElse({
       duration: hookPatience,
       orElse: () =>
-        Effect.fail(
-          new HookFailed({
-            message: `${name} did not end within ${hookPatience / 1_000} s: ${command}. It must end; what it starts must stay in the background.`
-          })
+        failed(
+          `did not end within ${hookPatience / 1_000} s`,
+          "It must end; what it starts must stay in the background."
         )
     })
   )
-
-/** Each null where it was not given. */
-export interface HookCommands {
-  readonly restart: string | null
-  readonly kill: string | null
-  readonly pause: string | null
-  readonly resume: string | null
-  readonly advance: string | null
 }
 
+/** Each null where it was not given. */
+export type HookCommands = Readonly<Record<"restart" | "kill" | "pause" | "resume" | "advance", string | null>>
+
 export const commandHooks = (commands: HookCommands, url: URL, readyUrl: URL | null): Hooks => {
-  const { advance, kill, pause, restart, resume } = commands
-  const of = (flag: string, command: string | null) => (command === null ? null : runHook(flag, command))
-  const names = Object.fromEntries(
-    Object.entries(commands).flatMap(([name, command]) => (command === null ? [] : [[name, `--${name}-cmd`]]))
-  )
+  const { advance } = commands
+  const of = (name: keyof HookCommands) => {
+    const command = commands[name]
+    return command === null ? null : runHook(`--${name}-cmd`, command)
+  }
+  const given = Struct.keys(commands).filter((name) => commands[name] !== null)
   return {
     ...noHooks,
-    restart: of("--restart-cmd", restart),
-    kill: of("--kill-cmd", kill),
-    pause: of("--pause-cmd", pause),
-    resume: of("--resume-cmd", resume),
+    restart: of("restart"),
+    kill: of("kill"),
+    pause: of("pause"),
+    resume: of("resume"),
     advance:
       advance === null
         ? null
@@ -97,7 +89,7 @@ export const commandHooks = (commands: HookCommands, url: URL, readyUrl: URL | n
               ADVANCE_MS: String(milliseconds),
               ADVANCE_SECONDS: String(Math.ceil(milliseconds / 1_000))
             }),
-    ready: Effect.suspend(() => awaitReady(url, readyUrl)),
-    names
+    ready: awaitReady(url, readyUrl),
+    names: Object.fromEntries(given.map((name) => [name, `--${name}-cmd`]))
   }
 }

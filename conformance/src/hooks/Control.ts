@@ -18,18 +18,18 @@ const under = (control: URL, path: string, query: Readonly<Record<string, string
   return url
 }
 
-const post = (url: URL): Effect.Effect<void, HookFailed> => {
-  const failed = (why: string): HookFailed =>
-    new HookFailed({
-      message: `POST ${url.origin}${url.pathname} failed (${why}). Correct --control-url, or leave it out.`
-    })
-  return ask(url, "POST", hookPatience).pipe(
-    Effect.mapError((error) => failed(detailOf(error))),
+const post = (url: URL): Effect.Effect<void, HookFailed> =>
+  ask(url, "POST", hookPatience).pipe(
     Effect.flatMap(({ status }) =>
-      status < 200 || status > 299 ? Effect.fail(failed(`status ${status}`)) : Effect.void
-    )
+      status < 200 || status > 299 ? Effect.fail(new Error(`status ${status}`)) : Effect.void
+    ),
+    Effect.mapError((error) => {
+      const asked = `POST ${url.origin}${url.pathname}`
+      return new HookFailed({
+        message: `${asked} failed (${detailOf(error)}). Correct --control-url, or leave it out.`
+      })
+    })
   )
-}
 
 /** How long the question what else is offered may take, in milliseconds. */
 const offerPatience = 2_000
@@ -44,15 +44,15 @@ const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
   )
 
 /** The hooks with what the control URL adds; commands come first. */
-export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: URL) {
+export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: URL): Effect.fn.Return<Hooks> {
   const ops = yield* offered(control)
-  const named: Record<string, string> = {}
-  const of = <A>(name: string, given: A | null, made: A): A | null => {
+  const names: Record<string, string> = { ...hooks.names, double: `${control.origin}${control.pathname}/double` }
+  const of = <A>(name: "restart" | "kill" | "pause" | "resume" | "advance", given: A | null, made: A): A | null => {
     if (given !== null || !ops.includes(name)) return given
-    named[name] = `--control-url (${name})`
+    names[name] = `--control-url (${name})`
     return made
   }
-  const controlled: Hooks = {
+  return {
     ...hooks,
     restart: of("restart", hooks.restart, post(under(control, "restart"))),
     // A receiver that kills itself can't answer any more.
@@ -63,7 +63,6 @@ export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: U
       post(under(control, "advance", { ms: String(milliseconds) }))
     ),
     double: (webhookId) => post(under(control, "double", { id: webhookId })),
-    names: { ...hooks.names, double: `${control.origin}${control.pathname}/double`, ...named }
+    names
   }
-  return controlled
 })

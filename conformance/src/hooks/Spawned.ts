@@ -1,16 +1,43 @@
 /**
- * A receiver that the suite starts itself (`--spawn`): it can be killed, held still and started again without any command.
+ * A receiver that the suite starts itself (`--spawn`), at a port that is free where that is asked for: it can be killed,
+ * held still and started again without any command.
  */
 import { Effect, Schedule } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
-import { once } from "node:events"
-import { isLeft, isRunning, signalGroup } from "./Commands.ts"
-import { awaitGone } from "./Gone.ts"
-import { HookFailed } from "./Hooks.ts"
+import { randomInt } from "node:crypto"
+import { createServer } from "node:net"
+import { inShell, isLeft, signalGroup } from "./Commands.ts"
+import { HookFailed, noHooks } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
-import { awaitReady, between, isThere } from "./Ready.ts"
+import { awaitGone, awaitReady, between, isThere } from "./Liveness.ts"
+
+/** None of the ports that systems hand out to connections, which might get it while the receiver is down. */
+const ports = { from: 10_100, to: 30_000 }
+/** The most ports that are tried, before any that is free is taken. */
+const mostTries = 100
+
+/** The port where nobody listens just now; any where 0 is asked for; null where it is taken. */
+const ifFree = (port: number): Effect.Effect<number | null> =>
+  Effect.callback((resume) => {
+    const server = createServer()
+    server.once("error", () => resume(Effect.succeed(null)))
+    server.listen(port, () => {
+      const address = server.address()
+      const given = address !== null && typeof address === "object" ? address.port : null
+      server.close(() => resume(Effect.succeed(given)))
+    })
+  })
+
+/** A port of this machine at which nobody listens just now. */
+export const freePort: Effect.Effect<number> = Effect.gen(function* () {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const port = yield* ifFree(randomInt(ports.from, ports.to))
+    if (port !== null) return port
+  }
+  return (yield* ifFree(0)) ?? 0
+})
 
 /** What a receiver says whose port another has, which came while it was down. */
 const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
@@ -70,12 +97,7 @@ export const spawned = Effect.fnUntraced(function* (
   let complaint = ""
 
   const start = Effect.sync(() => {
-    const started = spawn(command, {
-      shell: true,
-      detached: true,
-      stdio: ["ignore", "ignore", "pipe"],
-      env: { ...process.env, ...env }
-    })
+    const started = spawn(command, { ...inShell(env), stdio: ["ignore", "ignore", "pipe"] })
     complaint = ""
     started.on("error", (error) => (complaint = error.message))
     started.stderr.on("data", (chunk) => (complaint = `${complaint}${chunk}`.slice(-mostComplaint)))
@@ -89,7 +111,8 @@ export const spawned = Effect.fnUntraced(function* (
 
   const kill = Effect.promise(async () => {
     if (child === null) return
-    const exited = isRunning(child) ? once(child, "exit") : null
+    const isRunning = child.exitCode === null && child.signalCode === null
+    const exited = isRunning ? happened(child, "exit") : null
     signalGroup(child, "SIGKILL")
     child = null
     await exited
@@ -127,12 +150,11 @@ export const spawned = Effect.fnUntraced(function* (
   yield* Effect.acquireRelease(start, () => Effect.ignore(kill))
   yield* ready
   return {
+    ...noHooks,
     restart: Effect.andThen(kill, start),
     kill,
     pause: signal("SIGSTOP"),
     resume: signal("SIGCONT"),
-    advance: null,
-    double: null,
     ready,
     startsIt: true,
     names: { restart: "--spawn", kill: "--spawn (SIGKILL)", pause: "--spawn (SIGSTOP)", resume: "--spawn (SIGCONT)" }

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
-import { signalGroup } from "../hooks/Commands.ts"
+import { inShell, signalGroup } from "../hooks/Commands.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 import { ProbeUnusable } from "./Probe.ts"
 
@@ -19,18 +19,9 @@ interface Ended {
 
 const run = (command: string, { dataId, endpoint, resourceType, webhookId }: Subject): Effect.Effect<Ended> =>
   Effect.callback<Ended>((resume) => {
-    const child = spawn(command, {
-      shell: true,
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        ...process.env,
-        EVENT_ID: webhookId,
-        DATA_ID: dataId,
-        RESOURCE_TYPE: resourceType,
-        ...(endpoint === null ? {} : { ENDPOINT: endpoint })
-      }
-    })
+    const about = { EVENT_ID: webhookId, DATA_ID: dataId, RESOURCE_TYPE: resourceType }
+    const env = endpoint === null ? about : { ...about, ENDPOINT: endpoint }
+    const child = spawn(command, { ...inShell(env), stdio: ["ignore", "pipe", "pipe"] })
     let output = ""
     let complaint = ""
     child.stdout.on("data", (chunk) => (output += chunk))

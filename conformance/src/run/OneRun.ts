@@ -8,12 +8,12 @@
 import { UrlPolicy } from "@doorhook/core"
 import { Clock, Data, Effect, Predicate } from "effect"
 import type { Scope } from "effect"
-import { hash } from "node:crypto"
 import { rm } from "node:fs/promises"
 import { connect, createServer } from "node:net"
 import type { Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { hashOf } from "../history/Json.ts"
 import { portOf } from "../PortOf.ts"
 
 /** How often one that waits looks whether the other has ended, and how long that may take to say who it is, in milliseconds. */
@@ -29,11 +29,14 @@ const hostOf = (url: URL): string => {
   return /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0|::)$/.test(host) ? "localhost" : host
 }
 
+/** Linux has sockets that are no files. Before Node.js 20 all names of such are one. */
+const hasAbstract = process.platform === "linux" && Number.parseInt(process.versions.node, 10) >= 20
+
 /** The socket that stands for a URL: its query may differ, and its scheme. Only where it is a file can it outlive a process. */
 export const socketOf = (url: URL): string => {
-  const key = hash("sha256", `${hostOf(url)}:${portOf(url)}${url.pathname}`).slice(0, 16)
+  const key = hashOf("sha256", `${hostOf(url)}:${portOf(url)}${url.pathname}`).slice(0, 16)
   const name = `doorhook-conformance-${key}`
-  if (process.platform === "linux") return `\0${name}`
+  if (hasAbstract) return `\0${name}`
   return process.platform === "win32" ? String.raw`\\.\pipe\${name}` : join(tmpdir(), `${name}.sock`)
 }
 

@@ -3,12 +3,12 @@
  * when a history is executed.
  */
 import { CommandFailure, eventIdPrefix } from "@doorhook/core"
-import { Effect, Schema } from "effect"
-import { createHash } from "node:crypto"
+import { Effect, Option, Schema } from "effect"
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileTroubleOf, isMissing } from "../FileTrouble.ts"
 import { keyOf, lanes } from "../history/History.ts"
+import { hashOf } from "../history/Json.ts"
 import { Operation } from "../history/Operations.ts"
 import { Confirmed } from "../record/Evidence.ts"
 import type { CaseRun, Refinement } from "../record/Evidence.ts"
@@ -35,8 +35,7 @@ export const StoredCase = Schema.Struct({
 export type StoredCase = typeof StoredCase.Type
 
 /** What a replay says of a stored history. */
-const replayed = ["FAILS", "FIXED", "OPEN"] as const
-export type Replayed = (typeof replayed)[number]
+export type Replayed = "FAILS" | "FIXED" | "OPEN"
 
 /** How often a history is tried before it counts as passing: so that a failure is missed one time in twenty. */
 export const repeatsFor = ({ failed, tried }: Confirmed): number => {
@@ -65,10 +64,6 @@ const mentioned = new RegExp(`${eventIdPrefix}[0-9A-Za-z]+`, "g")
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
-/** A file's name without its ending: the requirement, and which history. */
-const nameOf = (id: string, key: string): string =>
-  `${id}-${createHash("sha256").update(key).digest("hex").slice(0, 8)}`
-
 /** What came of storing: files by the requirement's id, and why not more; null: no problem. */
 export interface Stored {
   readonly files: ReadonlyMap<string, string>
@@ -76,15 +71,10 @@ export interface Stored {
 }
 
 /** Writes a file and the folder that it is in; answers why it could not be written, null when it was. */
-const write = async (folder: string, file: string, text: string): Promise<string | null> => {
-  try {
-    await mkdir(folder, { recursive: true })
-    await writeFile(file, text)
-    return null
-  } catch (error) {
-    return fileTroubleOf(error)
-  }
-}
+const write = (folder: string, file: string, text: string): Promise<string | null> =>
+  mkdir(folder, { recursive: true })
+    .then(() => writeFile(file, text))
+    .then(() => null, fileTroubleOf)
 
 /** How often a run itself did its history with nothing before the eyes of the receiver but that; null where others acted. */
 const byItself = ({ alone, repeats, trace }: CaseRun): Confirmed | null =>
@@ -106,7 +96,7 @@ export const storeCases = Effect.fnUntraced(function* (
     const { history } = decisive.trace
     const { lane, title } = decisive.run
     const refinement = refinements.find((one) => one.requirement === requirement.id)
-    const file = join(folder, `${nameOf(requirement.id, keyOf(history))}.json`)
+    const file = join(folder, `${requirement.id}-${hashOf("sha256", keyOf(history)).slice(0, 8)}.json`)
     const stored: StoredCase = {
       v: 2,
       suite,
@@ -133,62 +123,47 @@ export const storeCases = Effect.fnUntraced(function* (
   return { files, problem }
 })
 
-const Version = Schema.fromJsonString(Schema.Struct({ v: Schema.Int, violates: Schema.String }))
+const decode = Schema.decodeOption(Schema.fromJsonString(StoredCase))
+const decodeVersion = Schema.decodeOption(
+  Schema.fromJsonString(Schema.Struct({ v: Schema.Int, violates: Schema.String }))
+)
+
+const onDisk = <A>(act: () => Promise<A>, wrong: (trouble: string) => string): Effect.Effect<A, CommandFailure> =>
+  Effect.tryPromise({ try: act, catch: (error) => CommandFailure.usage(wrong(fileTroubleOf(error))) })
 
 /** Reads a stored history. */
-export const readCase = (file: string): Effect.Effect<StoredCase, CommandFailure> =>
-  Effect.tryPromise({
-    try: () => readFile(file, "utf8"),
-    catch: (error) =>
-      CommandFailure.usage(
-        `${file} can't be read: ${fileTroubleOf(error)}. Name a history that a run stored, which its report does too.`
-      )
-  }).pipe(
-    Effect.flatMap((text) =>
-      Schema.decodeEffect(Schema.fromJsonString(StoredCase))(text).pipe(
-        Effect.catch(() =>
-          Schema.decodeEffect(Version)(text).pipe(
-            Effect.mapError(() =>
-              CommandFailure.usage(`${file} is no stored history of this suite: JSON with v, violates and ops`)
-            ),
-            Effect.flatMap(({ v, violates }) =>
-              Effect.fail(
-                CommandFailure.usage(
-                  v === 2
-                    ? `${file} holds operations that this version does not know. Run again: run --only ${violates}`
-                    : `${file} was stored by another version of the suite (v ${v}). Run again: run --only ${violates}`
-                )
-              )
-            )
-          )
-        )
-      )
-    )
+export const readCase = Effect.fnUntraced(function* (file: string): Effect.fn.Return<StoredCase, CommandFailure> {
+  const text = yield* onDisk(
+    () => readFile(file, "utf8"),
+    (trouble) => `${file} can't be read: ${trouble}. Name a history that a run stored, which its report does too.`
   )
+  const stored = decode(text)
+  if (Option.isSome(stored)) return stored.value
+  const version = decodeVersion(text)
+  if (Option.isNone(version)) {
+    return yield* CommandFailure.usage(`${file} is no stored history of this suite: JSON with v, violates and ops`)
+  }
+  const { v, violates } = version.value
+  const why =
+    v === 2 ? "holds operations that this version does not know" : `was stored by another version of the suite (v ${v})`
+  return yield* CommandFailure.usage(`${file} ${why}. Run again: run --only ${violates}`)
+})
 
 /** The files of a folder that hold stored histories; none where there is no such folder yet. */
 export const storedIn = (folder: string): Effect.Effect<ReadonlyArray<string>, CommandFailure> =>
-  Effect.tryPromise({
-    try: () => readdir(folder).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error))),
-    catch: (error) =>
-      CommandFailure.usage(
-        `--cases ${folder}: stored histories can't be looked for there: ${fileTroubleOf(error)}. Name the folder that runs store them in.`
-      )
-  }).pipe(
-    Effect.map((names) =>
-      names
-        .filter((name) => name.endsWith(".json"))
-        .toSorted()
-        .map((name) => join(folder, name))
-    )
+  onDisk(
+    () => readdir(folder).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error))),
+    (trouble) =>
+      `--cases ${folder}: stored histories can't be looked for there: ${trouble}. Name the folder that runs store them in.`
+  ).pipe(
+    Effect.map((names) => names.filter((name) => name.endsWith(".json")).toSorted()),
+    Effect.map((names) => names.map((name) => join(folder, name)))
   )
 
 /** Deletes a history that fails no more. */
 export const forget = (file: string): Effect.Effect<void, CommandFailure> =>
-  Effect.tryPromise({
-    try: () => rm(file, { force: true }),
-    catch: (error) =>
-      CommandFailure.usage(
-        `The history fails no more, but ${file} can't be deleted: ${fileTroubleOf(error)}. Delete it yourself, or keep it by --keep.`
-      )
-  })
+  onDisk(
+    () => rm(file, { force: true }),
+    (trouble) =>
+      `The history fails no more, but ${file} can't be deleted: ${trouble}. Delete it yourself, or keep it by --keep.`
+  )

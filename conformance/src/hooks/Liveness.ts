@@ -1,27 +1,67 @@
 /**
- * Whether a receiver that is being ended does end, as far as that shows from outside: what is to end it is a command or
- * another's code, and may do nothing.
+ * Whether a receiver is there: ready after it was started, gone after it was ended. Both show from outside alone: what
+ * starts and ends it is a command or another's code, and may do nothing.
  */
-import { Deferred, Effect, Fiber, Schedule } from "effect"
+import { Deferred, Effect, Fiber, Option, Schedule } from "effect"
 import type { Scope } from "effect"
+import { detailOf } from "../evidence/Exchange.ts"
 import { ask } from "../http/Wire.ts"
 import { accepts, socketTo } from "../Knocking.ts"
-import { between, oneTry } from "./Ready.ts"
+import { HookFailed } from "./Hooks.ts"
 
-/** How long a receiver that was killed may keep its port, in milliseconds: its shell may end before it does. */
+/** How long a receiver may take to start, in milliseconds. */
+const startPatience = 30_000
+/** How long one that was killed may keep its port: its shell may end before it does. */
 const longestEnd = 5_000
-
-/** How long the port may still accept connections when those of the process have ended, in milliseconds. */
+/** How long the port may still accept connections when those of the process have ended. */
 const longestPort = 250
-
-/** Between two questions that a proxy may answer, in milliseconds. */
+/** How long one try may take, between two, and between two questions that a proxy may answer. */
+const oneTry = 2_000
+export const between = 20
 const betweenQuestions = 50
+
+/** Whether something accepts connections there. */
+export const isThere = (url: URL): Effect.Effect<boolean> => Effect.isSuccess(Effect.timeout(accepts(url), oneTry))
+
+const answers = (url: URL): Effect.Effect<void, Error> =>
+  Effect.flatMap(ask(url, "GET", startPatience), ({ status }) =>
+    status < 200 || status > 299 ? Effect.fail(new Error(`it answered status ${status}`)) : Effect.void
+  )
+
+/** What to say of a receiver that hooks did not start. */
+const byHooks = {
+  what: "The receiver was not ready again",
+  advice:
+    "Does the hook start it, in the background? --restart-cmd must end and start it; --ready-url says when it is ready."
+}
+
+/**
+ * Waits until the receiver at `url` accepts connections, or its ready URL answers with a 2xx status where there is one.
+ * Fails with what was heard last.
+ */
+export const awaitReady = (url: URL, readyUrl: URL | null, words = byHooks): Effect.Effect<void, HookFailed> =>
+  Effect.suspend(() => {
+    let why = "it did not answer"
+    return (readyUrl === null ? accepts(url) : answers(readyUrl)).pipe(
+      Effect.tapError((error) => Effect.sync(() => (why = detailOf(error)))),
+      Effect.timeout(oneTry),
+      Effect.retry(Schedule.spaced(between)),
+      Effect.timeout(startPatience),
+      Effect.mapError(() => {
+        const within = `within ${startPatience / 1_000} s`
+        return new HookFailed({
+          down: `it was not ready ${within}: ${why}`,
+          message: `${words.what} ${within} at ${(readyUrl ?? url).origin} (${why}). ${words.advice}`
+        })
+      })
+    )
+  })
 
 const refused = (url: URL): Effect.Effect<void> =>
   Effect.flip(accepts(url)).pipe(Effect.retry(Schedule.spaced(between)), Effect.asVoid, Effect.orDie)
 
 const within = (gone: Effect.Effect<unknown>): Effect.Effect<boolean> =>
-  Effect.as(gone, true).pipe(Effect.timeoutOrElse({ duration: longestEnd, orElse: () => Effect.succeed(false) }))
+  Effect.map(Effect.timeoutOption(gone, longestEnd), Option.isSome)
 
 /**
  * Waits until nothing accepts connections at `url` any more; whether that is so. Where something still does after a
@@ -33,13 +73,12 @@ export const awaitGone = (url: URL): Effect.Effect<boolean> => within(refused(ur
 export const isOfProxy = (status: number): boolean => status === 502 || status === 503 || status === 504
 
 /** Waits until something answers that the receiver is not there. */
-const answeredFor = (url: URL): Effect.Effect<void> =>
+const answeredFor = (url: URL): Effect.Effect<unknown> =>
   ask(url, "GET", longestEnd).pipe(
     Effect.map(({ status }) => isOfProxy(status)),
     Effect.orElseSucceed(() => false),
     Effect.delay(betweenQuestions),
-    Effect.repeat({ until: (isGone) => isGone }),
-    Effect.asVoid
+    Effect.repeat({ until: (isGone) => isGone })
   )
 
 /**
