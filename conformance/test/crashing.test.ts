@@ -8,6 +8,9 @@ import { Effect } from "effect"
 import { createServer } from "node:http"
 import { defaultTerms } from "../src/judgement/Terms.ts"
 import { accessLog } from "../src/history/Events.ts"
+import { again, newEvent } from "../src/history/History.ts"
+import type { Operation } from "../src/history/Operations.ts"
+import { retry } from "../src/history/Variations.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
 import type { Probe } from "../src/probes/Probe.ts"
@@ -97,6 +100,59 @@ const killed = Effect.fnUntraced(function* (manners: Manners, deadline: number) 
   )
   assert.isNull(broke)
   return { log, attempts: trace.attempts.length }
+})
+
+/** What an operation does to a receiver with an event before and after it. */
+const operated = Effect.fnUntraced(function* (operation: Operation, leaves: ReadonlyArray<"kill" | "restart">) {
+  const { hooks, log, probe, url } = yield* mortal({ answers: 0, writesLater: null })
+  const { kill, restart } = hooks
+  const own = { ...hooks, kill: null, restart: null, ...(leaves.includes("kill") ? { kill } : {}) }
+  const setting = settingOf(url, { hooks: { ...own, ...(leaves.includes("restart") ? { restart } : {}) } })
+  const { broke, trace } = yield* executeIn({ v: 1, ops: [newEvent(accessLog), operation, again(0, retry)] }, setting)
+  assert.isNull(broke)
+  const [one] = trace.interventions
+  const [first] = trace.events
+  if (one === undefined || first === undefined) return assert.fail("an intervention and an event")
+  const effects = yield* probe.read({ ...first, endpoint: null })
+  const last = trace.attempts.at(-1)
+  return {
+    log,
+    what: one.what,
+    op: one.op,
+    unended: one.unended !== undefined,
+    effects: effects.effects,
+    last,
+    trace,
+    setting
+  }
+})
+
+describe("an operation on the receiver itself", () => {
+  it.live("restarts it: what was sent before is on its disk, what comes after finds it ready", () =>
+    Effect.gen(function* () {
+      const { effects, last, log, trace, ...done } = yield* operated({ k: "restart" }, ["restart"])
+      assert.deepInclude(done, { what: "restarted", op: 1, unended: false })
+      assert.deepStrictEqual([...done.setting.startedAfter], ["running"])
+      assert.deepStrictEqual([effects, log], [1, ["answered", "answered"]])
+      assert.deepInclude(last, { op: 2, number: 2, reused: false })
+      assert.isTrue(trace.attempts.every(({ exchange }) => exchange._tag === "Answered"))
+    })
+  )
+
+  it.live("kills it while events come in, and starts it: what was under way may fail, nothing that comes after", () =>
+    Effect.gen(function* () {
+      const kill: Operation = { k: "kill_amid", event: accessLog, workers: 2, after: 5, from: "acknowledgement" }
+      const { effects, last, log, trace, ...done } = yield* operated(kill, ["kill", "restart"])
+      assert.deepInclude(done, { what: "killed", op: 1, unended: false })
+      assert.deepStrictEqual([...done.setting.startedAfter], ["killed"])
+      assert.strictEqual(log.filter((what) => what === "killed").length, 1)
+      assert.strictEqual(effects, 1)
+      const amid = trace.attempts.filter(({ kind }) => kind === "amid")
+      assert.isNotEmpty(amid)
+      assert.isTrue(amid.every(({ op }) => op === 1))
+      assert.deepInclude(last?.exchange, { _tag: "Answered", status: 200 })
+    })
+  )
 })
 
 describe("a receiver that takes its time to answer", () => {

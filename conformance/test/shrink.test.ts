@@ -13,8 +13,10 @@ import { escapedString, string } from "../src/history/Json.ts"
 import { draw, randomHistories } from "../src/history/Samples.ts"
 import type { EventTemplate } from "../src/history/Events.ts"
 import { retry } from "../src/history/Variations.ts"
+import { withConditions } from "../src/run/Refine.ts"
 import { dropEach, shrinkDrawn } from "../src/run/Shrink.ts"
 import { simplerEvent, simplify } from "../src/run/Simplify.ts"
+import { attemptOf, traceOf } from "./support/traces.ts"
 
 const pause: Operation = { k: "idle", ms: 100 }
 const within = Infinity
@@ -172,4 +174,48 @@ describe("an event that fails", () => {
       }
     })
   )
+})
+
+describe("what is stored of a failure", () => {
+  const ops: ReadonlyArray<Operation> = [newEvent(accessLog), { k: "age", ms: 9_000 }, again(0, retry)]
+  const attempts = [attemptOf(), attemptOf({ op: 2, started: 10_000 })]
+  const killed = { op: null, what: "killed", by: "another case", from: 4_000, until: 5_000 } as const
+  const conditions = (over: Parameters<typeof traceOf>[1]) => withConditions(traceOf(attempts, { ops, ...over })).ops
+
+  it("is the history itself where nobody else did anything", () => {
+    const { history } = traceOf(attempts, { ops })
+    assert.strictEqual(withConditions(traceOf(attempts, { history })), history)
+  })
+
+  it("holds what others did to the receiver, where it fell, after what they sent, and waits for nobody", () => {
+    const restarted = { ...killed, what: "restarted", from: 6_000 } as const
+    assert.deepStrictEqual(conditions({ interventions: [killed, restarted], otherEvents: 30 }), [
+      newEvent(accessLog),
+      { k: "filler", count: 30 },
+      { k: "kill_amid", event: accessLog, workers: 2, after: 20 },
+      { k: "restart" },
+      again(0, retry)
+    ])
+  })
+
+  it("holds what happened after all was sent at its end, and what others sent before the second request", () => {
+    assert.deepStrictEqual(conditions({ interventions: [{ ...killed, what: "restarted", from: 11_000 }] }), [
+      newEvent(accessLog),
+      again(0, retry),
+      { k: "restart" }
+    ])
+    assert.deepStrictEqual(conditions({ otherEvents: 5_000 }), [
+      newEvent(accessLog),
+      { k: "filler", count: 2_000 },
+      again(0, retry)
+    ])
+  })
+
+  it("leaves out what the history did itself, what does not end the receiver, and more than three ends", () => {
+    const own = { ...killed, op: 1 }
+    const paused = { ...killed, what: "paused" } as const
+    assert.deepStrictEqual(conditions({ interventions: [own, paused] }), ops)
+    const many = Array.from({ length: 5 }, () => ({ ...killed, what: "restarted" }) as const)
+    assert.strictEqual(conditions({ interventions: many }).filter(({ k }) => k === "restart").length, 3)
+  })
 })

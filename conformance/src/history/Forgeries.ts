@@ -6,6 +6,7 @@ import { Signature } from "@doorhook/core"
 import { Redacted, Schema, Struct } from "effect"
 import { bodyOf } from "./Events.ts"
 import type { EventTemplate } from "./Events.ts"
+import { inOtherCase } from "./Json.ts"
 import { changed } from "./Variations.ts"
 
 /** A breach of a MUST is FAIL, of a SHOULD WARN. */
@@ -50,9 +51,6 @@ const lastFullCharacter = mac + 41
 /** Another base64 character, so that the bytes differ. */
 const flip = (text: string, at: number): string =>
   text.slice(0, at) + (text[at] === "A" ? "Q" : "A") + text.slice(at + 1)
-
-const inOtherCase = (text: string): string =>
-  text.replaceAll(/[a-z]/gi, (one) => (one < "a" ? one.toLowerCase() : one.toUpperCase()))
 
 const otherId = (id: string): string => `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`
 

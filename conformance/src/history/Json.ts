@@ -101,6 +101,10 @@ export const exactCanonical = (text: string): string | null => {
   return longer ? canonical(JSON.parse(held)).replaceAll(marked, "$1") : null
 }
 
+/** A text with every ASCII letter in the other case. */
+export const inOtherCase = (text: string): string =>
+  text.replaceAll(/[a-z]/gi, (letter) => (letter < "a" ? letter.toLowerCase() : letter.toUpperCase()))
+
 /** The digest of a text, in hex. */
 export const hashOf = (algorithm: string, text: string): string => createHash(algorithm).update(text).digest("hex")
 

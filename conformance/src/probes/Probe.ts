@@ -2,6 +2,7 @@
  * The port through which the suite sees what a receiver did: how often the effect of an event was committed.
  */
 import { Effect, Predicate, Schema } from "effect"
+import type { SentEvent } from "../evidence/Trace.ts"
 
 /** Whose effects are asked for. */
 export interface Subject {
@@ -12,6 +13,14 @@ export interface Subject {
   /** The URL the event was sent to; null where there is one only. */
   readonly endpoint: string | null
 }
+
+/** An event as the subject of a reading, at one URL where there are several. */
+export const subjectOf = ({ dataId, resourceType, webhookId }: SentEvent, endpoint: string | null): Subject => ({
+  webhookId,
+  resourceType,
+  dataId,
+  endpoint
+})
 
 export interface ProbeReading {
   readonly effects: number

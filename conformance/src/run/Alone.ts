@@ -3,7 +3,7 @@
  * simplest events are sent, the probe is calibrated; then a history can be tried out by itself.
  */
 import { Crypto } from "@doorhook/core"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Struct } from "effect"
 import type { Trace } from "../evidence/Trace.ts"
 import { execute } from "../execution/Perform.ts"
 import { during } from "../execution/Execution.ts"
@@ -57,10 +57,7 @@ export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, ur
     secret: secret !== null,
     rate: peakRate !== null
   }
-  const isGiven = (need: string): need is Exclude<Need, "digest"> => Object.hasOwn(given, need)
-  return Object.keys(given)
-    .filter(isGiven)
-    .filter((need) => given[need])
+  return Struct.keys(given).filter((need) => given[need])
 }
 
 /** What the histories of a run share. */

@@ -3,7 +3,7 @@
  * be believed.
  */
 import type { Crypto } from "@doorhook/core"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Predicate } from "effect"
 import type { Scope } from "effect"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
@@ -13,11 +13,12 @@ import type { Slots } from "../execution/Slots.ts"
 import { TargetUnusable } from "../execution/Reaching.ts"
 import { forBindings, makeCase, newEvent } from "../history/History.ts"
 import { accessLog, call } from "../history/Events.ts"
+import { inOtherCase } from "../history/Json.ts"
 import { Minting } from "../history/Minting.ts"
 import { open, plainSending } from "../http/Wire.ts"
 import { read } from "../judgement/Reading.ts"
 import type { Probe, Subject } from "../probes/Probe.ts"
-import { ProbeUnusable } from "../probes/Probe.ts"
+import { ProbeUnusable, subjectOf } from "../probes/Probe.ts"
 import type { ProbeCalibration } from "../record/Evidence.ts"
 
 const leastGuard = 50
@@ -25,8 +26,8 @@ const warmUp = 10
 const rounds = 100
 const patience = 2_000
 
-/** An HTTP server that answers 200 as soon as it has the body. */
-const echo: Effect.Effect<Server, never, Scope.Scope> = Effect.acquireRelease(
+/** The URL of a server that answers 200 as soon as it has the body. */
+const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
   Effect.callback<Server>((resume) => {
     const server = createServer((request, response) => {
       request.resume().once("end", () => response.end("ok"))
@@ -34,14 +35,16 @@ const echo: Effect.Effect<Server, never, Scope.Scope> = Effect.acquireRelease(
     server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
   }),
   (server) => Effect.callback<void>((resume) => server.close(() => resume(Effect.void)).closeAllConnections())
+).pipe(
+  Effect.map((server) => {
+    const address = server.address()
+    return new URL(`http://127.0.0.1:${Predicate.isObject(address) ? address.port : 0}/`)
+  })
 )
 
 /** The value that 99 % of the others do not exceed. */
 const percentile99 = (values: ReadonlyArray<number>): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * 0.99) - 1)] ?? 0
-
-/** The guard band that follows from some timings, in whole milliseconds. */
-const guardOf = (timings: ReadonlyArray<number>): number => Math.max(leastGuard, Math.ceil(3 * percentile99(timings)))
 
 /** The guard band and the timing it follows from, in milliseconds. */
 export interface Guard {
@@ -55,18 +58,15 @@ export interface Guard {
  */
 export const measureGuard: Effect.Effect<Guard> = Effect.scoped(
   Effect.gen(function* () {
-    const address = (yield* echo).address()
-    if (address === null || typeof address === "string") return { guard: leastGuard, echo: 0 }
-    const connection = yield* open(new URL(`http://127.0.0.1:${address.port}/`))
+    const connection = yield* open(yield* echo)
     const timings: Array<number> = []
     for (let round = 0; round < warmUp + rounds; round++) {
-      const { exchange } = yield* connection.send(
-        { method: "POST", headers: { "content-type": "application/json" }, body: "{}" },
-        plainSending(patience)
-      )
+      const request = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" } as const
+      const { exchange } = yield* connection.send(request, plainSending(patience))
       if (round >= warmUp) timings.push(exchange.elapsed)
     }
-    return { guard: guardOf(timings), echo: percentile99(timings) }
+    const slowest = percentile99(timings)
+    return { guard: Math.max(leastGuard, Math.ceil(3 * slowest)), echo: slowest }
   })
 )
 
@@ -118,26 +118,17 @@ const checkWhole = Effect.fnUntraced(function* (
   byDataId: boolean
 ) {
   for (const subject of subjects) {
-    const webhookId = subject.webhookId.slice(0, -1)
-    const dataId = subject.dataId.slice(0, -1)
-    const beginnings = [
-      [webhookId, { ...subject, webhookId, dataId: phantom.dataId }],
-      ...(byDataId ? [[dataId, { ...subject, webhookId: phantom.webhookId, dataId }] as const] : [])
-    ] as const
-    for (const [id, beginning] of beginnings) {
-      const { effects } = yield* probe.read(beginning)
+    for (const key of byDataId ? (["webhookId", "dataId"] as const) : (["webhookId"] as const)) {
+      const beginning = subject[key].slice(0, -1)
+      const { dataId, webhookId } = phantom
+      const { effects } = yield* probe.read({ ...subject, dataId, webhookId, [key]: beginning })
       if (effects === 0) continue
       return yield* unusable(
-        `The probe says effects = ${effects} for ${id}, which is how the id of an event begins that was sent, and no event's id. It counts ids that begin alike together, and would show two effects of a receiver that is right. Make it match whole ids: grep -cw, = instead of LIKE.`
+        `The probe says effects = ${effects} for ${beginning}, which is how the id of an event begins that was sent, and no event's id. It counts ids that begin alike together, and would show two effects of a receiver that is right. Make it match whole ids: grep -cw, = instead of LIKE.`
       )
     }
   }
 })
-
-const inOtherCase = (text: string): string =>
-  text.replaceAll(/[A-Za-z]/g, (letter) =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
-  )
 
 /** Three events, as far as the receiver is bound to their kinds. */
 const trial = (bindings: ReadonlyArray<string> | null) =>
@@ -172,12 +163,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const { broke, trace } = yield* execute(one.history, setting, occasion)
   if (broke !== null) return yield* broke
   const acknowledged = trace.attempts.filter(({ exchange }) => read(exchange, setting.terms) === "acknowledged")
-  const subjects = acknowledged.flatMap(({ event }): ReadonlyArray<Subject> => {
-    const sent = trace.events[event]
-    return sent === undefined
-      ? []
-      : [{ webhookId: sent.webhookId, resourceType: sent.resourceType, dataId: sent.dataId, endpoint: null }]
-  })
+  const subjects = acknowledged.flatMap(({ event }) => trace.events[event] ?? []).map((sent) => subjectOf(sent, null))
   if (subjects.length === 0) return null
   const begun = yield* Clock.currentTimeMillis
   // One that shows its effect is enough: a receiver that loses the others is to be judged, not given up.

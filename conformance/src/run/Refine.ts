@@ -45,7 +45,7 @@ const placeOf = ({ attempts, began, history }: Trace, at: number): number =>
  * fell, after as many events as others sent. A wait for all else to be done goes: this is what was waited for. What is
  * stored and replayed is complete by itself.
  */
-const withConditions = (trace: Trace): History => {
+export const withConditions = (trace: Trace): History => {
   const ends = trace.interventions
     .filter(({ op, what }) => op === null && (what === "killed" || what === "restarted"))
     .slice(0, mostEnds)

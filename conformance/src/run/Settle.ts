@@ -10,6 +10,7 @@ import type { Effects, Trace } from "../evidence/Trace.ts"
 import { isNumbered, storiesOf } from "../judgement/Judge.ts"
 import type { EventStory } from "../judgement/Judge.ts"
 import type { Terms } from "../judgement/Terms.ts"
+import { subjectOf } from "../probes/Probe.ts"
 import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
 import type { ProbeCalibration } from "../record/Evidence.ts"
 
@@ -75,8 +76,9 @@ const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<
     const [single, many] = [stories.filter(({ sent }) => !sent.bulk), stories.filter(({ sent }) => sent.bulk)]
     const concernsAll = trace.history.ops.some(({ k }) => k === "elsewhere") || isControl(trace)
     const [here = null, there] = endpoints
-    const watched = [...single, ...drawn(many, mostBulk[probe.kind], seed)].flatMap((story): ReadonlyArray<Watched> => {
-      const make = (endpoint: string | null, elsewhere: boolean): Watched => ({
+    const chosen = [...single, ...drawn(many, mostBulk[probe.kind], seed)]
+    const at = (endpoint: string | null, elsewhere: boolean): ReadonlyArray<Watched> => {
+      const watched = chosen.map((story): Watched => ({
         trace: place,
         story,
         endpoint,
@@ -86,18 +88,11 @@ const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<
         at: 0,
         changedAt: 0,
         most: 0
-      })
-      const main = make(endpoints.length > 1 && concernsAll ? here : null, false)
-      return there !== undefined && concernsAll ? [main, make(there, true)] : [main]
-    })
-    for (const one of watched) {
-      one.alike.push(
-        ...watched.filter(
-          ({ elsewhere, story }) => elsewhere === one.elsewhere && one.story.alike.includes(story.event)
-        )
-      )
+      }))
+      for (const one of watched) one.alike.push(...watched.filter(({ story }) => one.story.alike.includes(story.event)))
+      return watched
     }
-    return watched
+    return there !== undefined && concernsAll ? [...at(here, false), ...at(there, true)] : at(null, false)
   })
 }
 
@@ -121,9 +116,8 @@ const readAll = (probe: Probe, some: ReadonlyArray<Watched>): Effect.Effect<bool
   Effect.forEach(
     some,
     Effect.fnUntraced(function* (one) {
-      const { dataId, resourceType, webhookId } = one.story.sent
       const at = yield* Clock.currentTimeMillis
-      const reading = yield* probe.read({ webhookId, resourceType, dataId, endpoint: one.endpoint })
+      const reading = yield* probe.read(subjectOf(one.story.sent, one.endpoint))
       const same = one.reading?.effects === reading.effects
       if (!same && one.reading !== null) one.changedAt = at
       one.reading = reading
