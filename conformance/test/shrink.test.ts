@@ -14,8 +14,7 @@ import { draw, randomHistories } from "../src/history/Samples.ts"
 import type { EventTemplate } from "../src/history/Events.ts"
 import { retry } from "../src/history/Variations.ts"
 import { withConditions } from "../src/run/Refine.ts"
-import { dropEach, shrinkDrawn } from "../src/run/Shrink.ts"
-import { simplerEvent, simplify } from "../src/run/Simplify.ts"
+import { dropEach, shrinkDrawn, simplerEvent, simplify } from "../src/run/Shrink.ts"
 import { attemptOf, traceOf } from "./support/traces.ts"
 
 const pause: Operation = { k: "idle", ms: 100 }

@@ -16,8 +16,7 @@ import type { Operation } from "../history/Operations.ts"
 import type { Samples } from "../history/Samples.ts"
 import type { Confirmed, Refinement } from "../record/Evidence.ts"
 import type { TryOut } from "./Alone.ts"
-import { dropEach, shrinkDrawn } from "./Shrink.ts"
-import { simplify } from "./Simplify.ts"
+import { dropEach, shrinkDrawn, simplify } from "./Shrink.ts"
 import { repeatsFor } from "./StoredCase.ts"
 
 /** How often a failure is looked for again. */

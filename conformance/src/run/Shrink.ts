@@ -1,10 +1,17 @@
 /**
- * Makes a failing history shorter: fast-check shrinks what it has drawn, operations and values alike, from the path of
- * the case; then each operation that is left is tried without.
+ * Makes a failing history shorter and more usual. fast-check shrinks what it has drawn, operations and values alike, from
+ * the path of the case; then each operation that is left is tried without; then with fewer copies and variations, with
+ * events whose members are the plain ones unless it takes others to fail, and of their texts with the letters that it
+ * takes: one letter that a receiver refuses is reported as that letter.
  */
 import { Clock, Effect } from "effect"
 import * as fc from "fast-check"
+import { bindingOf, templates } from "../history/Events.ts"
+import type { EventTemplate } from "../history/Events.ts"
 import type { Case, History } from "../history/History.ts"
+import { escapedString, string } from "../history/Json.ts"
+import type { Member } from "../history/Json.ts"
+import type { Operation } from "../history/Operations.ts"
 import type { Samples } from "../history/Samples.ts"
 
 /** Whether a history still fails, tried as often as that takes. */
@@ -48,6 +55,157 @@ export const dropEach = Effect.fnUntraced(function* <R>(
       at = Math.min(at, best.ops.length)
     }
     at -= 1
+  }
+  return best
+})
+
+/** Texts in a member's raw value; what has a colon behind it is a name. */
+const quoted = /("(?:[^"\\]|\\.)*")(\s*:)?/gu
+const textsOf = (value: string): ReadonlyArray<string> =>
+  Array.from(value.matchAll(quoted)).flatMap(([, raw = "", colon]) => (colon === undefined ? [raw] : []))
+const isEscaped = (raw: string): boolean => /^"(?:\\u[0-9a-f]{4})+"$/.test(raw)
+
+const withText = (value: string, nth: number, letters: ReadonlyArray<string>): string => {
+  let at = -1
+  return value.replaceAll(quoted, (all, raw: string, colon: string | undefined) => {
+    if (colon !== undefined || ++at !== nth) return all
+    return isEscaped(raw) ? escapedString(letters.join("")) : string(letters.join(""))
+  })
+}
+
+const lettersOf = (raw: string): ReadonlyArray<string> => Array.from(String(JSON.parse(raw)))
+
+/** The least part of the letters that `fails` still holds of: larger pieces are left out before smaller ones. */
+const fewestLetters = Effect.fnUntraced(function* <R>(
+  letters: ReadonlyArray<string>,
+  fails: (letters: ReadonlyArray<string>) => Effect.Effect<boolean, never, R>
+): Effect.fn.Return<ReadonlyArray<string>, never, R> {
+  const all = letters.map(() => "a")
+  if (letters.length > 1 && (yield* fails(all))) {
+    // It is the length alone.
+    let [passes, length] = [0, all.length]
+    while (length - passes > 1) {
+      const middle = (passes + length) >> 1
+      if (yield* fails(all.slice(0, middle))) length = middle
+      else passes = middle
+    }
+    return all.slice(0, length)
+  }
+  let best = letters
+  for (let size = Math.ceil(letters.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let at = 0; at < best.length && best.length > 1;) {
+      const without = best.toSpliced(at, size)
+      if (without.length > 0 && (yield* fails(without))) best = without
+      else at += size
+    }
+  }
+  return best
+})
+
+const shown = 60
+const short = (text: string): string => {
+  const letters = Array.from(text)
+  return letters.length > shown ? `${letters.slice(0, shown).join("")}... (${letters.length} characters)` : text
+}
+
+/** What an event has that the plain one of its kind has not, in words. */
+const differences = (event: EventTemplate, plain: EventTemplate): string =>
+  [
+    ...event.data.flatMap(([name, value]) =>
+      plain.data.some((member) => member[0] === name && member[1] === value) ? [] : [`${name} ${short(value)}`]
+    ),
+    ...plain.data.flatMap(([name]) => (event.data.some((member) => member[0] === name) ? [] : [`without ${name}`])),
+    ...event.beside_data.map(([name, value]) => `beside data ${name} ${short(value)}`),
+    ...event.beside_event.map(([name, value]) => `beside event ${name} ${short(value)}`)
+  ].join(", ")
+
+/** The event with one member less, or more, or with the plain value: each is nearer to the plain event. */
+const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<EventTemplate> => {
+  const without = (members: ReadonlyArray<Member>, at: number) => members.toSpliced(at, 1)
+  const known = new Map(plain.data)
+  return [
+    ...event.beside_data.map((_, at) => ({ ...event, beside_data: without(event.beside_data, at) })),
+    ...event.beside_event.map((_, at) => ({ ...event, beside_event: without(event.beside_event, at) })),
+    ...event.data.flatMap(([name, value], at) => {
+      const usual = known.get(name)
+      if (usual === value) return []
+      return [{ ...event, data: usual === undefined ? without(event.data, at) : event.data.with(at, [name, usual]) }]
+    }),
+    ...plain.data.flatMap((member) =>
+      event.data.some(([name]) => name === member[0]) ? [] : [{ ...event, data: [...event.data, member] }]
+    )
+  ]
+}
+
+/** The event as near to the plain one of its kind as it still fails. */
+export const simplerEvent = Effect.fnUntraced(function* <R>(
+  event: EventTemplate,
+  fails: (event: EventTemplate) => Effect.Effect<boolean, never, R>
+): Effect.fn.Return<EventTemplate, never, R> {
+  const plain = templates[bindingOf(event)]
+  if (plain === undefined || event === plain) return event
+  const renamed = (one: EventTemplate): EventTemplate => ({ ...one, note: differences(one, plain) })
+  if (differences(event, plain) === "" || (yield* fails(plain))) return plain
+  let best = event
+  for (let isNearer = true; isNearer;) {
+    isNearer = false
+    for (const one of nearer(best, plain)) {
+      if (!(yield* fails(renamed(one)))) continue
+      best = renamed(one)
+      isNearer = true
+      break
+    }
+  }
+  for (const [at, [name, value]] of best.data.entries()) {
+    if (plain.data.some((member) => member[0] === name && member[1] === value)) continue
+    for (const [nth, raw] of textsOf(value).entries()) {
+      const withLetters = (letters: ReadonlyArray<string>): EventTemplate =>
+        renamed({ ...best, data: best.data.with(at, [name, withText(best.data[at]?.[1] ?? value, nth, letters)]) })
+      const letters = lettersOf(raw)
+      const fewest = yield* fewestLetters(letters, (some) => fails(withLetters(some)))
+      if (fewest !== letters) best = withLetters(fewest)
+    }
+  }
+  return best
+})
+
+/** The same operation with one thing less unusual about it, its event aside. */
+const simpler = (operation: Operation): ReadonlyArray<Operation> => {
+  if ("copies" in operation && operation.copies !== undefined && operation.copies > 2) {
+    return [{ ...operation, copies: 2 }]
+  }
+  if (operation.k !== "new" && operation.k !== "again") return []
+  return operation.how.map((_, at) => ({ ...operation, how: operation.how.toSpliced(at, 1) }))
+}
+
+/** The history with each operation as usual as it still fails. */
+export const simplify = Effect.fnUntraced(function* <R>(
+  history: History,
+  fails: StillFails<R>,
+  until: number
+): Effect.fn.Return<History, never, R> {
+  let best = history
+  const failsWith = Effect.fnUntraced(function* (at: number, operation: Operation) {
+    if ((yield* Clock.currentTimeMillis) >= until) return false
+    const candidate: History = { v: 1, ops: best.ops.with(at, operation) }
+    const isFailing = yield* fails(candidate)
+    if (isFailing) best = candidate
+    return isFailing
+  })
+  for (const at of history.ops.keys()) {
+    for (let isSimpler = true; isSimpler;) {
+      isSimpler = false
+      const operation = best.ops[at]
+      for (const one of operation === undefined ? [] : simpler(operation)) {
+        if (!(yield* failsWith(at, one))) continue
+        isSimpler = true
+        break
+      }
+    }
+    const operation = best.ops[at]
+    if (operation !== undefined && "event" in operation) {
+      yield* simplerEvent(operation.event, (event) => failsWith(at, { ...operation, event }))
+    }
   }
   return best
 })
