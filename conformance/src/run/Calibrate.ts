@@ -3,7 +3,7 @@
  * be believed.
  */
 import type { Crypto } from "@doorhook/core"
-import { Clock, Effect, Predicate } from "effect"
+import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
@@ -38,7 +38,8 @@ const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
 ).pipe(
   Effect.map((server) => {
     const address = server.address()
-    return new URL(`http://127.0.0.1:${Predicate.isObject(address) ? address.port : 0}/`)
+    const port = address === null || typeof address === "string" ? 0 : address.port
+    return new URL(`http://127.0.0.1:${port}/`)
   })
 )
 
