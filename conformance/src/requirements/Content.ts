@@ -15,6 +15,7 @@ import { both } from "../judgement/Finding.ts"
 import { firstAttempts, storedAsSent } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
+import { filler, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -23,7 +24,7 @@ type Unusual = readonly [event: EventTemplate, note: string]
 
 /** Each in a case of its own. */
 const each = (...events: ReadonlyArray<Unusual>): ReadonlyArray<Case> =>
-  events.map(([event, note]) => makeCase("state", note, newEvent(noted(event, note))))
+  events.map(([event, note]) => state(note, newEvent(noted(event, note))))
 
 const battery: Member = ["battery_level", "87"]
 const firmware: Member = [
@@ -211,7 +212,7 @@ const oddValues: ReadonlyArray<Case> = [
     [withMember(call, "status", string("forwarded_to_concierge")), "another status"]
   ),
   {
-    ...makeCase("state", "different events at once", { k: "filler", count: 40 }),
+    ...state("different events at once", filler(40)),
     because:
       "The data of one request was stored with another that came at the same time: something is shared between requests that should belong to each (a global variable, a connection, a prepared statement)."
   }

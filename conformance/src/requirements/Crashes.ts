@@ -3,11 +3,9 @@
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call } from "../history/Events.ts"
-import { again, makeCase, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { randomRestarts } from "../history/Samples.ts"
 import type { EventTemplate } from "../history/Template.ts"
-import { retry } from "../history/Variations.ts"
 import type { Finding } from "../judgement/Finding.ts"
 import {
   acknowledged,
@@ -23,15 +21,15 @@ import type { EventStory } from "../judgement/Judge.ts"
 import { read } from "../judgement/Reading.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { requirement } from "./Requirement.ts"
+import { filler, newCall, newLog, operated, restart, retryAll, retryOf, retryOpen } from "./Cases.ts"
+import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const crash = (after: number, workers: number, event: EventTemplate = accessLog, copies = 1): Case =>
-  makeCase(
-    "operated",
+  operated(
     `killed ${after} ms into traffic of ${workers} workers, ${event.resource_type}${copies > 1 ? `, each ${copies} times at once` : ""}`,
     { k: "kill_amid", event, workers, after, ...(copies > 1 ? { copies } : {}) },
-    { k: "retry_open" }
+    retryOpen
   )
 
 /** Milliseconds after an acknowledgement: what is written down behind it has hardly begun. */
@@ -39,32 +37,23 @@ const soon = 5
 
 /** Crashes at several moments: some events are acknowledged by then, some are being handled, some have arrived in part. */
 const crashes: ReadonlyArray<Case> = [
-  makeCase(
-    "operated",
+  operated(
     `killed ${soon} ms after the first acknowledgement of 6 workers' traffic, access_log`,
     { k: "kill_amid", event: accessLog, workers: 6, after: soon, from: "acknowledgement" },
-    { k: "retry_open" }
+    retryOpen
   ),
   crash(40, 6),
   crash(15, 8, call),
-  makeCase(
-    "operated",
+  operated(
     `killed ${soon} ms after the first acknowledgement of 4 workers' traffic, each call twice at once`,
     { k: "kill_amid", event: call, workers: 4, after: soon, from: "acknowledgement", copies: 2 },
-    { k: "retry_open" }
+    retryOpen
   )
 ]
 const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
 
 /** A restart in order must lose no more than a crash, and it may end a worker with its queue. */
-const restartAfterAnswers = makeCase(
-  "operated",
-  "restarted right after acknowledgements",
-  newEvent(accessLog),
-  newEvent(call),
-  newEvent(accessLog),
-  { k: "restart" }
-)
+const restartAfterAnswers = operated("restarted right after acknowledgements", newLog, newCall, newLog, restart)
 
 const endings = ({ interventions }: Trace) =>
   interventions.flatMap(({ op, until, what }) => (op === null || what === "paused" ? [] : [{ op, until }]))
@@ -101,8 +90,6 @@ const afterRestart = acknowledged("nothing was sent after a restart", ({ kind, s
   const last = endings(trace).at(-1)
   return kind === "delivery" && last !== undefined && trace.began + started >= last.until
 })
-
-const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]
 
 export const crashing: ReadonlyArray<Requirement> = [
   requirement({
@@ -146,53 +133,19 @@ export const crashing: ReadonlyArray<Requirement> = [
     needs: ["effects", "stop"],
     presupposes: basics,
     given: [
-      makeCase(
-        "operated",
-        "duplicates after a restart",
-        newEvent(accessLog),
-        newEvent(call),
-        again(0, retry),
-        newEvent(accessLog),
-        { k: "restart" },
-        { k: "again_all", how: retry }
-      ),
-      makeCase(
-        "operated",
-        "duplicates after 300 other events and a restart",
-        newEvent(accessLog),
-        newEvent(call),
-        { k: "filler", count: 300 },
-        { k: "restart" },
-        { k: "again_all", how: retry }
-      ),
-      makeCase(
-        "operated",
+      operated("duplicates after a restart", newLog, newCall, retryOf(0), newLog, restart, retryAll),
+      operated("duplicates after 300 other events and a restart", newLog, newCall, filler(300), restart, retryAll),
+      operated(
         "duplicates after a crash and a restart",
         { k: "kill_amid", event: accessLog, workers: 4, after: 20 },
-        { k: "retry_open" },
-        { k: "restart" },
-        { k: "again_all", how: retry }
+        retryOpen,
+        restart,
+        retryAll
       )
     ],
     further: [
-      makeCase(
-        "operated",
-        "duplicates after two restarts in a row",
-        newEvent(call),
-        newEvent(accessLog),
-        { k: "restart" },
-        { k: "restart" },
-        { k: "again_all", how: retry }
-      ),
-      makeCase(
-        "operated",
-        "duplicates after 2,000 other events and a restart",
-        newEvent(accessLog),
-        newEvent(call),
-        { k: "filler", count: 2_000 },
-        { k: "restart" },
-        { k: "again_all", how: retry }
-      )
+      operated("duplicates after two restarts in a row", newCall, newLog, restart, restart, retryAll),
+      operated("duplicates after 2,000 other events and a restart", newLog, newCall, filler(2_000), restart, retryAll)
     ],
     sampled: randomRestarts,
     judge: all(lastAttempts, exactlyOnce, startsAgain)
@@ -206,10 +159,8 @@ export const crashing: ReadonlyArray<Requirement> = [
       "A receiver that says it is ready and then takes its time over the first event gets it twice after every deployment.",
     expected: (terms) => `the first event after the receiver is ready is answered with ${inWords(terms)}`,
     needs: ["stop"],
-    given: [makeCase("operated", "a door right after a start", { k: "restart" }, newEvent(accessLog), newEvent(call))],
-    further: [
-      makeCase("operated", "a call right after a start", { k: "restart" }, newEvent(call), newEvent(accessLog))
-    ],
+    given: [operated("a door right after a start", restart, newLog, newCall)],
+    further: [operated("a call right after a start", restart, newCall, newLog)],
     judge: all(afterRestart, statusInTime, completeAnswers, startsAgain)
   })
 ]

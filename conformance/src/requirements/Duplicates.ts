@@ -27,53 +27,28 @@ import {
 } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { requirement } from "./Requirement.ts"
+import { filler, newCall, newLog, operated, retryAll, retryOf, state, times } from "./Cases.ts"
+import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
-const overNew = again(0, [...retry, "new_connection"])
+const overNew = retryOf(0, "new_connection")
 
 /** The ways duplicates come about: judged by the answers (level 1) and by the effects (level 2). */
 const repeated: ReadonlyArray<Case> = [
-  makeCase("state", "two retries", newEvent(accessLog), again(0, retry), again(0, retry)),
-  makeCase("state", "a retry over a new connection", newEvent(call), overNew),
-  makeCase(
-    "state",
-    "retries after other events",
-    newEvent(accessLog),
-    newEvent(call),
-    newEvent(accessLog),
-    again(0, retry),
-    again(1, retry)
-  ),
-  makeCase(
-    "state",
-    "the tenth attempt of an event",
-    newEvent(call),
-    ...Array.from({ length: 9 }, (): Operation => again(0, retry))
-  ),
-  makeCase("state", "a retry after several first attempts at once", raceNew(accessLog, 3), again(0, retry))
+  state("two retries", newLog, retryOf(0), retryOf(0)),
+  state("a retry over a new connection", newCall, overNew),
+  state("retries after other events", newLog, newCall, newLog, retryOf(0), retryOf(1)),
+  state("the tenth attempt of an event", newCall, ...times(9, retryOf(0))),
+  state("a retry after several first attempts at once", raceNew(accessLog, 3), retryOf(0))
 ]
 
 const repeatedFurther: ReadonlyArray<Case> = [
-  makeCase("state", "the same request twice", newEvent(accessLog), again(0, [])),
-  makeCase("state", "a retry with other whitespace", newEvent(accessLog), again(0, [...retry, "reencoded"])),
-  makeCase(
-    "state",
-    "eight retries, each over a new connection",
-    newEvent(accessLog),
-    ...Array.from({ length: 8 }, () => overNew)
-  ),
-  makeCase(
-    "state",
-    "a retry between two others",
-    newEvent(accessLog),
-    newEvent(accessLog),
-    again(0, retry),
-    again(1, retry),
-    again(0, retry)
-  ),
-  makeCase("state", "several retries at once", newEvent(accessLog), raceAgain(0, 3)),
-  makeCase("state", "a retry a good second later", newEvent(accessLog), { k: "idle", ms: 1_500 }, again(0, retry))
+  state("the same request twice", newLog, again(0, [])),
+  state("a retry with other whitespace", newLog, retryOf(0, "reencoded")),
+  state("eight retries, each over a new connection", newLog, ...times(8, overNew)),
+  state("a retry between two others", newLog, newLog, retryOf(0), retryOf(1), retryOf(0)),
+  state("several retries at once", newLog, raceAgain(0, 3)),
+  state("a retry a good second later", newLog, { k: "idle", ms: 1_500 }, retryOf(0))
 ]
 
 /** All that may differ between attempts of an event but its ids. */
@@ -95,8 +70,7 @@ const ways: ReadonlyArray<readonly [title: string, how: ReadonlyArray<Variation>
 ]
 
 const everyWay = (event: EventTemplate): Case =>
-  makeCase(
-    "state",
+  state(
     `${event.resource_type}: again in every form, one after the other`,
     newEvent(event),
     ...ways.map(([, how]) => again(0, how))
@@ -118,7 +92,7 @@ const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
 }
 
 const races = (event: EventTemplate, copies: number): Case =>
-  makeCase("state", `${copies} copies of a new ${event.resource_type} at once`, raceNew(event, copies), retried(0))
+  state(`${copies} copies of a new ${event.resource_type} at once`, raceNew(event, copies), retried(0))
 
 /** What the receiver should outlast; the suite goes as far as its time allows. */
 const manyOthers = 10_000
@@ -134,8 +108,7 @@ const hour = 3_600_000
 const horizon =
   builtInTypes.access_log.retry.delays.reduce((sum, delay) => sum + delay, 0) * (1 + RetryPolicy.maxJitter) + hour
 
-const clockMoved = (ms: number, title: string): Case =>
-  makeCase("operated", title, newEvent(accessLog), newEvent(call), { k: "advance", ms }, { k: "again_all", how: retry })
+const clockMoved = (ms: number, title: string): Case => operated(title, newLog, newCall, { k: "advance", ms }, retryAll)
 
 /** Each event has one effect at each URL it came to. A probe that does not distinguish URLs counts all of them together. */
 const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
@@ -160,8 +133,6 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
 }
 
 const elsewhere: Operation = { k: "elsewhere", ref: 0 }
-
-const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]
 
 export const duplicating: ReadonlyArray<Requirement> = [
   requirement({
@@ -207,30 +178,18 @@ export const duplicating: ReadonlyArray<Requirement> = [
     given: [
       everyWay(accessLog),
       everyWay(call),
-      makeCase(
-        "state",
-        "the first attempt stamped a minute before the retry",
-        newEvent(accessLog, ["aged"]),
-        again(0, retry)
-      ),
-      makeCase("state", "other whitespace first, then plain", newEvent(accessLog, ["reencoded"]), again(0, retry))
+      state("the first attempt stamped a minute before the retry", newEvent(accessLog, ["aged"]), retryOf(0)),
+      state("other whitespace first, then plain", newEvent(accessLog, ["reencoded"]), retryOf(0))
     ],
     further: [
-      makeCase(
-        "state",
-        "a call whose first attempt was stamped a minute before",
-        newEvent(call, ["aged"]),
-        again(0, retry)
-      ),
+      state("a call whose first attempt was stamped a minute before", newEvent(call, ["aged"]), retryOf(0)),
       ...[accessLog, call].flatMap((event) =>
-        ways.map(([title, how]) =>
-          makeCase("state", `${event.resource_type}: again ${title}`, newEvent(event), again(0, how))
-        )
+        ways.map(([title, how]) => state(`${event.resource_type}: again ${title}`, newEvent(event), again(0, how)))
       )
     ],
     givenFor: {
       body: [
-        makeCase("state", "the same data.id under another webhook-id", {
+        state("the same data.id under another webhook-id", {
           k: "twins",
           event: accessLog,
           kind: "same_data_id"
@@ -255,10 +214,9 @@ export const duplicating: ReadonlyArray<Requirement> = [
       races(accessLog, 2),
       races(call, 4),
       races(accessLog, 10),
-      makeCase("state", "10 copies of a known event at once", newEvent(accessLog), raceAgain(0, 10), retried(0)),
-      makeCase("state", "two races for one event", raceNew(accessLog, 8), raceAgain(0, 8), retried(0)),
-      makeCase(
-        "state",
+      state("10 copies of a known event at once", newLog, raceAgain(0, 10), retried(0)),
+      state("two races for one event", raceNew(accessLog, 8), raceAgain(0, 8), retried(0)),
+      state(
         "races for two events, crosswise",
         raceNew(accessLog, 3),
         raceNew(call, 3),
@@ -288,25 +246,9 @@ export const duplicating: ReadonlyArray<Requirement> = [
     needs: ["effects"],
     presupposes: basics,
     given: [
-      makeCase("state", "again after 40 others", newEvent(accessLog), { k: "filler", count: 40 }, again(0, retry)),
-      makeCase(
-        "last",
-        "again after thousands of others",
-        newEvent(accessLog),
-        newEvent(call),
-        newEvent(accessLog),
-        { k: "filler", count: manyOthers },
-        { k: "again_all", how: retry }
-      ),
-      makeCase(
-        "aged",
-        "again at the second retry",
-        newEvent(accessLog),
-        newEvent(call),
-        newEvent(accessLog),
-        { k: "age", ms: secondRetry },
-        { k: "again_all", how: retry }
-      )
+      state("again after 40 others", newLog, filler(40), retryOf(0)),
+      makeCase("last", "again after thousands of others", newLog, newCall, newLog, filler(manyOthers), retryAll),
+      makeCase("aged", "again at the second retry", newLog, newCall, newLog, { k: "age", ms: secondRetry }, retryAll)
     ],
     judge: exactlyOnce
   }),
@@ -341,18 +283,10 @@ export const duplicating: ReadonlyArray<Requirement> = [
     provenBy: ["digest"],
     presupposes: ["R-DUP-01", "R-DUP-02"],
     given: [
-      makeCase("state", "an access log again with another name", newEvent(accessLog), again(0, [...retry, "changed"])),
-      makeCase("state", "a call again with another status", newEvent(call), again(0, [...retry, "changed"]))
+      state("an access log again with another name", newLog, retryOf(0, "changed")),
+      state("a call again with another status", newCall, retryOf(0, "changed"))
     ],
-    further: [
-      makeCase(
-        "state",
-        "another name, then the first again",
-        newEvent(accessLog),
-        again(0, [...retry, "changed"]),
-        again(0, retry)
-      )
-    ],
+    further: [state("another name, then the first again", newLog, retryOf(0, "changed"), retryOf(0))],
     judge: all(everyAttempt, atMostOnce, storedAsSent)
   }),
   requirement({
@@ -367,9 +301,9 @@ export const duplicating: ReadonlyArray<Requirement> = [
     expected: () => "one effect at each URL the event came to, none at one it did not come to",
     needs: ["effects", "endpoints"],
     given: [
-      makeCase("state", "an access log to one URL only", newEvent(accessLog)),
-      makeCase("state", "an access log to both URLs", newEvent(accessLog), elsewhere),
-      makeCase("state", "a call to both URLs, twice each", newEvent(call), elsewhere, again(0, retry), elsewhere)
+      state("an access log to one URL only", newLog),
+      state("an access log to both URLs", newLog, elsewhere),
+      state("a call to both URLs, twice each", newCall, elsewhere, retryOf(0), elsewhere)
     ],
     judge: oncePerEndpoint
   })

@@ -3,29 +3,29 @@
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, noted, withMember, withUnknown } from "../history/Events.ts"
-import { again, makeCase, newEvent } from "../history/History.ts"
+import { makeCase, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import type { Operation } from "../history/Operations.ts"
 import { array, object, string } from "../history/RawJson.ts"
 import { minted } from "../history/Template.ts"
 import type { EventTemplate } from "../history/Template.ts"
-import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import type { Finding } from "../judgement/Finding.ts"
 import { both } from "../judgement/Finding.ts"
 import { all, completeAnswers, everyAttempt, storedAsSent } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
+import { disturbed, newCall, newLog, retryOf, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 /** One event in each of these ways. */
 const sent = (title: string, event: EventTemplate, ...how: ReadonlyArray<Variation>): Case =>
-  makeCase("state", `${event.resource_type} ${title}`, newEvent(event, how))
+  state(`${event.resource_type} ${title}`, newEvent(event, how))
 
 /** An event, and its duplicate, in this way. */
 const twice = (title: string, event: EventTemplate, how: Variation): Case =>
-  makeCase("state", `${event.resource_type} ${title}, twice`, newEvent(event, [how]), again(0, [...retry, how]))
+  state(`${event.resource_type} ${title}, twice`, newEvent(event, [how]), retryOf(0, how))
 
 /** Characters of three and of four bytes, in such number that pieces end in the middle of some. */
 const wide = noted(withMember(accessLog, "name", string("字🔑".repeat(100))), "a name of wide characters")
@@ -38,7 +38,7 @@ const answeredAndStored = (trace: Trace, terms: Terms): Finding => {
 const byTurns = (index: number): EventTemplate => (index % 2 === 0 ? accessLog : call)
 
 const withDuplicates = (_: unknown, index: number): Operation =>
-  index % 3 === 2 ? again(index, retry) : newEvent(byTurns(index))
+  index % 3 === 2 ? retryOf(index) : newEvent(byTurns(index))
 
 const kibibyte = 1_024
 
@@ -78,7 +78,7 @@ const longList = (kib: number, event: EventTemplate): EventTemplate =>
 /** Each is above a limit that is in use, in KiB; the last is the most there is. */
 const sizes = [11, 17, 33, 65, 101, 129, 200, 256]
 
-const large = (kib: number): Case => makeCase("state", `${kib} KiB`, newEvent(longText(kib, accessLog)))
+const large = (kib: number): Case => state(`${kib} KiB`, newEvent(longText(kib, accessLog)))
 
 const stalled = (count: number, percent: number): Operation => ({ k: "stalled", count, percent })
 
@@ -109,8 +109,8 @@ export const requesting: ReadonlyArray<Requirement> = [
     presupposes: ["R-FWD-02"],
     given: [
       sent("slowly", accessLog, "slow"),
-      makeCase("state", "a name of wide characters slowly", newEvent(wide, ["slow"])),
-      makeCase("state", "a name of wide characters in chunks", newEvent(wide, ["chunked"]))
+      state("a name of wide characters slowly", newEvent(wide, ["slow"])),
+      state("a name of wide characters in chunks", newEvent(wide, ["chunked"]))
     ],
     further: [sent("slowly", call, "slow")],
     judge: answeredAndStored
@@ -172,20 +172,18 @@ export const requesting: ReadonlyArray<Requirement> = [
     expected: (terms) => `every one of 40 requests over a connection is answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
-      makeCase("state", "40 requests over one connection", ...Array.from({ length: 40 }, withDuplicates)),
-      makeCase(
-        "state",
+      state("40 requests over one connection", ...Array.from({ length: 40 }, withDuplicates)),
+      state(
         "12 requests over one connection, a moment apart",
         ...Array.from({ length: 12 }, (_, index) => newEvent(byTurns(index), ["kept"]))
       ),
-      makeCase(
-        "state",
+      state(
         "requests over one connection with pauses",
-        newEvent(accessLog),
+        newLog,
         { k: "idle", ms: 1_200 },
-        newEvent(call),
+        newCall,
         { k: "idle", ms: 600 },
-        newEvent(accessLog)
+        newLog
       )
     ],
     judge: all(everyAttempt, completeAnswers)
@@ -199,8 +197,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     expected: (terms) => `each of several requests with connection: close is answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
-      makeCase(
-        "state",
+      state(
         "eight requests, each over its own connection",
         ...Array.from({ length: 8 }, (_, index) => newEvent(byTurns(index), ["close"]))
       ),
@@ -221,13 +218,13 @@ export const requesting: ReadonlyArray<Requirement> = [
       large(65),
       large(101),
       large(256),
-      makeCase("state", "256 KiB in a list, twice", newEvent(longList(256, accessLog)), again(0, retry)),
-      makeCase("state", "256 KiB in chunks", newEvent(longText(256, call), ["chunked"]))
+      state("256 KiB in a list, twice", newEvent(longList(256, accessLog)), retryOf(0)),
+      state("256 KiB in chunks", newEvent(longText(256, call), ["chunked"]))
     ],
     further: [
       ...[11, 17, 33, 129, 200].map(large),
-      makeCase("state", "100 KiB in a list", newEvent(longList(100, call))),
-      makeCase("state", "256 KiB, then a small one", newEvent(longText(256, accessLog)), newEvent(call))
+      state("100 KiB in a list", newEvent(longList(100, call))),
+      state("256 KiB, then a small one", newEvent(longText(256, accessLog)), newCall)
     ],
     judge: everyAttempt
   }),
@@ -240,36 +237,28 @@ export const requesting: ReadonlyArray<Requirement> = [
       "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction; one that throws on a body it can't read may end its process. Some lost connections later nothing is answered any more.",
     expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
     given: [
-      makeCase(
-        "disturbed",
+      disturbed(
         "events after bodies that are no JSON",
         { k: "malformed", event: accessLog, kind: "truncated" },
         { k: "malformed", event: call, kind: "single_quotes" },
-        newEvent(accessLog),
-        newEvent(call)
+        newLog,
+        newCall
       ),
-      makeCase("disturbed", "events after 30 broken requests", storm(30, 90), newEvent(accessLog), newEvent(call)),
-      makeCase("disturbed", "events after requests without a body", storm(16, 0), newEvent(accessLog), newEvent(call)),
-      makeCase("blocking", "events beside four that have stopped", stalled(4, 0), newEvent(call), newEvent(accessLog)),
-      makeCase(
-        "blocking",
-        "events beside a request that has stopped",
-        stalled(1, 50),
-        newEvent(accessLog),
-        newEvent(call)
-      )
+      disturbed("events after 30 broken requests", storm(30, 90), newLog, newCall),
+      disturbed("events after requests without a body", storm(16, 0), newLog, newCall),
+      makeCase("blocking", "events beside four that have stopped", stalled(4, 0), newCall, newLog),
+      makeCase("blocking", "events beside a request that has stopped", stalled(1, 50), newLog, newCall)
     ],
     further: [
-      makeCase("disturbed", "events after eight broken requests", storm(8, 50), newEvent(accessLog), newEvent(call)),
-      makeCase(
-        "disturbed",
+      disturbed("events after eight broken requests", storm(8, 50), newLog, newCall),
+      disturbed(
         "events after broken requests again and again",
         storm(8, 10),
-        newEvent(call),
+        newCall,
         storm(8, 70),
-        newEvent(accessLog),
+        newLog,
         storm(16, 99),
-        newEvent(call)
+        newCall
       )
     ],
     judge: everyAttempt

@@ -5,7 +5,7 @@ import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { malformationInWords } from "../history/Forgeries.ts"
 import type { Malformation } from "../history/Forgeries.ts"
-import { cutAgain, cutNew, inAnswer, inBody, makeCase, only, retried } from "../history/History.ts"
+import { cutAgain, cutNew, inAnswer, inBody, only, retried } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import type { EventTemplate } from "../history/Template.ts"
 import type { Finding } from "../judgement/Finding.ts"
@@ -13,22 +13,22 @@ import { acknowledgedHasEffect, all, exactlyOnce, lastAttempts, noPhantom } from
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { largeEvent, manyEvents, ordinaryCases } from "./Acknowledging.ts"
-import { requirement } from "./Requirement.ts"
+import { disturbed } from "./Cases.ts"
+import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const brokenOff = (event: EventTemplate, percent: number): Case =>
-  makeCase(
-    "disturbed",
+  disturbed(
     `${event.resource_type} broken off after ${percent} % of its body`,
     cutNew(event, inBody(percent)),
     retried(0)
   )
 
 const neverWhole = (percent: number): Case =>
-  makeCase("disturbed", `an event broken off after ${percent} % and never sent again`, cutNew(call, inBody(percent)))
+  disturbed(`an event broken off after ${percent} % and never sent again`, cutNew(call, inBody(percent)))
 
 const malformed = (kind: Malformation): Case =>
-  makeCase("disturbed", `an event ${malformationInWords(kind)}`, { k: "malformed", event: accessLog, kind })
+  disturbed(`an event ${malformationInWords(kind)}`, { k: "malformed", event: accessLog, kind })
 
 /** A receiver that acknowledged what was no event owes nothing for it. */
 const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
@@ -62,34 +62,27 @@ export const losing: ReadonlyArray<Requirement> = [
       "A receiver that notes an id before it has handled the event takes the retry of a broken attempt for a duplicate, acknowledges it and drops it.",
     expected: (terms) => `the retry after broken attempts is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects"],
-    presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
+    presupposes: basics,
     given: [
       brokenOff(accessLog, 50),
       brokenOff(call, 99),
-      makeCase(
-        "disturbed",
+      disturbed(
         "three broken attempts",
         cutNew(accessLog, inBody(60)),
         cutAgain(0, inBody(90)),
         cutAgain(0, inBody(10)),
         retried(0)
       ),
-      makeCase(
-        "disturbed",
+      disturbed(
         "broken off in the body, then gone before the answer",
         cutNew(call, inBody(50)),
         cutAgain(0, inAnswer(0)),
         retried(0)
       ),
-      makeCase(
-        "disturbed",
-        "a malformed attempt first",
-        { k: "malformed", event: accessLog, kind: "truncated" },
-        retried(0)
-      )
+      disturbed("a malformed attempt first", { k: "malformed", event: accessLog, kind: "truncated" }, retried(0))
     ],
     further: [
-      makeCase("disturbed", "gone before the answer", cutNew(accessLog, inAnswer(0)), retried(0)),
+      disturbed("gone before the answer", cutNew(accessLog, inAnswer(0)), retried(0)),
       ...[0, 25, 75, 99].map((percent) => brokenOff(accessLog, percent)),
       ...[0, 25, 50, 75].map((percent) => brokenOff(call, percent))
     ],

@@ -135,23 +135,8 @@ export interface Requirement {
   readonly judge: Judge
 }
 
-type Defaults = Pick<
-  Requirement,
-  | "profile"
-  | "listedWithoutProfile"
-  | "strength"
-  | "presumesAcknowledgement"
-  | "presupposes"
-  | "needs"
-  | "provenBy"
-  | "examines"
-  | "further"
-  | "givenWithEffects"
-  | "givenFor"
-  | "sampled"
->
-
-const defaults: Defaults = {
+/** What most requirements have in common. */
+const usual = {
   profile: null,
   listedWithoutProfile: false,
   strength: "MUST",
@@ -164,13 +149,16 @@ const defaults: Defaults = {
   givenWithEffects: [],
   givenFor: {},
   sampled: noSamples
-}
+} satisfies Partial<Requirement>
 
 /** A requirement with what is usual for most of them. */
-export const requirement = (own: Omit<Requirement, keyof Defaults> & Partial<Defaults>): Requirement => ({
-  ...defaults,
+export const requirement = (own: Omit<Requirement, keyof typeof usual> & Partial<Requirement>): Requirement => ({
+  ...usual,
   ...own
 })
+
+/** A receiver that acknowledges duplicates, does each event once and loses none: what most requirements presuppose. */
+export const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]
 
 /** The cases that a verdict takes, where one key is stressed and effects are seen or not. */
 export const casesOf = (

@@ -6,13 +6,12 @@ import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, withMember, withUnknown } from "../history/Events.ts"
 import { carriers, forgeries, forgeryInWords } from "../history/Forgeries.ts"
 import type { Carrier, Forgery } from "../history/Forgeries.ts"
-import { again, makeCase, newEvent } from "../history/History.ts"
+import { again, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import type { Operation } from "../history/Operations.ts"
 import { everyPlane } from "../history/Payloads.ts"
 import { string } from "../history/RawJson.ts"
 import type { EventTemplate } from "../history/Template.ts"
-import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import type { Finding } from "../judgement/Finding.ts"
 import { fail } from "../judgement/Finding.ts"
@@ -28,6 +27,7 @@ import {
 import { exchangeInWords, read } from "../judgement/Reading.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
+import { newCall, newLog, retryOf, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -41,22 +41,15 @@ const forgedAgain = (kind: Forgery, by: Carrier = "plain"): Operation => ({ k: "
 
 /** Alone; before the genuine one, which must be handled as if nothing had been; about an event that is known. */
 const eachWay = (kind: Forgery): ReadonlyArray<Case> => [
-  makeCase("state", `an event ${forgeryInWords(kind)}`, forged(accessLog, kind), newEvent(call)),
-  makeCase("state", `an event ${forgeryInWords(kind)}, then genuine`, forged(call, kind), again(0, [])),
-  makeCase(
-    "state",
-    `a known event again, ${forgeryInWords(kind)}`,
-    newEvent(accessLog),
-    forgedAgain(kind),
-    again(0, retry),
-    forgedAgain(kind)
-  )
+  state(`an event ${forgeryInWords(kind)}`, forged(accessLog, kind), newCall),
+  state(`an event ${forgeryInWords(kind)}, then genuine`, forged(call, kind), again(0, [])),
+  state(`a known event again, ${forgeryInWords(kind)}`, newLog, forgedAgain(kind), retryOf(0), forgedAgain(kind))
 ]
 
 const bodies = ["chunked", "large", "kept"] as const satisfies ReadonlyArray<Carrier>
 
 const carried = (kind: Forgery, by: Carrier): Case =>
-  makeCase("state", `an event ${forgeryInWords(kind)}${carriers[by]}`, forged(accessLog, kind, by), newEvent(accessLog))
+  state(`an event ${forgeryInWords(kind)}${carriers[by]}`, forged(accessLog, kind, by), newLog)
 
 /**
  * The cases of several kinds of forgery: all of them one after the other, the first in each carrier; then each by itself.
@@ -72,15 +65,9 @@ const forgedCases = (
   const kinds = strong.length === 0 ? weak : strong
   return {
     given: [
-      makeCase("state", `new events ${topic}`, ...kinds.map((kind) => forged(accessLog, kind)), newEvent(accessLog)),
-      makeCase(
-        "state",
-        `a known event again, ${topic}`,
-        newEvent(call),
-        ...kinds.map((kind) => forgedAgain(kind)),
-        again(0, retry)
-      ),
-      makeCase("state", `an event ${forgeryInWords(first)}, then genuine`, forged(call, first), again(0, [])),
+      state(`new events ${topic}`, ...kinds.map((kind) => forged(accessLog, kind)), newLog),
+      state(`a known event again, ${topic}`, newCall, ...kinds.map((kind) => forgedAgain(kind)), retryOf(0)),
+      state(`an event ${forgeryInWords(first)}, then genuine`, forged(call, first), again(0, [])),
       ...bodies.map((by) => carried(kinds[0] ?? first, by))
     ],
     further: [
@@ -128,7 +115,7 @@ const mustAccept = {
 } as const
 
 const inWay = (event: EventTemplate, title: string, ...how: ReadonlyArray<Variation>): Case =>
-  makeCase("state", `${event.resource_type} ${title}`, newEvent(event, how))
+  state(`${event.resource_type} ${title}`, newEvent(event, how))
 
 const stamps = [
   ["old_stamp", "ago"],
@@ -220,8 +207,7 @@ export const signing: ReadonlyArray<Requirement> = [
       inWay(accessLog, "with other whitespace", "reencoded"),
       inWay(call, "with members in another order", "reordered"),
       inWay(accessLog, "with escaped texts", "escaped"),
-      makeCase(
-        "state",
+      state(
         "numbers written otherwise",
         newEvent(
           withUnknown(
@@ -233,12 +219,8 @@ export const signing: ReadonlyArray<Requirement> = [
           )
         )
       ),
-      makeCase("state", "a text in many scripts", newEvent(withMember(accessLog, "name", string(everyPlane)))),
-      makeCase(
-        "state",
-        "signs that some serializers escape",
-        newEvent(withMember(accessLog, "name", string("<a/> & \u2028 'b'")))
-      )
+      state("a text in many scripts", newEvent(withMember(accessLog, "name", string(everyPlane)))),
+      state("signs that some serializers escape", newEvent(withMember(accessLog, "name", string("<a/> & \u2028 'b'"))))
     ],
     further: [
       inWay(call, "with other whitespace", "reencoded"),
@@ -253,8 +235,8 @@ export const signing: ReadonlyArray<Requirement> = [
     because:
       "Each attempt has its own timestamp. A receiver that keeps the signature of the first to know duplicates by refuses the others.",
     given: [accessLog, call].flatMap((event) => [
-      makeCase("state", `a retry of ${event.resource_type}`, newEvent(event), again(0, retry), again(0, retry)),
-      makeCase("state", `a retry of ${event.resource_type} a minute later`, newEvent(event, ["aged"]), again(0, retry))
+      state(`a retry of ${event.resource_type}`, newEvent(event), retryOf(0), retryOf(0)),
+      state(`a retry of ${event.resource_type} a minute later`, newEvent(event, ["aged"]), retryOf(0))
     ])
   }),
   requirement({
@@ -271,8 +253,7 @@ export const signing: ReadonlyArray<Requirement> = [
     further: stamps.flatMap(([stamp, when]) => [
       inWay(call, `stamped within the tolerance ${when}`, stamp),
       ...[accessLog, call].map((event) =>
-        makeCase(
-          "state",
+        state(
           `a retry of ${event.resource_type} stamped within the tolerance ${when}`,
           newEvent(event),
           again(0, ["next_attempt", stamp])
@@ -290,7 +271,7 @@ export const signing: ReadonlyArray<Requirement> = [
     given: [
       ...eachWay("no_number"),
       ...(["past", "future"] as const).map((kind) =>
-        makeCase("state", `an access log ${forgeryInWords(kind)}`, forged(accessLog, kind), newEvent(accessLog))
+        state(`an access log ${forgeryInWords(kind)}`, forged(accessLog, kind), newLog)
       )
     ],
     further: [
