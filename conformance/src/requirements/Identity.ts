@@ -12,7 +12,6 @@ import type { Finding } from "../judgement/Finding.ts"
 import { inconclusive, nothing } from "../judgement/Finding.ts"
 import { all, everyAttempt, exactlyOnce } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import {} from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
