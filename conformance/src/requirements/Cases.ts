@@ -2,9 +2,11 @@
  * How requirements write their cases: one line each.
  */
 import { accessLog, call } from "../history/Events.ts"
+import type { Malformation } from "../history/Forgeries.ts"
 import { again, makeCase, newEvent } from "../history/History.ts"
 import type { Case, Lane } from "../history/History.ts"
 import type { Operation } from "../history/Operations.ts"
+import type { EventTemplate } from "../history/Template.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 
@@ -27,6 +29,8 @@ export const retryOf = (ref: number, ...how: ReadonlyArray<Variation>): Operatio
 export const retryAll: Operation = { k: "again_all", how: retry }
 export const retryOpen: Operation = { k: "retry_open" }
 export const restart: Operation = { k: "restart" }
+export const idle = (ms: number): Operation => ({ k: "idle", ms })
+export const malformed = (event: EventTemplate, kind: Malformation): Operation => ({ k: "malformed", event, kind })
 export const filler = (count: number): Operation => ({ k: "filler", count })
 /** The same operation this many times. */
 export const times = (count: number, operation: Operation): ReadonlyArray<Operation> =>

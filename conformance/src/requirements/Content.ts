@@ -1,7 +1,6 @@
 /**
  * R-FWD: content that is unknown, or in order but seldom tried.
  */
-import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, noted, withMember, withoutMember, withUnknown } from "../history/Events.ts"
 import { makeCase, newEvent, only } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
@@ -10,11 +9,9 @@ import { array, escapedString, object, string } from "../history/RawJson.ts"
 import { single } from "../history/Samples.ts"
 import { minted } from "../history/Template.ts"
 import type { EventTemplate, Member } from "../history/Template.ts"
-import type { Finding } from "../judgement/Finding.ts"
-import { both } from "../judgement/Finding.ts"
-import { firstAttempts, storedAsSent } from "../judgement/Judge.ts"
+import { all, firstAttempts, storedAsSent } from "../judgement/Judge.ts"
+import type { Judge } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
 import { filler, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
@@ -242,12 +239,10 @@ const limits: ReadonlyArray<Case> = only("SHOULD", [
 ])
 
 /** The answer, and what is stored where the probe shows that. */
-const answeredAndStored = (trace: Trace, terms: Terms): Finding => {
-  const filled = trace.history.ops.every(({ k }) => k === "filler")
-  const answers = firstAttempts(trace, terms)
+const answeredAndStored: Judge = (trace, terms) => {
   // Whether ordinary events are acknowledged is R-ACK-01's to say.
-  if (filled) return trace.effects.length === 0 ? answers : storedAsSent(trace, terms)
-  return trace.effects.length === 0 ? answers : both(answers, storedAsSent(trace, terms))
+  const isOrdinary = trace.effects.length > 0 && trace.history.ops.every(({ k }) => k === "filler")
+  return isOrdinary ? storedAsSent(trace, terms) : all(firstAttempts, storedAsSent)(trace, terms)
 }
 
 export const forwarding: ReadonlyArray<Requirement> = [

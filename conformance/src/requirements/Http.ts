@@ -1,7 +1,6 @@
 /**
  * R-HTTP: requests in every form that HTTP allows, connections, large bodies, and senders that go away.
  */
-import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, noted, withMember, withUnknown } from "../history/Events.ts"
 import { makeCase, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
@@ -10,12 +9,9 @@ import { array, object, string } from "../history/RawJson.ts"
 import { minted } from "../history/Template.ts"
 import type { EventTemplate } from "../history/Template.ts"
 import type { Variation } from "../history/Variations.ts"
-import type { Finding } from "../judgement/Finding.ts"
-import { both } from "../judgement/Finding.ts"
 import { all, completeAnswers, everyAttempt, storedAsSent } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
-import { disturbed, newCall, newLog, retryOf, state } from "./Cases.ts"
+import { disturbed, idle, malformed, newCall, newLog, retryOf, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -30,17 +26,11 @@ const twice = (title: string, event: EventTemplate, how: Variation): Case =>
 /** Characters of three and of four bytes, in such number that pieces end in the middle of some. */
 const wide = noted(withMember(accessLog, "name", string("字🔑".repeat(100))), "a name of wide characters")
 
-const answeredAndStored = (trace: Trace, terms: Terms): Finding => {
-  const answers = everyAttempt(trace, terms)
-  return trace.effects.length === 0 ? answers : both(answers, storedAsSent(trace, terms))
-}
-
-const byTurns = (index: number): EventTemplate => (index % 2 === 0 ? accessLog : call)
-
-const withDuplicates = (_: unknown, index: number): Operation =>
-  index % 3 === 2 ? retryOf(index) : newEvent(byTurns(index))
-
-const kibibyte = 1_024
+/** New events of both types by turns, in this way; every third is a duplicate of the one before where asked for. */
+const byTurns = (count: number, how: ReadonlyArray<Variation>, withDuplicates = false): ReadonlyArray<Operation> =>
+  Array.from({ length: count }, (_, index) =>
+    withDuplicates && index % 3 === 2 ? retryOf(index) : newEvent(index % 2 === 0 ? accessLog : call, how)
+  )
 
 const longest: Readonly<Record<string, string>> = {
   [minted.id]: "2000000000",
@@ -54,7 +44,7 @@ const sizeOf = ({ data }: EventTemplate): number =>
 
 /** The event with a text that makes its data this long: to the byte, or one less where its id is short. */
 const longText = (kib: number, event: EventTemplate): EventTemplate => {
-  const left = kib * kibibyte - sizeOf(withUnknown(event, ["transcript", string("")]))
+  const left = kib * 1_024 - sizeOf(withUnknown(event, ["transcript", string("")]))
   return noted(withUnknown(event, ["transcript", string("x".repeat(left))]), `${kib} KiB in one text`)
 }
 
@@ -63,17 +53,14 @@ const entry = object([
   ["state", string("open")]
 ])
 
-/** What the documented members take, with some room. */
-const rest = 1_024
-
-const longList = (kib: number, event: EventTemplate): EventTemplate =>
-  noted(
-    withUnknown(event, [
-      "history",
-      array(Array.from({ length: Math.floor((kib * kibibyte - rest) / (entry.length + 1)) }, () => entry))
-    ]),
+/** The event with a list that makes its data about this long; a KiB is left for the documented members. */
+const longList = (kib: number, event: EventTemplate): EventTemplate => {
+  const count = Math.floor(((kib - 1) * 1_024) / (entry.length + 1))
+  return noted(
+    withUnknown(event, ["history", array(Array.from({ length: count }, () => entry))]),
     `${kib} KiB in a list`
   )
+}
 
 /** Each is above a limit that is in use, in KiB; the last is the most there is. */
 const sizes = [11, 17, 33, 65, 101, 129, 200, 256]
@@ -113,7 +100,7 @@ export const requesting: ReadonlyArray<Requirement> = [
       state("a name of wide characters in chunks", newEvent(wide, ["chunked"]))
     ],
     further: [sent("slowly", call, "slow")],
-    judge: answeredAndStored
+    judge: all(everyAttempt, storedAsSent)
   }),
   requirement({
     id: "R-HTTP-03",
@@ -172,19 +159,9 @@ export const requesting: ReadonlyArray<Requirement> = [
     expected: (terms) => `every one of 40 requests over a connection is answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
-      state("40 requests over one connection", ...Array.from({ length: 40 }, withDuplicates)),
-      state(
-        "12 requests over one connection, a moment apart",
-        ...Array.from({ length: 12 }, (_, index) => newEvent(byTurns(index), ["kept"]))
-      ),
-      state(
-        "requests over one connection with pauses",
-        newLog,
-        { k: "idle", ms: 1_200 },
-        newCall,
-        { k: "idle", ms: 600 },
-        newLog
-      )
+      state("40 requests over one connection", ...byTurns(40, [], true)),
+      state("12 requests over one connection, a moment apart", ...byTurns(12, ["kept"])),
+      state("requests over one connection with pauses", newLog, idle(1_200), newCall, idle(600), newLog)
     ],
     judge: all(everyAttempt, completeAnswers)
   }),
@@ -197,10 +174,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     expected: (terms) => `each of several requests with connection: close is answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
-      state(
-        "eight requests, each over its own connection",
-        ...Array.from({ length: 8 }, (_, index) => newEvent(byTurns(index), ["close"]))
-      ),
+      state("eight requests, each over its own connection", ...byTurns(8, ["close"])),
       twice("over connections of its own", accessLog, "close")
     ],
     judge: all(everyAttempt, completeAnswers)
@@ -239,8 +213,8 @@ export const requesting: ReadonlyArray<Requirement> = [
     given: [
       disturbed(
         "events after bodies that are no JSON",
-        { k: "malformed", event: accessLog, kind: "truncated" },
-        { k: "malformed", event: call, kind: "single_quotes" },
+        malformed(accessLog, "truncated"),
+        malformed(call, "single_quotes"),
         newLog,
         newCall
       ),

@@ -13,7 +13,7 @@ import { acknowledgedHasEffect, all, exactlyOnce, lastAttempts, noPhantom } from
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { largeEvent, manyEvents, ordinaryCases } from "./Acknowledging.ts"
-import { disturbed } from "./Cases.ts"
+import { disturbed, malformed } from "./Cases.ts"
 import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -27,8 +27,8 @@ const brokenOff = (event: EventTemplate, percent: number): Case =>
 const neverWhole = (percent: number): Case =>
   disturbed(`an event broken off after ${percent} % and never sent again`, cutNew(call, inBody(percent)))
 
-const malformed = (kind: Malformation): Case =>
-  disturbed(`an event ${malformationInWords(kind)}`, { k: "malformed", event: accessLog, kind })
+const noEvent = (kind: Malformation): Case =>
+  disturbed(`an event ${malformationInWords(kind)}`, malformed(accessLog, kind))
 
 /** A receiver that acknowledged what was no event owes nothing for it. */
 const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
@@ -79,7 +79,7 @@ export const losing: ReadonlyArray<Requirement> = [
         cutAgain(0, inAnswer(0)),
         retried(0)
       ),
-      disturbed("a malformed attempt first", { k: "malformed", event: accessLog, kind: "truncated" }, retried(0))
+      disturbed("a malformed attempt first", malformed(accessLog, "truncated"), retried(0))
     ],
     further: [
       disturbed("gone before the answer", cutNew(accessLog, inAnswer(0)), retried(0)),
@@ -97,18 +97,12 @@ export const losing: ReadonlyArray<Requirement> = [
     expected: () => "no effect",
     needs: ["effects"],
     examines: "all",
-    given: [
-      malformed("truncated"),
-      malformed("unclosed"),
-      malformed("single_quotes"),
-      neverWhole(60),
-      neverWhole(99.9)
-    ],
+    given: [noEvent("truncated"), noEvent("unclosed"), noEvent("single_quotes"), neverWhole(60), neverWhole(99.9)],
     further: [
       neverWhole(30),
       neverWhole(95),
       // The event is whole; many parsers read the first value of a text and leave the rest (RFC 8259, section 9).
-      ...only("SHOULD", [malformed("trailing")]).map((one) => ({
+      ...only("SHOULD", [noEvent("trailing")]).map((one) => ({
         ...one,
         because:
           "The event is whole, so acting on it does no harm by itself. But a body with more text behind its JSON was not written by the sender, and a strict parser finds that out."
