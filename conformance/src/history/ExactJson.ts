@@ -13,10 +13,23 @@ const partsOf = (text: string): { readonly sign: string; readonly digits: string
   return { sign, digits, power: Number(exponent) - fraction.length + (all.length - digits.length) }
 }
 
-const isDouble = (text: string): boolean => {
-  const [exact, held] = [partsOf(text), partsOf(String(Number(text)))]
-  return exact.sign === held.sign && exact.digits === held.digits && exact.power === held.power
+/** A number in one form, however it is written. */
+const formOf = (text: string): string => {
+  const { digits, power, sign } = partsOf(text)
+  return `${sign}${digits}e${power}`
 }
+
+/** The nearest double in that form; what is beyond all doubles as it is. */
+export const nearestDouble = (text: string): string =>
+  formOf(Number.isFinite(Number(text)) ? String(Number(text)) : text)
+
+const isDouble = (text: string): boolean => Number.isFinite(Number(text)) && nearestDouble(text) === formOf(text)
+
+const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+
+/** The numbers of a JSON text, each in one form. */
+export const numbersOf = (text: string): ReadonlyArray<string> =>
+  (text.match(tokens) ?? []).flatMap((token) => (token.startsWith('"') ? [] : [formOf(token)]))
 
 /** Such a number in full: whole numbers in digits alone, others with a decimal point. */
 const inFull = (text: string): string => {
@@ -32,7 +45,7 @@ const marked = /"\\u0000number ([^"]*)"/g
 /** The canonical form of a JSON text with every digit of its numbers; null where RFC 8785, which has doubles, keeps them. */
 export const exactCanonical = (text: string): string | null => {
   let longer = false
-  const held = text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => {
+  const held = text.replaceAll(tokens, (token) => {
     if (token.startsWith('"') || isDouble(token)) return token
     longer = true
     return JSON.stringify(mark + inFull(token))

@@ -2,7 +2,11 @@
  * The parts that judgements of requirements are made of. Each reads a trace under the terms of a run and nothing else.
  */
 import { Acknowledgement } from "@doorhook/core"
-import type { Attempt, SentEvent, Trace } from "../evidence/Trace.ts"
+import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
+import { templates } from "../history/Bindings.ts"
+import { nearestDouble, numbersOf } from "../history/ExactJson.ts"
+import type { History } from "../history/History.ts"
+import { bindingOf } from "../history/Template.ts"
 import type { Finding } from "./Finding.ts"
 import { both, fail, inconclusive, nothing, pass } from "./Finding.ts"
 import { bodyTime, exchangeInWords, isTiming, read, statusTime } from "./Reading.ts"
@@ -230,7 +234,7 @@ const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Term
   const count = genuine.filter(([, attempt]) => isAcknowledged(attempt, terms)).length
   const how =
     genuine.length === 0
-      ? `asked for ${times(attempts.length)}, never sent as a genuine event`
+      ? `requested ${times(attempts.length)}, never sent as a genuine event`
       : `sent ${times(genuine.length)}, ${count === 0 ? "never acknowledged" : `acknowledged ${times(count)}`}`
   return `effects = ${last ?? "unknown"} for event ${event + 1} (${sent.webhookId}), ${how}`
 }
@@ -357,28 +361,46 @@ export const noPhantom: Judge = (trace, terms) =>
     most === null || state !== "never" ? null : most > 0 ? "" : true
   )
 
+/** Whether events of a history have members that a receiver need not keep. */
+const hasUnknown = ({ ops }: History): boolean =>
+  ops.some((op) => {
+    if (!("event" in op)) return false
+    const documented = templates[bindingOf(op.event)]?.data.map(([name]) => name) ?? []
+    return op.event.data.some(([name]) => !documented.includes(name))
+  })
+
+/** Whether what is stored holds the nearest double in place of a number that was sent and that no double holds. */
+const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): boolean => {
+  if (sent.exactDigest === undefined || digest === sent.exactDigest) return false
+  if (digest === sent.digest) return true
+  const stored = new Set(data === undefined ? [] : numbersOf(data))
+  return numbersOf(body).some((number) => !stored.has(number) && stored.has(nearestDouble(number)))
+}
+
 /**
  * What was stored is what was sent first, where that was acknowledged: else what came later may have been there first.
- * Where numbers beyond 2^53 were sent, either digest is right; the rounded one is a breach of strength SHOULD.
+ * Members that are not documented may be missing. A number that was rounded to a double is a breach of strength SHOULD,
+ * wherever the digest or the stored data shows it.
  */
 export const storedAsSent: Judge = (trace, terms) => {
+  const mayLack = hasUnknown(trace.history)
   let rounded: Finding | null = null
-  const found = eachEvent(trace, terms, "no digest was given", (story) => {
+  const found = eachEvent(trace, terms, "nothing showed what was stored", (story) => {
     const { attempts, event, last, sent } = story
-    const digest = trace.effects[event]?.digest ?? null
+    const effects = trace.effects[event] ?? null
     const [, first] = attempts.find(([, { crowded, kind }]) => kind === "delivery" && !crowded) ?? []
-    if (digest === null || last === null || last < 1) return null
+    if (effects === null || last === null || last < 1) return null
     if (first === undefined || read(first.exchange, terms) !== "acknowledged") return null
-    if (sent.exactDigest !== undefined && digest === sent.exactDigest) return true
-    if (digest !== sent.digest) return "what is stored is not what was sent"
-    if (sent.exactDigest !== undefined) {
+    const isWhole = effects.digest === sent.digest || effects.digest === sent.exactDigest
+    if (effects.digest !== null && !isWhole && !mayLack) return "what is stored is not what was sent"
+    if (isRounded(effects, sent, first.request.body)) {
       rounded ??= fail(
         attempts.at(-1)?.[0] ?? null,
         `${effectsInWords(story, terms)}: what is stored holds a number that was rounded to a double`,
         { event, strength: "SHOULD" }
       )
     }
-    return true
+    return isWhole ? true : null
   })
   return rounded === null ? found : both(found, rounded)
 }

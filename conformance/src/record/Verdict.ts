@@ -131,7 +131,7 @@ const shortfallInWords = ({ done, of, what }: Shortfall): string => {
     case "load":
       return `${seconds(done)} of ${seconds(of)} of load`
     case "connections":
-      return `${of - done} of ${of} events late for want of a free connection of the suite's own`
+      return `${of - done} of ${of} events late because all connections of the suite were busy`
     case "steps":
       return `given up after ${done} of ${of} steps, for answers that did not come`
   }
@@ -328,7 +328,10 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const passed = [passedInWords(plan, assessed), ...cutShortInWords(cutShort)].filter((text) => text !== "").join("; ")
   return plan.unproven === null
     ? outcome("PASS", passed, { caveats: caveatsOf(requirement, known) })
-    : outcome("NOT_OBSERVABLE", `nothing wrong in ${passed}, but not all of it was seen: ${wayToSee(plan.unproven)}`)
+    : outcome(
+        "NOT_OBSERVABLE",
+        `nothing wrong in ${passed}, but not all of it can be observed: ${wayToSee(plan.unproven)}`
+      )
 }
 
 /** The verdicts of a run. */

@@ -83,7 +83,7 @@ export const select = ({ level, only, profile: profiles, skip }: Asked): Selecti
 /** An entry that means nothing, and what was meant or is there. */
 const unmatched = (entry: string): string => {
   const meant = /[^\w*-]/.test(entry)
-    ? "; in a pattern only * stands for something, as in R-ACK-*, and commas part several"
+    ? "; only * is a wildcard, as in R-ACK-*, and commas separate several"
     : didYouMean(entry, entry.includes("*") ? [] : allIds)
   return `${entry} is no requirement${meant === "" ? `; there are ${ids()}` : meant}`
 }

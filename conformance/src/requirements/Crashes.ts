@@ -69,11 +69,11 @@ const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] 
 const wasAcknowledged = (story: EventStory, trace: Trace, terms: Terms): boolean =>
   before(story, trace).some(([, { exchange }]) => read(exchange, terms) === "acknowledged")
 
-/** What was acknowledged before the receiver was ended has its one effect afterwards. */
+/** What was acknowledged before the receiver was stopped has its one effect afterwards. */
 const acknowledgedSurvives = (trace: Trace, terms: Terms): Finding =>
-  eachEvent(trace, terms, "nothing was acknowledged before the receiver was ended", (story) => {
+  eachEvent(trace, terms, "nothing was acknowledged before the receiver was stopped", (story) => {
     if (story.last === null || !story.owed || !wasAcknowledged(story, trace, terms)) return null
-    return story.last === 1 && story.most === 1 ? true : "acknowledged before the receiver was ended"
+    return story.last === 1 && story.most === 1 ? true : "acknowledged before the receiver was stopped"
   })
 
 /** What was on its way when the receiver died is acknowledged at the retry and has one effect. */
@@ -95,11 +95,12 @@ export const crashing: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-CRA-01",
     level: 3,
-    statement: "What was acknowledged before a crash or restart has its effect after it, without being sent again.",
+    statement:
+      "An event that was acknowledged before a crash or restart has its effect afterwards, without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
     because:
-      "At least once owes no retry after an acknowledgement. What a receiver holds in memory when it answers 200 is gone with the process.",
-    expected: () => "one effect for every event that was acknowledged before the receiver was ended",
+      "After an acknowledgement the sender owes no retry. What a receiver keeps only in memory when it answers 200 is lost with the process.",
+    expected: () => "one effect for every event that was acknowledged before the receiver was stopped",
     needs: ["effects", "stop"],
     provenBy: ["kill"],
     presupposes: ["R-DUP-02", "R-LOS-01"],
@@ -110,10 +111,10 @@ export const crashing: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-CRA-02",
     level: 3,
-    statement: "An event that a crash interrupted is acknowledged when it comes again, and has one effect.",
+    statement: "An event that a crash interrupted is acknowledged when it is sent again, and has one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "If the note «seen» and the effect are not one transaction, a crash between them leaves one without the other: the event is lost, or done twice.",
+      "If recording the id and the effect are not one transaction, a crash between them leaves one without the other: the event is lost, or handled twice.",
     expected: (terms) => `the retry after the crash is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects", "stop"],
     provenBy: ["kill"],
@@ -125,10 +126,10 @@ export const crashing: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-CRA-03",
     level: 3,
-    statement: "An event that was handled before a restart is known again after it.",
+    statement: "An event that was handled before a restart is recognised as a duplicate after it.",
     source: "interface document, section 6, rule 4",
     because:
-      "A memory of ids that lives in the process forgets everything at each deployment, which is when duplicates come. So does one that reads back only the latest ids.",
+      "A memory of ids that lives in the process is empty after each deployment, which is when duplicates arrive. One that loads only the latest ids again is too short.",
     expected: (terms) => `the duplicate after the restart is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects", "stop"],
     presupposes: basics,
@@ -156,7 +157,7 @@ export const crashing: ReadonlyArray<Requirement> = [
     statement: "The first event after a start is acknowledged in time.",
     source: "interface document, section 6, rule 3, and section 8",
     because:
-      "A receiver that says it is ready and then takes its time over the first event gets it twice after every deployment.",
+      "A receiver that reports ready and then needs too long for the first event receives it twice after every deployment.",
     expected: (terms) => `the first event after the receiver is ready is answered with ${inWords(terms)}`,
     needs: ["stop"],
     given: [operated("a door right after a start", restart, newLog, newCall)],

@@ -123,7 +123,7 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
       : last === 1 && elsewhere.last <= (blindToUrls ? 1 : 0)
     if (!isRight) {
       const here = `effects = ${last} at the first URL and ${elsewhere.last} at the other for ${sent.webhookId}`
-      const dropped = ", and the probe does not tell the URLs apart: one of the two deliveries was dropped"
+      const dropped = ", and the probe does not distinguish the URLs: one of the two deliveries was dropped"
       const observed = isBoth && blindToUrls && last < shared ? `${here}${dropped}` : here
       return fail(attempts.at(-1)?.[0] ?? null, observed, { event })
     }
@@ -138,10 +138,10 @@ export const duplicating: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-DUP-01",
     level: 1,
-    statement: "Every further attempt of an event is acknowledged like the first, whatever became of those before it.",
+    statement: "Every further attempt of an event is acknowledged, whatever happened to the earlier ones.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A duplicate comes when an acknowledgement was lost. A receiver that refuses it (409 is a favourite) gets it again until the event counts as failed, although it was handled.",
+      "A duplicate arrives when an acknowledgement was lost. A receiver that refuses it (often with 409) receives it again until the sender reports the event as failed, although it was handled.",
     expected: (terms) =>
       `every repeated attempt is answered with ${inWords(terms)}; of several at once some may be refused (R-DUP-04)`,
     given: repeated,
@@ -152,12 +152,11 @@ export const duplicating: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-DUP-02",
     level: 2,
-    statement: "However often an event comes, its effect happens once at most.",
+    statement: "However often an event is sent, it has at most one effect.",
     source: "interface document, section 6, rule 4",
     because:
-      "Duplicates come by design: after every lost acknowledgement. A receiver that acts on each rings twice, bills twice, opens twice.",
-    expected: () =>
-      "the probe never counts more than one effect for an event, whatever was sent, neither at once nor at the end of the run",
+      "Duplicates are part of the design: one follows every lost acknowledgement. A receiver that acts on each rings twice, bills twice, opens twice.",
+    expected: () => "the probe never counts more than one effect for an event, neither during the run nor at its end",
     needs: ["effects"],
     examines: "all",
     given: repeated,
@@ -168,11 +167,11 @@ export const duplicating: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-DUP-03",
     level: 2,
-    statement: "An event is known again however it is encoded: by its id, not by its bytes, headers or connection.",
+    statement: "A duplicate is recognised by its id, not by its bytes, headers or connection.",
     source: "interface document, section 6, rule 4; Standard Webhooks, webhook-id",
     because:
-      "A retry carries another attempt number, timestamp and signature, and comes over another connection; a proxy may change the rest.",
-    expected: () => "one effect, whatever differs between the attempts of an event but its ids",
+      "A retry has another attempt number, timestamp and signature, and may use another connection; a proxy may change the rest.",
+    expected: () => "one effect when the attempts of an event differ in anything but its ids",
     needs: ["effects"],
     presupposes: basics,
     given: [
@@ -202,10 +201,10 @@ export const duplicating: ReadonlyArray<Requirement> = [
     id: "R-DUP-04",
     level: 1,
     statement:
-      "Copies of an event that come at once have one effect; each is acknowledged or refused at once, and a later retry is acknowledged.",
+      "Copies of an event that arrive at the same time have one effect; each is acknowledged or refused promptly, and a later retry is acknowledged.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A sender that lost the answer tries again while the first attempt may still run, perhaps on another process of the receiver. Looking first and noting later lets both through.",
+      "A sender that lost the answer tries again while the first attempt may still run, perhaps in another process of the receiver. Checking for the id first and recording it later lets both through.",
     expected: (terms) =>
       `every copy is answered in time, the retry after them with ${inWords(terms)}, and the probe counts one effect`,
     provenBy: ["effects"],
@@ -237,12 +236,12 @@ export const duplicating: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-DUP-05",
     level: 2,
-    statement: "An event is known again after many others, and at its later retries.",
+    statement: "A duplicate is recognised after many other events, and at its later retries.",
     source: "interface document, section 6, rule 4",
     because:
-      "A retry may come days after the first attempt. A memory of the last thousand ids, or of the last minute, has forgotten it by then.",
+      "A retry may come days after the first attempt. A memory of the last thousand ids, or of the last minute, has lost the id by then.",
     expected: () =>
-      `one effect for an event that comes again after up to ${manyOthers} others, or ${secondRetry / 1_000} seconds later`,
+      `one effect for an event that is sent again after up to ${manyOthers} others, or ${secondRetry / 1_000} seconds later`,
     needs: ["effects"],
     presupposes: basics,
     given: [
@@ -257,12 +256,12 @@ export const duplicating: ReadonlyArray<Requirement> = [
     level: 2,
     profile: "clock",
     listedWithoutProfile: true,
-    statement: "An event is known again for as long as the sender may retry it.",
+    statement: "A duplicate is recognised for as long as the sender may retry the event.",
     source: "interface document, section 6, rule 4; the retry schedule in docs/decisions.md",
     because:
-      "An access log is retried for about three days. A memory that is shorter lets the last retries through, and a receiver that refuses what is old never gets them acknowledged.",
+      "An access log is retried for about three days. A receiver with a shorter memory handles the last retries again, and one that refuses old events never acknowledges them.",
     expected: (terms) =>
-      `an event that comes again ${Math.round(horizon / hour)} hours later is answered with ${inWords(terms)}, and there is one effect`,
+      `an event that is sent again ${Math.round(horizon / hour)} hours later is answered with ${inWords(terms)} and has one effect`,
     needs: ["effects", "advance"],
     given: [
       clockMoved(10 * 60_000, "again after ten minutes"),
@@ -275,9 +274,9 @@ export const duplicating: ReadonlyArray<Requirement> = [
     id: "R-DUP-07",
     level: 2,
     strength: "SHOULD",
-    statement: "A duplicate with another content is acknowledged and changes nothing: what came first stays.",
+    statement: "A duplicate with different content is acknowledged and changes nothing: the first version stays.",
     source: "a reading of the interface document, section 6, rule 4",
-    because: "An audit log in which a later request rewrites an earlier entry is none.",
+    because: "An audit log in which a later request rewrites an earlier entry is no audit log.",
     expected: (terms) => `${inWords(terms)}, one effect, and the data of the first attempt`,
     needs: ["effects"],
     provenBy: ["digest"],
@@ -294,11 +293,11 @@ export const duplicating: ReadonlyArray<Requirement> = [
     level: 2,
     profile: "tenant",
     statement:
-      "An event that comes to two of the receiver's URLs has one effect at each: duplicates are dropped per URL.",
+      "An event that is sent to two of the receiver's URLs has one effect at each: duplicates are dropped per URL.",
     source: "interface document, section 1: building and tenant integrations; the same webhook-id at every integration",
     because:
-      "A building and its tenant may use the same receiver. If the first delivery makes the second a duplicate, one of them never hears of the event.",
-    expected: () => "one effect at each URL the event came to, none at one it did not come to",
+      "A building and its tenant may use the same receiver. If the first delivery makes the second a duplicate, one of them never gets the event.",
+    expected: () => "one effect at each URL that the event was sent to, none at any other",
     needs: ["effects", "endpoints"],
     given: [
       state("an access log to one URL only", newLog),

@@ -78,7 +78,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     statement: "An event is acknowledged when its body comes in chunks, without a length.",
     source: "RFC 9112, section 7.1",
     because:
-      "Proxies in between re-frame requests. A receiver that insists on content-length (411) gets nothing through them; one that takes a body without it for an empty one loses what it gets.",
+      "Proxies re-frame requests. A receiver that insists on content-length (411) gets nothing through them; one that takes a body without a length for an empty one loses the event.",
     expected: (terms) => `an event sent in chunks is answered with ${inWords(terms)}`,
     given: [sent("in chunks", accessLog, "chunked"), sent("in chunks", call, "chunked")],
     judge: everyAttempt
@@ -89,7 +89,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     statement: "An event is acknowledged, and stored as sent, when its body comes slowly but within the deadline.",
     source: "RFC 9112, section 9.5",
     because:
-      "Half a second between first and last byte is nothing unusual between continents. A piece may end within a character: a receiver that decodes piece by piece stores another name.",
+      "Half a second between the first and the last byte is common between continents. A piece may end within a character: a receiver that decodes piece by piece stores another name.",
     expected: (terms) =>
       `an event that comes in small pieces over half a second is answered with ${inWords(terms)} of its last byte, and what is stored is what was sent`,
     provenBy: ["digest"],
@@ -136,9 +136,9 @@ export const requesting: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-HTTP-05",
     level: 1,
-    statement: "An event is acknowledged when its content type has a parameter or another case.",
+    statement: "An event is acknowledged when its content type has a parameter or is written in another case.",
     source: "RFC 9110, section 8.3.1",
-    because: "A receiver that compares the header with one text refuses (415) what means the same.",
+    because: "A receiver that compares the header with one fixed text refuses (415) an equivalent content type.",
     expected: (terms) => `application/json; charset=utf-8 and Application/JSON are answered with ${inWords(terms)}`,
     given: [
       sent("with a charset", accessLog, "content_type_charset"),
@@ -153,9 +153,9 @@ export const requesting: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-HTTP-06",
     level: 1,
-    statement: "Many events over one connection are acknowledged like the first; it is kept, or closed in order.",
+    statement: "Many events over one connection are all acknowledged; the connection is kept, or closed cleanly.",
     source: "RFC 9112, section 9.3",
-    because: "The sender keeps connections. Bytes left over from one request or answer spoil the next on it.",
+    because: "The sender keeps connections open. Bytes left over from one request or answer corrupt the next.",
     expected: (terms) => `every one of 40 requests over a connection is answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
@@ -168,7 +168,7 @@ export const requesting: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-HTTP-07",
     level: 1,
-    statement: "Events over connections of their own, with connection: close, are acknowledged.",
+    statement: "Events over separate connections, with connection: close, are acknowledged.",
     source: "RFC 9112, section 9.6",
     because: "Not every sender or proxy keeps connections.",
     expected: (terms) => `each of several requests with connection: close is answered with ${inWords(terms)}`,
@@ -185,7 +185,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     statement: "An event whose data has up to 256 KiB is acknowledged.",
     source: "the largest event data that doorhook publishes: 256 KiB",
     because:
-      "Hosts put into data what they like, up to 256 KiB, and the body is a little longer than its data. Many frameworks refuse bodies (413) beyond a limit of their own, such as 64 KiB or 100 kB, until they are configured otherwise: a large event is refused at every retry, and lost.",
+      "Hosts decide what data holds, up to 256 KiB, and the body is a little longer than its data. Many frameworks refuse bodies (413) above a default limit, such as 64 KiB or 100 kB: a large event is refused at every retry, and lost.",
     expected: (terms) => `events with data of ${sizes.join(", ")} KiB are answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
@@ -205,10 +205,10 @@ export const requesting: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-HTTP-09",
     level: 1,
-    statement: "Requests that stop, are broken off, or are no events do not keep the receiver from others.",
+    statement: "Requests that stop, are broken off or hold no event do not block other requests.",
     source: "RFC 9112, section 8; RFC 8259, section 2",
     because:
-      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction; one that throws on a body it can't read may end its process. Some lost connections later nothing is answered any more.",
+      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction; one that throws on a body it can't read may end its process. After enough of them, no request is answered.",
     expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
     given: [
       disturbed(

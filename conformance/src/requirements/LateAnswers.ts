@@ -25,7 +25,7 @@ export const answeringLate: ReadonlyArray<Requirement> = [
     statement: "When the answer is lost on its way, the retry is acknowledged and there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "Networks fail after the work and before the answer. Work that is rolled back because the client went away, while the id stays noted, is lost; work that is not noted is done twice.",
+      "Networks fail after the work is done and before the answer arrives. Work that is rolled back because the client went away, while the id stays recorded, is lost; work that is not recorded is done twice.",
     expected: (terms) => `the retry is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects"],
     presupposes: basics,
@@ -50,7 +50,7 @@ export const answeringLate: ReadonlyArray<Requirement> = [
           retryOf(0)
         ),
         because:
-          "The attempt number counts what was sent, not what arrived. A receiver that takes any number above 1 for a duplicate drops events whose first attempts were lost."
+          "The attempt number counts attempts that were sent, not those that arrived. A receiver that takes any number above 1 for a duplicate drops events whose first attempts were lost."
       }
     ],
     further: [
@@ -63,10 +63,10 @@ export const answeringLate: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-LATE-02",
     level: 2,
-    statement: "When the receiver is too slow and the event comes again in the meantime, there is one effect.",
+    statement: "When the receiver is too slow and the event is sent again in the meantime, there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A pause of some seconds (a full disk, a long collection, a migration) makes every event of that time come twice.",
+      "A pause of some seconds (a full disk, a garbage collection, a migration) makes the sender repeat every event of that time.",
     expected: (terms) => `one effect, and a later retry is answered with ${inWords(terms)}`,
     needs: ["effects", "pause"],
     presupposes: basics,
@@ -86,10 +86,10 @@ export const answeringLate: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-LATE-03",
     level: 1,
-    statement: "A receiver accepts further attempts of an event it has handled already but whose answer came too late.",
+    statement: "A receiver acknowledges further attempts of an event that it has handled but answered too late.",
     source: "interface document, section 6, rule 3",
-    because: "Refused, the event is retried for days and then reported as lost, although it was handled.",
-    expected: (terms) => `each attempt after one that the sender gave up on is answered with ${inWords(terms)}`,
+    because: "If they are refused, the event is retried for days and then reported as failed, although it was handled.",
+    expected: (terms) => `each attempt after one that the sender has given up is answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
       disturbed(

@@ -42,10 +42,10 @@ export const losing: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-LOS-01",
     level: 2,
-    statement: "What was acknowledged has its effect: soon, and without being sent again.",
+    statement: "An acknowledged event has its effect soon, and without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
     because:
-      "After an acknowledgement the sender forgets the event. A receiver that answers 200 and drops it, for an error it swallows or a queue that is full, loses it for good.",
+      "After an acknowledgement the sender forgets the event. A receiver that answers 200 and drops it, because of a swallowed error or a full queue, loses it for good.",
     expected: () => "one effect for every acknowledged event of a documented kind, within the settling time",
     needs: ["effects"],
     examines: "all",
@@ -56,10 +56,10 @@ export const losing: ReadonlyArray<Requirement> = [
     id: "R-LOS-02",
     level: 2,
     statement:
-      "An event whose attempts failed is handled at the next undisturbed one: a failure does not poison its id.",
+      "An event whose attempts failed is handled at the next undisturbed attempt: a failure does not mark its id as known.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A receiver that notes an id before it has handled the event takes the retry of a broken attempt for a duplicate, acknowledges it and drops it.",
+      "A receiver that records an id before it has handled the event takes the retry of a broken attempt for a duplicate, acknowledges it and drops it.",
     expected: (terms) => `the retry after broken attempts is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects"],
     presupposes: basics,
@@ -91,7 +91,7 @@ export const losing: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-LOS-03",
     level: 2,
-    statement: "What was never sent, was broken off in the middle or is no event has no effect.",
+    statement: "An event that was never sent or was broken off has no effect, nor has a body that is no event.",
     source: "interface document, section 2.3; RFC 8259, section 2",
     because: "A receiver that acts on half a request opens doors for events that did not happen.",
     expected: () => "no effect",
@@ -105,7 +105,7 @@ export const losing: ReadonlyArray<Requirement> = [
       ...only("SHOULD", [noEvent("trailing")]).map((one) => ({
         ...one,
         because:
-          "The event is whole, so acting on it does no harm by itself. But a body with more text behind its JSON was not written by the sender, and a strict parser finds that out."
+          "The event is complete, so acting on it does no harm by itself. But the sender writes no text after the JSON, and a strict parser notices it."
       }))
     ],
     judge: noPhantom

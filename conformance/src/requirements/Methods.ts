@@ -41,11 +41,13 @@ export const otherMethods: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-GET-01",
     level: 1,
-    statement: "GET, HEAD and OPTIONS on the URL have no effect, and leave the event they mention to its POST.",
+    statement:
+      "GET, HEAD and OPTIONS on the URL have no effect, and a POST of the event that they mention is handled as usual.",
     source: "RFC 9110, section 9.2.1",
-    because: "Browsers, previews, scanners and monitors ask for every URL they see. A door must not open for them.",
+    because:
+      "Browsers, link previews, scanners and monitors request every URL they see. A door must not open for them.",
     expected: (terms) =>
-      `no effect of such a request; the POST after it is answered with ${inWords(terms)} and has one`,
+      `such a request has no effect; the POST after it is answered with ${inWords(terms)} and has one`,
     provenBy: ["effects"],
     presupposes: basics,
     given: [neverSent("GET"), ...methods.flatMap((method) => [withBody(method), aroundPost(method)])],

@@ -33,10 +33,10 @@ export const ordering: ReadonlyArray<Requirement> = [
   requirement({
     id: "R-ORD-01",
     level: 2,
-    statement: "Events are handled in whatever order they come, old ones too: the effects are the same.",
+    statement: "Events are handled in any order, old ones included: the effects are the same.",
     source: "interface document, section 6: order is not promised",
     because:
-      "Order is not promised: a retry comes after newer events, a controller that was offline sends what it kept, a clock may be ahead. A receiver that takes only what is newer than the last it saw refuses or drops the others, and what it did comes to depend on the network.",
+      "Order is not promised: a retry arrives after newer events, a controller that was offline sends what it has stored, a clock may be ahead. A receiver that accepts only what is newer than the last event refuses or drops the others, and its effects depend on the network.",
     expected: (terms) => `${inWords(terms)} and one effect for each event, in every order`,
     needs: ["effects"],
     presupposes: basics,

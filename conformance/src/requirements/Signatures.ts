@@ -145,7 +145,7 @@ export const signing: ReadonlyArray<Requirement> = [
     id: "R-SIG-02",
     statement: "A request with a wrong signature is refused and has no effect.",
     because:
-      "A comparison of a part, of the length or of the presence accepts what anybody can make up; so does a second secret that is not set and reads as an empty key.",
+      "Comparing only a part, the length or the presence of a signature accepts what anybody can make up; so does a second secret that is not set and reads as an empty key.",
     ...forgedCases(
       "with a wrong signature",
       "random",
@@ -162,15 +162,15 @@ export const signing: ReadonlyArray<Requirement> = [
   requirement({
     ...mustRefuse,
     id: "R-SIG-03",
-    statement: "A signature of another version, or of none, is refused, even if its bytes are right.",
-    because: "A receiver that takes whatever label comes can be moved to a weaker one.",
+    statement: "A signature with another version label, or with none, is refused, even if its bytes are right.",
+    because: "A receiver that accepts any label can be moved to a weaker scheme.",
     ...forgedCases("with another version", "version_0", "version_1a", "version_none", "version_word")
   }),
   requirement({
     ...mustRefuse,
     id: "R-SIG-04",
     statement: "A request whose id, timestamp or body is not what was signed is refused and has no effect.",
-    because: "An old request under a new id, or with another body, is how a forger uses what he has overheard.",
+    because: "A forger who has recorded a request sends it again under a new id, or with another body.",
     ...forgedCases(
       "with the signature of something else",
       "changed_body",
@@ -183,9 +183,9 @@ export const signing: ReadonlyArray<Requirement> = [
   requirement({
     ...mustAccept,
     id: "R-SIG-05",
-    statement: "Of several signatures one good one is enough, wherever it stands.",
+    statement: "Of several signatures one good one is enough, at any position.",
     because:
-      "While a secret is rotated, each request carries a signature by the old and one by the new. A receiver that reads the first alone stops working then.",
+      "While a secret is rotated, each request carries one signature by the old and one by the new secret. A receiver that reads only the first stops working then.",
     given: [
       inWay(accessLog, "with the good signature last", "signature_last"),
       inWay(call, "with the good signature first", "signature_first"),
@@ -202,7 +202,7 @@ export const signing: ReadonlyArray<Requirement> = [
     id: "R-SIG-06",
     statement: "A genuine request is accepted whatever its whitespace, escapes, numbers and order of members.",
     because:
-      "A receiver that parses the body and signs what it would have written finds genuine requests forged: for a space, a 1.0, an escaped letter.",
+      "A receiver that parses the body and signs its own serialisation of it refuses genuine requests: for a space, a 1.0, an escaped letter.",
     given: [
       inWay(accessLog, "with other whitespace", "reencoded"),
       inWay(call, "with members in another order", "reordered"),
@@ -233,7 +233,7 @@ export const signing: ReadonlyArray<Requirement> = [
     id: "R-SIG-07",
     statement: "A retry with a new timestamp and signature is acknowledged.",
     because:
-      "Each attempt has its own timestamp. A receiver that keeps the signature of the first to know duplicates by refuses the others.",
+      "Each attempt has its own timestamp. A receiver that recognises retries by the signature of the first attempt refuses them.",
     given: [accessLog, call].flatMap((event) => [
       state(`a retry of ${event.resource_type}`, newEvent(event), retryOf(0), retryOf(0)),
       state(`a retry of ${event.resource_type} a minute later`, newEvent(event, ["aged"]), retryOf(0))
@@ -246,7 +246,7 @@ export const signing: ReadonlyArray<Requirement> = [
     source: ownNumber,
     statement: "A request whose timestamp is off by less than the tolerance is accepted.",
     because:
-      "Queues and clocks are not exact. A tolerance of seconds refuses what is genuine, most of all when the sender is busy, or the receiver's clock is slow.",
+      "Queues and clocks are not exact. A tolerance of seconds refuses genuine requests, most of all when the sender is busy or the receiver's clock is slow.",
     expected: (terms) =>
       `a timestamp within the tolerance of ${DurationText.format(terms.tolerance)} is answered with ${inWords(terms)}`,
     given: stamps.map(([stamp, when]) => inWay(accessLog, `stamped within the tolerance ${when}`, stamp)),
@@ -266,7 +266,7 @@ export const signing: ReadonlyArray<Requirement> = [
     id: "R-SIG-09",
     source: `a timestamp that is no number: ${verifying}; how old one may be: ${ownNumber}`,
     statement: "A request whose timestamp is no number, or off by more than the tolerance, is refused.",
-    because: "Anybody who has overheard a request could replay it forever.",
+    because: "Anybody who has recorded a request could replay it forever.",
     expected: ({ tolerance }) => `${refused}; the tolerance is ${DurationText.format(tolerance)}`,
     given: [
       ...eachWay("no_number"),
