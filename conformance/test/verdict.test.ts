@@ -45,13 +45,15 @@ const runOf = (one: Case, changes: Partial<CaseRun> = {}): CaseRun => ({
 })
 
 /** A plan whose requirement finds what it is given, trace by trace, and passes every other. */
-const planned = (found: ReadonlyArray<readonly [Trace, Finding]>, about: Partial<Requirement> = {}): Plan => {
+const planned = (
+  found: ReadonlyArray<readonly [Trace, Finding]>,
+  about: Partial<Requirement> = {},
+  id: Requirement["id"] = "R-ACK-99"
+): Plan => {
   const findings = new Map(found)
   const strength: Strength = about.strength ?? "MUST"
   return {
-    requirement: requirement({
-      id: "R-ACK-99",
-      level: 1,
+    requirement: requirement(id, 1, {
       statement: "",
       source: "",
       because: "in general",
@@ -335,7 +337,7 @@ describe("what a pass rests on", () => {
   it("is that the probe counts past one, where that was not seen", () => {
     assert.isFalse(countsPastOne({ runs: [remembered], calibration }))
     assert.isTrue(countsPastOne({ runs: [], calibration: { ...calibration, double: { expected: 2, observed: 2 } } }))
-    const plan: Plan = { ...planned([], { id: "R-DUP-05", needs: ["effects"] }), given: [], strengths: new Map() }
+    const plan: Plan = { ...planned([], { needs: ["effects"] }, "R-DUP-05"), given: [], strengths: new Map() }
     const { caveats } = outcomeOf(plan, [remembered], "complete", { calibration })
     assert.deepStrictEqual(caveats, [
       "not verified: that the probe counts past one (--control-url lets the suite see that)",

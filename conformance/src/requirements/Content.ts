@@ -253,9 +253,7 @@ const answeredAndStored: Judge = (trace, terms) => {
 }
 
 export const forwarding: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-FWD-01",
-    level: 1,
+  requirement("R-FWD-01", 1, {
     statement: "An event with unknown members at any depth is acknowledged.",
     source:
       "interface document, section 2.3: the shape of data depends on the resource type, and lists are not complete; types and actions: section 6.1",
@@ -267,9 +265,7 @@ export const forwarding: ReadonlyArray<Requirement> = [
     sampled: single("state", "events with something unknown", unknown, 10),
     judge: firstAttempts
   }),
-  requirement({
-    id: "R-FWD-02",
-    level: 1,
+  requirement("R-FWD-02", 1, {
     statement:
       "An event is acknowledged and stored as sent with null or absent optional members, empty and long texts, and texts of any script.",
     source: "interface document, section 2.3; RFC 8259, sections 7 and 8.1",

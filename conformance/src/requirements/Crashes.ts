@@ -92,9 +92,7 @@ const afterRestart = acknowledged("nothing was sent after a restart", ({ kind, s
 })
 
 export const crashing: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-CRA-01",
-    level: 3,
+  requirement("R-CRA-01", 3, {
     statement:
       "An event that was acknowledged before a crash or restart has its effect afterwards, without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
@@ -108,9 +106,7 @@ export const crashing: ReadonlyArray<Requirement> = [
     further: crashesFurther,
     judge: all(acknowledgedSurvives, startsAgain)
   }),
-  requirement({
-    id: "R-CRA-02",
-    level: 3,
+  requirement("R-CRA-02", 3, {
     statement: "An event that a crash interrupted is acknowledged when it is sent again, and has one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
@@ -123,9 +119,7 @@ export const crashing: ReadonlyArray<Requirement> = [
     further: crashesFurther,
     judge: all(retriedAfterCrash, lastAttempts, startsAgain)
   }),
-  requirement({
-    id: "R-CRA-03",
-    level: 3,
+  requirement("R-CRA-03", 3, {
     statement: "An event that was handled before a restart is recognised as a duplicate after it.",
     source: "interface document, section 6, rule 4",
     because:
@@ -151,9 +145,7 @@ export const crashing: ReadonlyArray<Requirement> = [
     sampled: randomRestarts,
     judge: all(lastAttempts, exactlyOnce, startsAgain)
   }),
-  requirement({
-    id: "R-CRA-04",
-    level: 3,
+  requirement("R-CRA-04", 3, {
     statement: "The first event after a start is acknowledged in time.",
     source: "interface document, section 6, rule 3, and section 8",
     because:

@@ -135,9 +135,7 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
 const elsewhere: Operation = { k: "elsewhere", ref: 0 }
 
 export const duplicating: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-DUP-01",
-    level: 1,
+  requirement("R-DUP-01", 1, {
     statement: "Every further attempt of an event is acknowledged, whatever happened to the earlier ones.",
     source: "interface document, section 6, rules 3 and 4",
     because:
@@ -149,9 +147,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     sampled: duplicates("events that come again among others", 6),
     judge: everyDuplicate
   }),
-  requirement({
-    id: "R-DUP-02",
-    level: 2,
+  requirement("R-DUP-02", 2, {
     statement: "However often an event is sent, it has at most one effect.",
     source: "interface document, section 6, rule 4",
     because:
@@ -164,9 +160,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     sampled: randomHistories,
     judge: atMostOnce
   }),
-  requirement({
-    id: "R-DUP-03",
-    level: 2,
+  requirement("R-DUP-03", 2, {
     statement: "A duplicate is recognised by its id, not by its bytes, headers or connection.",
     source: "interface document, section 6, rule 4; Standard Webhooks, webhook-id",
     because:
@@ -197,9 +191,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     },
     judge: all(onceAcrossTwins, exactlyOnce)
   }),
-  requirement({
-    id: "R-DUP-04",
-    level: 1,
+  requirement("R-DUP-04", 1, {
     statement:
       "Copies of an event that arrive at the same time have one effect; each is acknowledged or refused promptly, and a later retry is acknowledged.",
     source: "interface document, section 6, rules 3 and 4",
@@ -233,9 +225,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     ],
     judge: all(copiesAnswered, lastAttempts, exactlyOnce)
   }),
-  requirement({
-    id: "R-DUP-05",
-    level: 2,
+  requirement("R-DUP-05", 2, {
     statement: "A duplicate is recognised after many other events, and at its later retries.",
     source: "interface document, section 6, rule 4",
     because:
@@ -251,9 +241,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     ],
     judge: exactlyOnce
   }),
-  requirement({
-    id: "R-DUP-06",
-    level: 2,
+  requirement("R-DUP-06", 2, {
     profile: "clock",
     listedWithoutProfile: true,
     statement: "A duplicate is recognised for as long as the sender may retry the event.",
@@ -270,9 +258,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     ],
     judge: all(lastAttempts, exactlyOnce)
   }),
-  requirement({
-    id: "R-DUP-07",
-    level: 2,
+  requirement("R-DUP-07", 2, {
     strength: "SHOULD",
     statement: "A duplicate with different content is acknowledged and changes nothing: the first version stays.",
     source: "a reading of the interface document, section 6, rule 4",
@@ -288,9 +274,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     further: [state("another name, then the first again", newLog, retryOf(0, "changed"), retryOf(0))],
     judge: all(everyAttempt, atMostOnce, storedAsSent)
   }),
-  requirement({
-    id: "R-DUP-08",
-    level: 2,
+  requirement("R-DUP-08", 2, {
     profile: "tenant",
     statement:
       "An event that is sent to two of the receiver's URLs has one effect at each: duplicates are dropped per URL.",

@@ -72,9 +72,7 @@ const stalled = (count: number, percent: number): Operation => ({ k: "stalled", 
 const storm = (count: number, percent: number): Operation => ({ k: "abort_storm", count, percent })
 
 export const requesting: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-HTTP-01",
-    level: 1,
+  requirement("R-HTTP-01", 1, {
     statement: "An event is acknowledged when its body comes in chunks, without a length.",
     source: "RFC 9112, section 7.1",
     because:
@@ -83,9 +81,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     given: [sent("in chunks", accessLog, "chunked"), sent("in chunks", call, "chunked")],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-02",
-    level: 1,
+  requirement("R-HTTP-02", 1, {
     statement: "An event is acknowledged, and stored as sent, when its body comes slowly but within the deadline.",
     source: "RFC 9112, section 9.5",
     because:
@@ -102,9 +98,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     further: [sent("slowly", call, "slow")],
     judge: all(everyAttempt, storedAsSent)
   }),
-  requirement({
-    id: "R-HTTP-03",
-    level: 1,
+  requirement("R-HTTP-03", 1, {
     statement: "An event is acknowledged when its sender asks first with expect: 100-continue.",
     source: "RFC 9110, section 10.1.1",
     because:
@@ -114,9 +108,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     further: [sent("after expect: 100-continue", call, "expect")],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-04",
-    level: 1,
+  requirement("R-HTTP-04", 1, {
     statement: "An event is acknowledged whatever the case of its header names.",
     source: "RFC 9110, section 5.1",
     because:
@@ -133,9 +125,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     ],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-05",
-    level: 1,
+  requirement("R-HTTP-05", 1, {
     statement: "An event is acknowledged when its content type has a parameter or is written in another case.",
     source: "RFC 9110, section 8.3.1",
     because: "A receiver that compares the header with one fixed text refuses (415) an equivalent content type.",
@@ -150,9 +140,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     ],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-06",
-    level: 1,
+  requirement("R-HTTP-06", 1, {
     statement: "Many events over one connection are all acknowledged; the connection is kept, or closed cleanly.",
     source: "RFC 9112, section 9.3",
     because: "The sender keeps connections open. Bytes left over from one request or answer corrupt the next.",
@@ -165,9 +153,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     ],
     judge: all(everyAttempt, completeAnswers)
   }),
-  requirement({
-    id: "R-HTTP-07",
-    level: 1,
+  requirement("R-HTTP-07", 1, {
     statement: "Events over separate connections, with connection: close, are acknowledged.",
     source: "RFC 9112, section 9.6",
     because: "Not every sender or proxy keeps connections.",
@@ -179,9 +165,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     ],
     judge: all(everyAttempt, completeAnswers)
   }),
-  requirement({
-    id: "R-HTTP-08",
-    level: 1,
+  requirement("R-HTTP-08", 1, {
     statement: "An event whose data has up to 256 KiB is acknowledged.",
     source: "the largest event data that doorhook publishes: 256 KiB",
     because:
@@ -202,9 +186,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     ],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-09",
-    level: 1,
+  requirement("R-HTTP-09", 1, {
     statement: "Requests that stop, are broken off or hold no event do not block other requests.",
     source: "RFC 9112, section 8; RFC 8259, section 2",
     because:

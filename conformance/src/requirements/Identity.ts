@@ -28,9 +28,7 @@ const caseTold = ({ history, sight }: Trace): Finding =>
     : nothing("the probe distinguishes ids by their case")
 
 export const identity: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-NEW-01",
-    level: 2,
+  requirement("R-NEW-01", 2, {
     statement:
       "Events with different ids are different events, even if everything else is equal and the ids are similar.",
     source: "interface document, section 2.3: id identifies the record; RFC 8259, section 6, on long numbers",

@@ -19,9 +19,7 @@ const givenUp = (event: EventTemplate, share: number): Case =>
   )
 
 export const answeringLate: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-LATE-01",
-    level: 2,
+  requirement("R-LATE-01", 2, {
     statement: "When the answer is lost on its way, the retry is acknowledged and there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
@@ -60,9 +58,7 @@ export const answeringLate: ReadonlyArray<Requirement> = [
     ],
     judge: all(lastAttempts, exactlyOnce)
   }),
-  requirement({
-    id: "R-LATE-02",
-    level: 2,
+  requirement("R-LATE-02", 2, {
     statement: "When the receiver is too slow and the event is sent again in the meantime, there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
@@ -83,9 +79,7 @@ export const answeringLate: ReadonlyArray<Requirement> = [
     ],
     judge: all(lastAttempts, exactlyOnce)
   }),
-  requirement({
-    id: "R-LATE-03",
-    level: 1,
+  requirement("R-LATE-03", 1, {
     statement: "A receiver acknowledges further attempts of an event that it has handled but answered too late.",
     source: "interface document, section 6, rule 3",
     because: "If they are refused, the event is retried for days and then reported as failed, although it was handled.",

@@ -39,9 +39,7 @@ const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
 }
 
 export const losing: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-LOS-01",
-    level: 2,
+  requirement("R-LOS-01", 2, {
     statement: "An acknowledged event has its effect soon, and without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
     because:
@@ -52,9 +50,7 @@ export const losing: ReadonlyArray<Requirement> = [
     given: [...ordinaryCases, largeEvent, manyEvents],
     judge: acknowledgedHasEffect
   }),
-  requirement({
-    id: "R-LOS-02",
-    level: 2,
+  requirement("R-LOS-02", 2, {
     statement:
       "An event whose attempts failed is handled at the next undisturbed attempt: a failure does not mark its id as known.",
     source: "interface document, section 6, rules 3 and 4",
@@ -88,9 +84,7 @@ export const losing: ReadonlyArray<Requirement> = [
     ],
     judge: oneUnlessMalformedAccepted
   }),
-  requirement({
-    id: "R-LOS-03",
-    level: 2,
+  requirement("R-LOS-03", 2, {
     statement: "An event that was never sent or was broken off has no effect, nor has a body that is no event.",
     source: "interface document, section 2.3; RFC 8259, section 2",
     because: "A receiver that acts on half a request opens doors for events that did not happen.",

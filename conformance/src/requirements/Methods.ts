@@ -38,9 +38,7 @@ const aroundPost = (method: Method): Case =>
   )
 
 export const otherMethods: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-GET-01",
-    level: 1,
+  requirement("R-GET-01", 1, {
     statement:
       "GET, HEAD and OPTIONS on the URL have no effect, and a POST of the event that they mention is handled as usual.",
     source: "RFC 9110, section 9.2.1",

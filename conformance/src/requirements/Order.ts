@@ -30,9 +30,7 @@ const shuffled = (title: string, events: ReadonlyArray<EventTemplate>, order: Re
 const alike = Array.from({ length: 6 }, () => accessLog)
 
 export const ordering: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-ORD-01",
-    level: 2,
+  requirement("R-ORD-01", 2, {
     statement: "Events are handled in any order, old ones included: the effects are the same.",
     source: "interface document, section 6: order is not promised",
     because:

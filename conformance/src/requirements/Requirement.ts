@@ -152,10 +152,11 @@ const usual = {
 } satisfies Partial<Requirement>
 
 /** A requirement with what is usual for most of them. */
-export const requirement = (own: Omit<Requirement, keyof typeof usual> & Partial<Requirement>): Requirement => ({
-  ...usual,
-  ...own
-})
+export const requirement = (
+  id: Requirement["id"],
+  level: Level,
+  own: Omit<Requirement, "id" | "level" | keyof typeof usual> & Partial<Requirement>
+): Requirement => ({ ...usual, ...own, id, level })
 
 /** A receiver that acknowledges duplicates, does each event once and loses none: what most requirements presuppose. */
 export const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]

@@ -97,9 +97,8 @@ const verifying = "Standard Webhooks 1.0, verifying; interface document, section
 const ownNumber =
   "doorhook's own decision (--tolerance); Standard Webhooks 1.0 asks for an allowable tolerance and names no number"
 
-const common = { level: 1, profile: "signed" } as const
 const mustRefuse = {
-  ...common,
+  profile: "signed",
   source: verifying,
   expected: () => refused,
   needs: ["secret"],
@@ -107,7 +106,7 @@ const mustRefuse = {
   judge: refusedWithoutTrace
 } as const
 const mustAccept = {
-  ...common,
+  profile: "signed",
   source: verifying,
   expected: (terms: Terms) => `it is answered with ${inWords(terms)}`,
   needs: ["secret"],
@@ -123,9 +122,8 @@ const stamps = [
 ] as const
 
 export const signing: ReadonlyArray<Requirement> = [
-  requirement({
+  requirement("R-SIG-01", 1, {
     ...mustRefuse,
-    id: "R-SIG-01",
     statement: "A request without a signature, or without what is signed, is refused and has no effect.",
     because:
       "A receiver that checks the signature only when there is one, only when it has all that was signed, or only in bodies that come in one piece, accepts requests from anybody.",
@@ -140,9 +138,8 @@ export const signing: ReadonlyArray<Requirement> = [
       "bare"
     )
   }),
-  requirement({
+  requirement("R-SIG-02", 1, {
     ...mustRefuse,
-    id: "R-SIG-02",
     statement: "A request with a wrong signature is refused and has no effect.",
     because:
       "Comparing only a part, the length or the presence of a signature accepts what anybody can make up; so does a second secret that is not set and reads as an empty key.",
@@ -159,16 +156,14 @@ export const signing: ReadonlyArray<Requirement> = [
       "lengthened"
     )
   }),
-  requirement({
+  requirement("R-SIG-03", 1, {
     ...mustRefuse,
-    id: "R-SIG-03",
     statement: "A signature with another version label, or with none, is refused, even if its bytes are right.",
     because: "A receiver that accepts any label can be moved to a weaker scheme.",
     ...forgedCases("with another version", "version_0", "version_1a", "version_none", "version_word")
   }),
-  requirement({
+  requirement("R-SIG-04", 1, {
     ...mustRefuse,
-    id: "R-SIG-04",
     statement: "A request whose id, timestamp or body is not what was signed is refused and has no effect.",
     because: "A forger who has recorded a request sends it again under a new id, or with another body.",
     ...forgedCases(
@@ -180,9 +175,8 @@ export const signing: ReadonlyArray<Requirement> = [
       "added_space"
     )
   }),
-  requirement({
+  requirement("R-SIG-05", 1, {
     ...mustAccept,
-    id: "R-SIG-05",
     statement: "Of several signatures one good one is enough, at any position.",
     because:
       "While a secret is rotated, each request carries one signature by the old and one by the new secret. A receiver that reads only the first stops working then.",
@@ -197,9 +191,8 @@ export const signing: ReadonlyArray<Requirement> = [
       inWay(call, "with unknown versions around", "signature_among_unknown")
     ]
   }),
-  requirement({
+  requirement("R-SIG-06", 1, {
     ...mustAccept,
-    id: "R-SIG-06",
     statement: "A genuine request is accepted whatever its whitespace, escapes, numbers and order of members.",
     because:
       "A receiver that parses the body and signs its own serialisation of it refuses genuine requests: for a space, a 1.0, an escaped letter.",
@@ -228,9 +221,8 @@ export const signing: ReadonlyArray<Requirement> = [
       inWay(call, "with escaped texts", "escaped")
     ]
   }),
-  requirement({
+  requirement("R-SIG-07", 1, {
     ...mustAccept,
-    id: "R-SIG-07",
     statement: "A retry with a new timestamp and signature is acknowledged.",
     because:
       "Each attempt has its own timestamp. A receiver that recognises retries by the signature of the first attempt refuses them.",
@@ -239,9 +231,8 @@ export const signing: ReadonlyArray<Requirement> = [
       state(`a retry of ${event.resource_type} a minute later`, newEvent(event, ["aged"]), retryOf(0))
     ])
   }),
-  requirement({
+  requirement("R-SIG-08", 1, {
     ...mustAccept,
-    id: "R-SIG-08",
     strength: "SHOULD",
     source: ownNumber,
     statement: "A request whose timestamp is off by less than the tolerance is accepted.",
@@ -261,9 +252,8 @@ export const signing: ReadonlyArray<Requirement> = [
       )
     ])
   }),
-  requirement({
+  requirement("R-SIG-09", 1, {
     ...mustRefuse,
-    id: "R-SIG-09",
     source: `a timestamp that is no number: ${verifying}; how old one may be: ${ownNumber}`,
     statement: "A request whose timestamp is no number, or off by more than the tolerance, is refused.",
     because: "Anybody who has recorded a request could replay it forever.",
