@@ -181,13 +181,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
       )
     ],
     givenFor: {
-      body: [
-        state("the same data.id under another webhook-id", {
-          k: "twins",
-          event: accessLog,
-          kind: "same_data_id"
-        })
-      ]
+      body: [state("the same data.id under another webhook-id", { k: "twins", event: accessLog, kind: "same_data_id" })]
     },
     judge: all(onceAcrossTwins, exactlyOnce)
   }),
