@@ -192,7 +192,7 @@ describe("refuses with exit code 3 and one line", () => {
     [
       "a pattern in a language of another kind",
       ["--url", "http://127.0.0.1:9/", "--only", "R-HTTP-0[23],R-DUP-01"],
-      /^--only: R-HTTP-0\[23\] is no requirement; in a pattern only \* stands for something, as in R-ACK-\*/
+      /^--only: R-HTTP-0\[23\] is no requirement; only \* is a wildcard, as in R-ACK-\*/
     ],
     [
       "a --skip that leaves nothing out",

@@ -167,7 +167,7 @@ describe("a receiver that takes its time to answer", () => {
     Effect.gen(function* () {
       const { observed, verdict } = yield* judged({ answers: 130, writesLater: 400 })
       assert.strictEqual(verdict, "FAIL")
-      assert.match(observed, /^effects = 0 .*: acknowledged before the receiver was ended$/)
+      assert.match(observed, /^effects = 0 .*: acknowledged before the receiver was stopped$/)
     })
   )
 })

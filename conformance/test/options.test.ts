@@ -8,7 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { checkFlags, runFlags, targetFlags } from "../src/command/Flags.ts"
-import { defaults, flagsOf, Options, repeatCommand, rows } from "../src/record/Options.ts"
+import { defaults, Options, repeatCommand, rows } from "../src/record/Options.ts"
 import type { Options as Settings } from "../src/record/Options.ts"
 
 /** What a command line means, or what is wrong with it. */
@@ -95,10 +95,6 @@ describe("a setting", () => {
       const options = { ...usual, ...over }
       assert.deepStrictEqual(Schema.decodeSync(json)(Schema.encodeSync(json)(options)), options)
     }
-    assert.deepStrictEqual(
-      flagsOf(usual, ({ flag }) => flag === "level"),
-      []
-    )
   })
 })
 

@@ -9,11 +9,10 @@ import { inWords, strengthOf } from "../src/history/Operations.ts"
 import { draw } from "../src/history/Samples.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
 import { timeOfAll } from "../src/run/Schedule.ts"
-import { find, requirements } from "../src/requirements/Catalogue.ts"
+import { beyond, find, matches, misnamed, requirements, select } from "../src/requirements/Catalogue.ts"
 import { requirementsPage } from "../src/requirements/Page.ts"
 import { casesOf, everyCaseOf, families } from "../src/requirements/Requirement.ts"
 import type { Requirement } from "../src/requirements/Requirement.ts"
-import { beyond, matches, misnamed, select } from "../src/requirements/Selection.ts"
 import { traceOf } from "./support/traces.ts"
 
 /** How many requirements of each family this version must have: people put their ids in their builds. */

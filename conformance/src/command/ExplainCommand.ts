@@ -5,10 +5,9 @@ import { columns, CommandFailure } from "@doorhook/core"
 import { Console, Effect } from "effect"
 import { inWords } from "../history/Operations.ts"
 import { defaultTerms } from "../judgement/Terms.ts"
-import { find, requirements } from "../requirements/Catalogue.ts"
+import { find, ids, requirements } from "../requirements/Catalogue.ts"
 import { everyCaseOf, needs } from "../requirements/Requirement.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
-import { ids } from "../requirements/Selection.ts"
 
 const scopeOf = ({ level, profile }: Requirement): string =>
   `level ${level}${profile === null ? "" : `, profile ${profile}`}`

@@ -10,10 +10,9 @@ import { entriesOf } from "../CommaList.ts"
 import { templates } from "../history/Events.ts"
 import { defaults, leastDeadline, levels, rows, secretVariable, seedLimit } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
-import { find, requirements } from "../requirements/Catalogue.ts"
+import { find, ids, matches, requirements } from "../requirements/Catalogue.ts"
 import { profiles } from "../requirements/Requirement.ts"
 import type { Level, Profile } from "../requirements/Requirement.ts"
-import { ids, matches } from "../requirements/Selection.ts"
 import * as Target from "../run/Target.ts"
 
 type Name = keyof typeof rows

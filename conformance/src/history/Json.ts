@@ -73,11 +73,16 @@ const formOf = (text: string): string => {
 }
 
 /** The nearest double in that form; what is beyond all doubles as it is. */
-const nearestDouble = (text: string): string => formOf(Number.isFinite(Number(text)) ? String(Number(text)) : text)
+export const nearestDouble = (text: string): string =>
+  formOf(Number.isFinite(Number(text)) ? String(Number(text)) : text)
 
 const isDouble = (text: string): boolean => Number.isFinite(Number(text)) && nearestDouble(text) === formOf(text)
 
 const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+
+/** The numbers of a JSON text, each in one form. */
+export const numbersOf = (text: string): ReadonlyArray<string> =>
+  (text.match(tokens) ?? []).flatMap((token) => (token.startsWith('"') ? [] : [formOf(token)]))
 
 /** Such a number in full: whole numbers in digits alone, others with a decimal point. */
 const inFull = (text: string): string => {

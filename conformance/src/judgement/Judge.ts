@@ -2,10 +2,14 @@
  * The parts that judgements of requirements are made of. Each reads a trace under the terms of a run and nothing else.
  */
 import { Acknowledgement } from "@doorhook/core"
-import type { Attempt, SentEvent, Trace } from "../evidence/Trace.ts"
+import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
+import { templates, bindingOf } from "../history/Events.ts"
+import { nearestDouble, numbersOf } from "../history/Json.ts"
+import type { History } from "../history/History.ts"
 import type { Finding } from "./Finding.ts"
 import { both, fail, inconclusive, nothing, pass } from "./Finding.ts"
 import { bodyTime, exchangeInWords, isTiming, read, statusTime } from "./Reading.ts"
+import type { Reading, Timeliness } from "./Reading.ts"
 import type { Terms } from "./Terms.ts"
 
 export type Judge = (trace: Trace, terms: Terms) => Finding
@@ -17,7 +21,7 @@ export const all =
     both(...judges.map((judge) => judge(trace, terms)))
 
 /** Judges one attempt: a finding against it, `good`, or null when it has nothing to do with the requirement. */
-export type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
+type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
 
 /**
  * Puts together what is found attempt by attempt: one that breaks the requirement breaks it for the trace, one that leaves
@@ -40,19 +44,27 @@ export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Fi
   return late ?? open ?? (good.length === 0 ? nothing(none) : pass(good))
 }
 
+/** What is found of an attempt that must be acknowledged, or read as another of `good`; `said` stands before its answer. */
+const answeredWell = (
+  { exchange }: Attempt,
+  index: number,
+  terms: Terms,
+  said = "",
+  good: ReadonlyArray<Reading> = ["acknowledged"]
+): Finding | "good" => {
+  const reading = read(exchange, terms)
+  if (good.includes(reading)) return "good"
+  const observed = `${said}${exchangeInWords(exchange)}`
+  return reading === "borderline" ? inconclusive(index, observed) : fail(index, observed, { timing: isTiming(reading) })
+}
+
 /** The judgement of attempts that must be acknowledged, of those that `isMeant` names. */
 export const acknowledged =
   (none: string, isMeant: (attempt: Attempt, index: number, trace: Trace) => boolean): Judge =>
   (trace, terms) =>
-    eachAttempt(trace, none, (attempt, index) => {
-      if (!isMeant(attempt, index, trace)) return null
-      const reading = read(attempt.exchange, terms)
-      if (reading === "acknowledged") return "good"
-      const observed = exchangeInWords(attempt.exchange)
-      return reading === "borderline"
-        ? inconclusive(index, observed)
-        : fail(index, observed, { timing: isTiming(reading) })
-    })
+    eachAttempt(trace, none, (attempt, index) =>
+      isMeant(attempt, index, trace) ? answeredWell(attempt, index, terms) : null
+    )
 
 /** Every event's first attempt is acknowledged. */
 export const firstAttempts = acknowledged(
@@ -82,29 +94,24 @@ export const exactStatus: Judge = (trace, { rule }) =>
       : fail(index, exchangeInWords(exchange))
   })
 
+/** What is found of an answer by when it came, against the deadline; `near` says how near, where that is too near. */
+const timed = (time: Timeliness, index: number, observed: string, near: string): Finding | "good" => {
+  if (time === "in_time") return "good"
+  return time === "borderline" ? inconclusive(index, `${observed}${near}`) : fail(index, observed, { timing: true })
+}
+
 /** Every answer's status comes within the deadline. */
-export const statusInTime: Judge = (trace, terms) =>
-  eachAttempt(
-    trace,
-    "the connection broke before an answer, so there was no time to judge",
-    ({ exchange, kind }, index) => {
-      if (kind !== "delivery") return null
-      const observed = exchangeInWords(exchange)
-      if (exchange._tag === "Failed")
-        return exchange.outcome === "timeout" ? fail(index, observed, { timing: true }) : null
-      switch (statusTime(exchange, terms)) {
-        case "in_time":
-          return "good"
-        case "borderline":
-          return inconclusive(
-            index,
-            `${observed}: within ${terms.guard} ms of the deadline, nearer than can be measured`
-          )
-        case "late":
-          return fail(index, observed, { timing: true })
-      }
-    }
-  )
+export const statusInTime: Judge = (trace, terms) => {
+  const none = "the connection broke before an answer, so there was no time to judge"
+  return eachAttempt(trace, none, ({ exchange, kind }, index) => {
+    if (kind !== "delivery") return null
+    const observed = exchangeInWords(exchange)
+    if (exchange._tag === "Failed")
+      return exchange.outcome === "timeout" ? fail(index, observed, { timing: true }) : null
+    const near = `: within ${terms.guard} ms of the deadline, nearer than can be measured`
+    return timed(statusTime(exchange, terms), index, observed, near)
+  })
+}
 
 /** Every answer that begins also ends: whole, within the deadline, with the connection usable or closed in order. */
 export const completeAnswers: Judge = (trace, terms) =>
@@ -115,14 +122,8 @@ export const completeAnswers: Judge = (trace, terms) =>
     if (exchange.ending === "cut_off" || exchange.ending === "malformed") return fail(index, observed)
     // Of an answer that begins late, the end says nothing more.
     if (statusTime(exchange, terms) === "late") return null
-    switch (bodyTime(exchange, terms)) {
-      case "in_time":
-        return "good"
-      case "borderline":
-        return inconclusive(index, `${observed}, the body's end ${terms.guard} ms or less from the deadline`)
-      case "late":
-        return fail(index, observed, { timing: true })
-    }
+    const near = `, the body's end ${terms.guard} ms or less from the deadline`
+    return timed(bodyTime(exchange, terms), index, observed, near)
   })
 
 /** What became of one event of a trace: whether it was acknowledged, and what that obliges the receiver to. */
@@ -146,16 +147,15 @@ export interface EventStory {
   readonly owed: boolean
 }
 
+/** Whether a receiver should act on it. */
+const isGenuine = ({ kind }: Attempt): boolean => kind !== "forged" && kind !== "malformed" && kind !== "method"
+
 /** Whether all of the request went out: what is given up in the body can't be acted on. */
 const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
-  if (attempt.kind === "forged" || attempt.kind === "malformed" || attempt.kind === "method") return false
-  if (attempt.kind !== "cut") return true
+  if (attempt.kind !== "cut") return isGenuine(attempt)
   const operation = history.ops[attempt.op]
-  const partial =
-    operation?.k === "abort_storm" ||
-    operation?.k === "stalled" ||
-    ((operation?.k === "cut_new" || operation?.k === "cut_again") && operation.cut.in === "body")
-  return !partial
+  if (operation?.k === "abort_storm" || operation?.k === "stalled") return false
+  return !(operation !== undefined && "cut" in operation && operation.cut.in === "body")
 }
 
 /** How many of the receiver's URLs an event was sent to. */
@@ -229,11 +229,11 @@ const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "
 
 /** What the probe says of an event, in words. What was no event is not acknowledged as one, whatever was answered. */
 const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Terms): string => {
-  const genuine = attempts.filter(([, { kind }]) => kind !== "forged" && kind !== "malformed" && kind !== "method")
+  const genuine = attempts.filter(([, attempt]) => isGenuine(attempt))
   const count = genuine.filter(([, attempt]) => isAcknowledged(attempt, terms)).length
   const how =
     genuine.length === 0
-      ? `asked for ${times(attempts.length)}, never sent as a genuine event`
+      ? `requested ${times(attempts.length)}, never sent as a genuine event`
       : `sent ${times(genuine.length)}, ${count === 0 ? "never acknowledged" : `acknowledged ${times(count)}`}`
   return `effects = ${last ?? "unknown"} for event ${event + 1} (${sent.webhookId}), ${how}`
 }
@@ -275,12 +275,10 @@ const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => 
 export const everyAttempt: Judge = (trace, terms) =>
   eachAttempt(trace, "no attempt was made", (attempt, index) => {
     if (attempt.kind !== "delivery" || attempt.provisional) return null
-    const reading = read(attempt.exchange, terms)
-    if (reading === "acknowledged") return "good"
-    const observed = exchangeInWords(attempt.exchange)
-    if (reading === "borderline") return inconclusive(index, observed)
+    const found = answeredWell(attempt, index, terms)
+    if (found === "good" || found.verdict !== "FAIL") return found
     // What follows from a late answer is as much of an accident as that.
-    return fail(index, observed, { timing: isTiming(reading) || mayStillRun(earlierThan(attempt, trace), terms) })
+    return { ...found, timing: found.timing || mayStillRun(earlierThan(attempt, trace), terms) }
   })
 
 const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "Answered" ? exchange.status : null)
@@ -318,28 +316,20 @@ export const lastAttempts: Judge = (trace, terms) => {
   for (const [index, { crowded, event, kind, provisional, raced }] of trace.attempts.entries()) {
     if (kind === "delivery" && !provisional && !raced && !crowded) last.set(event, index)
   }
-  return eachAttempt(trace, "no event was retried", (attempt, index) => {
-    if (last.get(attempt.event) !== index) return null
-    const reading = read(attempt.exchange, terms)
-    if (reading === "acknowledged") return "good"
-    const observed = `the last attempt (${attempt.number}): ${exchangeInWords(attempt.exchange)}`
-    return reading === "borderline"
-      ? inconclusive(index, observed)
-      : fail(index, observed, { timing: isTiming(reading) })
-  })
+  return eachAttempt(trace, "no event was retried", (attempt, index) =>
+    last.get(attempt.event) === index
+      ? answeredWell(attempt, index, terms, `the last attempt (${attempt.number}): `)
+      : null
+  )
 }
 
 /** Each of several copies sent at once is acknowledged, or refused at once: none hangs, none is cut off. */
 export const copiesAnswered: Judge = (trace, terms) =>
-  eachAttempt(trace, "no copies were sent at once", (attempt, index) => {
-    if (!attempt.raced) return null
-    const reading = read(attempt.exchange, terms)
-    if (reading === "acknowledged" || reading === "refused") return "good"
-    const observed = `one of several copies at once: ${exchangeInWords(attempt.exchange)}`
-    return reading === "borderline"
-      ? inconclusive(index, observed)
-      : fail(index, observed, { timing: isTiming(reading) })
-  })
+  eachAttempt(trace, "no copies were sent at once", (attempt, index) =>
+    attempt.raced
+      ? answeredWell(attempt, index, terms, "one of several copies at once: ", ["acknowledged", "refused"])
+      : null
+  )
 
 const unread = "no event's effects were read"
 
@@ -370,28 +360,46 @@ export const noPhantom: Judge = (trace, terms) =>
     most === null || state !== "never" ? null : most > 0 ? "" : true
   )
 
+/** Whether events of a history have members that a receiver need not keep. */
+const hasUnknown = ({ ops }: History): boolean =>
+  ops.some((op) => {
+    if (!("event" in op)) return false
+    const documented = templates[bindingOf(op.event)]?.data.map(([name]) => name) ?? []
+    return op.event.data.some(([name]) => !documented.includes(name))
+  })
+
+/** Whether what is stored holds the nearest double in place of a number that was sent and that no double holds. */
+const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): boolean => {
+  if (sent.exactDigest === undefined || digest === sent.exactDigest) return false
+  if (digest === sent.digest) return true
+  const stored = new Set(data === undefined ? [] : numbersOf(data))
+  return numbersOf(body).some((number) => !stored.has(number) && stored.has(nearestDouble(number)))
+}
+
 /**
  * What was stored is what was sent first, where that was acknowledged: else what came later may have been there first.
- * Where numbers beyond 2^53 were sent, either digest is right; the rounded one is a breach of strength SHOULD.
+ * Members that are not documented may be missing. A number that was rounded to a double is a breach of strength SHOULD,
+ * wherever the digest or the stored data shows it.
  */
 export const storedAsSent: Judge = (trace, terms) => {
+  const mayLack = hasUnknown(trace.history)
   let rounded: Finding | null = null
-  const found = eachEvent(trace, terms, "no digest was given", (story) => {
+  const found = eachEvent(trace, terms, "nothing showed what was stored", (story) => {
     const { attempts, event, last, sent } = story
-    const digest = trace.effects[event]?.digest ?? null
+    const effects = trace.effects[event] ?? null
     const [, first] = attempts.find(([, { crowded, kind }]) => kind === "delivery" && !crowded) ?? []
-    if (digest === null || last === null || last < 1) return null
+    if (effects === null || last === null || last < 1) return null
     if (first === undefined || read(first.exchange, terms) !== "acknowledged") return null
-    if (sent.exactDigest !== undefined && digest === sent.exactDigest) return true
-    if (digest !== sent.digest) return "what is stored is not what was sent"
-    if (sent.exactDigest !== undefined) {
+    const isWhole = effects.digest === sent.digest || effects.digest === sent.exactDigest
+    if (effects.digest !== null && !isWhole && !mayLack) return "what is stored is not what was sent"
+    if (isRounded(effects, sent, first.request.body)) {
       rounded ??= fail(
         attempts.at(-1)?.[0] ?? null,
         `${effectsInWords(story, terms)}: what is stored holds a number that was rounded to a double`,
         { event, strength: "SHOULD" }
       )
     }
-    return true
+    return isWhole ? true : null
   })
   return rounded === null ? found : both(found, rounded)
 }

@@ -26,20 +26,22 @@ export const isTiming = (reading: Reading): boolean => reading === "late" || rea
 
 type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 
-/** A span of time against the deadline. */
-const against = (elapsed: number, terms: Terms): "in_time" | "borderline" | "late" =>
-  elapsed <= certainlyInTime(terms) ? "in_time" : elapsed <= patienceOf(terms) ? "borderline" : "late"
+/** A time against the deadline. */
+export type Timeliness = "in_time" | "borderline" | "late"
+
+const timeliness = (isInTime: (deadline: number) => boolean, terms: Terms): Timeliness =>
+  isInTime(certainlyInTime(terms)) ? "in_time" : isInTime(patienceOf(terms)) ? "borderline" : "late"
 
 /** When the status was there, against the deadline, by core's rule. */
-export const statusTime = (answered: Answered, terms: Terms): "in_time" | "borderline" | "late" => {
-  const by = (deadline: number): boolean =>
-    Acknowledgement.judge({ ...answered, status: 200 }, deadline, terms.rule) === "acknowledged"
-  return by(certainlyInTime(terms)) ? "in_time" : by(patienceOf(terms)) ? "borderline" : "late"
-}
+export const statusTime = (answered: Answered, terms: Terms): Timeliness =>
+  timeliness(
+    (deadline) => Acknowledgement.judge({ ...answered, status: 200 }, deadline, terms.rule) === "acknowledged",
+    terms
+  )
 
 /** When the body ended, against the deadline. */
-export const bodyTime = (answered: Answered, terms: Terms): "in_time" | "borderline" | "late" =>
-  answered.ending === "unfinished" ? "late" : against(answered.elapsed, terms)
+export const bodyTime = ({ elapsed, ending }: Answered, terms: Terms): Timeliness =>
+  ending === "unfinished" ? "late" : timeliness((deadline) => elapsed <= deadline, terms)
 
 export const read = (exchange: Exchange, terms: Terms): Reading => {
   if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? "late" : "broken"

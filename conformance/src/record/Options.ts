@@ -1,6 +1,6 @@
 /**
- * The settings of a run: one schema, and one row for each setting. The flags of the commands, the facts in reports and
- * evidence, and the command that repeats a run all follow from these two.
+ * The settings of a run, one row for each. The schema of the settings in evidence and reports, their defaults, the flags of
+ * the commands and the command that repeats a run all follow from the rows.
  *
  * Settings are plain data without secrets. What they stand for in a process (probe, hooks, secret) is `Means`.
  */
@@ -13,236 +13,186 @@ import { DedupKey, defaultTolerance } from "../judgement/Terms.ts"
 import type { Probe } from "../probes/Probe.ts"
 import { profiles } from "../requirements/Requirement.ts"
 
-const Texts = Schema.Array(Schema.String)
-const Text = Schema.NullOr(Schema.String)
 export const levels = [1, 2, 3] as const
-
-/** Times in milliseconds; null where nothing was said. URLs and commands as they were given. */
-export const Options = Schema.Struct({
-  /** Where events are posted; a second one is for the profile `tenant`. */
-  url: Texts,
-  probe: Text,
-  restartCmd: Text,
-  killCmd: Text,
-  readyUrl: Text,
-  pauseCmd: Text,
-  resumeCmd: Text,
-  advanceCmd: Text,
-  controlUrl: Text,
-  spawn: Text,
-  portEnv: Text,
-  /** Whether what is sent is signed; the secret itself is one of the means. */
-  signed: Schema.Boolean,
-  level: Schema.Literals(levels),
-  profile: Schema.Array(Schema.Literals(Struct.keys(profiles))),
-  /** Pairs of resource type and action that the receiver is bound to; null: nothing was declared. */
-  binding: Schema.NullOr(Texts),
-  /** Events a second. */
-  peakRate: Schema.NullOr(Schema.Finite),
-  ack: Schema.Literals(["200", "2xx"]),
-  deadline: Schema.Finite,
-  tolerance: Schema.Finite,
-  settle: Schema.Finite,
-  dedupKey: DedupKey,
-  seed: Schema.Int,
-  maxTime: Schema.Finite,
-  only: Texts,
-  skip: Texts,
-  /** Ids of requirements that are known to fail; null without a baseline. */
-  baseline: Schema.NullOr(Texts),
-  /** Where histories that failed are stored; null: nowhere. */
-  cases: Text,
-  /** The file that the evidence is written to; null: none. */
-  trace: Text,
-  owned: Schema.Boolean
-})
-export type Options = typeof Options.Type
 
 /** How long a run may take where nothing is said: nothing is hurried then. */
 export const defaultMaxTime = 120_000
 export const defaultSettle = 10_000
-
 /** The least deadline that the suite can time. */
 export const leastDeadline = 200
 /** Seeds are what fits in 31 bits. */
 export const seedLimit = 2 ** 31
 
-export const defaults: Omit<Options, "url" | "seed"> = {
-  probe: null,
-  restartCmd: null,
-  killCmd: null,
-  readyUrl: null,
-  pauseCmd: null,
-  resumeCmd: null,
-  advanceCmd: null,
-  controlUrl: null,
-  spawn: null,
-  portEnv: null,
-  signed: false,
-  level: 1,
-  profile: [],
-  binding: null,
-  peakRate: null,
-  ack: "200",
-  deadline: Acknowledgement.defaultDeadline,
-  tolerance: defaultTolerance,
-  settle: defaultSettle,
-  dedupKey: "both",
-  maxTime: defaultMaxTime,
-  only: [],
-  skip: [],
-  baseline: null,
-  cases: ".conformance/cases",
-  trace: null,
-  owned: false
-}
-
-/** What a setting is called and how it is read; `command/Flags.ts` makes a flag of each row. */
-export interface Row {
+/** A setting, and the flag that says it (`command/Flags.ts`). */
+interface Setting<S extends Schema.Top> {
   /** Without the two dashes. */
   readonly flag: string
-  /** Under which heading of `--help` it stands. */
-  readonly group: "target" | "sight" | "operation" | "selection" | "terms" | "output"
   readonly help: string
-  /** How its value is written. */
-  readonly kind: "text" | "texts" | "duration" | "int" | "boolean" | "rate" | "file" | ReadonlyArray<string>
-  readonly metavar?: string
+  readonly schema: S
+  /** What it is where nothing is said. */
+  readonly usual: S["Type"]
+  readonly metavar: string | undefined
+  /** How its value is written, where that is not as it is held. */
+  readonly unit: "duration" | "rate" | null
   /** Whether the command that repeats one history needs it. */
   readonly repeats: boolean
 }
 
-const row = (
-  group: Row["group"],
+const setting = <S extends Schema.Top>(
   flag: string,
-  kind: Row["kind"],
+  schema: S,
+  usual: S["Type"],
   help: string,
-  { metavar, repeats = true }: { readonly metavar?: string; readonly repeats?: boolean } = {}
-): Row => ({ group, flag, kind, help, repeats, ...(metavar === undefined ? {} : { metavar }) })
-const once = { repeats: false } as const
+  { metavar, repeats = true, unit = null }: Partial<Pick<Setting<S>, "metavar" | "repeats" | "unit">> = {}
+): Setting<S> => ({ flag, help, schema, usual, metavar, unit, repeats })
 
-export const rows: { readonly [Name in Exclude<keyof Options, "signed">]: Row } = {
-  url: row(
-    "target",
+const Texts = Schema.Array(Schema.String)
+const Text = Schema.NullOr(Schema.String)
+
+const text = (flag: string, metavar: string, help: string) => setting(flag, Text, null, help, { metavar })
+const texts = (flag: string, metavar: string, help: string, repeats = true) =>
+  setting(flag, Texts, [], help, { metavar, repeats })
+/** Milliseconds. */
+const duration = (flag: string, usual: number, help: string) =>
+  setting(flag, Schema.Finite, usual, help, { unit: "duration" })
+
+/** URLs and commands as they were given; null where nothing was said. */
+export const rows = {
+  url: texts(
     "url",
-    "texts",
-    "The receiver's URL: events are posted to it. Port 0 is any free one, for --spawn with --port-env. A second --url is for the tenant profile",
-    { metavar: "URL" }
+    "URL",
+    "The receiver's URL: events are posted to it. Port 0 is any free one, for --spawn with --port-env. A second --url is for the tenant profile"
   ),
-  owned: row(
-    "target",
+  owned: setting(
     "i-own-this-target",
-    "boolean",
+    Schema.Boolean,
+    false,
     "Allows a receiver outside this machine and private networks: it is yours to test"
   ),
-  binding: row(
-    "target",
+  binding: setting(
     "binding",
-    "texts",
+    Schema.NullOr(Texts),
+    null,
     "What the receiver is bound to, like access_log:create; repeatable. Events that no binding selects are never sent",
     { metavar: "TYPE:ACTION" }
   ),
-  spawn: row("operation", "spawn", "text", "Starts the receiver, and operates it: instead of the commands below", {
-    metavar: "CMD"
-  }),
-  portEnv: row("operation", "port-env", "text", "The variable in which a spawned receiver finds the port of --url", {
-    metavar: "NAME"
-  }),
-  restartCmd: row("operation", "restart-cmd", "text", "Ends the receiver if it runs, and starts it in the background", {
-    metavar: "CMD"
-  }),
-  killCmd: row("operation", "kill-cmd", "text", "Kills the receiver at once (SIGKILL)", { metavar: "CMD" }),
-  readyUrl: row(
-    "operation",
-    "ready-url",
-    "text",
-    "Answers 2xx once the receiver is ready; else a connection is enough",
-    { metavar: "URL" }
-  ),
-  pauseCmd: row("operation", "pause-cmd", "text", "Holds the receiver still (SIGSTOP)", { metavar: "CMD" }),
-  resumeCmd: row("operation", "resume-cmd", "text", "Lets it go on (SIGCONT)", { metavar: "CMD" }),
-  advanceCmd: row(
-    "operation",
-    "advance-cmd",
-    "text",
-    "Moves the receiver's clock by ADVANCE_SECONDS, for --profile clock",
-    { metavar: "CMD" }
-  ),
-  controlUrl: row(
-    "operation",
-    "control-url",
-    "text",
-    "POST URL/double?id=... makes the receiver record one more effect",
-    { metavar: "URL" }
-  ),
-  probe: row("sight", "probe", "text", "How effects are counted: http:URL, exec:CMD, log:FILE:REGEX or sink:PORT", {
-    metavar: "PROBE"
-  }),
-  settle: row(
-    "sight",
-    "settle",
-    "duration",
-    "How long effects are waited for after an acknowledgement; 10s by default"
-  ),
-  level: row(
-    "selection",
+  spawn: text("spawn", "CMD", "Starts the receiver, and operates it: instead of the commands below"),
+  portEnv: text("port-env", "NAME", "The variable in which a spawned receiver finds the port of --url"),
+  restartCmd: text("restart-cmd", "CMD", "Ends the receiver if it runs, and starts it in the background"),
+  killCmd: text("kill-cmd", "CMD", "Kills the receiver at once (SIGKILL)"),
+  readyUrl: text("ready-url", "URL", "Answers 2xx once the receiver is ready; else a connection is enough"),
+  pauseCmd: text("pause-cmd", "CMD", "Holds the receiver still (SIGSTOP)"),
+  resumeCmd: text("resume-cmd", "CMD", "Lets it go on (SIGCONT)"),
+  advanceCmd: text("advance-cmd", "CMD", "Moves the receiver's clock by ADVANCE_SECONDS, for --profile clock"),
+  controlUrl: text("control-url", "URL", "POST URL/double?id=... makes the receiver record one more effect"),
+  probe: text("probe", "PROBE", "How effects are counted: http:URL, exec:CMD, log:FILE:REGEX or sink:PORT"),
+  settle: duration("settle", defaultSettle, "How long effects are waited for after an acknowledgement; 10s by default"),
+  level: setting(
     "level",
-    "int",
+    Schema.Literals(levels),
+    1,
     "1 the URL alone, 2 with a probe, 3 with a restart or kill hook too; by default the highest that the flags allow"
   ),
-  profile: row("selection", "profile", "texts", "Also tests these: signed, tenant, clock, load", { metavar: "NAMES" }),
-  only: row("selection", "only", "texts", "Tests these requirements alone: ids, or patterns like R-DUP-*", {
-    metavar: "IDS",
-    ...once
-  }),
-  skip: row("selection", "skip", "texts", "Leaves these out", { metavar: "IDS", ...once }),
-  baseline: row("selection", "baseline", "file", "Ids that are known to fail, one a line, or an earlier JSON report", {
-    metavar: "FILE",
-    ...once
-  }),
-  seed: row("selection", "seed", "int", "What random histories are drawn from; the same seed gives the same histories"),
-  maxTime: row(
-    "selection",
+  profile: setting(
+    "profile",
+    Schema.Array(Schema.Literals(Struct.keys(profiles))),
+    [],
+    "Also tests these: signed, tenant, clock, load",
+    { metavar: "NAMES" }
+  ),
+  only: texts("only", "IDS", "Tests these requirements alone: ids, or patterns like R-DUP-*", false),
+  skip: texts("skip", "IDS", "Leaves these out", false),
+  /** Ids of requirements that are known to fail. */
+  baseline: setting(
+    "baseline",
+    Schema.NullOr(Texts),
+    null,
+    "Ids that are known to fail, one a line, or an earlier JSON report",
+    { metavar: "FILE", repeats: false }
+  ),
+  seed: setting("seed", Schema.Int, 0, "What random histories are drawn from; the same seed gives the same histories"),
+  maxTime: duration(
     "max-time",
-    "duration",
+    defaultMaxTime,
     "How long the whole run may take; 2m by default. Waits are shorter where it is shorter"
   ),
-  peakRate: row("terms", "peak-rate", "rate", "What the receiver is made for, for --profile load: 50/s, or 3000/m", {
-    metavar: "RATE"
-  }),
-  ack: row(
-    "terms",
+  /** Events a second. */
+  peakRate: setting(
+    "peak-rate",
+    Schema.NullOr(Schema.Finite),
+    null,
+    "What the receiver is made for, for --profile load: 50/s, or 3000/m",
+    { metavar: "RATE", unit: "rate" }
+  ),
+  ack: setting(
     "ack",
-    ["200", "2xx"],
+    Schema.Literals(["200", "2xx"]),
+    "200",
     "Which statuses acknowledge: 200 alone (the default), as the interface says, or any 2xx"
   ),
-  deadline: row(
-    "terms",
+  deadline: duration(
     "deadline",
-    "duration",
+    Acknowledgement.defaultDeadline,
     "How long the receiver has to acknowledge; 5s by default, as the interface says"
   ),
-  tolerance: row("terms", "tolerance", "duration", "How old or early a signature the receiver accepts; 5m by default"),
-  dedupKey: row(
-    "terms",
+  tolerance: duration(
+    "tolerance",
+    defaultTolerance,
+    "How old or early a signature the receiver accepts; 5m by default"
+  ),
+  dedupKey: setting(
     "dedup-key",
-    ["both", "header", "body"],
+    DedupKey,
+    "both",
     "Which key for dropping duplicates is stressed: webhook-id (header), data.id (body), or both together"
   ),
-  cases: row("output", "cases", "text", "Where histories that fail are stored; .conformance/cases by default", {
-    metavar: "FOLDER",
-    ...once
-  }),
-  trace: row(
-    "output",
+  /** Null: stored nowhere. */
+  cases: setting(
+    "cases",
+    Text,
+    ".conformance/cases",
+    "Where histories that fail are stored; .conformance/cases by default",
+    { metavar: "FOLDER", repeats: false }
+  ),
+  trace: setting(
     "trace",
-    "text",
+    Text,
+    null,
     "Writes the evidence of the run as one line of JSON: `conformance check` judges it again",
-    {
-      metavar: "FILE",
-      ...once
-    }
+    { metavar: "FILE", repeats: false }
   )
 }
+
+interface SchemaOf extends Struct.Lambda {
+  <S>(row: { readonly schema: S }): S
+  readonly "~lambda.out": this["~lambda.in"] extends { readonly schema: infer S } ? S : never
+}
+interface UsualOf extends Struct.Lambda {
+  <A>(row: { readonly usual: A }): A
+  readonly "~lambda.out": this["~lambda.in"] extends { readonly usual: infer A } ? A : never
+}
+
+export const Options = Schema.Struct({
+  ...Struct.map(
+    rows,
+    Struct.lambda<SchemaOf>(({ schema }) => schema)
+  ),
+  /** Whether what is sent is signed; the secret itself is one of the means. */
+  signed: Schema.Boolean
+})
+export type Options = typeof Options.Type
+
+const {
+  seed: _,
+  url: __,
+  ...usual
+} = Struct.map(
+  rows,
+  Struct.lambda<UsualOf>(({ usual }) => usual)
+)
+
+/** What is not to be said; a URL must be, and a seed is drawn. */
+export const defaults: Omit<Options, "url" | "seed"> = { ...usual, signed: false }
 
 /** What the settings stand for in a process. */
 export interface Means {
@@ -288,34 +238,26 @@ export const shown = (options: Options): Options => {
 }
 
 const wordsOf = (name: keyof typeof rows, value: Options[keyof typeof rows]): ReadonlyArray<string> => {
-  const { flag, kind } = rows[name]
+  const { flag, unit } = rows[name]
   if (value === null || value === false) return []
   if (value === true) return [`--${flag}`]
   if (typeof value === "object") return value.flatMap((one) => [`--${flag}`, one])
-  if (kind === "duration") return [`--${flag}`, DurationText.format(Number(value))]
-  return [`--${flag}`, kind === "rate" ? `${value}/s` : String(value)]
-}
-
-/** The words of the command line that say the settings that are not the usual ones. */
-export const flagsOf = (options: Options, isMeant: (one: Row) => boolean): ReadonlyArray<string> =>
-  Object.keys(rows).flatMap((key) => {
-    const name = nameOf(key)
-    if (name === null || !isMeant(rows[name])) return []
-    // With a probe, another level is the usual one.
-    const isSaid = name === "url" || name === "seed" || (name === "level" && options.probe !== null)
-    const usual = isSaid ? undefined : defaults[name]
-    return JSON.stringify(options[name]) === JSON.stringify(usual) ? [] : wordsOf(name, options[name])
-  })
-
-const nameOf = (key: string): keyof typeof rows | null => {
-  const isName = (text: string): text is keyof typeof rows => Object.hasOwn(rows, text)
-  return isName(key) ? key : null
+  if (unit === "duration") return [`--${flag}`, DurationText.format(Number(value))]
+  return [`--${flag}`, unit === "rate" ? `${value}/s` : String(value)]
 }
 
 /** The command that repeats a stored history, or all of one requirement. */
-export const repeatCommand = (options: Options, what: string): string =>
-  [
+export const repeatCommand = (options: Options, what: string): string => {
+  const said = shown(options)
+  const words = Struct.keys(rows).flatMap((name) => {
+    if (!rows[name].repeats) return []
+    // With a probe, another level is the usual one.
+    const isSaid = name === "url" || name === "seed" || (name === "level" && said.probe !== null)
+    return !isSaid && JSON.stringify(said[name]) === JSON.stringify(defaults[name]) ? [] : wordsOf(name, said[name])
+  })
+  return [
     ...(options.signed ? [`${secretVariable}=whsec_...`] : []),
     `npx doorhook conformance replay ${Shell.quote(what)}`,
-    ...flagsOf(shown(options), ({ repeats }) => repeats).map(Shell.quote)
+    ...words.map(Shell.quote)
   ].join(" ")
+}

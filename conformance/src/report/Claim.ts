@@ -1,8 +1,8 @@
 /**
  * What a run claims of a receiver, and what it leaves out: a part of a level is not the level.
  */
-import { memoryInWords } from "../record/Verdict.ts"
-import { select } from "../requirements/Selection.ts"
+import { memoryInWords } from "../record/Caveats.ts"
+import { select } from "../requirements/Catalogue.ts"
 import type { Report } from "./Report.ts"
 
 const levels: Readonly<Record<Report["level"], string>> = { 1: "L1 acknowledges", 2: "L2 once", 3: "L3 durable" }

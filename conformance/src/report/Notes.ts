@@ -7,8 +7,8 @@ import type { Options } from "../record/Options.ts"
 import { secretVariable } from "../record/Options.ts"
 import { strangersInWords } from "../record/Strangers.ts"
 import type { Outcome } from "../record/Verdict.ts"
-import { countsPastOne, memoryInWords, memoryOf } from "../record/Verdict.ts"
-import { beyond, select } from "../requirements/Selection.ts"
+import { countsPastOne, memoryInWords, memoryOf } from "../record/Caveats.ts"
+import { beyond, select } from "../requirements/Catalogue.ts"
 import { suite } from "../Suite.ts"
 
 const unless = (condition: boolean, note: string): ReadonlyArray<string> => (condition ? [] : [note])

@@ -105,9 +105,7 @@ const underLoad = (trace: Trace, terms: Terms): Finding => {
 }
 
 export const acknowledging: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-ACK-01",
-    level: 1,
+  requirement("R-ACK-01", 1, {
     statement: "Every valid event is acknowledged at its first attempt.",
     source: "interface document, section 6, rule 3",
     because:
@@ -120,9 +118,7 @@ export const acknowledging: ReadonlyArray<Requirement> = [
     sampled: samples,
     judge: all(firstAttempts, uncrowded)
   }),
-  requirement({
-    id: "R-ACK-02",
-    level: 1,
+  requirement("R-ACK-02", 1, {
     statement: "The status of the answer is exactly 200: 201, 202, 204 and redirects do not acknowledge.",
     source: "interface document, section 6, rule 3",
     because:
@@ -133,9 +129,7 @@ export const acknowledging: ReadonlyArray<Requirement> = [
     sampled: samples,
     judge: exactStatus
   }),
-  requirement({
-    id: "R-ACK-03",
-    level: 1,
+  requirement("R-ACK-03", 1, {
     statement: "The answer comes within 5 seconds of the start of the request, connecting included.",
     source: "interface document, section 6, rule 3, and section 8",
     because:
@@ -146,9 +140,7 @@ export const acknowledging: ReadonlyArray<Requirement> = [
     sampled: samples,
     judge: statusInTime
   }),
-  requirement({
-    id: "R-ACK-04",
-    level: 1,
+  requirement("R-ACK-04", 1, {
     statement: "The answer is complete: its body ends within the deadline and is as long as it says.",
     source: "interface document, section 6, rule 3; RFC 9112, sections 6.3 and 8",
     because:
@@ -160,9 +152,7 @@ export const acknowledging: ReadonlyArray<Requirement> = [
     sampled: samples,
     judge: completeAnswers
   }),
-  requirement({
-    id: "R-ACK-05",
-    level: 1,
+  requirement("R-ACK-05", 1, {
     profile: "load",
     statement:
       "At the declared peak rate every event is acknowledged, 99.9 % of them within 5 seconds of when they were due.",

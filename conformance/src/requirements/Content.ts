@@ -1,20 +1,18 @@
 /**
  * R-FWD: content that is unknown, or in order but seldom tried.
  */
-import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, noted, withMember, withoutMember, withUnknown, minted } from "../history/Events.ts"
 import { makeCase, newEvent, only } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { everyPlane, maxNameLength, odd, rightToLeft, unknown, unseen } from "../history/Payloads.ts"
 import { array, escapedString, object, string } from "../history/Json.ts"
-import type { Member } from "../history/Json.ts"
 import { single } from "../history/Samples.ts"
 import type { EventTemplate } from "../history/Events.ts"
-import type { Finding } from "../judgement/Finding.ts"
-import { both } from "../judgement/Finding.ts"
-import { firstAttempts, storedAsSent } from "../judgement/Judge.ts"
+import type { Member } from "../history/Json.ts"
+import { all, firstAttempts, storedAsSent } from "../judgement/Judge.ts"
+import type { Judge } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { filler, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -23,7 +21,7 @@ type Unusual = readonly [event: EventTemplate, note: string]
 
 /** Each in a case of its own. */
 const each = (...events: ReadonlyArray<Unusual>): ReadonlyArray<Case> =>
-  events.map(([event, note]) => makeCase("state", note, newEvent(noted(event, note))))
+  events.map(([event, note]) => state(note, newEvent(noted(event, note))))
 
 const battery: Member = ["battery_level", "87"]
 const firmware: Member = [
@@ -41,13 +39,22 @@ const unit = object([
 
 const nested = (levels: number): string => `${'[{"a":'.repeat(levels / 2)}1${"}]".repeat(levels / 2)}`
 
+const longNumber: Unusual = [
+  withUnknown(accessLog, ["serial", "9007199254740993123"]),
+  "an unknown number longer than a double"
+]
+const manyDigits: Unusual = [
+  withUnknown(accessLog, ["reading", "-12345678901234567890.12345678901234567890e-3"]),
+  "an unknown number of many digits"
+]
+
 const unknownMembers: ReadonlyArray<Case> = each(
   [withUnknown(accessLog, battery), "an unknown member in data"],
   [withUnknown(call, firmware), "an unknown object with a list in data"],
   [withMember(call, "unit", unit), "an unknown member inside unit"],
   [{ ...accessLog, beside_data: [battery] }, "an unknown member beside data"],
   [{ ...accessLog, beside_event: [firmware] }, "an unknown member beside event"],
-  [withUnknown(accessLog, ["serial", "9007199254740993123"]), "an unknown number longer than a double"],
+  longNumber,
   [
     withUnknown(accessLog, ["notes", string("long ".repeat(4_000))], ["tree", nested(48)]),
     "an unknown text of 20,000 characters and a value 48 levels deep"
@@ -55,10 +62,7 @@ const unknownMembers: ReadonlyArray<Case> = each(
 )
 
 const moreUnknownMembers: ReadonlyArray<Case> = each(
-  [
-    withUnknown(accessLog, ["reading", "-12345678901234567890.12345678901234567890e-3"]),
-    "an unknown number of many digits"
-  ],
+  manyDigits,
   [withUnknown(accessLog, ["reading", "1e300"]), "an unknown number near the end of a double's range"],
   [withUnknown(call, ["tree", nested(48)]), "an unknown value 48 levels deep"],
   [
@@ -97,7 +101,7 @@ const unknownKinds: ReadonlyArray<Case> = each(
 ).map((one) => ({
   ...one,
   because:
-    "No binding selects such an event today. One that is added later, or a sender's mistake, would be retried for days: acknowledge what you do not handle."
+    "No binding selects such an event today. An event of a kind that is added later, or sent by mistake, would be retried for days: acknowledge what you do not handle."
 }))
 
 const named = (name: string): EventTemplate => withMember(accessLog, "name", name)
@@ -211,14 +215,14 @@ const oddValues: ReadonlyArray<Case> = [
     [withMember(call, "status", string("forwarded_to_concierge")), "another status"]
   ),
   {
-    ...makeCase("state", "different events at once", { k: "filler", count: 40 }),
+    ...state("different events at once", filler(40)),
     because:
       "The data of one request was stored with another that came at the same time: something is shared between requests that should belong to each (a global variable, a connection, a prepared statement)."
   }
 ]
 
 const limit =
-  "The interface promises no such value. A receiver that refuses it would get the event for days; one that changes it in silence stores something else."
+  "The interface promises no such value. A receiver that refuses it receives the event for days; one that changes it silently stores something else."
 
 /** At the limits of what JSON and doubles hold: a SHOULD. */
 const limits: ReadonlyArray<Case> = only("SHOULD", [
@@ -232,41 +236,36 @@ const limits: ReadonlyArray<Case> = only("SHOULD", [
   values("a name with U+0000, escaped", limit, [named('"Dana\\u0000Whitfield"'), "a name with U+0000, escaped"]),
   values(
     "times in other forms of ISO 8601",
-    "The same moment in another form is another text: what is shown, exported or compared later is not what the controller said.",
+    "The same moment in another form is a different text: what is shown, exported or compared later is not what the controller sent.",
     ...["2026-03-02T08:00:00Z", "2026-03-02T08:00:00.123456Z", "2026-03-02T08:00:00+00:00"].map((time): Unusual => [
       withMember(accessLog, "logged_at", string(time)),
       `logged_at ${time}`
     ])
-  )
+  ),
+  ...each(longNumber, manyDigits).map((one) => ({ ...one, because: limit }))
 ])
 
 /** The answer, and what is stored where the probe shows that. */
-const answeredAndStored = (trace: Trace, terms: Terms): Finding => {
-  const filled = trace.history.ops.every(({ k }) => k === "filler")
-  const answers = firstAttempts(trace, terms)
+const answeredAndStored: Judge = (trace, terms) => {
   // Whether ordinary events are acknowledged is R-ACK-01's to say.
-  if (filled) return trace.effects.length === 0 ? answers : storedAsSent(trace, terms)
-  return trace.effects.length === 0 ? answers : both(answers, storedAsSent(trace, terms))
+  const isOrdinary = trace.effects.length > 0 && trace.history.ops.every(({ k }) => k === "filler")
+  return isOrdinary ? storedAsSent(trace, terms) : all(firstAttempts, storedAsSent)(trace, terms)
 }
 
 export const forwarding: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-FWD-01",
-    level: 1,
+  requirement("R-FWD-01", 1, {
     statement: "An event with unknown members at any depth is acknowledged.",
     source:
       "interface document, section 2.3: the shape of data depends on the resource type, and lists are not complete; types and actions: section 6.1",
     because:
-      "Hosts add members. A receiver that refuses what it does not know stops working on the day that happens. It may ignore them.",
-    expected: (terms) => `an event with something unknown in it is answered with ${inWords(terms)}`,
+      "Hosts add members. A receiver that refuses unknown members stops working on the day that happens. It may ignore them.",
+    expected: (terms) => `an event with unknown content is answered with ${inWords(terms)}`,
     given: unknownMembers,
     further: [...moreUnknownMembers, ...unknownKinds],
     sampled: single("state", "events with something unknown", unknown, 10),
     judge: firstAttempts
   }),
-  requirement({
-    id: "R-FWD-02",
-    level: 1,
+  requirement("R-FWD-02", 1, {
     statement:
       "An event is acknowledged and stored as sent with null or absent optional members, empty and long texts, and texts of any script.",
     source: "interface document, section 2.3; RFC 8259, sections 7 and 8.1",

@@ -3,11 +3,9 @@
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call } from "../history/Events.ts"
-import { again, makeCase, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { randomRestarts } from "../history/Samples.ts"
 import type { EventTemplate } from "../history/Events.ts"
-import { retry } from "../history/Variations.ts"
 import type { Finding } from "../judgement/Finding.ts"
 import {
   acknowledged,
@@ -23,15 +21,15 @@ import type { EventStory } from "../judgement/Judge.ts"
 import { read } from "../judgement/Reading.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { requirement } from "./Requirement.ts"
+import { filler, newCall, newLog, operated, restart, retryAll, retryOf, retryOpen } from "./Cases.ts"
+import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const crash = (after: number, workers: number, event: EventTemplate = accessLog, copies = 1): Case =>
-  makeCase(
-    "operated",
+  operated(
     `killed ${after} ms into traffic of ${workers} workers, ${event.resource_type}${copies > 1 ? `, each ${copies} times at once` : ""}`,
     { k: "kill_amid", event, workers, after, ...(copies > 1 ? { copies } : {}) },
-    { k: "retry_open" }
+    retryOpen
   )
 
 /** Milliseconds after an acknowledgement: what is written down behind it has hardly begun. */
@@ -39,32 +37,23 @@ const soon = 5
 
 /** Crashes at several moments: some events are acknowledged by then, some are being handled, some have arrived in part. */
 const crashes: ReadonlyArray<Case> = [
-  makeCase(
-    "operated",
+  operated(
     `killed ${soon} ms after the first acknowledgement of 6 workers' traffic, access_log`,
     { k: "kill_amid", event: accessLog, workers: 6, after: soon, from: "acknowledgement" },
-    { k: "retry_open" }
+    retryOpen
   ),
   crash(40, 6),
   crash(15, 8, call),
-  makeCase(
-    "operated",
+  operated(
     `killed ${soon} ms after the first acknowledgement of 4 workers' traffic, each call twice at once`,
     { k: "kill_amid", event: call, workers: 4, after: soon, from: "acknowledgement", copies: 2 },
-    { k: "retry_open" }
+    retryOpen
   )
 ]
 const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
 
 /** A restart in order must lose no more than a crash, and it may end a worker with its queue. */
-const restartAfterAnswers = makeCase(
-  "operated",
-  "restarted right after acknowledgements",
-  newEvent(accessLog),
-  newEvent(call),
-  newEvent(accessLog),
-  { k: "restart" }
-)
+const restartAfterAnswers = operated("restarted right after acknowledgements", newLog, newCall, newLog, restart)
 
 const endings = ({ interventions }: Trace) =>
   interventions.flatMap(({ op, until, what }) => (op === null || what === "paused" ? [] : [{ op, until }]))
@@ -80,11 +69,11 @@ const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] 
 const wasAcknowledged = (story: EventStory, trace: Trace, terms: Terms): boolean =>
   before(story, trace).some(([, { exchange }]) => read(exchange, terms) === "acknowledged")
 
-/** What was acknowledged before the receiver was ended has its one effect afterwards. */
+/** What was acknowledged before the receiver was stopped has its one effect afterwards. */
 const acknowledgedSurvives = (trace: Trace, terms: Terms): Finding =>
-  eachEvent(trace, terms, "nothing was acknowledged before the receiver was ended", (story) => {
+  eachEvent(trace, terms, "nothing was acknowledged before the receiver was stopped", (story) => {
     if (story.last === null || !story.owed || !wasAcknowledged(story, trace, terms)) return null
-    return story.last === 1 && story.most === 1 ? true : "acknowledged before the receiver was ended"
+    return story.last === 1 && story.most === 1 ? true : "acknowledged before the receiver was stopped"
   })
 
 /** What was on its way when the receiver died is acknowledged at the retry and has one effect. */
@@ -102,17 +91,14 @@ const afterRestart = acknowledged("nothing was sent after a restart", ({ kind, s
   return kind === "delivery" && last !== undefined && trace.began + started >= last.until
 })
 
-const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]
-
 export const crashing: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-CRA-01",
-    level: 3,
-    statement: "What was acknowledged before a crash or restart has its effect after it, without being sent again.",
+  requirement("R-CRA-01", 3, {
+    statement:
+      "An event that was acknowledged before a crash or restart has its effect afterwards, without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
     because:
-      "At least once owes no retry after an acknowledgement. What a receiver holds in memory when it answers 200 is gone with the process.",
-    expected: () => "one effect for every event that was acknowledged before the receiver was ended",
+      "After an acknowledgement the sender owes no retry. What a receiver keeps only in memory when it answers 200 is lost with the process.",
+    expected: () => "one effect for every event that was acknowledged before the receiver was stopped",
     needs: ["effects", "stop"],
     provenBy: ["kill"],
     presupposes: ["R-DUP-02", "R-LOS-01"],
@@ -120,13 +106,11 @@ export const crashing: ReadonlyArray<Requirement> = [
     further: crashesFurther,
     judge: all(acknowledgedSurvives, startsAgain)
   }),
-  requirement({
-    id: "R-CRA-02",
-    level: 3,
-    statement: "An event that a crash interrupted is acknowledged when it comes again, and has one effect.",
+  requirement("R-CRA-02", 3, {
+    statement: "An event that a crash interrupted is acknowledged when it is sent again, and has one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "If the note «seen» and the effect are not one transaction, a crash between them leaves one without the other: the event is lost, or done twice.",
+      "If recording the id and the effect are not one transaction, a crash between them leaves one without the other: the event is lost, or handled twice.",
     expected: (terms) => `the retry after the crash is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects", "stop"],
     provenBy: ["kill"],
@@ -135,81 +119,41 @@ export const crashing: ReadonlyArray<Requirement> = [
     further: crashesFurther,
     judge: all(retriedAfterCrash, lastAttempts, startsAgain)
   }),
-  requirement({
-    id: "R-CRA-03",
-    level: 3,
-    statement: "An event that was handled before a restart is known again after it.",
+  requirement("R-CRA-03", 3, {
+    statement: "An event that was handled before a restart is recognised as a duplicate after it.",
     source: "interface document, section 6, rule 4",
     because:
-      "A memory of ids that lives in the process forgets everything at each deployment, which is when duplicates come. So does one that reads back only the latest ids.",
+      "A memory of ids that lives in the process is empty after each deployment, which is when duplicates arrive. One that loads only the latest ids again is too short.",
     expected: (terms) => `the duplicate after the restart is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects", "stop"],
     presupposes: basics,
     given: [
-      makeCase(
-        "operated",
-        "duplicates after a restart",
-        newEvent(accessLog),
-        newEvent(call),
-        again(0, retry),
-        newEvent(accessLog),
-        { k: "restart" },
-        { k: "again_all", how: retry }
-      ),
-      makeCase(
-        "operated",
-        "duplicates after 300 other events and a restart",
-        newEvent(accessLog),
-        newEvent(call),
-        { k: "filler", count: 300 },
-        { k: "restart" },
-        { k: "again_all", how: retry }
-      ),
-      makeCase(
-        "operated",
+      operated("duplicates after a restart", newLog, newCall, retryOf(0), newLog, restart, retryAll),
+      operated("duplicates after 300 other events and a restart", newLog, newCall, filler(300), restart, retryAll),
+      operated(
         "duplicates after a crash and a restart",
         { k: "kill_amid", event: accessLog, workers: 4, after: 20 },
-        { k: "retry_open" },
-        { k: "restart" },
-        { k: "again_all", how: retry }
+        retryOpen,
+        restart,
+        retryAll
       )
     ],
     further: [
-      makeCase(
-        "operated",
-        "duplicates after two restarts in a row",
-        newEvent(call),
-        newEvent(accessLog),
-        { k: "restart" },
-        { k: "restart" },
-        { k: "again_all", how: retry }
-      ),
-      makeCase(
-        "operated",
-        "duplicates after 2,000 other events and a restart",
-        newEvent(accessLog),
-        newEvent(call),
-        { k: "filler", count: 2_000 },
-        { k: "restart" },
-        { k: "again_all", how: retry }
-      )
+      operated("duplicates after two restarts in a row", newCall, newLog, restart, restart, retryAll),
+      operated("duplicates after 2,000 other events and a restart", newLog, newCall, filler(2_000), restart, retryAll)
     ],
     sampled: randomRestarts,
     judge: all(lastAttempts, exactlyOnce, startsAgain)
   }),
-  requirement({
-    id: "R-CRA-04",
-    level: 3,
+  requirement("R-CRA-04", 3, {
     statement: "The first event after a start is acknowledged in time.",
     source: "interface document, section 6, rule 3, and section 8",
     because:
-      "A receiver that says it is ready and then takes its time over the first event gets it twice after every deployment.",
+      "A receiver that reports ready and then needs too long for the first event receives it twice after every deployment.",
     expected: (terms) => `the first event after the receiver is ready is answered with ${inWords(terms)}`,
     needs: ["stop"],
-    given: [makeCase("operated", "a door right after a start", { k: "restart" }, newEvent(accessLog), newEvent(call))],
-    further: [
-      makeCase("operated", "a call right after a start", { k: "restart" }, newEvent(call), newEvent(accessLog))
-    ],
+    given: [operated("a door right after a start", restart, newLog, newCall)],
+    further: [operated("a call right after a start", restart, newCall, newLog)],
     judge: all(afterRestart, statusInTime, completeAnswers, startsAgain)
   })
 ]

@@ -27,53 +27,28 @@ import {
 } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { requirement } from "./Requirement.ts"
+import { filler, idle, newCall, newLog, operated, retryAll, retryOf, state, times } from "./Cases.ts"
+import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
-const overNew = again(0, [...retry, "new_connection"])
+const overNew = retryOf(0, "new_connection")
 
 /** The ways duplicates come about: judged by the answers (level 1) and by the effects (level 2). */
 const repeated: ReadonlyArray<Case> = [
-  makeCase("state", "two retries", newEvent(accessLog), again(0, retry), again(0, retry)),
-  makeCase("state", "a retry over a new connection", newEvent(call), overNew),
-  makeCase(
-    "state",
-    "retries after other events",
-    newEvent(accessLog),
-    newEvent(call),
-    newEvent(accessLog),
-    again(0, retry),
-    again(1, retry)
-  ),
-  makeCase(
-    "state",
-    "the tenth attempt of an event",
-    newEvent(call),
-    ...Array.from({ length: 9 }, (): Operation => again(0, retry))
-  ),
-  makeCase("state", "a retry after several first attempts at once", raceNew(accessLog, 3), again(0, retry))
+  state("two retries", newLog, retryOf(0), retryOf(0)),
+  state("a retry over a new connection", newCall, overNew),
+  state("retries after other events", newLog, newCall, newLog, retryOf(0), retryOf(1)),
+  state("the tenth attempt of an event", newCall, ...times(9, retryOf(0))),
+  state("a retry after several first attempts at once", raceNew(accessLog, 3), retryOf(0))
 ]
 
 const repeatedFurther: ReadonlyArray<Case> = [
-  makeCase("state", "the same request twice", newEvent(accessLog), again(0, [])),
-  makeCase("state", "a retry with other whitespace", newEvent(accessLog), again(0, [...retry, "reencoded"])),
-  makeCase(
-    "state",
-    "eight retries, each over a new connection",
-    newEvent(accessLog),
-    ...Array.from({ length: 8 }, () => overNew)
-  ),
-  makeCase(
-    "state",
-    "a retry between two others",
-    newEvent(accessLog),
-    newEvent(accessLog),
-    again(0, retry),
-    again(1, retry),
-    again(0, retry)
-  ),
-  makeCase("state", "several retries at once", newEvent(accessLog), raceAgain(0, 3)),
-  makeCase("state", "a retry a good second later", newEvent(accessLog), { k: "idle", ms: 1_500 }, again(0, retry))
+  state("the same request twice", newLog, again(0, [])),
+  state("a retry with other whitespace", newLog, retryOf(0, "reencoded")),
+  state("eight retries, each over a new connection", newLog, ...times(8, overNew)),
+  state("a retry between two others", newLog, newLog, retryOf(0), retryOf(1), retryOf(0)),
+  state("several retries at once", newLog, raceAgain(0, 3)),
+  state("a retry a good second later", newLog, idle(1_500), retryOf(0))
 ]
 
 /** All that may differ between attempts of an event but its ids. */
@@ -95,8 +70,7 @@ const ways: ReadonlyArray<readonly [title: string, how: ReadonlyArray<Variation>
 ]
 
 const everyWay = (event: EventTemplate): Case =>
-  makeCase(
-    "state",
+  state(
     `${event.resource_type}: again in every form, one after the other`,
     newEvent(event),
     ...ways.map(([, how]) => again(0, how))
@@ -118,7 +92,7 @@ const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
 }
 
 const races = (event: EventTemplate, copies: number): Case =>
-  makeCase("state", `${copies} copies of a new ${event.resource_type} at once`, raceNew(event, copies), retried(0))
+  state(`${copies} copies of a new ${event.resource_type} at once`, raceNew(event, copies), retried(0))
 
 /** What the receiver should outlast; the suite goes as far as its time allows. */
 const manyOthers = 10_000
@@ -134,8 +108,7 @@ const hour = 3_600_000
 const horizon =
   builtInTypes.access_log.retry.delays.reduce((sum, delay) => sum + delay, 0) * (1 + RetryPolicy.maxJitter) + hour
 
-const clockMoved = (ms: number, title: string): Case =>
-  makeCase("operated", title, newEvent(accessLog), newEvent(call), { k: "advance", ms }, { k: "again_all", how: retry })
+const clockMoved = (ms: number, title: string): Case => operated(title, newLog, newCall, { k: "advance", ms }, retryAll)
 
 /** Each event has one effect at each URL it came to. A probe that does not distinguish URLs counts all of them together. */
 const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
@@ -150,7 +123,7 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
       : last === 1 && elsewhere.last <= (blindToUrls ? 1 : 0)
     if (!isRight) {
       const here = `effects = ${last} at the first URL and ${elsewhere.last} at the other for ${sent.webhookId}`
-      const dropped = ", and the probe does not tell the URLs apart: one of the two deliveries was dropped"
+      const dropped = ", and the probe does not distinguish the URLs: one of the two deliveries was dropped"
       const observed = isBoth && blindToUrls && last < shared ? `${here}${dropped}` : here
       return fail(attempts.at(-1)?.[0] ?? null, observed, { event })
     }
@@ -161,16 +134,12 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
 
 const elsewhere: Operation = { k: "elsewhere", ref: 0 }
 
-const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]
-
 export const duplicating: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-DUP-01",
-    level: 1,
-    statement: "Every further attempt of an event is acknowledged like the first, whatever became of those before it.",
+  requirement("R-DUP-01", 1, {
+    statement: "Every further attempt of an event is acknowledged, whatever happened to the earlier ones.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A duplicate comes when an acknowledgement was lost. A receiver that refuses it (409 is a favourite) gets it again until the event counts as failed, although it was handled.",
+      "A duplicate arrives when an acknowledgement was lost. A receiver that refuses it (often with 409) receives it again until the sender reports the event as failed, although it was handled.",
     expected: (terms) =>
       `every repeated attempt is answered with ${inWords(terms)}; of several at once some may be refused (R-DUP-04)`,
     given: repeated,
@@ -178,15 +147,12 @@ export const duplicating: ReadonlyArray<Requirement> = [
     sampled: duplicates("events that come again among others", 6),
     judge: everyDuplicate
   }),
-  requirement({
-    id: "R-DUP-02",
-    level: 2,
-    statement: "However often an event comes, its effect happens once at most.",
+  requirement("R-DUP-02", 2, {
+    statement: "However often an event is sent, it has at most one effect.",
     source: "interface document, section 6, rule 4",
     because:
-      "Duplicates come by design: after every lost acknowledgement. A receiver that acts on each rings twice, bills twice, opens twice.",
-    expected: () =>
-      "the probe never counts more than one effect for an event, whatever was sent, neither at once nor at the end of the run",
+      "Duplicates are part of the design: one follows every lost acknowledgement. A receiver that acts on each rings twice, bills twice, opens twice.",
+    expected: () => "the probe never counts more than one effect for an event, neither during the run nor at its end",
     needs: ["effects"],
     examines: "all",
     given: repeated,
@@ -194,59 +160,37 @@ export const duplicating: ReadonlyArray<Requirement> = [
     sampled: randomHistories,
     judge: atMostOnce
   }),
-  requirement({
-    id: "R-DUP-03",
-    level: 2,
-    statement: "An event is known again however it is encoded: by its id, not by its bytes, headers or connection.",
+  requirement("R-DUP-03", 2, {
+    statement: "A duplicate is recognised by its id, not by its bytes, headers or connection.",
     source: "interface document, section 6, rule 4; Standard Webhooks, webhook-id",
     because:
-      "A retry carries another attempt number, timestamp and signature, and comes over another connection; a proxy may change the rest.",
-    expected: () => "one effect, whatever differs between the attempts of an event but its ids",
+      "A retry has another attempt number, timestamp and signature, and may use another connection; a proxy may change the rest.",
+    expected: () => "one effect when the attempts of an event differ in anything but its ids",
     needs: ["effects"],
     presupposes: basics,
     given: [
       everyWay(accessLog),
       everyWay(call),
-      makeCase(
-        "state",
-        "the first attempt stamped a minute before the retry",
-        newEvent(accessLog, ["aged"]),
-        again(0, retry)
-      ),
-      makeCase("state", "other whitespace first, then plain", newEvent(accessLog, ["reencoded"]), again(0, retry))
+      state("the first attempt stamped a minute before the retry", newEvent(accessLog, ["aged"]), retryOf(0)),
+      state("other whitespace first, then plain", newEvent(accessLog, ["reencoded"]), retryOf(0))
     ],
     further: [
-      makeCase(
-        "state",
-        "a call whose first attempt was stamped a minute before",
-        newEvent(call, ["aged"]),
-        again(0, retry)
-      ),
+      state("a call whose first attempt was stamped a minute before", newEvent(call, ["aged"]), retryOf(0)),
       ...[accessLog, call].flatMap((event) =>
-        ways.map(([title, how]) =>
-          makeCase("state", `${event.resource_type}: again ${title}`, newEvent(event), again(0, how))
-        )
+        ways.map(([title, how]) => state(`${event.resource_type}: again ${title}`, newEvent(event), again(0, how)))
       )
     ],
     givenFor: {
-      body: [
-        makeCase("state", "the same data.id under another webhook-id", {
-          k: "twins",
-          event: accessLog,
-          kind: "same_data_id"
-        })
-      ]
+      body: [state("the same data.id under another webhook-id", { k: "twins", event: accessLog, kind: "same_data_id" })]
     },
     judge: all(onceAcrossTwins, exactlyOnce)
   }),
-  requirement({
-    id: "R-DUP-04",
-    level: 1,
+  requirement("R-DUP-04", 1, {
     statement:
-      "Copies of an event that come at once have one effect; each is acknowledged or refused at once, and a later retry is acknowledged.",
+      "Copies of an event that arrive at the same time have one effect; each is acknowledged or refused promptly, and a later retry is acknowledged.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A sender that lost the answer tries again while the first attempt may still run, perhaps on another process of the receiver. Looking first and noting later lets both through.",
+      "A sender that lost the answer tries again while the first attempt may still run, perhaps in another process of the receiver. Checking for the id first and recording it later lets both through.",
     expected: (terms) =>
       `every copy is answered in time, the retry after them with ${inWords(terms)}, and the probe counts one effect`,
     provenBy: ["effects"],
@@ -255,10 +199,9 @@ export const duplicating: ReadonlyArray<Requirement> = [
       races(accessLog, 2),
       races(call, 4),
       races(accessLog, 10),
-      makeCase("state", "10 copies of a known event at once", newEvent(accessLog), raceAgain(0, 10), retried(0)),
-      makeCase("state", "two races for one event", raceNew(accessLog, 8), raceAgain(0, 8), retried(0)),
-      makeCase(
-        "state",
+      state("10 copies of a known event at once", newLog, raceAgain(0, 10), retried(0)),
+      state("two races for one event", raceNew(accessLog, 8), raceAgain(0, 8), retried(0)),
+      state(
         "races for two events, crosswise",
         raceNew(accessLog, 3),
         raceNew(call, 3),
@@ -276,51 +219,31 @@ export const duplicating: ReadonlyArray<Requirement> = [
     ],
     judge: all(copiesAnswered, lastAttempts, exactlyOnce)
   }),
-  requirement({
-    id: "R-DUP-05",
-    level: 2,
-    statement: "An event is known again after many others, and at its later retries.",
+  requirement("R-DUP-05", 2, {
+    statement: "A duplicate is recognised after many other events, and at its later retries.",
     source: "interface document, section 6, rule 4",
     because:
-      "A retry may come days after the first attempt. A memory of the last thousand ids, or of the last minute, has forgotten it by then.",
+      "A retry may come days after the first attempt. A memory of the last thousand ids, or of the last minute, has lost the id by then.",
     expected: () =>
-      `one effect for an event that comes again after up to ${manyOthers} others, or ${secondRetry / 1_000} seconds later`,
+      `one effect for an event that is sent again after up to ${manyOthers} others, or ${secondRetry / 1_000} seconds later`,
     needs: ["effects"],
     presupposes: basics,
     given: [
-      makeCase("state", "again after 40 others", newEvent(accessLog), { k: "filler", count: 40 }, again(0, retry)),
-      makeCase(
-        "last",
-        "again after thousands of others",
-        newEvent(accessLog),
-        newEvent(call),
-        newEvent(accessLog),
-        { k: "filler", count: manyOthers },
-        { k: "again_all", how: retry }
-      ),
-      makeCase(
-        "aged",
-        "again at the second retry",
-        newEvent(accessLog),
-        newEvent(call),
-        newEvent(accessLog),
-        { k: "age", ms: secondRetry },
-        { k: "again_all", how: retry }
-      )
+      state("again after 40 others", newLog, filler(40), retryOf(0)),
+      makeCase("last", "again after thousands of others", newLog, newCall, newLog, filler(manyOthers), retryAll),
+      makeCase("aged", "again at the second retry", newLog, newCall, newLog, { k: "age", ms: secondRetry }, retryAll)
     ],
     judge: exactlyOnce
   }),
-  requirement({
-    id: "R-DUP-06",
-    level: 2,
+  requirement("R-DUP-06", 2, {
     profile: "clock",
     listedWithoutProfile: true,
-    statement: "An event is known again for as long as the sender may retry it.",
+    statement: "A duplicate is recognised for as long as the sender may retry the event.",
     source: "interface document, section 6, rule 4; the retry schedule in docs/decisions.md",
     because:
-      "An access log is retried for about three days. A memory that is shorter lets the last retries through, and a receiver that refuses what is old never gets them acknowledged.",
+      "An access log is retried for about three days. A receiver with a shorter memory handles the last retries again, and one that refuses old events never acknowledges them.",
     expected: (terms) =>
-      `an event that comes again ${Math.round(horizon / hour)} hours later is answered with ${inWords(terms)}, and there is one effect`,
+      `an event that is sent again ${Math.round(horizon / hour)} hours later is answered with ${inWords(terms)} and has one effect`,
     needs: ["effects", "advance"],
     given: [
       clockMoved(10 * 60_000, "again after ten minutes"),
@@ -329,47 +252,35 @@ export const duplicating: ReadonlyArray<Requirement> = [
     ],
     judge: all(lastAttempts, exactlyOnce)
   }),
-  requirement({
-    id: "R-DUP-07",
-    level: 2,
+  requirement("R-DUP-07", 2, {
     strength: "SHOULD",
-    statement: "A duplicate with another content is acknowledged and changes nothing: what came first stays.",
+    statement: "A duplicate with different content is acknowledged and changes nothing: the first version stays.",
     source: "a reading of the interface document, section 6, rule 4",
-    because: "An audit log in which a later request rewrites an earlier entry is none.",
+    because: "An audit log in which a later request rewrites an earlier entry is no audit log.",
     expected: (terms) => `${inWords(terms)}, one effect, and the data of the first attempt`,
     needs: ["effects"],
     provenBy: ["digest"],
     presupposes: ["R-DUP-01", "R-DUP-02"],
     given: [
-      makeCase("state", "an access log again with another name", newEvent(accessLog), again(0, [...retry, "changed"])),
-      makeCase("state", "a call again with another status", newEvent(call), again(0, [...retry, "changed"]))
+      state("an access log again with another name", newLog, retryOf(0, "changed")),
+      state("a call again with another status", newCall, retryOf(0, "changed"))
     ],
-    further: [
-      makeCase(
-        "state",
-        "another name, then the first again",
-        newEvent(accessLog),
-        again(0, [...retry, "changed"]),
-        again(0, retry)
-      )
-    ],
+    further: [state("another name, then the first again", newLog, retryOf(0, "changed"), retryOf(0))],
     judge: all(everyAttempt, atMostOnce, storedAsSent)
   }),
-  requirement({
-    id: "R-DUP-08",
-    level: 2,
+  requirement("R-DUP-08", 2, {
     profile: "tenant",
     statement:
-      "An event that comes to two of the receiver's URLs has one effect at each: duplicates are dropped per URL.",
+      "An event that is sent to two of the receiver's URLs has one effect at each: duplicates are dropped per URL.",
     source: "interface document, section 1: building and tenant integrations; the same webhook-id at every integration",
     because:
-      "A building and its tenant may use the same receiver. If the first delivery makes the second a duplicate, one of them never hears of the event.",
-    expected: () => "one effect at each URL the event came to, none at one it did not come to",
+      "A building and its tenant may use the same receiver. If the first delivery makes the second a duplicate, one of them never gets the event.",
+    expected: () => "one effect at each URL that the event was sent to, none at any other",
     needs: ["effects", "endpoints"],
     given: [
-      makeCase("state", "an access log to one URL only", newEvent(accessLog)),
-      makeCase("state", "an access log to both URLs", newEvent(accessLog), elsewhere),
-      makeCase("state", "a call to both URLs, twice each", newEvent(call), elsewhere, again(0, retry), elsewhere)
+      state("an access log to one URL only", newLog),
+      state("an access log to both URLs", newLog, elsewhere),
+      state("a call to both URLs, twice each", newCall, elsewhere, retryOf(0), elsewhere)
     ],
     judge: oncePerEndpoint
   })

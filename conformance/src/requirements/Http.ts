@@ -1,45 +1,35 @@
 /**
  * R-HTTP: requests in every form that HTTP allows, connections, large bodies, and senders that go away.
  */
-import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, noted, withMember, withUnknown, minted } from "../history/Events.ts"
-import { again, makeCase, newEvent } from "../history/History.ts"
+import { makeCase, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import type { Operation } from "../history/Operations.ts"
 import { array, object, string } from "../history/Json.ts"
 import type { EventTemplate } from "../history/Events.ts"
-import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
-import type { Finding } from "../judgement/Finding.ts"
-import { both } from "../judgement/Finding.ts"
 import { all, completeAnswers, everyAttempt, storedAsSent } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import type { Terms } from "../judgement/Terms.ts"
+import { disturbed, idle, malformed, newCall, newLog, retryOf, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 /** One event in each of these ways. */
 const sent = (title: string, event: EventTemplate, ...how: ReadonlyArray<Variation>): Case =>
-  makeCase("state", `${event.resource_type} ${title}`, newEvent(event, how))
+  state(`${event.resource_type} ${title}`, newEvent(event, how))
 
 /** An event, and its duplicate, in this way. */
 const twice = (title: string, event: EventTemplate, how: Variation): Case =>
-  makeCase("state", `${event.resource_type} ${title}, twice`, newEvent(event, [how]), again(0, [...retry, how]))
+  state(`${event.resource_type} ${title}, twice`, newEvent(event, [how]), retryOf(0, how))
 
 /** Characters of three and of four bytes, in such number that pieces end in the middle of some. */
 const wide = noted(withMember(accessLog, "name", string("字🔑".repeat(100))), "a name of wide characters")
 
-const answeredAndStored = (trace: Trace, terms: Terms): Finding => {
-  const answers = everyAttempt(trace, terms)
-  return trace.effects.length === 0 ? answers : both(answers, storedAsSent(trace, terms))
-}
-
-const byTurns = (index: number): EventTemplate => (index % 2 === 0 ? accessLog : call)
-
-const withDuplicates = (_: unknown, index: number): Operation =>
-  index % 3 === 2 ? again(index, retry) : newEvent(byTurns(index))
-
-const kibibyte = 1_024
+/** New events of both types by turns, in this way; every third is a duplicate of the one before where asked for. */
+const byTurns = (count: number, how: ReadonlyArray<Variation>, withDuplicates = false): ReadonlyArray<Operation> =>
+  Array.from({ length: count }, (_, index) =>
+    withDuplicates && index % 3 === 2 ? retryOf(index) : newEvent(index % 2 === 0 ? accessLog : call, how)
+  )
 
 const longest: Readonly<Record<string, string>> = {
   [minted.id]: "2000000000",
@@ -53,7 +43,7 @@ const sizeOf = ({ data }: EventTemplate): number =>
 
 /** The event with a text that makes its data this long: to the byte, or one less where its id is short. */
 const longText = (kib: number, event: EventTemplate): EventTemplate => {
-  const left = kib * kibibyte - sizeOf(withUnknown(event, ["transcript", string("")]))
+  const left = kib * 1_024 - sizeOf(withUnknown(event, ["transcript", string("")]))
   return noted(withUnknown(event, ["transcript", string("x".repeat(left))]), `${kib} KiB in one text`)
 }
 
@@ -62,61 +52,52 @@ const entry = object([
   ["state", string("open")]
 ])
 
-/** What the documented members take, with some room. */
-const rest = 1_024
-
-const longList = (kib: number, event: EventTemplate): EventTemplate =>
-  noted(
-    withUnknown(event, [
-      "history",
-      array(Array.from({ length: Math.floor((kib * kibibyte - rest) / (entry.length + 1)) }, () => entry))
-    ]),
+/** The event with a list that makes its data about this long; a KiB is left for the documented members. */
+const longList = (kib: number, event: EventTemplate): EventTemplate => {
+  const count = Math.floor(((kib - 1) * 1_024) / (entry.length + 1))
+  return noted(
+    withUnknown(event, ["history", array(Array.from({ length: count }, () => entry))]),
     `${kib} KiB in a list`
   )
+}
 
 /** Each is above a limit that is in use, in KiB; the last is the most there is. */
 const sizes = [11, 17, 33, 65, 101, 129, 200, 256]
 
-const large = (kib: number): Case => makeCase("state", `${kib} KiB`, newEvent(longText(kib, accessLog)))
+const large = (kib: number): Case => state(`${kib} KiB`, newEvent(longText(kib, accessLog)))
 
 const stalled = (count: number, percent: number): Operation => ({ k: "stalled", count, percent })
 
 const storm = (count: number, percent: number): Operation => ({ k: "abort_storm", count, percent })
 
 export const requesting: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-HTTP-01",
-    level: 1,
+  requirement("R-HTTP-01", 1, {
     statement: "An event is acknowledged when its body comes in chunks, without a length.",
     source: "RFC 9112, section 7.1",
     because:
-      "Proxies in between re-frame requests. A receiver that insists on content-length (411) gets nothing through them; one that takes a body without it for an empty one loses what it gets.",
+      "Proxies re-frame requests. A receiver that insists on content-length (411) gets nothing through them; one that takes a body without a length for an empty one loses the event.",
     expected: (terms) => `an event sent in chunks is answered with ${inWords(terms)}`,
     given: [sent("in chunks", accessLog, "chunked"), sent("in chunks", call, "chunked")],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-02",
-    level: 1,
+  requirement("R-HTTP-02", 1, {
     statement: "An event is acknowledged, and stored as sent, when its body comes slowly but within the deadline.",
     source: "RFC 9112, section 9.5",
     because:
-      "Half a second between first and last byte is nothing unusual between continents. A piece may end within a character: a receiver that decodes piece by piece stores another name.",
+      "Half a second between the first and the last byte is common between continents. A piece may end within a character: a receiver that decodes piece by piece stores another name.",
     expected: (terms) =>
       `an event that comes in small pieces over half a second is answered with ${inWords(terms)} of its last byte, and what is stored is what was sent`,
     provenBy: ["digest"],
     presupposes: ["R-FWD-02"],
     given: [
       sent("slowly", accessLog, "slow"),
-      makeCase("state", "a name of wide characters slowly", newEvent(wide, ["slow"])),
-      makeCase("state", "a name of wide characters in chunks", newEvent(wide, ["chunked"]))
+      state("a name of wide characters slowly", newEvent(wide, ["slow"])),
+      state("a name of wide characters in chunks", newEvent(wide, ["chunked"]))
     ],
     further: [sent("slowly", call, "slow")],
-    judge: answeredAndStored
+    judge: all(everyAttempt, storedAsSent)
   }),
-  requirement({
-    id: "R-HTTP-03",
-    level: 1,
+  requirement("R-HTTP-03", 1, {
     statement: "An event is acknowledged when its sender asks first with expect: 100-continue.",
     source: "RFC 9110, section 10.1.1",
     because:
@@ -126,9 +107,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     further: [sent("after expect: 100-continue", call, "expect")],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-04",
-    level: 1,
+  requirement("R-HTTP-04", 1, {
     statement: "An event is acknowledged whatever the case of its header names.",
     source: "RFC 9110, section 5.1",
     because:
@@ -145,12 +124,10 @@ export const requesting: ReadonlyArray<Requirement> = [
     ],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-05",
-    level: 1,
-    statement: "An event is acknowledged when its content type has a parameter or another case.",
+  requirement("R-HTTP-05", 1, {
+    statement: "An event is acknowledged when its content type has a parameter or is written in another case.",
     source: "RFC 9110, section 8.3.1",
-    because: "A receiver that compares the header with one text refuses (415) what means the same.",
+    because: "A receiver that compares the header with one fixed text refuses (415) an equivalent content type.",
     expected: (terms) => `application/json; charset=utf-8 and Application/JSON are answered with ${inWords(terms)}`,
     given: [
       sent("with a charset", accessLog, "content_type_charset"),
@@ -162,113 +139,81 @@ export const requesting: ReadonlyArray<Requirement> = [
     ],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-06",
-    level: 1,
-    statement: "Many events over one connection are acknowledged like the first; it is kept, or closed in order.",
+  requirement("R-HTTP-06", 1, {
+    statement: "Many events over one connection are all acknowledged; the connection is kept, or closed cleanly.",
     source: "RFC 9112, section 9.3",
-    because: "The sender keeps connections. Bytes left over from one request or answer spoil the next on it.",
+    because: "The sender keeps connections open. Bytes left over from one request or answer corrupt the next.",
     expected: (terms) => `every one of 40 requests over a connection is answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
-      makeCase("state", "40 requests over one connection", ...Array.from({ length: 40 }, withDuplicates)),
-      makeCase(
-        "state",
-        "12 requests over one connection, a moment apart",
-        ...Array.from({ length: 12 }, (_, index) => newEvent(byTurns(index), ["kept"]))
-      ),
-      makeCase(
-        "state",
-        "requests over one connection with pauses",
-        newEvent(accessLog),
-        { k: "idle", ms: 1_200 },
-        newEvent(call),
-        { k: "idle", ms: 600 },
-        newEvent(accessLog)
-      )
+      state("40 requests over one connection", ...byTurns(40, [], true)),
+      state("12 requests over one connection, a moment apart", ...byTurns(12, ["kept"])),
+      state("requests over one connection with pauses", newLog, idle(1_200), newCall, idle(600), newLog)
     ],
     judge: all(everyAttempt, completeAnswers)
   }),
-  requirement({
-    id: "R-HTTP-07",
-    level: 1,
-    statement: "Events over connections of their own, with connection: close, are acknowledged.",
+  requirement("R-HTTP-07", 1, {
+    statement: "Events over separate connections, with connection: close, are acknowledged.",
     source: "RFC 9112, section 9.6",
     because: "Not every sender or proxy keeps connections.",
     expected: (terms) => `each of several requests with connection: close is answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
-      makeCase(
-        "state",
-        "eight requests, each over its own connection",
-        ...Array.from({ length: 8 }, (_, index) => newEvent(byTurns(index), ["close"]))
-      ),
+      state("eight requests, each over its own connection", ...byTurns(8, ["close"])),
       twice("over connections of its own", accessLog, "close")
     ],
     judge: all(everyAttempt, completeAnswers)
   }),
-  requirement({
-    id: "R-HTTP-08",
-    level: 1,
+  requirement("R-HTTP-08", 1, {
     statement: "An event whose data has up to 256 KiB is acknowledged.",
     source: "the largest event data that doorhook publishes: 256 KiB",
     because:
-      "Hosts put into data what they like, up to 256 KiB, and the body is a little longer than its data. Many frameworks refuse bodies (413) beyond a limit of their own, such as 64 KiB or 100 kB, until they are configured otherwise: a large event is refused at every retry, and lost.",
+      "Hosts decide what data holds, up to 256 KiB, and the body is a little longer than its data. Many frameworks refuse bodies (413) above a default limit, such as 64 KiB or 100 kB: a large event is refused at every retry, and lost.",
     expected: (terms) => `events with data of ${sizes.join(", ")} KiB are answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
       large(65),
       large(101),
       large(256),
-      makeCase("state", "256 KiB in a list, twice", newEvent(longList(256, accessLog)), again(0, retry)),
-      makeCase("state", "256 KiB in chunks", newEvent(longText(256, call), ["chunked"]))
+      state("256 KiB in a list, twice", newEvent(longList(256, accessLog)), retryOf(0)),
+      state("256 KiB in chunks", newEvent(longText(256, call), ["chunked"]))
     ],
     further: [
       ...[11, 17, 33, 129, 200].map(large),
-      makeCase("state", "100 KiB in a list", newEvent(longList(100, call))),
-      makeCase("state", "256 KiB, then a small one", newEvent(longText(256, accessLog)), newEvent(call))
+      state("100 KiB in a list", newEvent(longList(100, call))),
+      state("256 KiB, then a small one", newEvent(longText(256, accessLog)), newCall)
     ],
     judge: everyAttempt
   }),
-  requirement({
-    id: "R-HTTP-09",
-    level: 1,
-    statement: "Requests that stop, are broken off, or are no events do not keep the receiver from others.",
+  requirement("R-HTTP-09", 1, {
+    statement: "Requests that stop, are broken off or hold no event do not block other requests.",
     source: "RFC 9112, section 8; RFC 8259, section 2",
     because:
-      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction; one that throws on a body it can't read may end its process. Some lost connections later nothing is answered any more.",
+      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction; one that throws on a body it can't read may end its process. After enough of them, no request is answered.",
     expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
     given: [
-      makeCase(
-        "disturbed",
+      disturbed(
         "events after bodies that are no JSON",
-        { k: "malformed", event: accessLog, kind: "truncated" },
-        { k: "malformed", event: call, kind: "single_quotes" },
-        newEvent(accessLog),
-        newEvent(call)
+        malformed(accessLog, "truncated"),
+        malformed(call, "single_quotes"),
+        newLog,
+        newCall
       ),
-      makeCase("disturbed", "events after 30 broken requests", storm(30, 90), newEvent(accessLog), newEvent(call)),
-      makeCase("disturbed", "events after requests without a body", storm(16, 0), newEvent(accessLog), newEvent(call)),
-      makeCase("blocking", "events beside four that have stopped", stalled(4, 0), newEvent(call), newEvent(accessLog)),
-      makeCase(
-        "blocking",
-        "events beside a request that has stopped",
-        stalled(1, 50),
-        newEvent(accessLog),
-        newEvent(call)
-      )
+      disturbed("events after 30 broken requests", storm(30, 90), newLog, newCall),
+      disturbed("events after requests without a body", storm(16, 0), newLog, newCall),
+      makeCase("blocking", "events beside four that have stopped", stalled(4, 0), newCall, newLog),
+      makeCase("blocking", "events beside a request that has stopped", stalled(1, 50), newLog, newCall)
     ],
     further: [
-      makeCase("disturbed", "events after eight broken requests", storm(8, 50), newEvent(accessLog), newEvent(call)),
-      makeCase(
-        "disturbed",
+      disturbed("events after eight broken requests", storm(8, 50), newLog, newCall),
+      disturbed(
         "events after broken requests again and again",
         storm(8, 10),
-        newEvent(call),
+        newCall,
         storm(8, 70),
-        newEvent(accessLog),
+        newLog,
         storm(16, 99),
-        newEvent(call)
+        newCall
       )
     ],
     judge: everyAttempt

@@ -23,18 +23,17 @@ const caseTold = ({ history, sight }: Trace): Finding =>
   sight.foldsCase && history.ops.some((op) => op.k === "twins" && op.kind === "letter_case")
     ? inconclusive(
         null,
-        "can't tell: the probe also answers to an id in another case, so it does not show whether the receiver tells such ids apart; let the probe compare ids exactly (a binary collation)"
+        "undecided: the probe also answers to an id in another case, so it can't show whether the receiver distinguishes such ids; let the probe compare ids exactly (a binary collation)"
       )
-    : nothing("the probe tells ids apart by their case")
+    : nothing("the probe distinguishes ids by their case")
 
 export const identity: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-NEW-01",
-    level: 2,
-    statement: "Events with different ids are different events, even if all else is equal and the ids nearly are.",
+  requirement("R-NEW-01", 2, {
+    statement:
+      "Events with different ids are different events, even if everything else is equal and the ids are similar.",
     source: "interface document, section 2.3: id identifies the record; RFC 8259, section 6, on long numbers",
     because:
-      "Ids that are shortened, folded, rounded or hashed on their way into the memory of duplicates make new events look like old ones. They vanish without a trace.",
+      "Ids that are shortened, case-folded, rounded or hashed before they are compared make new events look like duplicates. Those events are lost without a trace.",
     expected: (terms) => `${inWords(terms)} and one effect for each of them`,
     needs: ["effects"],
     presupposes: ["R-LOS-01"],

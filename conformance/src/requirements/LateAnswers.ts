@@ -2,33 +2,28 @@
  * R-LATE: answers that are lost on their way or come too late, and the attempts that follow.
  */
 import { accessLog, call } from "../history/Events.ts"
-import { again, cutAgain, cutNew, inAnswer, inBody, makeCase, newEvent, retried } from "../history/History.ts"
+import { cutAgain, cutNew, inAnswer, inBody, retried } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import type { EventTemplate } from "../history/Events.ts"
-import { retry } from "../history/Variations.ts"
 import { all, everyAttempt, exactlyOnce, lastAttempts } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import { requirement } from "./Requirement.ts"
+import { disturbed, newCall, operated, retryAll, retryOf, retryOpen } from "./Cases.ts"
+import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const givenUp = (event: EventTemplate, share: number): Case =>
-  makeCase(
-    "disturbed",
+  disturbed(
     `${event.resource_type} given up ${share * 100} % into the wait`,
     cutNew(event, inAnswer(share)),
     retried(0)
   )
 
-const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]
-
 export const answeringLate: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-LATE-01",
-    level: 2,
+  requirement("R-LATE-01", 2, {
     statement: "When the answer is lost on its way, the retry is acknowledged and there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "Networks fail after the work and before the answer. Work that is rolled back because the client went away, while the id stays noted, is lost; work that is not noted is done twice.",
+      "Networks fail after the work is done and before the answer arrives. Work that is rolled back because the client went away, while the id stays recorded, is lost; work that is not recorded is done twice.",
     expected: (terms) => `the retry is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects"],
     presupposes: basics,
@@ -36,26 +31,24 @@ export const answeringLate: ReadonlyArray<Requirement> = [
       givenUp(accessLog, 0),
       givenUp(call, 0.6),
       givenUp(accessLog, 1),
-      makeCase(
-        "disturbed",
+      disturbed(
         "three lost answers",
         cutNew(accessLog, inAnswer(0)),
         cutAgain(0, inAnswer(0.5)),
         cutAgain(0, inAnswer(1)),
         retried(0)
       ),
-      makeCase("disturbed", "the answer to a duplicate lost", newEvent(call), cutAgain(0, inAnswer(0.3)), retried(0)),
+      disturbed("the answer to a duplicate lost", newCall, cutAgain(0, inAnswer(0.3)), retried(0)),
       {
-        ...makeCase(
-          "disturbed",
+        ...disturbed(
           "the third attempt is the first that arrives whole",
           cutNew(accessLog, inBody(0)),
           cutAgain(0, inBody(0)),
-          again(0, retry),
-          again(0, retry)
+          retryOf(0),
+          retryOf(0)
         ),
         because:
-          "The attempt number counts what was sent, not what arrived. A receiver that takes any number above 1 for a duplicate drops events whose first attempts were lost."
+          "The attempt number counts attempts that were sent, not those that arrived. A receiver that takes any number above 1 for a duplicate drops events whose first attempts were lost."
       }
     ],
     further: [
@@ -65,68 +58,50 @@ export const answeringLate: ReadonlyArray<Requirement> = [
     ],
     judge: all(lastAttempts, exactlyOnce)
   }),
-  requirement({
-    id: "R-LATE-02",
-    level: 2,
-    statement: "When the receiver is too slow and the event comes again in the meantime, there is one effect.",
+  requirement("R-LATE-02", 2, {
+    statement: "When the receiver is too slow and the event is sent again in the meantime, there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A pause of some seconds (a full disk, a long collection, a migration) makes every event of that time come twice.",
+      "A pause of some seconds (a full disk, a garbage collection, a migration) makes the sender repeat every event of that time.",
     expected: (terms) => `one effect, and a later retry is answered with ${inWords(terms)}`,
     needs: ["effects", "pause"],
     presupposes: basics,
     given: [
-      makeCase(
-        "operated",
+      operated(
         "events while the receiver stands still",
         { k: "pause_during", event: accessLog, count: 6 },
-        { k: "retry_open" },
-        { k: "again_all", how: retry }
+        retryOpen,
+        retryAll
       )
     ],
     further: [
-      makeCase(
-        "operated",
-        "calls while the receiver stands still",
-        { k: "pause_during", event: call, count: 2 },
-        { k: "retry_open" }
-      )
+      operated("calls while the receiver stands still", { k: "pause_during", event: call, count: 2 }, retryOpen)
     ],
     judge: all(lastAttempts, exactlyOnce)
   }),
-  requirement({
-    id: "R-LATE-03",
-    level: 1,
-    statement: "A receiver accepts further attempts of an event it has handled already but whose answer came too late.",
+  requirement("R-LATE-03", 1, {
+    statement: "A receiver acknowledges further attempts of an event that it has handled but answered too late.",
     source: "interface document, section 6, rule 3",
-    because: "Refused, the event is retried for days and then reported as lost, although it was handled.",
-    expected: (terms) => `each attempt after one that the sender gave up on is answered with ${inWords(terms)}`,
+    because: "If they are refused, the event is retried for days and then reported as failed, although it was handled.",
+    expected: (terms) => `each attempt after one that the sender has given up is answered with ${inWords(terms)}`,
     presupposes: ["R-DUP-01"],
     given: [
-      makeCase(
-        "disturbed",
+      disturbed(
         "retries after an answer nobody waited for",
         cutNew(accessLog, inAnswer(1.2)),
         retried(0),
-        again(0, retry),
-        again(0, retry)
+        retryOf(0),
+        retryOf(0)
       ),
-      makeCase(
-        "disturbed",
-        "retries of a call that was given up at once",
-        cutNew(call, inAnswer(0)),
-        retried(0),
-        again(0, retry)
-      )
+      disturbed("retries of a call that was given up at once", cutNew(call, inAnswer(0)), retried(0), retryOf(0))
     ],
     further: [
-      makeCase(
-        "disturbed",
+      disturbed(
         "two answers nobody waited for",
         cutNew(accessLog, inAnswer(1)),
         cutAgain(0, inAnswer(1.2)),
         retried(0),
-        again(0, retry)
+        retryOf(0)
       )
     ],
     judge: everyAttempt

@@ -5,7 +5,7 @@ import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { malformationInWords } from "../history/Forgeries.ts"
 import type { Malformation } from "../history/Forgeries.ts"
-import { cutAgain, cutNew, inAnswer, inBody, makeCase, only, retried } from "../history/History.ts"
+import { cutAgain, cutNew, inAnswer, inBody, only, retried } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import type { EventTemplate } from "../history/Events.ts"
 import type { Finding } from "../judgement/Finding.ts"
@@ -13,22 +13,22 @@ import { acknowledgedHasEffect, all, exactlyOnce, lastAttempts, noPhantom } from
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { largeEvent, manyEvents, ordinaryCases } from "./Acknowledging.ts"
-import { requirement } from "./Requirement.ts"
+import { disturbed, malformed } from "./Cases.ts"
+import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const brokenOff = (event: EventTemplate, percent: number): Case =>
-  makeCase(
-    "disturbed",
+  disturbed(
     `${event.resource_type} broken off after ${percent} % of its body`,
     cutNew(event, inBody(percent)),
     retried(0)
   )
 
 const neverWhole = (percent: number): Case =>
-  makeCase("disturbed", `an event broken off after ${percent} % and never sent again`, cutNew(call, inBody(percent)))
+  disturbed(`an event broken off after ${percent} % and never sent again`, cutNew(call, inBody(percent)))
 
-const malformed = (kind: Malformation): Case =>
-  makeCase("disturbed", `an event ${malformationInWords(kind)}`, { k: "malformed", event: accessLog, kind })
+const noEvent = (kind: Malformation): Case =>
+  disturbed(`an event ${malformationInWords(kind)}`, malformed(accessLog, kind))
 
 /** A receiver that acknowledged what was no event owes nothing for it. */
 const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
@@ -39,86 +39,67 @@ const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
 }
 
 export const losing: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-LOS-01",
-    level: 2,
-    statement: "What was acknowledged has its effect: soon, and without being sent again.",
+  requirement("R-LOS-01", 2, {
+    statement: "An acknowledged event has its effect soon, and without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
     because:
-      "After an acknowledgement the sender forgets the event. A receiver that answers 200 and drops it, for an error it swallows or a queue that is full, loses it for good.",
+      "After an acknowledgement the sender forgets the event. A receiver that answers 200 and drops it, because of a swallowed error or a full queue, loses it for good.",
     expected: () => "one effect for every acknowledged event of a documented kind, within the settling time",
     needs: ["effects"],
     examines: "all",
     given: [...ordinaryCases, largeEvent, manyEvents],
     judge: acknowledgedHasEffect
   }),
-  requirement({
-    id: "R-LOS-02",
-    level: 2,
+  requirement("R-LOS-02", 2, {
     statement:
-      "An event whose attempts failed is handled at the next undisturbed one: a failure does not poison its id.",
+      "An event whose attempts failed is handled at the next undisturbed attempt: a failure does not mark its id as known.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A receiver that notes an id before it has handled the event takes the retry of a broken attempt for a duplicate, acknowledges it and drops it.",
+      "A receiver that records an id before it has handled the event takes the retry of a broken attempt for a duplicate, acknowledges it and drops it.",
     expected: (terms) => `the retry after broken attempts is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects"],
-    presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
+    presupposes: basics,
     given: [
       brokenOff(accessLog, 50),
       brokenOff(call, 99),
-      makeCase(
-        "disturbed",
+      disturbed(
         "three broken attempts",
         cutNew(accessLog, inBody(60)),
         cutAgain(0, inBody(90)),
         cutAgain(0, inBody(10)),
         retried(0)
       ),
-      makeCase(
-        "disturbed",
+      disturbed(
         "broken off in the body, then gone before the answer",
         cutNew(call, inBody(50)),
         cutAgain(0, inAnswer(0)),
         retried(0)
       ),
-      makeCase(
-        "disturbed",
-        "a malformed attempt first",
-        { k: "malformed", event: accessLog, kind: "truncated" },
-        retried(0)
-      )
+      disturbed("a malformed attempt first", malformed(accessLog, "truncated"), retried(0))
     ],
     further: [
-      makeCase("disturbed", "gone before the answer", cutNew(accessLog, inAnswer(0)), retried(0)),
+      disturbed("gone before the answer", cutNew(accessLog, inAnswer(0)), retried(0)),
       ...[0, 25, 75, 99].map((percent) => brokenOff(accessLog, percent)),
       ...[0, 25, 50, 75].map((percent) => brokenOff(call, percent))
     ],
     judge: oneUnlessMalformedAccepted
   }),
-  requirement({
-    id: "R-LOS-03",
-    level: 2,
-    statement: "What was never sent, was broken off in the middle or is no event has no effect.",
+  requirement("R-LOS-03", 2, {
+    statement: "An event that was never sent or was broken off has no effect, nor has a body that is no event.",
     source: "interface document, section 2.3; RFC 8259, section 2",
     because: "A receiver that acts on half a request opens doors for events that did not happen.",
     expected: () => "no effect",
     needs: ["effects"],
     examines: "all",
-    given: [
-      malformed("truncated"),
-      malformed("unclosed"),
-      malformed("single_quotes"),
-      neverWhole(60),
-      neverWhole(99.9)
-    ],
+    given: [noEvent("truncated"), noEvent("unclosed"), noEvent("single_quotes"), neverWhole(60), neverWhole(99.9)],
     further: [
       neverWhole(30),
       neverWhole(95),
       // The event is whole; many parsers read the first value of a text and leave the rest (RFC 8259, section 9).
-      ...only("SHOULD", [malformed("trailing")]).map((one) => ({
+      ...only("SHOULD", [noEvent("trailing")]).map((one) => ({
         ...one,
         because:
-          "The event is whole, so acting on it does no harm by itself. But a body with more text behind its JSON was not written by the sender, and a strict parser finds that out."
+          "The event is complete, so acting on it does no harm by itself. But the sender writes no text after the JSON, and a strict parser notices it."
       }))
     ],
     judge: noPhantom

@@ -2,15 +2,15 @@
  * R-GET: questions must not be answered with deeds.
  */
 import { accessLog, call } from "../history/Events.ts"
-import { again, makeCase, newEvent } from "../history/History.ts"
+import { again } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { methods } from "../history/Operations.ts"
 import type { Operation } from "../history/Operations.ts"
 import type { EventTemplate } from "../history/Events.ts"
-import { retry } from "../history/Variations.ts"
 import { all, everyAttempt, exactlyOnce, noPhantom } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import { requirement } from "./Requirement.ts"
+import { disturbed, newCall, retryOf } from "./Cases.ts"
+import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 type Method = (typeof methods)[number]
@@ -23,32 +23,31 @@ const about = (method: Method, event: EventTemplate, with_body: boolean): Operat
 })
 
 const neverSent = (method: Method): Case =>
-  makeCase("disturbed", `${method} about an event that is never sent`, about(method, accessLog, false))
+  disturbed(`${method} about an event that is never sent`, about(method, accessLog, false))
 
 const withBody = (method: Method): Case =>
-  makeCase("disturbed", `${method} with an event's body`, about(method, accessLog, true), newEvent(call))
+  disturbed(`${method} with an event's body`, about(method, accessLog, true), newCall)
 
 const aroundPost = (method: Method): Case =>
-  makeCase(
-    "disturbed",
+  disturbed(
     `${method} before and after an event is sent`,
     about(method, call, true),
     again(0, []),
     { k: "method_again", ref: 0, method, with_body: true },
-    again(0, retry)
+    retryOf(0)
   )
 
 export const otherMethods: ReadonlyArray<Requirement> = [
-  requirement({
-    id: "R-GET-01",
-    level: 1,
-    statement: "GET, HEAD and OPTIONS on the URL have no effect, and leave the event they mention to its POST.",
+  requirement("R-GET-01", 1, {
+    statement:
+      "GET, HEAD and OPTIONS on the URL have no effect, and a POST of the event that they mention is handled as usual.",
     source: "RFC 9110, section 9.2.1",
-    because: "Browsers, previews, scanners and monitors ask for every URL they see. A door must not open for them.",
+    because:
+      "Browsers, link previews, scanners and monitors request every URL they see. A door must not open for them.",
     expected: (terms) =>
-      `no effect of such a request; the POST after it is answered with ${inWords(terms)} and has one`,
+      `such a request has no effect; the POST after it is answered with ${inWords(terms)} and has one`,
     provenBy: ["effects"],
-    presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
+    presupposes: basics,
     given: [neverSent("GET"), ...methods.flatMap((method) => [withBody(method), aroundPost(method)])],
     further: [neverSent("HEAD"), neverSent("OPTIONS")],
     judge: all(everyAttempt, noPhantom, exactlyOnce)

@@ -27,22 +27,22 @@ export const needs = {
     inTest: "a `probe` that returns a digest shows what was stored"
   },
   stop: {
-    seen: "ending and starting the receiver",
+    seen: "stopping and starting the receiver",
     flag: "--restart-cmd",
-    toGive: "--restart-cmd, --kill-cmd or --spawn lets the suite end the receiver",
-    inTest: "`restart` or `kill` of what `start` returns lets the suite end the receiver"
+    toGive: "--restart-cmd, --kill-cmd or --spawn lets the suite stop the receiver",
+    inTest: "`restart` or `kill` of what `start` returns lets the suite stop the receiver"
   },
   kill: {
     seen: "killing the receiver at once",
     flag: "--kill-cmd",
-    toGive: "--kill-cmd or --spawn lets the suite kill the receiver at once; a restart command may end it gently",
+    toGive: "--kill-cmd or --spawn lets the suite kill the receiver at once; a restart command may stop it gently",
     inTest: "`kill` of what `start` returns lets the suite kill the receiver at once"
   },
   pause: {
-    seen: "holding the receiver still",
+    seen: "pausing the receiver",
     flag: "--pause-cmd",
-    toGive: "--pause-cmd with --resume-cmd, or --spawn, lets the suite hold the receiver still",
-    inTest: "`pause` and `resume` of what `start` returns let the suite hold the receiver still"
+    toGive: "--pause-cmd with --resume-cmd, or --spawn, lets the suite pause the receiver",
+    inTest: "`pause` and `resume` of what `start` returns let the suite pause the receiver"
   },
   advance: {
     seen: "moving the receiver's clock",
@@ -79,8 +79,8 @@ export type Profile = keyof typeof profiles
 export const families = {
   ACK: "Acknowledging",
   DUP: "Duplicates",
-  NEW: "Telling events apart",
-  LOS: "Losing nothing",
+  NEW: "Similar events",
+  LOS: "Lost events",
   LATE: "Late answers",
   CRA: "Crashes and restarts",
   ORD: "Order",
@@ -135,23 +135,8 @@ export interface Requirement {
   readonly judge: Judge
 }
 
-type Defaults = Pick<
-  Requirement,
-  | "profile"
-  | "listedWithoutProfile"
-  | "strength"
-  | "presumesAcknowledgement"
-  | "presupposes"
-  | "needs"
-  | "provenBy"
-  | "examines"
-  | "further"
-  | "givenWithEffects"
-  | "givenFor"
-  | "sampled"
->
-
-const defaults: Defaults = {
+/** What most requirements have in common. */
+const usual = {
   profile: null,
   listedWithoutProfile: false,
   strength: "MUST",
@@ -164,13 +149,17 @@ const defaults: Defaults = {
   givenWithEffects: [],
   givenFor: {},
   sampled: noSamples
-}
+} satisfies Partial<Requirement>
 
 /** A requirement with what is usual for most of them. */
-export const requirement = (own: Omit<Requirement, keyof Defaults> & Partial<Defaults>): Requirement => ({
-  ...defaults,
-  ...own
-})
+export const requirement = (
+  id: Requirement["id"],
+  level: Level,
+  own: Omit<Requirement, "id" | "level" | keyof typeof usual> & Partial<Requirement>
+): Requirement => ({ ...usual, ...own, id, level })
+
+/** A receiver that acknowledges duplicates, does each event once and loses none: what most requirements presuppose. */
+export const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]
 
 /** The cases that a verdict takes, where one key is stressed and effects are seen or not. */
 export const casesOf = (

@@ -6,13 +6,12 @@ import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, withMember, withUnknown } from "../history/Events.ts"
 import { carriers, forgeries, forgeryInWords } from "../history/Forgeries.ts"
 import type { Carrier, Forgery } from "../history/Forgeries.ts"
-import { again, makeCase, newEvent } from "../history/History.ts"
+import { again, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import type { Operation } from "../history/Operations.ts"
 import { everyPlane } from "../history/Payloads.ts"
 import { string } from "../history/Json.ts"
 import type { EventTemplate } from "../history/Events.ts"
-import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
 import type { Finding } from "../judgement/Finding.ts"
 import { fail } from "../judgement/Finding.ts"
@@ -28,6 +27,7 @@ import {
 import { exchangeInWords, read } from "../judgement/Reading.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
+import { newCall, newLog, retryOf, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -41,22 +41,15 @@ const forgedAgain = (kind: Forgery, by: Carrier = "plain"): Operation => ({ k: "
 
 /** Alone; before the genuine one, which must be handled as if nothing had been; about an event that is known. */
 const eachWay = (kind: Forgery): ReadonlyArray<Case> => [
-  makeCase("state", `an event ${forgeryInWords(kind)}`, forged(accessLog, kind), newEvent(call)),
-  makeCase("state", `an event ${forgeryInWords(kind)}, then genuine`, forged(call, kind), again(0, [])),
-  makeCase(
-    "state",
-    `a known event again, ${forgeryInWords(kind)}`,
-    newEvent(accessLog),
-    forgedAgain(kind),
-    again(0, retry),
-    forgedAgain(kind)
-  )
+  state(`an event ${forgeryInWords(kind)}`, forged(accessLog, kind), newCall),
+  state(`an event ${forgeryInWords(kind)}, then genuine`, forged(call, kind), again(0, [])),
+  state(`a known event again, ${forgeryInWords(kind)}`, newLog, forgedAgain(kind), retryOf(0), forgedAgain(kind))
 ]
 
 const bodies = ["chunked", "large", "kept"] as const satisfies ReadonlyArray<Carrier>
 
 const carried = (kind: Forgery, by: Carrier): Case =>
-  makeCase("state", `an event ${forgeryInWords(kind)}${carriers[by]}`, forged(accessLog, kind, by), newEvent(accessLog))
+  state(`an event ${forgeryInWords(kind)}${carriers[by]}`, forged(accessLog, kind, by), newLog)
 
 /**
  * The cases of several kinds of forgery: all of them one after the other, the first in each carrier; then each by itself.
@@ -72,15 +65,9 @@ const forgedCases = (
   const kinds = strong.length === 0 ? weak : strong
   return {
     given: [
-      makeCase("state", `new events ${topic}`, ...kinds.map((kind) => forged(accessLog, kind)), newEvent(accessLog)),
-      makeCase(
-        "state",
-        `a known event again, ${topic}`,
-        newEvent(call),
-        ...kinds.map((kind) => forgedAgain(kind)),
-        again(0, retry)
-      ),
-      makeCase("state", `an event ${forgeryInWords(first)}, then genuine`, forged(call, first), again(0, [])),
+      state(`new events ${topic}`, ...kinds.map((kind) => forged(accessLog, kind)), newLog),
+      state(`a known event again, ${topic}`, newCall, ...kinds.map((kind) => forgedAgain(kind)), retryOf(0)),
+      state(`an event ${forgeryInWords(first)}, then genuine`, forged(call, first), again(0, [])),
       ...bodies.map((by) => carried(kinds[0] ?? first, by))
     ],
     further: [
@@ -110,9 +97,8 @@ const verifying = "Standard Webhooks 1.0, verifying; interface document, section
 const ownNumber =
   "doorhook's own decision (--tolerance); Standard Webhooks 1.0 asks for an allowable tolerance and names no number"
 
-const common = { level: 1, profile: "signed" } as const
 const mustRefuse = {
-  ...common,
+  profile: "signed",
   source: verifying,
   expected: () => refused,
   needs: ["secret"],
@@ -120,7 +106,7 @@ const mustRefuse = {
   judge: refusedWithoutTrace
 } as const
 const mustAccept = {
-  ...common,
+  profile: "signed",
   source: verifying,
   expected: (terms: Terms) => `it is answered with ${inWords(terms)}`,
   needs: ["secret"],
@@ -128,7 +114,7 @@ const mustAccept = {
 } as const
 
 const inWay = (event: EventTemplate, title: string, ...how: ReadonlyArray<Variation>): Case =>
-  makeCase("state", `${event.resource_type} ${title}`, newEvent(event, how))
+  state(`${event.resource_type} ${title}`, newEvent(event, how))
 
 const stamps = [
   ["old_stamp", "ago"],
@@ -136,9 +122,8 @@ const stamps = [
 ] as const
 
 export const signing: ReadonlyArray<Requirement> = [
-  requirement({
+  requirement("R-SIG-01", 1, {
     ...mustRefuse,
-    id: "R-SIG-01",
     statement: "A request without a signature, or without what is signed, is refused and has no effect.",
     because:
       "A receiver that checks the signature only when there is one, only when it has all that was signed, or only in bodies that come in one piece, accepts requests from anybody.",
@@ -153,12 +138,11 @@ export const signing: ReadonlyArray<Requirement> = [
       "bare"
     )
   }),
-  requirement({
+  requirement("R-SIG-02", 1, {
     ...mustRefuse,
-    id: "R-SIG-02",
     statement: "A request with a wrong signature is refused and has no effect.",
     because:
-      "A comparison of a part, of the length or of the presence accepts what anybody can make up; so does a second secret that is not set and reads as an empty key.",
+      "Comparing only a part, the length or the presence of a signature accepts what anybody can make up; so does a second secret that is not set and reads as an empty key.",
     ...forgedCases(
       "with a wrong signature",
       "random",
@@ -172,18 +156,16 @@ export const signing: ReadonlyArray<Requirement> = [
       "lengthened"
     )
   }),
-  requirement({
+  requirement("R-SIG-03", 1, {
     ...mustRefuse,
-    id: "R-SIG-03",
-    statement: "A signature of another version, or of none, is refused, even if its bytes are right.",
-    because: "A receiver that takes whatever label comes can be moved to a weaker one.",
+    statement: "A signature with another version label, or with none, is refused, even if its bytes are right.",
+    because: "A receiver that accepts any label can be moved to a weaker scheme.",
     ...forgedCases("with another version", "version_0", "version_1a", "version_none", "version_word")
   }),
-  requirement({
+  requirement("R-SIG-04", 1, {
     ...mustRefuse,
-    id: "R-SIG-04",
     statement: "A request whose id, timestamp or body is not what was signed is refused and has no effect.",
-    because: "An old request under a new id, or with another body, is how a forger uses what he has overheard.",
+    because: "A forger who has recorded a request sends it again under a new id, or with another body.",
     ...forgedCases(
       "with the signature of something else",
       "changed_body",
@@ -193,12 +175,11 @@ export const signing: ReadonlyArray<Requirement> = [
       "added_space"
     )
   }),
-  requirement({
+  requirement("R-SIG-05", 1, {
     ...mustAccept,
-    id: "R-SIG-05",
-    statement: "Of several signatures one good one is enough, wherever it stands.",
+    statement: "Of several signatures one good one is enough, at any position.",
     because:
-      "While a secret is rotated, each request carries a signature by the old and one by the new. A receiver that reads the first alone stops working then.",
+      "While a secret is rotated, each request carries one signature by the old and one by the new secret. A receiver that reads only the first stops working then.",
     given: [
       inWay(accessLog, "with the good signature last", "signature_last"),
       inWay(call, "with the good signature first", "signature_first"),
@@ -210,18 +191,16 @@ export const signing: ReadonlyArray<Requirement> = [
       inWay(call, "with unknown versions around", "signature_among_unknown")
     ]
   }),
-  requirement({
+  requirement("R-SIG-06", 1, {
     ...mustAccept,
-    id: "R-SIG-06",
     statement: "A genuine request is accepted whatever its whitespace, escapes, numbers and order of members.",
     because:
-      "A receiver that parses the body and signs what it would have written finds genuine requests forged: for a space, a 1.0, an escaped letter.",
+      "A receiver that parses the body and signs its own serialisation of it refuses genuine requests: for a space, a 1.0, an escaped letter.",
     given: [
       inWay(accessLog, "with other whitespace", "reencoded"),
       inWay(call, "with members in another order", "reordered"),
       inWay(accessLog, "with escaped texts", "escaped"),
-      makeCase(
-        "state",
+      state(
         "numbers written otherwise",
         newEvent(
           withUnknown(
@@ -233,12 +212,8 @@ export const signing: ReadonlyArray<Requirement> = [
           )
         )
       ),
-      makeCase("state", "a text in many scripts", newEvent(withMember(accessLog, "name", string(everyPlane)))),
-      makeCase(
-        "state",
-        "signs that some serializers escape",
-        newEvent(withMember(accessLog, "name", string("<a/> & \u2028 'b'")))
-      )
+      state("a text in many scripts", newEvent(withMember(accessLog, "name", string(everyPlane)))),
+      state("signs that some serializers escape", newEvent(withMember(accessLog, "name", string("<a/> & \u2028 'b'"))))
     ],
     further: [
       inWay(call, "with other whitespace", "reencoded"),
@@ -246,33 +221,30 @@ export const signing: ReadonlyArray<Requirement> = [
       inWay(call, "with escaped texts", "escaped")
     ]
   }),
-  requirement({
+  requirement("R-SIG-07", 1, {
     ...mustAccept,
-    id: "R-SIG-07",
     statement: "A retry with a new timestamp and signature is acknowledged.",
     because:
-      "Each attempt has its own timestamp. A receiver that keeps the signature of the first to know duplicates by refuses the others.",
+      "Each attempt has its own timestamp. A receiver that recognises retries by the signature of the first attempt refuses them.",
     given: [accessLog, call].flatMap((event) => [
-      makeCase("state", `a retry of ${event.resource_type}`, newEvent(event), again(0, retry), again(0, retry)),
-      makeCase("state", `a retry of ${event.resource_type} a minute later`, newEvent(event, ["aged"]), again(0, retry))
+      state(`a retry of ${event.resource_type}`, newEvent(event), retryOf(0), retryOf(0)),
+      state(`a retry of ${event.resource_type} a minute later`, newEvent(event, ["aged"]), retryOf(0))
     ])
   }),
-  requirement({
+  requirement("R-SIG-08", 1, {
     ...mustAccept,
-    id: "R-SIG-08",
     strength: "SHOULD",
     source: ownNumber,
     statement: "A request whose timestamp is off by less than the tolerance is accepted.",
     because:
-      "Queues and clocks are not exact. A tolerance of seconds refuses what is genuine, most of all when the sender is busy, or the receiver's clock is slow.",
+      "Queues and clocks are not exact. A tolerance of seconds refuses genuine requests, most of all when the sender is busy or the receiver's clock is slow.",
     expected: (terms) =>
       `a timestamp within the tolerance of ${DurationText.format(terms.tolerance)} is answered with ${inWords(terms)}`,
     given: stamps.map(([stamp, when]) => inWay(accessLog, `stamped within the tolerance ${when}`, stamp)),
     further: stamps.flatMap(([stamp, when]) => [
       inWay(call, `stamped within the tolerance ${when}`, stamp),
       ...[accessLog, call].map((event) =>
-        makeCase(
-          "state",
+        state(
           `a retry of ${event.resource_type} stamped within the tolerance ${when}`,
           newEvent(event),
           again(0, ["next_attempt", stamp])
@@ -280,17 +252,16 @@ export const signing: ReadonlyArray<Requirement> = [
       )
     ])
   }),
-  requirement({
+  requirement("R-SIG-09", 1, {
     ...mustRefuse,
-    id: "R-SIG-09",
     source: `a timestamp that is no number: ${verifying}; how old one may be: ${ownNumber}`,
     statement: "A request whose timestamp is no number, or off by more than the tolerance, is refused.",
-    because: "Anybody who has overheard a request could replay it forever.",
+    because: "Anybody who has recorded a request could replay it forever.",
     expected: ({ tolerance }) => `${refused}; the tolerance is ${DurationText.format(tolerance)}`,
     given: [
       ...eachWay("no_number"),
       ...(["past", "future"] as const).map((kind) =>
-        makeCase("state", `an access log ${forgeryInWords(kind)}`, forged(accessLog, kind), newEvent(accessLog))
+        state(`an access log ${forgeryInWords(kind)}`, forged(accessLog, kind), newLog)
       )
     ],
     further: [

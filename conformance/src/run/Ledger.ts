@@ -7,8 +7,9 @@ import { keyOf } from "../history/History.ts"
 import { read } from "../judgement/Reading.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import type { CaseRun } from "../record/Evidence.ts"
-import { acknowledgesAtAll, assess, concerns } from "../record/Verdict.ts"
-import type { Plan } from "../record/Verdict.ts"
+import { concerns } from "../record/Plan.ts"
+import { acknowledgesAtAll, assess } from "../record/Verdict.ts"
+import type { Plan } from "../record/Plan.ts"
 
 /** After this many cases that leave a requirement open, more of them are not worth their time. */
 const patience = 2

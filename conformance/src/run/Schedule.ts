@@ -8,7 +8,7 @@
 import type { Case, Lane } from "../history/History.ts"
 import { keyOf, lanes } from "../history/History.ts"
 import { costOf, endsReceiver, movesClock } from "../history/Operations.ts"
-import type { Plan } from "../record/Verdict.ts"
+import type { Plan } from "../record/Plan.ts"
 
 /** What a case is run for, from what must be done to what time allows. */
 const steps = ["given", "further", "sampled"] as const

@@ -13,7 +13,7 @@ import { toHtml } from "../../src/report/html/HtmlReport.ts"
 import { toJUnit } from "../../src/report/JUnit.ts"
 import { toMarkdown } from "../../src/report/Markdown.ts"
 import type { Report, ReportedRequirement } from "../../src/report/Report.ts"
-import { select } from "../../src/requirements/Selection.ts"
+import { select } from "../../src/requirements/Catalogue.ts"
 import { sampleReport, secret, signature } from "../support/sampleReport.ts"
 
 const forms = {
