@@ -31,7 +31,7 @@ const substitute = (event: EventTemplate, bindings: ReadonlyArray<string>): Even
 
 const adapted = (operation: Operation, bindings: ReadonlyArray<string>): Operation | null => {
   if (operation.k === "twins" && operation.kind === "other_type" && bindings.length < 2) return null
-  if (operation.k === "shuffled") {
+  if ("events" in operation) {
     const events = operation.events.flatMap((event) => substitute(event, bindings) ?? [])
     return events.length === operation.events.length ? { ...operation, events } : null
   }

@@ -16,6 +16,7 @@ import { both } from "../judgement/Finding.ts"
 import { all, completeAnswers, everyAttempt, storedAsSent } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
+import { quietCase } from "./Acknowledging.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -178,15 +179,7 @@ export const requesting: ReadonlyArray<Requirement> = [
         "12 requests over one connection, a moment apart",
         ...Array.from({ length: 12 }, (_, index) => newEvent(byTurns(index), ["kept"]))
       ),
-      makeCase(
-        "state",
-        "requests over one connection with pauses",
-        newEvent(accessLog),
-        { k: "idle", ms: 1_200 },
-        newEvent(call),
-        { k: "idle", ms: 600 },
-        newEvent(accessLog)
-      )
+      quietCase
     ],
     judge: all(everyAttempt, completeAnswers)
   }),

@@ -79,17 +79,9 @@ export const answeringLate: ReadonlyArray<Requirement> = [
       makeCase(
         "operated",
         "events while the receiver stands still",
-        { k: "pause_during", event: accessLog, count: 6 },
+        { k: "pause_during", events: [accessLog, call, accessLog, accessLog, call, accessLog] },
         { k: "retry_open" },
         { k: "again_all", how: retry }
-      )
-    ],
-    further: [
-      makeCase(
-        "operated",
-        "calls while the receiver stands still",
-        { k: "pause_during", event: call, count: 2 },
-        { k: "retry_open" }
       )
     ],
     judge: all(lastAttempts, exactlyOnce)
