@@ -46,7 +46,7 @@ const interruptedAt = Effect.fnUntraced(function* (slow: Doing, operation: Opera
   return done
 })
 
-const pause: Operation = { k: "pause_during", event: accessLog, count: 1 }
+const pause: Operation = { k: "pause_during", events: [accessLog] }
 const kill: Operation = { k: "kill_amid", event: accessLog, workers: 1, after: 5 }
 
 describe("a receiver is left running", () => {

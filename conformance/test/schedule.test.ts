@@ -1,18 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Struct } from "effect"
-import { keyOf } from "../src/history/History.ts"
-import type { Case } from "../src/history/History.ts"
+import { accessLog } from "../src/history/Events.ts"
+import { keyOf, makeCase, newEvent } from "../src/history/History.ts"
+import type { Case, Lane } from "../src/history/History.ts"
 import { endsReceiver, movesClock } from "../src/history/Operations.ts"
 import { defaults } from "../src/record/Options.ts"
 import { plansOf } from "../src/record/Plan.ts"
 import type { Need } from "../src/requirements/Requirement.ts"
 import { needs } from "../src/requirements/Requirement.ts"
-import { fitting, reserveOf, scheduleOf, timeOfAll, until } from "../src/run/Schedule.ts"
+import { fitting, lastTime, longestFirst, reserveOf, scheduleOf, timeOfAll, until } from "../src/run/Schedule.ts"
 
 const options = { ...defaults, url: ["http://127.0.0.1/"], seed: 1, level: 3 } as const
 const sight = new Set<Need>(["effects", "digest", "stop", "kill", "pause"])
 const plans = plansOf(options, sight)
 const batches = scheduleOf(plans)
+/** Lanes that have a place of their own, whatever the step. */
+const apart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
 describe("the schedule of a run", () => {
   it("has each history once", () => {
@@ -23,7 +26,7 @@ describe("the schedule of a run", () => {
   })
 
   it("does all that is given before what is further, and that before what is drawn", () => {
-    const ordered = batches.filter(({ lane, movesClock: moves }) => lane !== "aged" && lane !== "last" && !moves)
+    const ordered = batches.filter(({ lane, movesClock: moves }) => !apart.has(lane) && !moves)
     const order = ordered.map(({ step }) => ["given", "further", "sampled"].indexOf(step))
     assert.deepStrictEqual(
       order,
@@ -49,7 +52,7 @@ describe("the schedule of a run", () => {
     const all = scheduleOf(every)
     for (const batch of all) {
       const ends = batch.cases.map(({ history }) => history.ops.some(endsReceiver))
-      if (!batch.movesClock && batch.lane !== "last" && batch.lane !== "aged") {
+      if (!batch.movesClock && !apart.has(batch.lane)) {
         assert.strictEqual(new Set(ends).size, 1)
         assert.strictEqual(ends[0], batch.endsReceiver)
       }
@@ -62,7 +65,7 @@ describe("the schedule of a run", () => {
 
   it("has time for every given case of a receiver that takes 300 ms for each answer, in two minutes", () => {
     let time = 0
-    const given = batches.filter(({ lane, step }) => step === "given" && lane !== "aged" && lane !== "last")
+    const given = batches.filter(({ lane, step }) => step === "given" && !apart.has(lane))
     for (const [place, batch] of given.entries()) {
       const left = 120_000 * until.given - time - reserveOf(given.slice(place + 1), "given", 300, 1)
       const cases = fitting(batch, left, 300, 1)
@@ -77,5 +80,22 @@ describe("the schedule of a run", () => {
     const few: ReadonlyArray<Case> = fitting(batch, 0, 5_000, 1)
     assert.strictEqual(few.length, batch.firsts)
     assert.isAbove(batch.cases.length, few.length)
+  })
+
+  it("is quiet once, after all else but what waits for that and what moves the clock", () => {
+    const lanes = batches.filter(({ movesClock: moves }) => !moves).map(({ lane }) => lane)
+    assert.deepStrictEqual(lanes.slice(-2), ["last", "quiet"])
+    assert.strictEqual(lanes.filter((lane) => lane === "quiet").length, 1)
+  })
+
+  it("begins what waits longest first, where others run beside it, and leaves what runs alone in its order", () => {
+    const waiting = makeCase("state", "waits", newEvent(accessLog), { k: "idle", ms: 500 })
+    const quick = makeCase("state", "is quick", newEvent(accessLog))
+    assert.deepStrictEqual(longestFirst("state", [quick, waiting]), [waiting, quick])
+    assert.deepStrictEqual(longestFirst("timing", [quick, waiting]), [quick, waiting])
+  })
+
+  it("gives many events between an event and its duplicate 12 seconds, and a tenth of a long run", () => {
+    assert.deepStrictEqual([40_000, 120_000, 600_000].map(lastTime), [12_000, 12_000, 60_000])
   })
 })

@@ -25,7 +25,7 @@ import { saidAgain } from "./support/stored.ts"
 const restart: Operation = { k: "restart" }
 const killAmid: Operation = { k: "kill_amid", event: accessLog, workers: 1, after: 5 }
 
-const pauseDuring: Operation = { k: "pause_during", event: accessLog, count: 2 }
+const pauseDuring: Operation = { k: "pause_during", events: [accessLog, accessLog] }
 
 const executed = (operation: Operation, setting: Setting) => executeIn({ v: 1, ops: [operation] }, setting)
 

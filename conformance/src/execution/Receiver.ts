@@ -200,12 +200,12 @@ const isTaken = (exchange: Exchange | null): boolean =>
  */
 export const pauseDuring = Effect.fnUntraced(function* (
   execution: Execution,
-  { count, event }: OperationOf<"pause_during">,
+  { events }: OperationOf<"pause_during">,
   op: number
 ) {
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
-  const actors = yield* Effect.forEach(Array.from({ length: count }), () => mint(execution, event))
+  const actors = yield* Effect.forEach(events, (event) => mint(execution, event))
   const sendAll = Effect.forEach(
     actors,
     (actor) =>

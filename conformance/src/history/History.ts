@@ -19,10 +19,10 @@ export type History = typeof History.Type
  *
  * `timing`: alone, so that deadlines can be judged. `state`: several at once. `disturbed`: several at once, after those
  * that a fault of the receiver would spoil. `blocking`: alone, because it may keep the receiver from all others. `load`:
- * alone. `operated`: alone, the receiver is stopped and started. `last`: alone, with all of the time that is left.
- * `aged`: begun first, ended last; everything else happens in between.
+ * alone. `operated`: alone, the receiver is stopped and started. `last`: alone, for a while. `quiet`: alone, and nothing
+ * else is sent or read while it waits. `aged`: begun first, ended last; everything else happens in between.
  */
-export const lanes = ["timing", "state", "disturbed", "blocking", "load", "operated", "last", "aged"] as const
+export const lanes = ["timing", "state", "disturbed", "blocking", "load", "operated", "last", "quiet", "aged"] as const
 export type Lane = (typeof lanes)[number]
 
 /** Two cases with equal histories are one and run once. */

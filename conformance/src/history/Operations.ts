@@ -286,11 +286,11 @@ const operations = {
   /** The receiver stands still from before the first attempts until after their deadline; the second come in between. */
   pause_during: kind(
     "pause_during",
-    { event: EventTemplate, count: Count },
-    ({ count }, { made }) =>
-      `${count} new events while the receiver stands still until after their deadline, each again before it goes on${made}`,
+    { events: Schema.Array(EventTemplate) },
+    ({ events }, { made }) =>
+      `${events.length} new events while the receiver stands still until after their deadline, each again before it goes on${made}`,
     {
-      events: ({ count }) => count,
+      events: ({ events }) => events.length,
       cost: () => ({ answers: 1, ms: 6_000 })
     }
   ),

@@ -52,6 +52,38 @@ export const acknowledgingFaults: ReadonlyArray<Fault> = [
           /\.\d{3}Z$/.test(String(event.data["logged_at"])) ? acknowledged : plain(422, "logged_at is no time")
       })
     ],
+    [
+      "stale-keep-alive",
+      "R-ACK-01",
+      "Resets a connection that was idle for two seconds when the next request comes, instead of closing it.",
+      () => {
+        const answered = new WeakMap<object, number>()
+        return {
+          send: (given, request, response) => {
+            if (Date.now() - (answered.get(request.socket) ?? Infinity) > 2_000) request.socket.resetAndDestroy()
+            else {
+              answered.set(request.socket, Date.now())
+              sendAnswer(given, request, response)
+            }
+          }
+        }
+      }
+    ],
+    [
+      "wakes-with-an-error",
+      "R-ACK-01",
+      "Finds its database connection gone after three quiet seconds, and answers 500 to the event that finds it out.",
+      () => {
+        let last = Infinity
+        return {
+          acknowledge: () => {
+            const idle = Date.now() - last
+            last = Date.now()
+            return idle > 3_000 ? plain(500, "the database has gone away") : acknowledged
+          }
+        }
+      }
+    ],
     ["ack-201", "R-ACK-02", "Answers 201 Created, because a record was created.", answers(201, "created")],
     ["ack-202", "R-ACK-02", "Answers 202 Accepted, because the work is only queued.", answers(202, "queued")],
     ["ack-204", "R-ACK-02", "Answers 204, because there is nothing to say.", answers(204)],

@@ -4,8 +4,6 @@
  */
 import { createReceiver, nodeRequest, sendAnswer, sqliteStore } from "@doorhook/receiver"
 import type { Answer, Delivery, ReceivedRequest, ReceiverParts } from "@doorhook/receiver"
-import { Effect } from "effect"
-import type { Scope } from "effect"
 import { once } from "node:events"
 import { createServer, IncomingMessage } from "node:http"
 import type { ServerResponse } from "node:http"
@@ -195,10 +193,3 @@ export const startServer = async ({
     }
   }
 }
-
-/** Its address, for as long as the scope lives: an HTTP server like any other, but nothing that could be killed. */
-export const inProcess = (options: Omit<ServerOptions, "port" | "database">): Effect.Effect<URL, never, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.promise(() => startServer({ ...options, port: 0, database: ":memory:" })),
-    ({ die }) => Effect.promise(die)
-  ).pipe(Effect.map(({ port }) => new URL(`http://127.0.0.1:${port}`)))

@@ -16,7 +16,8 @@ import { defaults, noMeans } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
 import type { Report } from "../report/Report.ts"
 import { runSuite } from "../run/RunSuite.ts"
-import { inProcess } from "./Base.ts"
+import { startServer } from "./Base.ts"
+import type { ServerOptions } from "./Base.ts"
 import type { Fault } from "./Fault.ts"
 import type { RightReceiver } from "./Right.ts"
 
@@ -79,6 +80,13 @@ const program = here.endsWith(".ts")
 interface Tried extends Pick<Fault, "change" | "level" | "name" | "ownProcess" | "profile"> {
   readonly deadline: number
 }
+
+/** A receiver's address, for as long as the scope lives: an HTTP server like any other, but nothing that could be killed. */
+export const inProcess = (options: Omit<ServerOptions, "port" | "database">): Effect.Effect<URL, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(() => startServer({ ...options, port: 0, database: ":memory:" })),
+    ({ die }) => Effect.promise(die)
+  ).pipe(Effect.map(({ port }) => new URL(`http://127.0.0.1:${port}`)))
 
 const inThisProcess = Effect.fnUntraced(function* ({ change, deadline, profile }: Tried) {
   const origin = yield* inProcess({ change, deadline, secret: profile === "signed" ? secret : null })

@@ -27,7 +27,8 @@ import {
 } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { filler, idle, newCall, newLog, operated, retryAll, retryOf, state, times } from "./Cases.ts"
+import { quietCase } from "./Acknowledging.ts"
+import { filler, newCall, newLog, operated, retryAll, retryOf, state, times } from "./Cases.ts"
 import { basics, requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -48,7 +49,7 @@ const repeatedFurther: ReadonlyArray<Case> = [
   state("eight retries, each over a new connection", newLog, ...times(8, overNew)),
   state("a retry between two others", newLog, newLog, retryOf(0), retryOf(1), retryOf(0)),
   state("several retries at once", newLog, raceAgain(0, 3)),
-  state("a retry a good second later", newLog, idle(1_500), retryOf(0))
+  quietCase
 ]
 
 /** All that may differ between attempts of an event but its ids. */

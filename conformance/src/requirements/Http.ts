@@ -10,7 +10,8 @@ import type { EventTemplate } from "../history/Events.ts"
 import type { Variation } from "../history/Variations.ts"
 import { all, completeAnswers, everyAttempt, storedAsSent } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import { disturbed, idle, malformed, newCall, newLog, retryOf, state } from "./Cases.ts"
+import { quietCase } from "./Acknowledging.ts"
+import { disturbed, malformed, newCall, newLog, retryOf, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -148,7 +149,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     given: [
       state("40 requests over one connection", ...byTurns(40, [], true)),
       state("12 requests over one connection, a moment apart", ...byTurns(12, ["kept"])),
-      state("requests over one connection with pauses", newLog, idle(1_200), newCall, idle(600), newLog)
+      quietCase
     ],
     judge: all(everyAttempt, completeAnswers)
   }),

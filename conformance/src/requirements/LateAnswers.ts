@@ -69,13 +69,10 @@ export const answeringLate: ReadonlyArray<Requirement> = [
     given: [
       operated(
         "events while the receiver stands still",
-        { k: "pause_during", event: accessLog, count: 6 },
+        { k: "pause_during", events: [accessLog, call, accessLog, accessLog, call, accessLog] },
         retryOpen,
         retryAll
       )
-    ],
-    further: [
-      operated("calls while the receiver stands still", { k: "pause_during", event: call, count: 2 }, retryOpen)
     ],
     judge: all(lastAttempts, exactlyOnce)
   }),

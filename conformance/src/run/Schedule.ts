@@ -1,9 +1,9 @@
 /**
  * Which cases run, in which order, and with how much of the time: breadth first. Pure data and functions.
  *
- * Every requirement's given cases come before any further one, those before any that is drawn from the seed, and what is
- * left of the time goes to the lane `last` (many events between an event and its duplicate). Within a step, lanes run in
- * the order of `lanes`, and cases take turns by requirement, so that a run that is cut short has looked at each.
+ * Every requirement's given cases come before any further one, those before any that is drawn from the seed, and then the
+ * lanes `last` (many events between an event and its duplicate) and `quiet`. Within a step, lanes run in the order of
+ * `lanes`, and cases take turns by requirement, so that a run that is cut short has looked at each.
  */
 import type { Case, Lane } from "../history/History.ts"
 import { keyOf, lanes } from "../history/History.ts"
@@ -14,12 +14,18 @@ import type { Plan } from "../record/Plan.ts"
 const steps = ["given", "further", "sampled"] as const
 export type Step = (typeof steps)[number]
 
-/** Until which share of the run's time cases of a step are begun; `last` and `end` are those of what comes after them. */
-export const until: Readonly<Record<Step | "last" | "end", number>> = {
+/** How long the lane `last` takes, in milliseconds, and as a share of the run's time where that is more. */
+const lastLeast = 12_000
+const lastShare = 0.1
+export const lastTime = (maxTime: number): number => Math.max(lastLeast, maxTime * lastShare)
+
+/** Until which share of the run's time cases of a step are begun; the others are those of what comes after them. */
+export const until: Readonly<Record<Step | "last" | "beforeClock" | "end", number>> = {
   given: 0.8,
   further: 0.6,
   sampled: 0.6,
   last: 0.8,
+  beforeClock: 0.85,
   end: 0.95
 }
 
@@ -32,6 +38,7 @@ export const widths: Readonly<Record<Lane, number>> = {
   load: 1,
   operated: 1,
   last: 1,
+  quiet: 1,
   aged: 8
 }
 
@@ -59,7 +66,10 @@ const byTurns = (lists: ReadonlyArray<ReadonlyArray<Case>>): ReadonlyArray<Case>
   return [...new Map(turns.map((one) => [keyOf(one.history), one])).values()]
 }
 
-/** The batches of a run in their order: `aged` first, `last` and what moves the clock at the end. Equal histories once. */
+/** Lanes with a place of their own in a run, whatever their step. */
+const apart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
+
+/** The batches of a run in their order: `aged` first, then by steps, what is `apart`, what moves the clock. Equal histories once. */
 export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => {
   const known = new Set<string>()
   const batchOf = (step: Step, lane: Lane, isMeant: (one: Case) => boolean): Batch => {
@@ -80,15 +90,16 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
   const stays = (one: Case): boolean => !moves(one)
   const whole = (step: Step): ReadonlyArray<Batch> =>
     lanes
-      .filter((lane) => lane !== "aged" && lane !== "last")
+      .filter((lane) => !apart.has(lane))
       .flatMap((lane) => [
         batchOf(step, lane, (one) => stays(one) && !ends(one)),
         batchOf(step, lane, (one) => stays(one) && ends(one))
       ])
   // What is given somewhere is known as given, whichever step another requirement has it in.
-  const aged = steps.map((step) => batchOf(step, "aged", stays))
+  const ofLane = (lane: Lane): ReadonlyArray<Batch> => steps.map((step) => batchOf(step, lane, stays))
+  const aged = ofLane("aged")
   const given = whole("given")
-  const end = steps.map((step) => batchOf(step, "last", stays))
+  const end = [...ofLane("last"), ...ofLane("quiet")]
   const clock = steps.flatMap((step) => lanes.map((lane) => batchOf(step, lane, moves)))
   const batches = [...aged, ...given, ...whole("further"), ...whole("sampled"), ...end, ...clock]
   return batches.filter(({ cases }) => cases.length > 0)
@@ -100,6 +111,12 @@ const timeOf = ({ history }: Case, answer: number, pace: number): number =>
     const { answers, ms } = costOf(operation)
     return sum + answers * answer + ms * pace
   }, 0)
+
+const waitOf = ({ history }: Case): number => history.ops.reduce((sum, operation) => sum + costOf(operation).ms, 0)
+
+/** Those that wait longest first: where several run at once, the others run in the meantime. */
+export const longestFirst = (lane: Lane, cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
+  widths[lane] === 1 ? cases : cases.toSorted((a, b) => waitOf(b) - waitOf(a))
 
 /** How long some cases of a lane take at least, run beside each other as the lane allows. */
 export const timeOfAll = (lane: Lane, cases: ReadonlyArray<Case>, answer: number, pace: number): number =>
@@ -120,5 +137,5 @@ export const fitting = (batch: Batch, left: number, answer: number, pace: number
 /** What must be kept for the batches that come later in a step: one case of each of their requirements. */
 export const reserveOf = (later: ReadonlyArray<Batch>, step: Step, answer: number, pace: number): number =>
   later
-    .filter((batch) => batch.step === step && batch.lane !== "last" && batch.lane !== "aged")
+    .filter((batch) => batch.step === step && !apart.has(batch.lane))
     .reduce((sum, { cases, firsts, lane }) => sum + timeOfAll(lane, cases.slice(0, firsts), answer, pace), 0)

@@ -3,7 +3,7 @@
  * have been an accident, and stops asking where a requirement is decided. It gathers evidence; verdicts are
  * `record/Verdict.ts`.
  *
- * What waits for all else to be done is begun first and ends last. Batches share the wait for effects: they are read before
+ * What waits for all else to be done is begun first and ends last, after a while in which nothing is sent. Batches share the wait for effects: they are read before
  * the receiver is ended, and before a lane that is about something else.
  */
 import { isoOf } from "@doorhook/core"
@@ -32,7 +32,7 @@ import { calibrateProbe } from "./Calibrate.ts"
 import type { Guard } from "./Calibrate.ts"
 import { makeLedger } from "./Ledger.ts"
 import { refine } from "./Refine.ts"
-import { fitting, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
+import { fitting, lastTime, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
 import type { Batch } from "./Schedule.ts"
 import { lacksEffects, readAgain, settle } from "./Settle.ts"
 import { reach } from "./Target.ts"
@@ -71,7 +71,8 @@ const settling: Readonly<Record<Lane, number>> = {
   load: 1,
   operated: 2,
   last: 3,
-  aged: 4
+  quiet: 4,
+  aged: 5
 }
 
 /** All that was executed of a case: its repeats have effects like the first. */
@@ -163,15 +164,15 @@ export const makeSession = Effect.fnUntraced(function* (
    * Effects that come late, when an event has long had its one: looked for once, at the end, when the settling time has
    * passed since the given cases were done. Other cases usually take that long.
    */
-  const lookForLate = Effect.fnUntraced(function* (since: number) {
+  const lookForLate = Effect.fnUntraced(function* (since: number, end: number) {
     const reading = reader()
     if (reading === null) return
     if (!ledger.plans().some(({ requirement }) => requirement.needs.includes("effects"))) return
     yield* means.progress("late effects")
-    const due = Math.min(since + Math.min(options.settle, maxTime * lateShare), at(until.end))
+    const due = Math.min(since + Math.min(options.settle, maxTime * lateShare), at(end))
     yield* Effect.sleep(Math.max(0, due - (yield* Clock.currentTimeMillis)))
     const meant = ledger.runs().flatMap((run) => (run.settled ? tracesOf(run) : []))
-    const seen = yield* Effect.timeoutOption(readAgain(meant, reading), yield* left(until.end))
+    const seen = yield* Effect.timeoutOption(readAgain(meant, reading), yield* left(end))
     if (Option.isNone(seen)) return
     const changed = meant.flatMap((trace, place) => {
       const now = seen.value[place]
@@ -253,12 +254,16 @@ export const makeSession = Effect.fnUntraced(function* (
     const { lane, movesClock, step } = batch
     // More of the same says nothing more of a receiver that acknowledges nothing, and may take a deadline each.
     if (step !== "given" && !ledger.acknowledges()) return
-    const end = at(movesClock ? until.end : lane === "last" ? until.last : until[step])
+    const now = yield* Clock.currentTimeMillis
+    const isLast = lane === "last"
+    const end = isLast
+      ? Math.min(at(until.last), now + lastTime(maxTime))
+      : at(movesClock || lane === "quiet" ? until.end : until[step])
     const reserved = reserveOf(later, step, ledger.typical(), pace)
     const asked = batch.cases.filter((one) => !ledger.has(one) && ledger.isAskedFor(one))
-    const time = end - reserved - (yield* Clock.currentTimeMillis)
-    const cases =
-      movesClock || lane === "last" ? asked : fitting({ ...batch, cases: asked }, time, ledger.typical(), pace)
+    const time = end - reserved - now
+    const fitted = movesClock || isLast ? asked : fitting({ ...batch, cases: asked }, time, ledger.typical(), pace)
+    const cases = longestFirst(lane, fitted)
     let more = true
     while (more) more = yield* runOnce(batch, cases, end)
   })
@@ -341,7 +346,7 @@ export const makeSession = Effect.fnUntraced(function* (
       if (batch.movesClock) continue
       const isOther = before !== null && (settling[before.lane] !== settling[batch.lane] || before.step !== batch.step)
       if (isOther || batch.endsReceiver) yield* settleAll()
-      // All the time that is left goes to the last lane: failures are looked at again before it.
+      // The last lane takes its time: failures are looked at again before it.
       if (batch.lane === "last" && before?.lane !== "last") yield* refineAll()
       if (batch.step === "given" && !batch.endsReceiver) givenDone = yield* Clock.currentTimeMillis
       yield* calibrate()
@@ -353,7 +358,8 @@ export const makeSession = Effect.fnUntraced(function* (
     yield* Fiber.join(fiber)
     for (const [place] of ledger.runs().entries()) yield* confirm(place)
     yield* settleAll()
-    yield* lookForLate(givenDone)
+    // What moves the clock is given too, and must have its time.
+    yield* lookForLate(givenDone, clock.length > 0 ? until.beforeClock : until.end)
     for (const batch of clock) yield* runBatch(batch, [])
     yield* settleAll()
     yield* lookAgain()
