@@ -4,7 +4,7 @@
 import { checkWritable, columns, CommandFailure, writeNamed } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
 import { entriesOf } from "../CommaList.ts"
-import { exitCodes } from "../report/Ending.ts"
+import { exitCodes } from "../report/Conclusion.ts"
 import { requirements } from "../requirements/Catalogue.ts"
 import { matches } from "../requirements/Selection.ts"
 import { suite } from "../Suite.ts"

@@ -4,7 +4,7 @@
 import { checkWritable, CommandFailure, Signature, writeNamed } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
 import type { Redacted } from "effect"
-import { exitCodes } from "../report/Ending.ts"
+import { exitCodes } from "../report/Conclusion.ts"
 import { runSender } from "../sender/RunSender.ts"
 import * as SenderReport from "../sender/SenderReport.ts"
 
