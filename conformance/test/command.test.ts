@@ -320,7 +320,10 @@ describe("run", () => {
       ]) {
         assert.include(output, flag)
       }
-      assert.include(report?.notes.join(" "), "The queries of URLs may hold secrets and are left out: write them where")
+      assert.include(
+        report?.notes.join(" "),
+        "The queries of URLs may hold secrets and are left out: write them in place of"
+      )
       const fs = yield* FileSystem.FileSystem
       for (const text of [output, JSON.stringify(report), yield* fs.readFileString(trace)])
         assert.notInclude(text, "hush")

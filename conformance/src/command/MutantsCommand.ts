@@ -12,8 +12,8 @@ import type { Fault } from "../mutants/Fault.ts"
 import { faults } from "../mutants/index.ts"
 import { killLine, killOf, toMarkdown, weaknesses } from "../mutants/KillTable.ts"
 import { tryFault } from "../mutants/Trial.ts"
-import { stopOnHangup } from "./Hangup.ts"
-import { makeProgress } from "./Progress.ts"
+import { stopOnHangup, unusable } from "./Prepare.ts"
+import { makeProgress } from "./RunCommand.ts"
 
 export interface MutantsFlags {
   readonly only: ReadonlyArray<string>
@@ -55,8 +55,8 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
     { concurrency: jobs }
   ).pipe(
     Effect.catchTags({
-      HookFailed: ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable })),
-      PlatformError: ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable }))
+      HookFailed: (error) => Effect.fail(unusable(error)),
+      PlatformError: (error) => Effect.fail(unusable(error))
     })
   )
   if (Option.isSome(report)) {

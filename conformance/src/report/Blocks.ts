@@ -48,11 +48,17 @@ export const observedBlock = (text: string): Block => ({
 
 const milliseconds = (value: number): string => `${Math.round(value).toLocaleString("en-US")} ms`
 
-const attemptBlock = (attempt: ReportedAttempt, decides: boolean): StepBlock["attempts"][number] => {
+const attemptBlock = (
+  attempt: ReportedAttempt,
+  decides: boolean,
+  { effects }: ReportedRequirement
+): StepBlock["attempts"][number] => {
   const { connection, excerpt, got, number, request, startedMs, webhookId } = attempt
   const body = said(excerpt, 80)
+  const event = effects.find((one) => one.webhookId === webhookId)?.event
+  const about = `${webhookId}${event === undefined ? "" : ` (event ${event})`}`
   return {
-    sent: `${request.method} ${webhookId}, attempt ${number}, ${connection} connection, at ${milliseconds(startedMs)}`,
+    sent: `${request.method} ${about}, attempt ${number}, ${connection} connection, at ${milliseconds(startedMs)}`,
     got: `${said(got, 300)}${body === "" ? "" : `: ${body}`}`,
     decides,
     attempt
@@ -62,10 +68,13 @@ const attemptBlock = (attempt: ReportedAttempt, decides: boolean): StepBlock["at
 /** The most attempts of a step that are shown; the JSON report and the HTTP archive have more. */
 const mostAttempts = 6
 
-const stepBlocks = ({ decidedBy, history }: ReportedRequirement): ReadonlyArray<StepBlock> =>
-  history.map(({ attempts, did, moreAttempts }, step) => {
+const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> => {
+  const { decidedBy, history } = requirement
+  return history.map(({ attempts, did, moreAttempts }, step) => {
     const shown = attempts
-      .map((attempt, index) => attemptBlock(attempt, decidedBy?.step === step && decidedBy.attempt === index))
+      .map((attempt, index) =>
+        attemptBlock(attempt, decidedBy?.step === step && decidedBy.attempt === index, requirement)
+      )
       .filter(({ decides }, index) => index < mostAttempts || decides)
     const more = attempts.length - shown.length + moreAttempts
     return {
@@ -75,6 +84,7 @@ const stepBlocks = ({ decidedBy, history }: ReportedRequirement): ReadonlyArray<
       more: more === 0 ? "" : `and ${more.toLocaleString("en-US")} more attempts`
     }
   })
+}
 
 /** The most events whose effects are listed, and the most members of stored data. */
 const mostEffects = 5

@@ -8,7 +8,11 @@ import type { Report, ReportedRequirement } from "./Report.ts"
 
 export const exitCodes = { passed: 0, failed: 1, inconclusive: 2, unusable: 4 } as const
 
-const byVerdict = { pass: exitCodes.passed, fail: exitCodes.failed, inconclusive: exitCodes.inconclusive } as const
+export const byVerdict = {
+  pass: exitCodes.passed,
+  fail: exitCodes.failed,
+  inconclusive: exitCodes.inconclusive
+} as const
 
 const isUnusable = ({ ended }: Pick<Report, "ended">): boolean =>
   ended === "target_unusable" || ended === "probe_unusable"

@@ -37,7 +37,7 @@ const colours: Readonly<Record<Report["verdict"], Verdict>> = {
 const headOf = (report: Report, { claim, counts, ending, headline, notes }: Explanation): Html.Html => {
   const facts = {
     receiver: report.target,
-    acknowledged: `${report.ack === "200" ? "status 200" : "a 2xx status"} within ${deadlineInWords(report)}`,
+    acknowledgement: `${report.ack === "200" ? "status 200" : "a 2xx status"} within ${deadlineInWords(report)}`,
     "timing accuracy": `${report.guardMs} ms`,
     attempts: String(report.attempts),
     started: report.startedAt.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC"),

@@ -32,7 +32,7 @@ a { color: var(--link) }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem }
 .head { border-left: .4rem solid var(--v) }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: .5rem 1rem; margin: 1rem 0 0 }
-.facts div { min-width: 0 } .facts dt { color: var(--soft); font-size: .8rem } .facts dd { margin: 0 }
+.facts div { min-width: 0 } .facts div:first-child { grid-column: span 2 } .facts dt { color: var(--soft); font-size: .8rem } .facts dd { margin: 0 }
 .note { border-left: .25rem solid var(--WARN); padding: .1rem .75rem; margin: .75rem 0 }
 .v { color: var(--v); font-weight: 600; white-space: nowrap }
 fieldset { border: 0; padding: 0; margin: 0 0 .75rem; display: flex; flex-wrap: wrap; gap: .35rem .9rem }
@@ -55,9 +55,8 @@ dl.line dt { color: var(--soft) } dl.line dd { margin: 0; min-width: 0 }
 pre { background: var(--code); border-radius: .4rem; padding: .6rem .75rem; margin: .3rem 0; white-space: pre-wrap; font: .85rem/1.45 ui-monospace, monospace }
 .sequence { list-style: none; margin: .5rem 1.5rem; padding: .25rem 0; border-inline: 2px solid var(--line) }
 .ends { display: flex; justify-content: space-between; font-size: .85rem; color: var(--soft) }
-.sequence > li { padding: .1rem 0 }
 .sequence details { margin: 0 } .sequence summary { padding: 0 }
-.step { padding: .35rem .75rem; font-weight: 600 }
+.step { padding: .45rem .75rem .35rem; font-weight: 600 }
 .aside { margin: .35rem .75rem; padding: .25rem .6rem; background: var(--code); border-radius: .3rem }
 .arrow { position: relative; padding: .1rem .75rem .35rem; border-bottom: 2px solid var(--soft); margin-bottom: .45rem; font-size: .9rem }
 .arrow::after { content: ""; position: absolute; bottom: -6px; border: 5px solid transparent }
