@@ -296,8 +296,8 @@ describe("run", () => {
       const only = "R-ACK-02,R-DUP-*,R-DUP-02,R-SIG-01"
       const { exitCode, message, output, report } = yield* conformance("run", "--url", target.url, "--only", only)
       assert.strictEqual(exitCode, 0, message)
-      const wants = "It takes more: R-DUP-02 (--level 2), R-SIG-01 (--profile signed)."
-      assert.include(output, `Note: --only names what is not part of this run, and was not tested. ${wants}`)
+      const wants = "They need more: R-DUP-02 (--level 2), R-SIG-01 (--profile signed)."
+      assert.include(output, `Note: --only names requirements that this run does not test. ${wants}`)
       assert.include(report?.notes.join(" "), wants)
     })
   )
@@ -320,7 +320,10 @@ describe("run", () => {
       ]) {
         assert.include(output, flag)
       }
-      assert.include(report?.notes.join(" "), "The queries of URLs may hold secrets and are left out: write them where")
+      assert.include(
+        report?.notes.join(" "),
+        "The queries of URLs may hold secrets and are left out: write them in place of"
+      )
       const fs = yield* FileSystem.FileSystem
       for (const text of [output, JSON.stringify(report), yield* fs.readFileString(trace)])
         assert.notInclude(text, "hush")
@@ -430,7 +433,7 @@ describe("run", () => {
         conformance("run", "--url", target.url, "--max-time", "800ms")
       )
       assert.strictEqual(exitCode, 2)
-      assert.match(output, /could not be decided for want of time\. A longer --max-time than 800ms may be enough\./)
+      assert.match(output, /could not be decided within --max-time 800ms\. Give more time\./)
       assert.strictEqual(report?.ended, "time_up")
       // Less than one deadline: the attempt that hangs is given up with the run.
       assert.isBelow(Duration.toMillis(took), 4_000)

@@ -85,7 +85,7 @@ describe("a setting", () => {
     )
     assert.deepStrictEqual(
       named.filter((name) => !Object.hasOwn(rows, name)),
-      ["secret", "secretFile", "report", "dryRun"]
+      ["secret", "secretFile", "dryRun", "report"]
     )
   })
 

@@ -1,10 +1,13 @@
 /**
- * The `conformance` command. What it does is loaded when it is called, so that it costs other commands nothing.
+ * The `conformance` command. What a subcommand does is loaded when it is called, so that it costs other commands nothing.
  */
-import { Effect } from "effect"
+import { DurationText, FlagGroups } from "@doorhook/core"
+import { Config, Effect, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { badge, mutants, sender } from "./FurtherCommands.ts"
-import { runFlags, targetFlags } from "./Flags.ts"
+import { secretVariable } from "../record/Options.ts"
+import { flagGroups, runFlags, targetFlags } from "./Flags.ts"
+
+const load = <Module>(loading: () => Promise<Module>): Effect.Effect<Module> => Effect.promise(loading)
 
 const exits =
   "Exits with 0 when it passes, 1 when it fails, 2 when that could not be decided, 3 when called wrongly, 4 when the receiver or the probe can't be used."
@@ -13,14 +16,11 @@ const run = Command.make(
   "run",
   runFlags,
   Effect.fnUntraced(function* (flags) {
-    if (flags.dryRun) {
-      const plan = yield* Effect.promise(() => import("./DryRun.ts"))
-      return yield* plan.dryRun(flags)
-    }
-    const { runConformance } = yield* Effect.promise(() => import("./RunCommand.ts"))
-    yield* runConformance(flags)
+    if (flags.dryRun) return yield* (yield* load(() => import("./DryRun.ts"))).dryRun(flags)
+    yield* (yield* load(() => import("./RunCommand.ts"))).runConformance(flags)
   })
 ).pipe(
+  Command.annotate(FlagGroups, flagGroups),
   Command.withDescription(`Sends events to a receiver and reports whether it handles them as it must. ${exits}`),
   Command.withExamples([
     {
@@ -40,14 +40,13 @@ const run = Command.make(
   ])
 )
 
-const doctor = Command.make(
-  "doctor",
-  targetFlags,
-  Effect.fnUntraced(function* (flags) {
-    const { runDoctor } = yield* Effect.promise(() => import("./DoctorCommand.ts"))
-    yield* runDoctor(flags)
-  })
+const doctor = Command.make("doctor", targetFlags, (flags) =>
+  Effect.flatMap(
+    load(() => import("./DoctorCommand.ts")),
+    ({ runDoctor }) => runDoctor(flags)
+  )
 ).pipe(
+  Command.annotate(FlagGroups, flagGroups),
   Command.withDescription("Shows what the suite can see of a receiver, what is missing, and which level that leaves")
 )
 
@@ -59,49 +58,139 @@ const replay = Command.make(
     ),
     ...targetFlags,
     keep: Flag.Boolean("keep").pipe(
-      Flag.withDescription("Keeps a stored history that fails no more"),
+      Flag.withDescription("Keeps a stored history that no longer fails"),
       Flag.withDefault(false)
     )
   },
-  Effect.fnUntraced(function* (flags) {
-    const { runReplay } = yield* Effect.promise(() => import("./ReplayCommand.ts"))
-    yield* runReplay(flags)
-  })
-).pipe(Command.withDescription(`Does a failure again: a stored history, or all of one requirement. ${exits}`))
+  (flags) =>
+    Effect.flatMap(
+      load(() => import("./ReplayCommand.ts")),
+      ({ runReplay }) => runReplay(flags)
+    )
+).pipe(
+  Command.annotate(FlagGroups, flagGroups),
+  Command.withDescription(`Repeats a failure: a stored history, or all of one requirement. ${exits}`)
+)
 
 const check = Command.make(
   "check",
   {
     file: Argument.String("trace").pipe(Argument.withDescription("A file that `conformance run --trace FILE` wrote")),
-    report: targetFlags.report
+    ...Struct.pick(targetFlags, ["report"])
   },
-  Effect.fnUntraced(function* (flags) {
-    const { runCheck } = yield* Effect.promise(() => import("./CheckCommand.ts"))
-    yield* runCheck(flags)
-  })
+  (flags) =>
+    Effect.flatMap(
+      load(() => import("./KeptCommands.ts")),
+      ({ runCheck }) => runCheck(flags)
+    )
 ).pipe(
   Command.withDescription(
     "Judges the evidence of a run again, by the rules of this version, and sends nothing. Exits as the run that wrote it would."
   )
 )
 
-const list = Command.make(
-  "list",
-  {},
-  Effect.fnUntraced(function* () {
-    const { listRequirements } = yield* Effect.promise(() => import("./ExplainCommand.ts"))
-    yield* listRequirements
-  })
+const badge = Command.make(
+  "badge",
+  { file: Argument.String("report").pipe(Argument.withDescription("A report that --report json=FILE wrote")) },
+  ({ file }) =>
+    Effect.flatMap(
+      load(() => import("./KeptCommands.ts")),
+      ({ printBadge }) => printBadge(file)
+    )
+).pipe(Command.withDescription("Prints a badge for shields.io from a report"))
+
+const list = Command.make("list", {}, () =>
+  Effect.flatMap(
+    load(() => import("./ExplainCommand.ts")),
+    ({ listRequirements }) => listRequirements
+  )
 ).pipe(Command.withDescription("Lists the requirements"))
 
 const explain = Command.make(
   "explain",
   { id: Argument.String("id").pipe(Argument.withDescription("A requirement, like R-DUP-01")) },
-  Effect.fnUntraced(function* ({ id }) {
-    const { explainRequirement } = yield* Effect.promise(() => import("./ExplainCommand.ts"))
-    yield* explainRequirement(id)
-  })
+  ({ id }) =>
+    Effect.flatMap(
+      load(() => import("./ExplainCommand.ts")),
+      ({ explainRequirement }) => explainRequirement(id)
+    )
 ).pipe(Command.withDescription("Explains a requirement: what is asked for, why, and what is sent to find out"))
+
+const duration = (name: string, description: string, milliseconds: number) =>
+  Flag.String(name).pipe(
+    Flag.withDescription(`${description}; ${DurationText.format(milliseconds)} by default`),
+    Flag.withMetavar("DURATION"),
+    Flag.withSchema(DurationText.DurationText),
+    Flag.withDefault(milliseconds)
+  )
+
+const mutants = Command.make(
+  "mutants",
+  {
+    only: Flag.String("only").pipe(
+      Flag.withDescription("These receivers: names or requirements, or patterns like R-DUP-*, separated by commas"),
+      Flag.withMetavar("NAMES"),
+      Flag.atLeast(0)
+    ),
+    narrow: Flag.Boolean("narrow").pipe(
+      Flag.withDescription("Tests each receiver for its own requirement only: fast"),
+      Flag.withDefault(false)
+    ),
+    jobs: Flag.Int("jobs").pipe(Flag.withDescription("How many are tested at once; 1 by default"), Flag.withDefault(1)),
+    seed: Flag.Int("seed").pipe(Flag.withDescription("What random histories are drawn from"), Flag.withDefault(1)),
+    report: Flag.String("report").pipe(
+      Flag.withDescription("Writes the kill table to a file, as Markdown"),
+      Flag.withMetavar("FILE"),
+      Flag.optional
+    ),
+    list: Flag.Boolean("list").pipe(Flag.withDescription("Lists them and tests none"), Flag.withDefault(false)),
+    maxTime: duration("max-time", "How long each may take", 120_000)
+  },
+  Effect.fnUntraced(function* (flags) {
+    const { listMutants, runMutants } = yield* load(() => import("./MutantsCommand.ts"))
+    yield* flags.list ? listMutants : runMutants(flags)
+  })
+).pipe(
+  Command.withDescription(
+    "Tests the suite itself: runs it against receivers whose faults are known. Exits with 1 when one gets by, or is found out by another requirement than its own, or a requirement finds out none."
+  )
+)
+
+const sender = Command.make(
+  "sender",
+  {
+    host: Flag.String("host").pipe(
+      Flag.withDescription("The address to listen on; 127.0.0.1 by default"),
+      Flag.withDefault("127.0.0.1")
+    ),
+    port: Flag.Int("port").pipe(
+      Flag.withDescription("The port to listen on; 0, the default, takes a free one"),
+      Flag.withDefault(0)
+    ),
+    secret: Flag.Redacted("secret").pipe(
+      Flag.withDescription(`The whsec_ secret that the sender signs with. Better in ${secretVariable}`),
+      Flag.withFallbackConfig(Config.Redacted(secretVariable)),
+      Flag.optional
+    ),
+    report: Flag.String("report").pipe(
+      Flag.withDescription("Writes a report to a file: json=FILE"),
+      Flag.withMetavar("KIND=FILE"),
+      Flag.optional
+    ),
+    deadline: duration("deadline", "How long the sender must wait for an answer", 5_000),
+    quiet: duration("quiet", "How long nothing must come after the last acknowledgement", 15_000),
+    maxTime: duration("max-time", "When to judge what was seen until then", 600_000)
+  },
+  (flags) =>
+    Effect.flatMap(
+      load(() => import("./SenderCommand.ts")),
+      ({ runSenderCommand }) => runSenderCommand(flags)
+    )
+).pipe(
+  Command.withDescription(
+    "Tests a sender: hosts a receiver that refuses, redirects, hangs and hangs up by plan, and reports whether identity, signature, deadline and retries are as they must be. Exits with 0 when they are, 1 when not, 2 when that could not be decided."
+  )
+)
 
 /** `doorhook conformance`: fails with a `CommandFailure` that carries the exit code. */
 export const conformanceCommand = Command.make("conformance").pipe(

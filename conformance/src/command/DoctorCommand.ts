@@ -12,8 +12,7 @@ import type { Level } from "../requirements/Requirement.ts"
 import { givenBy, prepareAlone, services } from "../run/Alone.ts"
 import * as Target from "../run/Target.ts"
 import type { TargetFlags } from "./Flags.ts"
-import { prepare } from "./RunCommand.ts"
-import { unusable } from "./Unusable.ts"
+import { prepare, unusable } from "./Prepare.ts"
 
 const calibrationLines = (calibration: ProbeCalibration): ReadonlyArray<string> => {
   const { digest, double, foldsCase, lag, neverSent, one, two } = calibration

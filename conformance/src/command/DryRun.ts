@@ -2,17 +2,18 @@
  * `conformance run --dry-run`: what a run would send, case by case, and nothing is sent or started.
  */
 import { CommandFailure, UrlPolicy } from "@doorhook/core"
-import { Console, Effect, Option } from "effect"
+import { Console, Effect } from "effect"
 import type { Case } from "../history/History.ts"
 import { inWords } from "../history/Operations.ts"
 import { plansOf } from "../record/Plan.ts"
 import type { Plan } from "../record/Plan.ts"
-import { exitCodes } from "../report/Ending.ts"
+import { exitCodes } from "../report/Conclusion.ts"
 import { needs } from "../requirements/Requirement.ts"
 import type { Need } from "../requirements/Requirement.ts"
 import { select, whyNothing } from "../requirements/Catalogue.ts"
 import type { Checked, RunFlags } from "./Flags.ts"
-import { checkFiles, checkTarget } from "./RunCommand.ts"
+import { checkTarget } from "./Prepare.ts"
+import { checkFiles } from "./RunCommand.ts"
 
 /** What a run has to see and to act with; in words where that depends on the receiver, which a run asks. */
 const sightOf = ({ controlUrl, options, secret, urls }: Checked) => {
@@ -59,8 +60,8 @@ const linesOfPlan = (plan: Plan, sight: ReturnType<typeof sightOf>, isSeeded: bo
 export const dryRun = Effect.fnUntraced(function* (flags: RunFlags) {
   yield* checkFiles(flags)
   const checked = yield* checkTarget(flags)
-  const seed = Option.getOrNull(flags.seed)
-  const options = { ...checked.options, only: flags.only, skip: flags.skip, seed: seed ?? 0 }
+  const { only, seed, skip } = flags
+  const options = { ...checked.options, only, skip, seed: seed ?? 0 }
   if (select(options).selected.length === 0) {
     return yield* new CommandFailure({ message: whyNothing(options), exitCode: exitCodes.inconclusive })
   }

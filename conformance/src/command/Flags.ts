@@ -1,9 +1,8 @@
 /**
- * The flags of the commands about a target, one for each row of the settings; and what they mean, checked before anything
- * is sent.
+ * The flags of the commands about a receiver, and what they mean, checked before anything is sent or started.
  */
 import { CommandFailure, DurationText, Signature } from "@doorhook/core"
-import { Config, Effect, Option, Redacted, Result, Schema } from "effect"
+import { Config, Effect, Option, Redacted, Result, Schema, Struct } from "effect"
 import { Flag } from "effect/cli"
 import type { Command } from "effect/cli"
 import { entriesOf } from "../CommaList.ts"
@@ -25,11 +24,13 @@ const about =
     return metavar === undefined ? described : Flag.withMetavar(described, metavar)
   }
 
-const text = (name: Name) => Flag.String(rows[name].flag).pipe(about(name), Flag.optional)
+/** A flag that may be left out: null then. */
+const orNull = <A>(flag: Flag.Flag<A>): Flag.Flag<A | null> => Flag.map(Flag.optional(flag), Option.getOrNull)
+
+const text = (name: Name) => Flag.String(rows[name].flag).pipe(about(name), orNull)
 const texts = (name: Name, least = 0) => Flag.String(rows[name].flag).pipe(about(name), Flag.atLeast(least))
-const int = (name: Name) => Flag.Int(rows[name].flag).pipe(about(name), Flag.optional)
+const int = (name: Name) => Flag.Int(rows[name].flag).pipe(about(name), orNull)
 const boolean = (name: Name) => Flag.Boolean(rows[name].flag).pipe(about(name), Flag.withDefault(false))
-const file = (name: Name) => Flag.FileText(rows[name].flag).pipe(about(name), Flag.optional)
 const duration = (name: Name, fallback: number) =>
   Flag.String(rows[name].flag).pipe(
     about(name),
@@ -38,13 +39,29 @@ const duration = (name: Name, fallback: number) =>
     Flag.withDefault(fallback)
   )
 
-/** The same for `run`, `doctor` and `replay`, in the order of `--help`. */
-export const targetFlags = {
+/** The flags of `run`, in the order of `--help`. */
+export const runFlags = {
   url: texts("url", 1),
   owned: boolean("owned"),
   binding: texts("binding"),
+  secret: Flag.Redacted("secret").pipe(
+    Flag.withDescription(`Signs what is sent: the receiver's whsec_ secret. Better in ${secretVariable}`),
+    Flag.withFallbackConfig(Config.Redacted(secretVariable)),
+    orNull
+  ),
+  secretFile: Flag.FileText("secret-file").pipe(
+    Flag.withDescription("The same, from a file"),
+    Flag.withMetavar("FILE"),
+    orNull
+  ),
+  ack: Flag.Literals(rows.ack.flag, ["200", "2xx"]).pipe(about("ack"), Flag.withDefault(defaults.ack)),
+  dedupKey: Flag.Literals(rows.dedupKey.flag, ["both", "header", "body"]).pipe(
+    about("dedupKey"),
+    Flag.withDefault(defaults.dedupKey)
+  ),
+  peakRate: text("peakRate"),
   probe: text("probe"),
-  settle: duration("settle", defaults.settle),
+  controlUrl: text("controlUrl"),
   spawn: text("spawn"),
   portEnv: text("portEnv"),
   restartCmd: text("restartCmd"),
@@ -53,53 +70,50 @@ export const targetFlags = {
   pauseCmd: text("pauseCmd"),
   resumeCmd: text("resumeCmd"),
   advanceCmd: text("advanceCmd"),
-  controlUrl: text("controlUrl"),
-  secret: Flag.Redacted("secret").pipe(
-    Flag.withDescription(`Signs what is sent: the receiver's whsec_ secret. Better in ${secretVariable}`),
-    Flag.withFallbackConfig(Config.Redacted(secretVariable)),
-    Flag.optional
-  ),
-  secretFile: Flag.FileText("secret-file").pipe(
-    Flag.withDescription("The same, from a file"),
-    Flag.withMetavar("FILE"),
-    Flag.optional
-  ),
   level: int("level"),
   profile: texts("profile"),
+  only: texts("only"),
+  skip: texts("skip"),
+  baseline: Flag.FileText(rows.baseline.flag).pipe(about("baseline"), orNull),
   seed: int("seed"),
-  maxTime: duration("maxTime", defaults.maxTime),
-  peakRate: text("peakRate"),
-  ack: Flag.Literals(rows.ack.flag, ["200", "2xx"]).pipe(about("ack"), Flag.withDefault(defaults.ack)),
-  deadline: duration("deadline", defaults.deadline),
-  tolerance: duration("tolerance", defaults.tolerance),
-  dedupKey: Flag.Literals(rows.dedupKey.flag, ["both", "header", "body"]).pipe(
-    about("dedupKey"),
-    Flag.withDefault(defaults.dedupKey)
+  dryRun: Flag.Boolean("dry-run").pipe(
+    Flag.withDescription("Prints what would be sent, case by case, and sends and starts nothing"),
+    Flag.withDefault(false)
   ),
+  maxTime: duration("maxTime", defaults.maxTime),
+  deadline: duration("deadline", defaults.deadline),
+  settle: duration("settle", defaults.settle),
+  tolerance: duration("tolerance", defaults.tolerance),
   report: Flag.String("report").pipe(
     Flag.withDescription("Writes reports to files: json=FILE,html=FILE,...; also junit, md, har and badge"),
     Flag.withMetavar("KIND=FILE"),
     Flag.atLeast(0)
   ),
-  cases: Flag.String(rows.cases.flag).pipe(about("cases"), Flag.withDefault(".conformance/cases"))
-}
-export type TargetFlags = Command.Command.Config.Infer<typeof targetFlags>
-
-/** Those of `run` besides. */
-export const runFlags = {
-  ...targetFlags,
-  only: texts("only"),
-  skip: texts("skip"),
-  baseline: file("baseline"),
-  trace: text("trace"),
-  dryRun: Flag.Boolean("dry-run").pipe(
-    Flag.withDescription("Prints what would be sent, case by case, and sends and starts nothing"),
-    Flag.withDefault(false)
-  )
+  cases: Flag.String(rows.cases.flag).pipe(about("cases"), Flag.withDefault(".conformance/cases")),
+  trace: text("trace")
 }
 export type RunFlags = Command.Command.Config.Infer<typeof runFlags>
 
-type Text = Option.Option<string>
+/** The flags that `doctor` and `replay` have too. */
+export const targetFlags = Struct.omit(runFlags, ["only", "skip", "baseline", "dryRun", "trace"])
+export type TargetFlags = Command.Command.Config.Infer<typeof targetFlags>
+
+/** The headings of the flags in `--help`, each with the first flag under it. */
+export const flagGroups = {
+  url: "Target",
+  probe: "What the receiver shows",
+  spawn: "Hooks",
+  level: "What is tested",
+  "max-time": "Time",
+  report: "Reports"
+} as const
+
+/** The settings that are what their flags say. */
+const plain = [
+  ...(["owned", "probe", "spawn", "portEnv", "restartCmd", "killCmd", "readyUrl", "pauseCmd", "resumeCmd"] as const),
+  ...(["advanceCmd", "controlUrl", "ack", "dedupKey", "maxTime", "deadline", "settle", "tolerance", "cases"] as const)
+] as const
+
 type Reading<A> = Effect.Effect<A, CommandFailure>
 
 const refuse = (message: string): Effect.Effect<never, CommandFailure> => Effect.fail(CommandFailure.usage(message))
@@ -125,50 +139,44 @@ const readBindings = (given: ReadonlyArray<string>): Reading<ReadonlyArray<strin
 }
 
 const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn }: TargetFlags): Reading<Level> => {
-  if (Option.isNone(asked)) {
-    const hasHook = [killCmd, restartCmd, spawn].some(Option.isSome)
-    return Effect.succeed(Option.isNone(probe) ? 1 : hasHook ? 3 : 2)
-  }
-  const level = levels.find((one) => one === asked.value)
-  if (level === undefined) return refuse(`--level ${asked.value}: there is no such level; there are 1, 2 and 3`)
-  if (level >= 2 && Option.isNone(probe)) {
+  const hasHook = [killCmd, restartCmd, spawn].some((command) => command !== null)
+  if (asked === null) return Effect.succeed(probe === null ? 1 : hasHook ? 3 : 2)
+  const level = levels.find((one) => one === asked)
+  if (level === undefined) return refuse(`--level ${asked}: there is no such level; there are 1, 2 and 3`)
+  if (level >= 2 && probe === null) {
     return refuse(`--level ${level} needs a probe: --probe http:URL, exec:CMD, log:FILE:REGEX or sink:PORT`)
   }
-  const canStop = [killCmd, restartCmd, spawn, controlUrl].some(Option.isSome)
-  return level === 3 && !canStop
+  return level === 3 && !hasHook && controlUrl === null
     ? refuse("--level 3 needs a way to end the receiver: --restart-cmd, --kill-cmd or --spawn")
     : Effect.succeed(level)
 }
 
 /** Events a second from `50/s` or `3000/m`. */
-const readRate = (given: Text): Reading<number | null> => {
-  if (Option.isNone(given)) return Effect.succeed(null)
-  const match = /^(\d+(?:\.\d+)?)(?:\/(s|m))?$/.exec(given.value.trim())
+const readRate = (given: string | null): Reading<number | null> => {
+  if (given === null) return Effect.succeed(null)
+  const match = /^(\d+(?:\.\d+)?)(?:\/(s|m))?$/.exec(given.trim())
   const rate = match === null ? 0 : Number(match[1]) / (match[2] === "m" ? 60 : 1)
   return rate > 0 && rate <= 10_000
     ? Effect.succeed(rate)
-    : refuse(`--peak-rate ${given.value}: write events a second like 50/s, or a minute like 3000/m; at most 10000/s`)
+    : refuse(`--peak-rate ${given}: write events a second like 50/s, or a minute like 3000/m; at most 10000/s`)
 }
 
 const readSecret = ({ secret, secretFile }: TargetFlags): Reading<Redacted.Redacted<string> | null> => {
-  const fromFile = Option.map(secretFile, (content) => Redacted.make(content.trim()))
-  if (Option.isSome(secret) && Option.isSome(fromFile)) {
+  if (secret !== null && secretFile !== null) {
     return refuse(`give --secret or --secret-file, not both (${secretVariable} counts as --secret)`)
   }
-  const given = Option.getOrNull(Option.orElse(secret, () => fromFile))
+  const given = secretFile === null ? secret : Redacted.make(secretFile.trim())
   return given === null || Signature.keyOf(given) !== null
     ? Effect.succeed(given)
     : refuse(`--secret (or ${secretVariable}) must be a Standard Webhooks secret: whsec_ and base64`)
 }
 
-/** An URL of a flag other than `--url`. */
-const readUrl = (flag: string, given: Text): Reading<URL | null> =>
-  Option.isNone(given)
+/** The URL of a flag other than `--url`. */
+const readUrl = (flag: string, given: string | null): Reading<URL | null> =>
+  given === null
     ? Effect.succeed(null)
     : Effect.fromResult(
-        Result.mapError(Target.parse(given.value), ({ message }) =>
-          CommandFailure.usage(message.replace("--url", flag))
-        )
+        Result.mapError(Target.parse(given), ({ message }) => CommandFailure.usage(message.replace("--url", flag)))
       )
 
 const readUrls = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
@@ -192,26 +200,26 @@ const commands = ["restartCmd", "killCmd", "pauseCmd", "resumeCmd", "advanceCmd"
 
 /** What is wrong with the flags by themselves; null when nothing is. */
 const flawOf = (flags: TargetFlags): string | null => {
-  const has = (given: Text): boolean => Option.isSome(given)
-  // One that holds none, as an unset variable does.
-  const empty = commands.find((name) => Option.exists(flags[name], (command) => command.trim() === ""))
+  const { killCmd, pauseCmd, portEnv, restartCmd, resumeCmd, seed, spawn } = flags
+  // As from an unset variable.
+  const empty = commands.find((name) => flags[name]?.trim() === "")
   if (empty !== undefined) return `--${rows[empty].flag}: the command is missing`
-  if (has(flags.pauseCmd) !== has(flags.resumeCmd)) return "--pause-cmd and --resume-cmd go together: give both"
-  if (has(flags.portEnv) && !has(flags.spawn)) return "--port-env is for --spawn: give both"
-  if (has(flags.spawn) && [flags.restartCmd, flags.killCmd, flags.pauseCmd].some(has)) {
+  if ((pauseCmd === null) !== (resumeCmd === null)) return "--pause-cmd and --resume-cmd go together: give both"
+  if (portEnv !== null && spawn === null) return "--port-env is for --spawn: give both"
+  if (spawn !== null && [restartCmd, killCmd, pauseCmd].some((command) => command !== null)) {
     return "--spawn operates the receiver itself: leave --restart-cmd, --kill-cmd, --pause-cmd and --resume-cmd out"
   }
   if (flags.deadline < leastDeadline) return `--deadline must be at least ${leastDeadline}ms: less can't be timed`
-  if (flags.maxTime <= 0) return "--max-time must be more than 0s"
-  if (flags.settle <= 0) return "--settle must be more than 0s"
-  if (flags.tolerance <= 0) return "--tolerance must be more than 0s"
-  const seed = Option.getOrElse(flags.seed, () => 0)
-  return seed < 0 || seed >= seedLimit ? `--seed must be a whole number from 0 to ${seedLimit - 1}` : null
+  const none = (["maxTime", "settle", "tolerance"] as const).find((name) => flags[name] <= 0)
+  if (none !== undefined) return `--${rows[none].flag} must be more than 0s`
+  return seed !== null && (seed < 0 || seed >= seedLimit)
+    ? `--seed must be a whole number from 0 to ${seedLimit - 1}`
+    : null
 }
 
 /** What a profile lacks; null where none does. */
-const lackingFor = ({ options, secret, urls }: Checked, { advanceCmd }: TargetFlags): string | null => {
-  const { controlUrl, level, peakRate, profile: chosen } = options
+const lackingFor = ({ options, secret, urls }: Checked): string | null => {
+  const { advanceCmd, controlUrl, level, peakRate, profile: chosen } = options
   const probe = (profile: Profile): string | null =>
     level === 1 ? `--profile ${profile} needs a probe: --level 2 --probe ...` : null
   const lacks: Readonly<Record<Profile, string | null>> = {
@@ -222,7 +230,7 @@ const lackingFor = ({ options, secret, urls }: Checked, { advanceCmd }: TargetFl
         ? "--profile tenant needs a second --url: the receiver's URL for another integration"
         : probe("tenant"),
     clock:
-      Option.isNone(advanceCmd) && controlUrl === null
+      advanceCmd === null && controlUrl === null
         ? "--profile clock needs --advance-cmd: a command that moves the receiver's clock"
         : probe("clock"),
     load: peakRate === null ? "--profile load needs --peak-rate: what the receiver is made for, like 50/s" : null
@@ -230,7 +238,7 @@ const lackingFor = ({ options, secret, urls }: Checked, { advanceCmd }: TargetFl
   return chosen.map((profile) => lacks[profile]).find((lack) => lack !== null) ?? null
 }
 
-/** What the flags mean: settings, without a seed where none was given, and what is no plain data. */
+/** What the flags mean: settings, without a seed if none was given, and what is no plain data. */
 export interface Checked {
   readonly options: Omit<Options, "seed"> & Partial<Pick<Options, "seed">>
   readonly urls: readonly [URL, ...ReadonlyArray<URL>]
@@ -239,7 +247,7 @@ export interface Checked {
   readonly controlUrl: URL | null
 }
 
-/** Finds what is wrong with the flags, and what they mean. */
+/** Refuses wrong flags; returns what the others mean. */
 export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effect.fn.Return<Checked, CommandFailure> {
   const urls = yield* readUrls(flags.url)
   const flaw = flawOf(flags)
@@ -257,33 +265,16 @@ export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effe
     options: {
       ...defaults,
       url: urls.map(({ href }) => href),
-      owned: flags.owned,
+      ...Struct.pick(flags, plain),
       binding,
-      probe: Option.getOrNull(flags.probe),
-      settle: flags.settle,
-      spawn: Option.getOrNull(flags.spawn),
-      portEnv: Option.getOrNull(flags.portEnv),
-      restartCmd: Option.getOrNull(flags.restartCmd),
-      killCmd: Option.getOrNull(flags.killCmd),
-      readyUrl: Option.getOrNull(flags.readyUrl),
-      pauseCmd: Option.getOrNull(flags.pauseCmd),
-      resumeCmd: Option.getOrNull(flags.resumeCmd),
-      advanceCmd: Option.getOrNull(flags.advanceCmd),
-      controlUrl: Option.getOrNull(flags.controlUrl),
       signed: secret !== null,
       level,
       profile,
-      maxTime: flags.maxTime,
       peakRate,
-      ack: flags.ack,
-      deadline: flags.deadline,
-      tolerance: flags.tolerance,
-      dedupKey: flags.dedupKey,
-      cases: flags.cases,
-      ...(Option.isSome(flags.seed) && { seed: flags.seed.value })
+      ...(flags.seed !== null && { seed: flags.seed })
     }
   }
-  const lacking = lackingFor(checked, flags)
+  const lacking = lackingFor(checked)
   return lacking === null ? checked : yield* CommandFailure.usage(lacking)
 })
 
@@ -295,7 +286,7 @@ const JsonBaseline = Schema.fromJsonString(
   ])
 )
 
-/** The words of a baseline file: ids as JSON, what failed in a report, or ids on lines; what follows `#` is a comment. */
+/** The words of a baseline file: ids as JSON, what failed in a report, or ids on lines; `#` begins a comment. */
 const wordsOf = (content: string): ReadonlyArray<string> => {
   const json = Option.getOrNull(Schema.decodeOption(JsonBaseline)(content))
   if (json === null) return content.split("\n").flatMap((line) => (line.split("#")[0] ?? "").split(/[\s,]+/))
@@ -305,9 +296,9 @@ const wordsOf = (content: string): ReadonlyArray<string> => {
 }
 
 /** The ids in a baseline file. */
-export const readBaseline = (given: Text): Reading<ReadonlyArray<string> | null> => {
-  if (Option.isNone(given)) return Effect.succeed(null)
-  const words = wordsOf(given.value).filter((word) => word !== "")
+export const readBaseline = (content: string | null): Reading<ReadonlyArray<string> | null> => {
+  if (content === null) return Effect.succeed(null)
+  const words = wordsOf(content).filter((word) => word !== "")
   const known = words.flatMap((word) =>
     word.includes("*") ? requirements.filter(({ id }) => matches(id, word)).map(({ id }) => id) : (find(word)?.id ?? [])
   )

@@ -4,15 +4,15 @@
 import { checkWritable, columns, CommandFailure, writeNamed } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
 import { entriesOf } from "../CommaList.ts"
-import { exitCodes } from "../report/Ending.ts"
-import { matches, requirements } from "../requirements/Catalogue.ts"
+import { exitCodes } from "../report/Conclusion.ts"
+import { requirements, matches } from "../requirements/Catalogue.ts"
 import { suite } from "../Suite.ts"
 import type { Fault } from "../mutants/Fault.ts"
 import { faults } from "../mutants/index.ts"
 import { killLine, killOf, toMarkdown, weaknesses } from "../mutants/KillTable.ts"
 import { tryFault } from "../mutants/Trial.ts"
-import { stopOnHangup } from "./Hangup.ts"
-import { makeProgress } from "./Progress.ts"
+import { stopOnHangup, unusable } from "./Prepare.ts"
+import { makeProgress } from "./RunCommand.ts"
 
 export interface MutantsFlags {
   readonly only: ReadonlyArray<string>
@@ -54,8 +54,8 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
     { concurrency: jobs }
   ).pipe(
     Effect.catchTags({
-      HookFailed: ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable })),
-      PlatformError: ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable }))
+      HookFailed: (error) => Effect.fail(unusable(error)),
+      PlatformError: (error) => Effect.fail(unusable(error))
     })
   )
   if (Option.isSome(report)) {

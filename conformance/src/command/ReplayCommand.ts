@@ -14,19 +14,19 @@ import { inWords } from "../history/Operations.ts"
 import type { CaseRun } from "../record/Evidence.ts"
 import { defaults } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { plansOf, sightOf } from "../record/Plan.ts"
 import { assess, judge } from "../record/Verdict.ts"
+import { plansOf, sightOf } from "../record/Plan.ts"
 import type { Plan } from "../record/Plan.ts"
-import { exitCodes } from "../report/Ending.ts"
-import * as Reports from "../report/Reports.ts"
+import { exitCodes } from "../report/Conclusion.ts"
 import { find, ids } from "../requirements/Catalogue.ts"
 import { needs } from "../requirements/Requirement.ts"
 import { givenBy, prepareAlone, services } from "../run/Alone.ts"
 import { forget, readCase, repeatsFor, replayedOf, storedIn } from "../run/StoredCase.ts"
 import type { Replayed, StoredCase } from "../run/StoredCase.ts"
 import type { TargetFlags } from "./Flags.ts"
-import { failureOf, prepare, runAndReport } from "./RunCommand.ts"
-import { unusable } from "./Unusable.ts"
+import { prepare, unusable } from "./Prepare.ts"
+import { runAndReport } from "./RunCommand.ts"
+import * as Reports from "../report/Reports.ts"
 
 export interface ReplayFlags extends TargetFlags {
   /** A file, the name of a stored history, or the id of a requirement. */
@@ -180,8 +180,6 @@ export const runReplay = (flags: ReplayFlags) =>
         )
       }
       const { given, means } = yield* prepare(flags)
-      const report = yield* runAndReport({ given: { ...given, only: [requirement.id] }, means }, requests)
-      const failure = failureOf(report)
-      if (failure !== null) return yield* failure
+      yield* runAndReport({ given: { ...given, only: [requirement.id] }, means }, requests)
     })
   )

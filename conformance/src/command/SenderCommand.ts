@@ -1,12 +1,11 @@
 /**
- * `conformance sender`: the other side. Hosts a receiver and tells whether a sender keeps to the interface.
+ * `conformance sender`: the other side. Hosts a receiver and judges the sender that uses it.
  */
 import { checkWritable, CommandFailure, Signature, writeNamed } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
 import type { Redacted } from "effect"
-import { exitCodes } from "../report/Ending.ts"
-import { runSender } from "../sender/RunSender.ts"
-import * as SenderReport from "../sender/SenderReport.ts"
+import { byVerdict } from "../report/Conclusion.ts"
+import { render, runSender, toJson } from "../sender/RunSender.ts"
 
 export interface SenderFlags {
   readonly host: string
@@ -18,21 +17,18 @@ export interface SenderFlags {
   readonly report: Option.Option<string>
 }
 
-const byVerdict = { pass: exitCodes.passed, fail: exitCodes.failed, inconclusive: exitCodes.inconclusive } as const
-
-const fileOf = (report: Option.Option<string>): Effect.Effect<string | null, CommandFailure> => {
-  if (Option.isNone(report)) return Effect.succeed(null)
-  const [kind, ...rest] = report.value.split("=")
-  const file = rest.join("=")
-  return kind === "json" && file !== ""
-    ? Effect.succeed(file)
-    : Effect.fail(CommandFailure.usage(`--report ${report.value}: of a sender there is json=FILE`))
+/** The file of `--report json=FILE`; null without. */
+const fileOf = (report: string | null): Effect.Effect<string | null, CommandFailure> => {
+  const file = report === null ? null : (/^json=(.+)$/s.exec(report)?.[1] ?? "")
+  return file === ""
+    ? Effect.fail(CommandFailure.usage(`--report ${report}: a sender has only the report json=FILE`))
+    : Effect.succeed(file)
 }
 
 /** Fails with the exit code and one line when the sender does not pass. */
 export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags) {
-  const { deadline, host, maxTime, port, quiet } = flags
-  const file = yield* fileOf(flags.report)
+  const { port } = flags
+  const file = yield* fileOf(Option.getOrNull(flags.report))
   if (file !== null) yield* checkWritable(`--report json=${file}`, file)
   if (port < 0 || port > 65_535)
     return yield* CommandFailure.usage("--port must be from 0 to 65535; 0 takes a free one")
@@ -41,26 +37,19 @@ export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags)
     return yield* CommandFailure.usage("--secret must be a Standard Webhooks secret: whsec_ and base64")
   }
   const report = yield* runSender({
-    host,
-    port,
+    ...flags,
     secret,
-    deadline,
-    quiet,
-    maxTime,
     listening: (url, events) =>
       Console.log(
         `Listening on ${url}\nLet the sender deliver ${events} different events there, each of a kind that is retried soon.\n`
       )
   }).pipe(Effect.mapError(({ message }) => CommandFailure.usage(`conformance sender: ${message}`)))
-  yield* Console.log(SenderReport.render(report))
-  if (file !== null) {
-    yield* writeNamed("--report", file, SenderReport.toJson(report))
-  }
+  yield* Console.log(render(report))
+  if (file !== null) yield* writeNamed("--report", file, toJson(report))
+  if (report.verdict === "pass") return
   const failed = report.requirements.filter(({ verdict }) => verdict === "FAIL").map(({ id }) => id)
-  const exitCode = byVerdict[report.verdict]
-  if (exitCode === exitCodes.passed) return
   return yield* new CommandFailure({
-    exitCode,
+    exitCode: byVerdict[report.verdict],
     message:
       failed.length > 0
         ? `The sender does not conform: ${failed.join(", ")} failed.`

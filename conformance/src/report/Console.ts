@@ -1,10 +1,11 @@
 /**
- * The report as text for a terminal: what passed in a line each; of what did not, its explanation.
+ * The report for a terminal: one line for each requirement, then an explanation of each that did not pass.
  */
 import { columns } from "@doorhook/core"
-import { neverBegan } from "./Ending.ts"
+import type { Block, StepBlock } from "./Blocks.ts"
+import { neverBegan } from "./Conclusion.ts"
 import { explanationOf } from "./Explanation.ts"
-import type { Block, Explained, StepBlock } from "./Explanation.ts"
+import type { Explained } from "./Explanation.ts"
 import type { Report } from "./Report.ts"
 import { deadlineInWords } from "./Report.ts"
 
@@ -16,39 +17,37 @@ const stepLines = ({ attempts, did, more, number }: StepBlock): ReadonlyArray<st
   ...(more === "" ? [] : [`       ${more}`])
 ]
 
+const under = (label: string, lines: ReadonlyArray<string>): ReadonlyArray<string> => [
+  `  ${label}`,
+  ...lines.map((one) => `    ${one}`)
+]
+
 const blockLines = (block: Block): ReadonlyArray<string> => {
   switch (block.kind) {
     case "line":
-    case "code":
       return [labelled(block.label, block.text)]
+    case "code":
+      return block.text.includes("\n")
+        ? under(block.label, block.text.split("\n"))
+        : [labelled(block.label, block.text)]
+    case "list":
+      return under(block.label, block.lines)
     case "steps":
       return [`  ${block.label}`, ...block.steps.flatMap(stepLines)]
-    case "effects":
-      return [`  ${block.label}`, ...block.lines.map((one) => `    ${one}`)]
-    case "difference":
-      return [
-        `  ${block.label}`,
-        ...block.members.flatMap(({ path, sent, stored }) => [
-          `    ${path}`,
-          `      sent    ${sent}`,
-          `      stored  ${stored}`
-        ])
-      ]
   }
 }
 
-/** Of what probably follows from another: what was seen, and how to see it again. */
+/** A follower in short: what was observed, and how to repeat it. */
 const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `    ${verdict}  ${ids.join(", ")}: ${headline}`,
-  ...blocks.flatMap((block) =>
-    (block.kind === "line" && block.important) || block.label === "Again"
-      ? blockLines(block).map((one) => `    ${one}`)
-      : []
-  ),
+  ...blocks
+    .filter((block) => (block.kind === "line" && block.important) || block.label === "Again")
+    .flatMap(blockLines)
+    .map((one) => `    ${one}`),
   ...followers.flatMap(followerLines)
 ]
 
-/** Everything reported about a requirement. */
+/** The explanation of a requirement. */
 export const linesOf = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `${verdict}  ${ids.join(", ")}`,
   labelled("The rule", headline),
@@ -56,22 +55,22 @@ export const linesOf = ({ blocks, followers, headline, ids, verdict }: Explained
   ...(followers.length === 0 ? [] : ["  Probably from this", ...followers.flatMap(followerLines)])
 ]
 
-/** What a run begins with. */
+/** The first lines of a run. */
 export const opening = (
   report: Pick<Report, "ack" | "deadlineMs" | "guardMs" | "level" | "seed" | "suite" | "target">
-) =>
+): string =>
   [
     `${report.suite}, level ${report.level}, ${report.target}, seed ${report.seed}`,
     `An answer counts with ${report.ack === "200" ? "status 200" : "a 2xx status"} within ${report.deadlineMs} ms (measured to ${report.guardMs} ms).`,
     ""
   ].join("\n")
 
-/** The report as text for a terminal. Where nothing could be sent, the one line that says why. */
+/** The report as text. If nothing could be sent, one line says why. */
 export const render = (report: Report): string => {
   const { claim, counts, ending, explained, headline, notes, summary } = explanationOf(report)
   if (neverBegan(report)) return ending
   if (report.requirements.length === 0) {
-    return `${report.endedBecause} \`doorhook conformance list\` shows what there is.`
+    return `${report.endedBecause} \`doorhook conformance list\` shows the requirements.`
   }
   const rows = summary.flatMap(({ lines }) =>
     lines.map(({ id, observed, statement, verdict }) => [
@@ -87,7 +86,7 @@ export const render = (report: Report): string => {
     ...notes.map((note) => `Note: ${note}`),
     ...(notes.length === 0 ? [] : [""]),
     ...(ending === "" ? [] : [ending]),
-    // Of what did not pass, the command's last line says why.
+    // The command's last line says why a run did not pass.
     ...(report.verdict === "pass" ? [`${headline}: ${claim}.`] : []),
     `${counts}; ${report.attempts} attempts, deadline ${deadlineInWords(report)}.`
   ].join("\n")

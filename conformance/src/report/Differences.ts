@@ -1,5 +1,5 @@
 /**
- * What differs between the data that was sent and the data that is stored, member by member, every digit kept.
+ * What differs between the data that was sent and the stored data, member by member, with every digit kept.
  */
 import { shownText } from "@doorhook/core"
 import { Predicate } from "effect"
@@ -12,9 +12,10 @@ export interface Difference {
   readonly stored: string
 }
 
+/** Marks a text that stands for a number, so that no digit is lost. */
 const mark = "\u0000number "
 
-/** JSON with its numbers as they are written; undefined where the text is no JSON. */
+/** JSON with its numbers as they are written; undefined for other texts. */
 const parse = (text: string): unknown => {
   const held = text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     token.startsWith('"') ? token : JSON.stringify(mark + token)
@@ -46,56 +47,48 @@ const textOf = (value: unknown, isCompared: boolean): string => {
 const longest = 300
 const missing = "(missing)"
 
-/** Letters that look alike, or can't be seen, as their codes. */
+/** A value on one line. Characters that look alike or can't be seen are shown as their codes. */
 const shown = (value: unknown): string => {
-  const text = textOf(value, false)
-  const visible = text.replaceAll(/[\u007f-\u00a0]|\p{Cf}|\p{Mn}/gu, (one) => {
+  const visible = textOf(value, false).replaceAll(/[\u007f-\u00a0]|\p{Cf}|\p{Mn}/gu, (one) => {
     const code = one.codePointAt(0) ?? 0
     return `\\u${code > 0xffff ? `{${code.toString(16)}}` : code.toString(16).padStart(4, "0")}`
   })
   return shownText(safeText(visible), longest)
 }
 
-/** How much is shown around the place where two long texts begin to differ, in letters. */
+/** How many characters are shown on either side of the place where two long texts begin to differ. */
 const around = 20
-const lettersOf = (text: string): ReadonlyArray<string> => Array.from(text)
 
-/** Of two long texts, the parts where they begin to differ. */
-const partsThatDiffer = (sent: unknown, stored: unknown): readonly [sent: unknown, stored: unknown] => {
-  if (!Predicate.isString(sent) || !Predicate.isString(stored) || isNumber(sent) || isNumber(stored)) {
-    return [sent, stored]
-  }
-  const [before, after] = [lettersOf(sent), lettersOf(stored)]
-  const different = before.findIndex((letter, place) => letter !== after[place])
+/** Two texts; of long ones, the part where they begin to differ, and their lengths. */
+const shownTexts = (sent: string, stored: string): Omit<Difference, "path"> => {
+  const [before, after] = [Array.from(sent), Array.from(stored)]
+  if (Math.max(before.length, after.length) <= 4 * around) return { sent: shown(sent), stored: shown(stored) }
+  const different = before.findIndex((character, place) => character !== after[place])
   const from = Math.max(0, (different === -1 ? before.length : different) - around)
-  const part = (letters: ReadonlyArray<string>): string =>
-    letters.length <= 4 * around
-      ? letters.join("")
-      : `${from === 0 ? "" : "..."}${letters.slice(from, from + 3 * around).join("")}${letters.length > from + 3 * around ? "..." : ""}`
-  return [part(before), part(after)]
+  const part = (all: ReadonlyArray<string>): string => {
+    const to = from + 3 * around
+    const text = `${from === 0 ? "" : "..."}${all.slice(from, to).join("")}${all.length > to ? "..." : ""}`
+    return `${shown(text)} (${all.length} characters)`
+  }
+  return { sent: part(before), stored: part(after) }
 }
 
-const childrenOf = (value: unknown): ReadonlyMap<string, unknown> =>
-  Array.isArray(value)
-    ? new Map(value.map((one, place) => [`[${place}]`, one]))
-    : new Map(
-        Predicate.isObject(value)
-          ? Object.entries(value).map(([name, one]) => [
-              /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`,
-              one
-            ])
-          : []
-      )
+const childrenOf = (value: object): ReadonlyMap<string, unknown> =>
+  new Map(
+    Object.entries(value).map(([name, one]) => [
+      Array.isArray(value) ? `[${name}]` : /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`,
+      one
+    ])
+  )
 
-const isOfOneKind = (a: unknown, b: unknown): boolean =>
-  (Array.isArray(a) && Array.isArray(b)) ||
-  (Predicate.isObject(a) && Predicate.isObject(b) && !Array.isArray(a) && !Array.isArray(b))
+const isHolder = (value: unknown): value is object => Array.isArray(value) || Predicate.isObject(value)
 
 const between = (path: string, sent: unknown, stored: unknown): ReadonlyArray<Difference> => {
   if (textOf(sent, true) === textOf(stored, true)) return []
-  if (!isOfOneKind(sent, stored)) {
-    const [before, after] = partsThatDiffer(sent, stored)
-    return [{ path, sent: shown(before), stored: shown(after) }]
+  if (Predicate.isString(sent) && Predicate.isString(stored) && !isNumber(sent) && !isNumber(stored))
+    return [{ path, ...shownTexts(sent, stored) }]
+  if (!isHolder(sent) || !isHolder(stored) || Array.isArray(sent) !== Array.isArray(stored)) {
+    return [{ path, sent: shown(sent), stored: shown(stored) }]
   }
   const [before, after] = [childrenOf(sent), childrenOf(stored)]
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
@@ -106,13 +99,13 @@ const between = (path: string, sent: unknown, stored: unknown): ReadonlyArray<Di
   })
 }
 
-/** The members of two JSON texts that differ, by their paths; none where one of them is no JSON. */
+/** The members of two JSON texts that differ, by their paths; none if one of them is no JSON. */
 export const differencesOf = (sent: string, stored: string): ReadonlyArray<Difference> => {
   const [before, after] = [parse(sent), parse(stored)]
   return before === undefined || after === undefined ? [] : between("data", before, after)
 }
 
-/** The data of the event in a body that was sent, as JSON text; null where the body is no whole event. */
+/** The data of the event in a body, as JSON text; null if the body is no whole event. */
 export const dataOf = (body: string): string | null => {
   const parsed = parse(body)
   const event = Predicate.hasProperty(parsed, "event") ? parsed.event : null

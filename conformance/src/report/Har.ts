@@ -1,5 +1,5 @@
 /**
- * The attempts of the histories that failed, as an HTTP archive (HAR 1.2), for the tools that read those.
+ * The attempts of failed histories as an HTTP archive (HAR 1.2).
  */
 import { version } from "../Suite.ts"
 import { safeHeaders, safeText, safeUrl } from "./Redaction.ts"
@@ -11,7 +11,7 @@ const headersOf = (headers: Readonly<Record<string, string>>) =>
 const valueOf = (headers: Readonly<Record<string, string>>, name: string): string =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1] ?? ""
 
-/** -1 says that it is not known, as HAR has it. */
+/** HAR's value for what is not known. */
 const unknown = -1
 
 const entryOf = (attempt: ReportedAttempt, startedAt: number, comment: string) => {
@@ -33,7 +33,7 @@ const entryOf = (attempt: ReportedAttempt, startedAt: number, comment: string) =
       bodySize: request.bodyBytes
     },
     response: {
-      // HAR has no way to say that no answer came but status 0.
+      // In HAR, status 0 means that no answer came.
       status: status ?? 0,
       statusText: status === null ? (error ?? "") : "",
       httpVersion: "HTTP/1.1",

@@ -1,8 +1,7 @@
 /**
- * Puts a report together from the evidence of a run and its verdicts.
+ * From the evidence of a run and its verdicts to a report.
  */
-import type { Trace } from "../evidence/Trace.ts"
-import type { Ended, Evidence } from "../record/Evidence.ts"
+import type { Evidence } from "../record/Evidence.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { repeatCommand } from "../record/Options.ts"
 import { countsPastOne, memoryOf } from "../record/Caveats.ts"
@@ -13,19 +12,20 @@ import { needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
 import { select } from "../requirements/Catalogue.ts"
 import { suite } from "../Suite.ts"
+import { verdictOf } from "./Conclusion.ts"
 import { byHand } from "./Curl.ts"
 import { notesOf } from "./Notes.ts"
 import type { Calibration, Report, ReportedRequirement } from "./Report.ts"
 import { decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
 import { timingOf } from "./Timing.ts"
 
-/** Where failing histories were stored, by the requirement's id, and why not more; null: no problem. */
+/** Files of stored histories, by the requirement's id, and why others could not be stored. */
 export interface StoredFiles {
   readonly files: ReadonlyMap<string, string>
   readonly problem: string | null
 }
 
-/** What repeats it: the command for a stored history, or for all of one requirement; or the test. */
+/** How to repeat a stored history or a requirement: a command, or options of the test. */
 const replayOf = ({ options, repeatable }: Evidence, what: string): string =>
   repeatable
     ? repeatCommand(options, what)
@@ -64,11 +64,15 @@ const reportRequirement = (
     because: decisive?.because ?? requirement.because,
     expected: requirement.expected(terms),
     observed: [observed, ...caveats].filter((text) => text !== "").join("; "),
-    history: decisive === null ? [] : stepsOf(decisive),
-    ...(decisive !== null && {
-      historyStartedAt: new Date(Date.parse(startedAt) + decisive.trace.began).toISOString()
-    }),
-    effects: decisive === null ? [] : effectsOf(decisive),
+    ...(decisive === null
+      ? { history: [], effects: [], decidedBy: null, curl: null }
+      : {
+          history: stepsOf(decisive),
+          historyStartedAt: new Date(Date.parse(startedAt) + decisive.trace.began).toISOString(),
+          effects: effectsOf(decisive),
+          decidedBy: decidedBy(decisive),
+          curl: byHand(decisive)
+        }),
     confirmed,
     cases,
     cutShort,
@@ -76,27 +80,11 @@ const reportRequirement = (
     stored: file,
     ...(follows.length > 0 && { follows }),
     known: options.baseline?.includes(requirement.id) ?? false,
-    decidedBy: decisive === null ? null : decidedBy(decisive),
-    curl: decisive === null ? null : byHand(decisive),
     replay: replayOf(evidence, file ?? requirement.id)
   }
 }
 
-/** Known failures do not count; known failures that did not happen do. What was broken off can't have passed. */
-const verdictOf = (
-  requirements: ReadonlyArray<ReportedRequirement>,
-  { how }: Ended,
-  stale: ReadonlyArray<string>
-): Report["verdict"] => {
-  if (stale.length > 0 || requirements.some(({ known, verdict }) => verdict === "FAIL" && !known)) return "fail"
-  if (how !== "complete" && how !== "time_up") return "inconclusive"
-  const open = requirements.some(
-    ({ strength, verdict }) => strength === "MUST" && (verdict === "INCONCLUSIVE" || verdict === "ERROR")
-  )
-  return open || requirements.every(({ verdict }) => verdict !== "PASS") ? "inconclusive" : "pass"
-}
-
-/** The kind and the place of a probe, also where a run ended before it was calibrated. */
+/** The probe and its calibration, as far as the run came. */
 const probeOf = (evidence: Evidence): Calibration["probe"] => {
   const { calibration, options } = evidence
   const text = options.probe ?? ""
@@ -116,9 +104,9 @@ const probeOf = (evidence: Evidence): Calibration["probe"] => {
       }
 }
 
-/** By what each need was given, in words. */
 type Seen = Pick<Evidence, "calibration" | "given" | "hooks" | "options" | "repeatable">
 
+/** What meets each need, in words. */
 const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, string>> => ({
   effects:
     calibration === null ? `the probe ${options.probe ?? ""}` : `the ${calibration.kind} probe ${calibration.name}`,
@@ -134,7 +122,7 @@ const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, str
 
 const isNeed = (name: string): name is Need => Object.hasOwn(needs, name)
 
-/** What a run could see and do, and by what; where it could not, what would let it. */
+/** The abilities of the suite in a run: what gave each, or what would. */
 export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const { hooks, repeatable } = evidence
   const sight = sightOf(evidence)
@@ -157,12 +145,6 @@ export const observabilityOf = (evidence: Seen): Report["observability"] => {
   ]
 }
 
-const attemptsOf = (evidence: Evidence): number => {
-  const traces: ReadonlyArray<Trace> = evidence.runs.flatMap(({ repeats, trace }) => [trace, ...repeats])
-  return traces.reduce((sum, { attempts }) => sum + attempts.length, 0)
-}
-
-/** Puts a report together. */
 export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>, stored: StoredFiles): Report => {
   const { durationMs, echo, ended, options, runs, startedAt, terms } = evidence
   const requirements = [...outcomes, ...select(options).skipped.map(noOutcome)]
@@ -195,13 +177,13 @@ export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>,
     ...(memory !== null && { memory }),
     baseline: options.baseline === null ? null : { known: options.baseline, stale },
     notes: notesOf(evidence, outcomes, stored.problem),
-    verdict: verdictOf(requirements, ended, stale),
+    verdict: verdictOf(requirements, ended.how, stale),
     ended: ended.how,
     endedBecause: ended.message,
     ack: terms.rule,
     deadlineMs: terms.deadline,
     guardMs: terms.guard,
-    attempts: attemptsOf(evidence),
+    attempts: runs.flatMap(({ repeats, trace }) => [trace, ...repeats]).flatMap(({ attempts }) => attempts).length,
     requirements
   }
 }

@@ -1,11 +1,12 @@
 /**
- * The report for a comment on a pull request: the verdict first, what is wrong with it, the rest folded away.
+ * The report for a comment on a pull request: the verdict first, then what is wrong; the rest is folded.
  */
+import type { Block, StepBlock } from "./Blocks.ts"
 import { explanationOf } from "./Explanation.ts"
-import type { Block, Explained, StepBlock } from "./Explanation.ts"
+import type { Explained } from "./Explanation.ts"
 import type { Report } from "./Report.ts"
 
-/** A text without what Markdown or HTML would take for its own. */
+/** A text without Markdown or HTML of its own. */
 const plain = (text: string): string =>
   text
     .replaceAll(/[\\`*_[\]|<>~@&]/g, (one) => `\\${one}`)
@@ -13,7 +14,7 @@ const plain = (text: string): string =>
     .replaceAll("\\&", "&amp;")
     .replaceAll("\\@", "&#64;")
 
-/** A text that holds no fence as long as the one around it. */
+/** A text between fences longer than any in it. */
 const fenced = (text: string): string => {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
   const fence = "`".repeat(longest + 1)
@@ -30,22 +31,16 @@ const step = ({ attempts, did, more, number }: StepBlock): string =>
   ].join("\n")
 
 const blockText = (block: Block): string => {
+  const under = (text: string): string => `**${block.label}**\n\n${text}`
   switch (block.kind) {
     case "line":
       return `**${block.label}** ${plain(block.text)}`
-    case "steps":
-      return `**${block.label}**\n\n${block.steps.map(step).join("\n")}`
     case "code":
-      return `**${block.label}**\n\n${fenced(block.text)}`
-    case "effects":
-      return `**${block.label}**\n\n${block.lines.map((one) => `- ${plain(one)}`).join("\n")}`
-    case "difference":
-      return [
-        `**${block.label}**\n`,
-        "| | sent | stored |",
-        "|---|---|---|",
-        ...block.members.map(({ path, sent, stored }) => `| ${plain(path)} | ${plain(sent)} | ${plain(stored)} |`)
-      ].join("\n")
+      return under(fenced(block.text))
+    case "list":
+      return under(block.lines.map((one) => `- ${plain(one)}`).join("\n"))
+    case "steps":
+      return under(block.steps.map(step).join("\n"))
   }
 }
 
@@ -58,9 +53,13 @@ const explain = ({ blocks, followers, headline, ids, verdict }: Explained): Read
   ...folded(`Probably from this: ${followers.flatMap((one) => one.ids).join(", ")}`, followers.flatMap(explain))
 ]
 
+const isDecided = ({ verdict }: Explained): boolean => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR"
+
 export const toMarkdown = (report: Report): string => {
   const { claim, counts, ending, explained, headline, notes, summary } = explanationOf(report)
-  const isDecided = ({ verdict }: Explained): boolean => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR"
+  const rows = summary.flatMap(({ lines }) =>
+    lines.map(({ id, scope, statement, verdict }) => `| ${verdict} | ${id} | ${scope} | ${plain(statement)} |`)
+  )
   return `${[
     `### ${marks[report.verdict]} ${headline}`,
     `${claim}: ${counts}. ${report.attempts} attempts on ${plain(report.target)}, seed ${report.seed}, ${report.suite}.`,
@@ -68,14 +67,8 @@ export const toMarkdown = (report: Report): string => {
     ...notes.map((note) => `> ${plain(note)}`),
     ...explained.filter(isDecided).flatMap(explain),
     ...folded("Not decided", explained.filter((one) => !isDecided(one)).flatMap(explain)),
-    ...folded(`All ${report.requirements.length} requirements`, [
-      [
-        "| verdict | requirement | scope | |",
-        "|---|---|---|---|",
-        ...summary.flatMap(({ lines }) =>
-          lines.map(({ id, scope, statement, verdict }) => `| ${verdict} | ${id} | ${scope} | ${plain(statement)} |`)
-        )
-      ].join("\n")
+    ...folded(`All ${rows.length} requirements`, [
+      ["| verdict | requirement | scope | |", "|---|---|---|---|", ...rows].join("\n")
     ])
   ].join("\n\n")}\n`
 }

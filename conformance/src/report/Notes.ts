@@ -1,5 +1,5 @@
 /**
- * What a reader of a report should know besides its verdicts.
+ * The notes of a report: what limits its verdicts, and what to change.
  */
 import { DurationText, UrlPolicy } from "@doorhook/core"
 import type { Evidence } from "../record/Evidence.ts"
@@ -20,27 +20,24 @@ const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): Readonl
   const open = outcomes.filter(({ lacksTime }) => lacksTime)
   const span = DurationText.format(maxTime)
   return [
-    ...unless(
-      open.length === 0,
-      `${idsOf(open)} could not be decided for want of time. A longer --max-time than ${span} may be enough.`
-    ),
+    ...unless(open.length === 0, `${idsOf(open)} could not be decided within --max-time ${span}. Give more time.`),
     ...unless(
       short.length === 0,
-      `${idsOf(short)} passed on cases that were cut short; each says by how much. A longer --max-time than ${span} does more of them.`
+      `${idsOf(short)} passed on cases that --max-time ${span} cut short; each says by how much.`
     )
   ]
 }
 
-/** What was asked for and is no part of the run; where that is all of it, the run says so itself. */
+/** What --only names beyond the level and the profiles of the run. If that is all, the run fails with it. */
 const onSelection = (options: Options): ReadonlyArray<string> => {
   const wants = beyond(options)
   return unless(
     wants.length === 0 || select(options).selected.length === 0,
-    `--only names what is not part of this run, and was not tested. It takes more: ${wants.join(", ")}.`
+    `--only names requirements that this run does not test. They need more: ${wants.join(", ")}.`
   )
 }
 
-/** Of a receiver that takes nothing for genuine, whatever fails has one cause. */
+/** If a receiver refuses everything as not genuine, all failures have one cause. */
 const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
   const statuses = new Set(
     runs
@@ -52,19 +49,19 @@ const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
   if (statuses.size !== 1 || (status !== 401 && status !== 403)) return []
   return [
     options.signed
-      ? `Every event was answered with ${status}, though it was signed: the receiver may have another secret than the one that was given, or a clock that is off.`
+      ? `Every event was answered with ${status}, though it was signed: the receiver may have another secret than the one given, or its clock may be off.`
       : `Every event was answered with ${status}: the receiver may check signatures. Give its secret: --secret-file FILE, or ${secretVariable}.`
   ]
 }
 
-/** A memory that ends soon passes whatever a run has time for: it says how far that reached. */
+/** A short memory of ids passes whatever a run has time for: say how far it was tested. */
 const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {
   const memory = memoryOf(evidence)
   const lasts = outcomes.some(({ requirement, verdict }) => requirement.id === "R-DUP-05" && verdict === "PASS")
   if (memory === null || !lasts) return []
   const beyondThat = evidence.options.profile.includes("clock")
     ? ""
-    : ": a sender retries for about three days, and --profile clock looks further"
+    : ": a sender retries for about three days, which --profile clock tests"
   const words = memoryInWords(memory)
   return [`${words.charAt(0).toUpperCase()}${words.slice(1)}${beyondThat}.`]
 }
@@ -72,7 +69,7 @@ const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): Readonl
 const hidesQuery = ({ controlUrl, probe, readyUrl, url }: Options): boolean =>
   [...url, probe, readyUrl, controlUrl].some((text) => text?.endsWith(UrlPolicy.hiddenQuery) ?? false)
 
-/** The notes of a report; `problem` is why histories could not be stored. */
+/** `problem` says why histories could not be stored. */
 export const notesOf = (
   evidence: Evidence,
   outcomes: ReadonlyArray<Outcome>,
@@ -84,28 +81,28 @@ export const notesOf = (
     ...onSecret(evidence),
     ...unless(
       options.level > 1,
-      "Level 1 judges by answers alone. Whether events take effect, once and as they were sent, is seen from --level 2 on, with --probe."
+      "Level 1 judges answers only. Level 2, with --probe, tests whether events take effect once and as they were sent."
     ),
     ...onTime(outcomes, options),
     ...onSelection(options),
     ...onMemory(evidence, outcomes),
     ...unless(
       !hidesQuery(options),
-      `The queries of URLs may hold secrets and are left out: write them where a command says ${UrlPolicy.hiddenQuery} before you run that.`
+      `The queries of URLs may hold secrets and are left out: write them in place of ${UrlPolicy.hiddenQuery} before you run a command.`
     ),
     ...unless(
       strangers.length === 0,
-      `During the run, ${strangersInWords(strangers)}. Somebody else sends to this receiver.`
+      `During the run, ${strangersInWords(strangers)}. Another sender uses this receiver.`
     ),
     ...unless(
       evidence.suite === suite,
-      `Run by ${evidence.suite} and judged by ${suite}: cases that only one of them knows count as not done.`
+      `Run by ${evidence.suite} and judged by ${suite}: cases that only one of them has count as not executed.`
     ),
     ...unless(
       calibration === null || countsPastOne(evidence),
-      "The probe's upper range is unverified: nothing shows that it counts past one, and one that can't would hide every double effect. --control-url finds out."
+      "The probe's upper range is unverified: a probe that can't count past one would hide every double effect. --control-url verifies it."
     ),
-    ...unless(options.dedupKey === "both", `The ${options.dedupKey} key for dropping duplicates was stressed alone.`),
-    ...unless(options.ack === "200", "Any 2xx status counted as an acknowledgement; the interface knows 200 alone.")
+    ...unless(options.dedupKey === "both", `Only the ${options.dedupKey} deduplication key was stressed.`),
+    ...unless(options.ack === "200", "Any 2xx status counted as an acknowledgement; the interface accepts only 200.")
   ]
 }

@@ -1,5 +1,5 @@
 /**
- * What is taken out of every report, whichever form it has: reports are kept by builds and sent around.
+ * What is left out of every form of a report: builds keep reports, and people send them around.
  */
 import { UrlPolicy } from "@doorhook/core"
 
@@ -7,11 +7,11 @@ const redacted = "(left out)"
 
 const secretName = /signature|authorization|cookie|secret|token|api-?key|password/i
 
-/** Header values that open something are left out. */
+/** Headers without the values that may be secrets. */
 export const safeHeaders = (headers: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
   Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? redacted : value])
 
-/** Signing secrets and signatures in a text, wherever they come from. */
+/** A text without signing secrets and signatures. */
 export const safeText = (text: string): string =>
   text
     .replaceAll(/whsec_[A-Za-z0-9+/=]{8,}/g, `whsec_${redacted}`)

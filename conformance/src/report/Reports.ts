@@ -1,12 +1,12 @@
 /**
- * The kinds of report that can be written to a file: one entry each.
+ * `--report`: the forms that can be written to a file.
  */
 import { checkDifferent, checkWritable, CommandFailure, writeNamed } from "@doorhook/core"
 import type { NamedFile } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { toBadge } from "./Badge.ts"
 import { toHar } from "./Har.ts"
-import { toHtml } from "./html/HtmlReport.ts"
+import { toHtml } from "./HtmlReport.ts"
 import { toJUnit } from "./JUnit.ts"
 import { toMarkdown } from "./Markdown.ts"
 import type { Report } from "./Report.ts"
@@ -48,10 +48,7 @@ const parseOne = (text: string): Result.Result<Request, CommandFailure> => {
 export const parse = (texts: ReadonlyArray<string>): Result.Result<ReadonlyArray<Request>, CommandFailure> =>
   Result.all(texts.flatMap((text) => text.split(/,(?=[a-z]+=)/)).map(parseOne))
 
-/**
- * Finds out before the run whether all can be written after it, and others `beside` them, each to a file of its own and to
- * none that is `read`.
- */
+/** Checks before a run that the reports and the files `beside` them can be written, each to its own file and none that is `read`. */
 export const check = (
   requests: ReadonlyArray<Request>,
   beside: ReadonlyArray<NamedFile> = [],

@@ -1,6 +1,6 @@
 /**
- * A trace as a report shows it: what was done, step by step, with what others did to the receiver at the time, what came
- * back, and what the probe said.
+ * A trace as a report shows it: the operations with their attempts, what other cases did to the receiver in that time, and
+ * the effects.
  */
 import { UrlPolicy } from "@doorhook/core"
 import type { Attempt, Trace, TraceIntervention } from "../evidence/Trace.ts"
@@ -64,18 +64,18 @@ const reportAttempt = (attempt: Attempt): ReportedAttempt => {
 
 type Decisive = NonNullable<Outcome["decisive"]>
 
-/** The attempt that decided; none where it was not one attempt's doing. */
+/** The attempt that decided; none if no single attempt did. */
 export const decisiveOf = ({ attempt, trace }: Pick<Decisive, "attempt" | "trace">): Attempt | undefined =>
   attempt === null ? undefined : trace.attempts[attempt]
 
-/** The attempts of a step that are reported: the first of many, and the one that decided. */
+/** The first attempts of a step, and the one that decided. */
 const chosen = (trace: Trace, op: number, decisive: Attempt | undefined): ReadonlyArray<Attempt> => {
   const all = trace.attempts.filter((attempt) => attempt.op === op)
   const first = all.slice(0, mostAttempts)
   return decisive !== undefined && decisive.op === op && !first.includes(decisive) ? [...first, decisive] : first
 }
 
-/** The step in which something fell that others did: the one that sends nothing, where there is one at that time. */
+/** The step at a time: one without attempts, if there is one between the attempts before and after. */
 const stepAt = ({ attempts, history: { ops } }: Trace, at: number): number => {
   const before = Math.max(-1, ...attempts.filter(({ started }) => started <= at).map(({ op }) => op))
   const after = Math.min(ops.length, ...attempts.filter(({ started }) => started > at).map(({ op }) => op))
@@ -89,7 +89,7 @@ const acts = {
   clock_moved: (whom: string) => `moved the clock of ${whom}`
 } as const
 
-/** What other cases did to the receiver, in words; empty where that is nothing. */
+/** What other cases did to the receiver, in words. */
 const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): ReadonlyArray<string> => {
   const kinds = [...new Set(interventions.map(({ what }) => what))]
   return kinds.map((kind, place) => {
@@ -98,10 +98,11 @@ const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): Readonly
   })
 }
 
-const listed = (parts: ReadonlyArray<string>): string =>
+/** `a`, `a and b`, `a, b and c`. */
+export const listed = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 
-/** What others did during each step, in words that follow those of the step; empty where that is nothing. */
+/** For each step, words to append that say what other cases did during it. */
 const doneBesides = (trace: Trace): ReadonlyArray<string> => {
   const { began, history, interventions, otherEvents } = trace
   const others = interventions.filter(({ op }) => op === null)
@@ -109,7 +110,7 @@ const doneBesides = (trace: Trace): ReadonlyArray<string> => {
   const long = history.ops.findIndex(({ k }) => k === "age")
   return history.ops.map((_, step) => {
     const done = [
-      ...doneByOthers(placed.flatMap((each) => (each.step === step ? [each.one] : []))),
+      ...doneByOthers(placed.filter((each) => each.step === step).map(({ one }) => one)),
       ...(step === long && otherEvents > 0 ? [`sent ${otherEvents.toLocaleString("en-US")} other events`] : [])
     ]
     return done.length === 0 ? "" : `; in between, other cases ${listed(done)}`
@@ -138,7 +139,7 @@ export const decidedBy = (decisive: Decisive): ReportedRequirement["decidedBy"] 
   return { step: attempt.op, attempt: chosen(decisive.trace, attempt.op, attempt).indexOf(attempt) }
 }
 
-/** What the probe said of the events, those that are right left out where there are many. */
+/** The effects of the events; of many, only those that are wrong. */
 export const effectsOf = ({ trace }: Pick<Decisive, "trace">): ReadonlyArray<ReportedEffects> => {
   const all = trace.events.flatMap((event, index): ReadonlyArray<ReportedEffects> => {
     const seen = trace.effects[index] ?? null

@@ -1,5 +1,5 @@
 /**
- * How long answers took in the timing lane: where a receiver is also loaded, blocked or stopped, its answers are no measure.
+ * How long answers took in the timing lane, where nothing else loads, blocks or stops the receiver.
  */
 import type { CaseRun } from "../record/Evidence.ts"
 import type { TimingLane } from "./Report.ts"
@@ -7,16 +7,12 @@ import { round } from "./Steps.ts"
 
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
 
-/**
- * Where the entries of a histogram end: one at the deadline, so that each is in time or late as a whole; the last where the
- * longest time is, if that is beyond all others.
- */
+/** Upper bounds of a histogram. The deadline is one, so that each entry is either in time or late. */
 const endsFor = (deadline: number, longest: number): ReadonlyArray<number> => {
   const ends = [...new Set([...steps, deadline])].toSorted((a, b) => a - b)
   return longest > (ends.at(-1) ?? 0) ? [...ends, Math.ceil(longest)] : ends
 }
 
-/** The times of the answers of a run, whose deadline is `deadline` milliseconds. */
 export const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): TimingLane => {
   const times = runs
     .filter(({ alone, lane }) => alone && lane === "timing")

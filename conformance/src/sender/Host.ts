@@ -1,13 +1,47 @@
 /**
- * The receiver that the suite hosts for a sender. It answers by plan and writes down what it sees.
+ * The receiver that the suite hosts for a sender: it answers by a plan and records what it sees.
  */
 import { Clock, Effect, Schema } from "effect"
 import type { Scope } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { acknowledges, treatmentOf } from "./Treatment.ts"
-import type { Treatment } from "./Treatment.ts"
+
+/** What one attempt is answered. */
+export type Treatment =
+  | { readonly k: "status"; readonly status: number }
+  | { readonly k: "redirect"; readonly status: number }
+  /** The connection is closed without an answer. */
+  | { readonly k: "reset" }
+  /** 200, after a share of the deadline. */
+  | { readonly k: "after"; readonly share: number }
+
+export const acknowledge: Treatment = { k: "status", status: 200 }
+
+/** What each event is answered until it is acknowledged, by the order in which events come. */
+export const plan: ReadonlyArray<ReadonlyArray<Treatment>> = [
+  [],
+  [{ k: "status", status: 500 }],
+  [{ k: "status", status: 202 }],
+  [{ k: "redirect", status: 302 }],
+  [{ k: "redirect", status: 307 }],
+  [{ k: "reset" }],
+  [{ k: "after", share: 1.3 }],
+  [{ k: "after", share: 0.8 }],
+  [{ k: "status", status: 204 }],
+  [
+    { k: "status", status: 503 },
+    { k: "status", status: 404 }
+  ]
+]
+
+/** The answer to an attempt, counted from 0, of an event, counted from 0. */
+export const treatmentOf = (event: number, attempt: number): Treatment =>
+  plan[event % plan.length]?.[attempt] ?? acknowledge
+
+/** Whether the answer acknowledges. */
+export const acknowledges = (treatment: Treatment): boolean =>
+  treatment.k === "status" ? treatment.status === 200 : treatment.k === "after" && treatment.share < 1
 
 /** One request. Times in milliseconds since the host began to listen. */
 export interface SeenAttempt {
@@ -180,3 +214,20 @@ export const host = ({ deadline, host, port }: HostOptions): Effect.Effect<Host,
       quietFor: () => performance.now() - lastActivity
     }
   })
+
+const treatmentInWords = (treatment: Treatment, deadline: number): string => {
+  switch (treatment.k) {
+    case "status":
+      return String(treatment.status)
+    case "redirect":
+      return `${treatment.status} to another URL`
+    case "reset":
+      return "closed without an answer"
+    case "after":
+      return `200 after ${Math.round(treatment.share * deadline)} ms`
+  }
+}
+
+/** When an attempt came and how it was answered, in words. */
+export const answerInWords = ({ at, gaveUpAfter, treatment }: SeenAttempt, deadline: number): string =>
+  `at ${Math.round(at)} ms, answered ${treatment === null ? "200" : treatmentInWords(treatment, deadline)}${gaveUpAfter === null ? "" : `; the sender gave up after ${Math.round(gaveUpAfter)} ms`}`

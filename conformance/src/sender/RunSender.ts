@@ -1,14 +1,82 @@
 /**
- * Hosts a receiver for a sender until enough was seen, and judges.
+ * Hosts a receiver for a sender until enough was seen, judges, and reports.
  */
-import { Crypto } from "@doorhook/core"
-import { Effect, Schedule } from "effect"
+import { columns, Crypto, Signature } from "@doorhook/core"
+import { Effect, Schedule, Schema } from "effect"
 import type { Redacted } from "effect"
-import { host } from "./Host.ts"
-import type { CannotListen } from "./Host.ts"
-import * as SenderReport from "./SenderReport.ts"
-import { checkSignatures } from "./SenderRequirements.ts"
-import { plan } from "./Treatment.ts"
+import { verdicts } from "../judgement/Finding.ts"
+import { observedBlock } from "../report/Blocks.ts"
+import { isUndecided } from "../report/Conclusion.ts"
+import { linesOf } from "../report/Console.ts"
+import { suite } from "../Suite.ts"
+import { answerInWords, host, plan } from "./Host.ts"
+import type { CannotListen, Observation, SeenAttempt } from "./Host.ts"
+import { senderRequirements } from "./SenderRequirements.ts"
+import type { SenderRequirement, SenderTerms } from "./SenderRequirements.ts"
+
+const ReportedSenderRequirement = Schema.Struct({
+  id: Schema.String,
+  strength: Schema.Literals(["MUST", "SHOULD"]),
+  verdict: Schema.Literals(verdicts),
+  statement: Schema.String,
+  because: Schema.String,
+  observed: Schema.String,
+  /** The attempts of the deciding event and their answers. */
+  history: Schema.Array(Schema.String)
+})
+type Reported = typeof ReportedSenderRequirement.Type
+
+export const SenderReport = Schema.Struct({
+  schemaVersion: Schema.Literal(1),
+  suite: Schema.String,
+  verdict: Schema.Literals(["pass", "fail", "inconclusive"]),
+  deadlineMs: Schema.Finite,
+  events: Schema.Int,
+  attempts: Schema.Int,
+  requirements: Schema.Array(ReportedSenderRequirement)
+})
+export type SenderReport = typeof SenderReport.Type
+
+const judge = (
+  { because, check, id, statement, strength }: SenderRequirement,
+  observation: Observation,
+  terms: SenderTerms
+): Reported => {
+  const { event, observed, verdict } = check(observation, terms)
+  return {
+    id,
+    strength,
+    statement,
+    because,
+    observed,
+    verdict: verdict === "FAIL" && strength === "SHOULD" ? "WARN" : verdict,
+    history: (event?.attempts ?? []).map(
+      (attempt, index) => `attempt ${index + 1} ${answerInWords(attempt, terms.deadline)}`
+    )
+  }
+}
+
+const verdictOf = (requirements: ReadonlyArray<Reported>): SenderReport["verdict"] => {
+  if (requirements.some(({ verdict }) => verdict === "FAIL")) return "fail"
+  return requirements.some(isUndecided) || requirements.every(({ verdict }) => verdict !== "PASS")
+    ? "inconclusive"
+    : "pass"
+}
+
+const attemptsOf = ({ events }: Observation): ReadonlyArray<SeenAttempt> => events.flatMap(({ attempts }) => attempts)
+
+/** What is wrong with the signatures of attempts. */
+const signatureProblems = Effect.fnUntraced(function* (
+  attempts: ReadonlyArray<SeenAttempt>,
+  secret: Redacted.Redacted<string>
+) {
+  const problems = new Map<SeenAttempt, string>()
+  for (const attempt of attempts) {
+    const problem = yield* Signature.verify(secret, attempt.headers, attempt.body, attempt.wallClock)
+    if (problem !== null) problems.set(attempt, problem)
+  }
+  return problems
+})
 
 export interface SenderOptions {
   readonly host: string
@@ -16,38 +84,81 @@ export interface SenderOptions {
   readonly secret: Redacted.Redacted<string> | null
   /** What the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
-  /** How long nothing must come, once all is acknowledged, until that is believed; in milliseconds. */
+  /** How long nothing must come after the last acknowledgement, in milliseconds. */
   readonly quiet: number
   readonly maxTime: number
-  /** Gets the URL to send to, once the host listens. Events may be published from here. */
+  /** Gets the URL to send to, once the host listens. Events may be published from then on. */
   readonly listening: (url: string, events: number) => Effect.Effect<void>
 }
 
-/** How many events there must be, for every case. */
+/** How many events must come for every case of the plan. */
 export const eventsNeeded = plan.length
 
 /**
- * What can't be decided around the deadline, in milliseconds: a busy machine sees a request late, and the longer one waits, the
- * more of that there is. Half of what a slow answer leaves (`Treatment.ts`).
+ * A busy machine sees a request late, and more so the longer it waits. Half of what a slow answer of the plan leaves until
+ * the deadline; in milliseconds.
  */
 const guardOf = (deadline: number): number => Math.max(250, deadline / 10)
 
-/** Fails only when it can't listen. */
-export const runSender = (options: SenderOptions): Effect.Effect<SenderReport.SenderReport, CannotListen> =>
+/** Judges what was seen when enough was, or the time is up. Fails only if it can't listen. */
+export const runSender = (options: SenderOptions): Effect.Effect<SenderReport, CannotListen> =>
   Effect.gen(function* () {
     const { deadline, maxTime, quiet, secret } = options
     const receiver = yield* host(options)
     yield* options.listening(receiver.url, eventsNeeded)
     const isDone = (): boolean =>
       receiver.events() >= eventsNeeded && receiver.allAcknowledged() && receiver.quietFor() >= quiet
-    // When the time is up, what was seen until then is judged.
     yield* Effect.sync(isDone).pipe(
       Effect.repeat({ until: (done) => done, schedule: Schedule.spaced(50) }),
       Effect.timeoutOption(maxTime)
     )
     const observation = receiver.observation()
-    return SenderReport.make(observation, yield* checkSignatures(observation, secret), {
+    const attempts = attemptsOf(observation)
+    const terms: SenderTerms = {
       deadline,
-      guard: guardOf(deadline)
-    })
+      guard: guardOf(deadline),
+      signatures: secret === null ? null : yield* signatureProblems(attempts, secret)
+    }
+    const requirements = senderRequirements.map((requirement) => judge(requirement, observation, terms))
+    return {
+      schemaVersion: 1,
+      suite,
+      verdict: verdictOf(requirements),
+      deadlineMs: deadline,
+      events: observation.events.length,
+      attempts: attempts.length,
+      requirements
+    } as const
   }).pipe(Effect.scoped, Effect.provide(Crypto.layerWebCrypto))
+
+/** The explanation of a requirement that did not pass. */
+const explained = ({ because, history, id, observed, statement, verdict }: Reported): ReadonlyArray<string> =>
+  linesOf({
+    ids: [id],
+    verdict,
+    headline: statement,
+    blocks: [
+      observedBlock(observed),
+      ...(history.length === 0 ? [] : [{ kind: "list", label: "History", lines: history } as const]),
+      { kind: "line", label: "Because", text: because, important: false }
+    ],
+    followers: []
+  })
+
+/** The report for a terminal. */
+export const render = ({ attempts, events, requirements }: SenderReport): string =>
+  [
+    ...columns(
+      requirements.map(({ id, observed, statement, verdict }) => [
+        verdict,
+        id,
+        `${statement}${verdict === "PASS" ? ` (${observed})` : ""}`
+      ])
+    ),
+    ...requirements.filter(({ verdict }) => verdict !== "PASS").flatMap((one) => ["", ...explained(one)]),
+    "",
+    `${events} events, ${attempts} attempts.`
+  ].join("\n")
+
+export const toJson = (report: SenderReport): string =>
+  `${JSON.stringify(Schema.encodeSync(SenderReport)(report), null, 2)}\n`

@@ -1,21 +1,18 @@
 /**
  * What a sender must do: one block for each requirement, with the rule that judges it from what was seen.
  */
-import { Signature } from "@doorhook/core"
-import type { Crypto } from "@doorhook/core"
-import { Effect, Predicate } from "effect"
-import type { Redacted } from "effect"
+import { Predicate } from "effect"
 import type { Verdict } from "../judgement/Finding.ts"
-import { webhookIdOf } from "./Host.ts"
-import type { Observation, SeenAttempt, SeenEvent } from "./Host.ts"
-import { acknowledges, inWords } from "./Treatment.ts"
-import type { Treatment } from "./Treatment.ts"
+import { acknowledges, webhookIdOf } from "./Host.ts"
+import type { Observation, SeenAttempt, SeenEvent, Treatment } from "./Host.ts"
 
 export interface SenderTerms {
   /** Milliseconds. */
   readonly deadline: number
-  /** What can't be decided around a time, in milliseconds. */
+  /** Times this close to the deadline are not judged, in milliseconds. */
   readonly guard: number
+  /** What is wrong with the signatures of attempts; null without the secret. */
+  readonly signatures: ReadonlyMap<SeenAttempt, string> | null
 }
 
 export interface SenderFinding {
@@ -39,7 +36,7 @@ const fail = (observed: string, event: SeenEvent | null = null): SenderFinding =
   event
 })
 
-/** Judges attempts one by one: `good`, a complaint, or null where there is nothing to judge. */
+/** Judges attempts one by one: `good`, a complaint, or null if there is nothing to judge. */
 const eachAttempt = (
   nothing: string,
   judge: (attempt: SeenAttempt, event: SeenEvent, index: number, terms: SenderTerms) => string | null
@@ -59,14 +56,7 @@ const eachAttempt = (
   }
 }
 
-/** An event in words: what it was answered. */
-export const eventInWords = ({ attempts }: SeenEvent, deadline: number): ReadonlyArray<string> =>
-  attempts.map(
-    ({ at, gaveUpAfter, treatment }, index) =>
-      `attempt ${index + 1} at ${Math.round(at)} ms, answered ${treatment === null ? "200" : inWords(treatment, deadline)}${gaveUpAfter === null ? "" : `; the sender gave up after ${Math.round(gaveUpAfter)} ms`}`
-  )
-
-/** Judges what follows a treatment of a sort: there must be another attempt. */
+/** Another attempt must follow such a treatment. */
 const retried = (isMeant: (treatment: Treatment) => boolean, nothing: string) =>
   eachAttempt(nothing, ({ treatment }, { attempts }, index) => {
     if (treatment === null || !isMeant(treatment)) return null
@@ -99,7 +89,7 @@ const shapeProblem = (body: string): string | null => {
   return null
 }
 
-/** How far two clocks may be apart, in seconds, beyond what they were apart at the first attempt. */
+/** How far two clocks may drift apart after the first attempt, in seconds. */
 const clockDrift = 2
 
 export const senderRequirements: ReadonlyArray<SenderRequirement> = [
@@ -242,33 +232,18 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
         ? "good"
         : `${attempts.length - index - 1} more attempts followed an acknowledgement`
     })
+  },
+  {
+    id: "S-SIG-01",
+    strength: "MUST",
+    statement: "Every attempt is signed by Standard Webhooks 1.0 over the bytes that are sent.",
+    because: "Receivers that check signatures refuse it otherwise.",
+    check: (observation, terms) =>
+      terms.signatures === null
+        ? { verdict: "NOT_OBSERVABLE", observed: "--secret was not given", event: null }
+        : eachAttempt("no event came", (attempt) => terms.signatures?.get(attempt)?.replaceAll("_", " ") ?? "good")(
+            observation,
+            terms
+          )
   }
 ]
-
-export const signedRequirement: Omit<SenderRequirement, "check"> = {
-  id: "S-SIG-01",
-  strength: "MUST",
-  statement: "Every attempt is signed by Standard Webhooks 1.0 over the bytes that are sent.",
-  because: "Receivers that check signatures refuse it otherwise."
-}
-
-/** Checks each attempt with the secret; without one there is nothing to see. */
-export const checkSignatures = Effect.fnUntraced(function* (
-  { events }: Observation,
-  secret: Redacted.Redacted<string> | null
-): Effect.fn.Return<SenderFinding, never, Crypto> {
-  if (secret === null) return { verdict: "NOT_OBSERVABLE", observed: "--secret was not given", event: null }
-  let good = 0
-  for (const event of events) {
-    for (const [index, { body, headers, wallClock }] of event.attempts.entries()) {
-      const failure = yield* Signature.verify(secret, headers, body, wallClock)
-      if (failure !== null) {
-        return fail(`event ${event.number}, attempt ${index + 1}: ${failure.replaceAll("_", " ")}`, event)
-      }
-      good++
-    }
-  }
-  return good === 0
-    ? { verdict: "INCONCLUSIVE", observed: "no event came", event: null }
-    : { verdict: "PASS", observed: `${good} attempts`, event: null }
-})

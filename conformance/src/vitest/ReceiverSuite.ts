@@ -1,5 +1,5 @@
 /**
- * Registers the requirements as tests: the suite runs once before them, and each test shows what came of one.
+ * Registers the requirements as tests: the suite runs once before them, and each test shows the verdict of one.
  */
 import { Acknowledgement, Signature } from "@doorhook/core"
 import { Console, Effect, Redacted } from "effect"
@@ -13,7 +13,7 @@ import type { Probe } from "../probes/Probe.ts"
 import { defaultSettle, noMeans } from "../record/Options.ts"
 import type { Means } from "../record/Options.ts"
 import { linesOf } from "../report/Console.ts"
-import { exitCodeOf, exitCodes } from "../report/Ending.ts"
+import { exitCodeOf, exitCodes } from "../report/Conclusion.ts"
 import { explainRequirement } from "../report/Explanation.ts"
 import type { Report } from "../report/Report.ts"
 import type { Level, Profile } from "../requirements/Requirement.ts"
@@ -127,7 +127,7 @@ const lackingMeans = (
   return (pause === undefined) === (resume === undefined) ? null : "pause and resume go together: give both"
 }
 
-/** What more than the run itself starting and stopping may take, in milliseconds. */
+/** How long starting and stopping may take, in milliseconds. */
 const slack = 30_000
 
 const wrongly = (what: string): ProbeUnusable => new ProbeUnusable({ message: `the probe of the test gave ${what}` })
@@ -146,7 +146,7 @@ const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
           }).pipe(Effect.flatMap((given) => readReading(given, wrongly)))
       }
 
-/** What is said of a receiver that neither the test nor its supervisor started again. */
+/** About a receiver that neither the test nor its supervisor started again. */
 const byTest = {
   what: "The receiver was not ready again",
   advice: "Does the test's `restart`, or what watches over it after `kill`, start it at the same URL?"
@@ -229,12 +229,12 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
       it(`${id} ${statement}`, ({ skip }) => {
         const [report] = reports
         const found = report?.requirements.find((requirement) => requirement.id === id)
-        if (report === undefined || found === undefined) throw new Error(`the suite said nothing of ${id}`)
+        if (report === undefined || found === undefined) throw new Error(`the report of the suite lacks ${id}`)
         if (exitCodeOf(report) === exitCodes.unusable) throw new Error(report.endedBecause)
         const { observed, verdict } = found
-        // A SHOULD fails nobody's build; it is seen with `onReport`.
+        // A SHOULD fails no build; `onReport` shows it.
         if (verdict === "NOT_OBSERVABLE" || verdict === "SKIPPED" || verdict === "WARN") skip(`${verdict}: ${observed}`)
-        // All there is to say of it is what the test shows.
+        // The difference that the test shows is the explanation.
         expect(verdict === "PASS" ? "" : linesOf(explainRequirement(found)).join("\n")).toBe("")
       })
     }

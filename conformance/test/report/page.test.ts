@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { chromium } from "playwright-core"
 import type { BrowserContextOptions } from "playwright-core"
 import { executable } from "../../../packages/doorhook/test/browser/Executable.ts"
-import { toHtml } from "../../src/report/html/HtmlReport.ts"
+import { toHtml } from "../../src/report/HtmlReport.ts"
 import { sampleReport } from "../support/sampleReport.ts"
 
 const path = executable()
@@ -28,7 +28,7 @@ const contrast = (a: string, b: string): number => {
 }
 
 /** The colour of each text that has one of its own, and what is behind it. */
-const coloursOfTexts = `Array.from(document.querySelectorAll(".v, .soft, .arrow, td.mark b, a"), (element) => {
+const coloursOfTexts = `Array.from(document.querySelectorAll(".v, .soft, .arrow, a"), (element) => {
   let ground = "rgba(0, 0, 0, 0)"
   for (let at = element; at !== null && ground.endsWith(", 0)"); at = at.parentElement) {
     ground = getComputedStyle(at).backgroundColor

@@ -7,7 +7,7 @@ import { accessLog } from "../../src/history/Events.ts"
 import { again, newEvent } from "../../src/history/History.ts"
 import type { Operation } from "../../src/history/Operations.ts"
 import { retry } from "../../src/history/Variations.ts"
-import { notableEffects } from "../../src/report/Explanation.ts"
+import { notableEffects } from "../../src/report/Blocks.ts"
 import { effectsOf, stepsOf } from "../../src/report/Steps.ts"
 import { defaultTerms } from "../../src/judgement/Terms.ts"
 import { answered, attemptOf, counted, traceOf } from "../support/traces.ts"
@@ -78,7 +78,7 @@ describe("effects", () => {
     assert.deepStrictEqual(notableEffects({ effects: reported }), [
       "event 2 took no effect at the latest reading, once before (webhook-id evt_2)",
       "event 3 took effect once at the latest reading, 2 times before (webhook-id evt_3)",
-      "event 4 took effect once, and what was stored is not what was sent (webhook-id evt_4)",
+      "event 4 took effect once, and the stored data differs from what was sent (webhook-id evt_4)",
       "the other event took effect once"
     ])
   })

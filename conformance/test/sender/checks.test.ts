@@ -2,12 +2,21 @@
  * What is read from what a sender did: each requirement on an observation that keeps it and on one that breaks it.
  */
 import { assert, describe, it } from "@effect/vitest"
-import type { Observation, SeenAttempt, SeenEvent } from "../../src/sender/Host.ts"
+import { acknowledge, plan } from "../../src/sender/Host.ts"
+import type { Observation, SeenAttempt, SeenEvent, Treatment } from "../../src/sender/Host.ts"
 import { senderRequirements } from "../../src/sender/SenderRequirements.ts"
-import { acknowledge, plan } from "../../src/sender/Treatment.ts"
-import type { Treatment } from "../../src/sender/Treatment.ts"
 
-const terms = { deadline: 5_000, guard: 250 }
+/** As a run judges, with the signatures that do not hold. */
+const termsFor = ({ events }: Observation) => ({
+  deadline: 5_000,
+  guard: 250,
+  signatures: new Map(
+    events
+      .flatMap(({ attempts }) => attempts)
+      .filter(({ headers }) => headers["webhook-signature"] !== "v1,x")
+      .map((seen) => [seen, "wrong_signature"])
+  )
+})
 const start = 1_790_000_000_000
 
 const attempt = (event: number, index: number, treatment: Treatment, over: Partial<SeenAttempt> = {}): SeenAttempt => {
@@ -104,6 +113,7 @@ const broken: ReadonlyArray<readonly [what: string, id: string, observation: Obs
     "S-LATE-02",
     changed((seen) => (seen.treatment?.k === "after" ? { ...seen, gaveUpAfter: 2_000 } : seen))
   ],
+  ["another signature", "S-SIG-01", header("webhook-signature", () => "v1,y")],
   [
     "one attempt too many",
     "S-DONE-01",
@@ -120,20 +130,26 @@ const broken: ReadonlyArray<readonly [what: string, id: string, observation: Obs
 describe("the checks of a sender", () => {
   it("pass what is right", () => {
     for (const { check, id } of senderRequirements) {
-      const { observed, verdict } = check(good, terms)
+      const { observed, verdict } = check(good, termsFor(good))
       assert.strictEqual(verdict, "PASS", `${id}: ${observed}`)
     }
   })
 
   it("can't pass what was never seen", () => {
     for (const { check, id } of senderRequirements) {
-      assert.strictEqual(check({ events: [], strays: [] }, terms).verdict, "INCONCLUSIVE", id)
+      const nothing = { events: [], strays: [] }
+      assert.strictEqual(check(nothing, termsFor(nothing)).verdict, "INCONCLUSIVE", id)
     }
   })
 
   it.each(broken)("tell %s by %s", (_, id, observation) => {
     const requirement = senderRequirements.find((one) => one.id === id)
-    assert.strictEqual(requirement?.check(observation, terms).verdict, "FAIL")
+    assert.strictEqual(requirement?.check(observation, termsFor(observation)).verdict, "FAIL")
+  })
+
+  it("say that signatures can't be seen without the secret", () => {
+    const signed = senderRequirements.find(({ id }) => id === "S-SIG-01")
+    assert.strictEqual(signed?.check(good, { ...termsFor(good), signatures: null }).verdict, "NOT_OBSERVABLE")
   })
 
   it("have a breach each", () => {

@@ -11,9 +11,8 @@ import {
   integrationDocument,
   takeTokens
 } from "../../../packages/doorhook/test/harness/ThirdParty.ts"
-import { eventsNeeded, runSender } from "../../src/sender/RunSender.ts"
-import { render } from "../../src/sender/SenderReport.ts"
-import type { SenderReport } from "../../src/sender/SenderReport.ts"
+import { eventsNeeded, render, runSender } from "../../src/sender/RunSender.ts"
+import type { SenderReport } from "../../src/sender/RunSender.ts"
 import { conformance } from "../support/command.ts"
 import { deadPort } from "../support/receiver.ts"
 

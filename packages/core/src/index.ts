@@ -115,6 +115,7 @@ export * from "./integrations/TestEvents.ts"
 // text: what is put together for people
 export { columns } from "./text/Columns.ts"
 export { counted } from "./text/Counted.ts"
+export { FlagGroups } from "./text/FlagGroups.ts"
 export * as Html from "./text/Html.ts"
 export * as Shell from "./text/Shell.ts"
 export { onOneLine, shownJson, shownText } from "./text/Shown.ts"

@@ -1,9 +1,10 @@
 /**
  * How the command speaks: help to standard output when it was asked for, and otherwise one line to standard error.
  */
-import { Console, Effect } from "effect"
-import type { CliError } from "effect/cli"
-import { CliOutput } from "effect/cli"
+import { FlagGroups } from "@doorhook/core"
+import { Console, Context, Effect } from "effect"
+import type { CliError, HelpDoc } from "effect/cli"
+import { CliOutput, TerminalCapabilities } from "effect/cli"
 
 /** What is accepted, where the library says it in words of its own. */
 const rewordings: ReadonlyArray<readonly [RegExp, string]> = [
@@ -58,9 +59,32 @@ const invalid = (commandPath: ReadonlyArray<string>, errors: ReadonlyArray<CliEr
   return `${command}: ${problems.join("; ").replace(/(?<![.?])$/, ".")} See ${command} --help.`
 }
 
+/** A help with a heading above each flag that begins a group. */
+const grouped = (help: string, groups: Readonly<Record<string, string>>): string =>
+  help
+    .split("\n")
+    .flatMap((line) => {
+      const [, flag = ""] = /^ {2}\S*?--([a-z-]+)/.exec(line) ?? []
+      const heading = groups[flag]
+      return heading === undefined ? [line] : ["", ` ${heading}`, line]
+    })
+    .join("\n")
+
+const showHelp = Effect.fnUntraced(function* (doc: HelpDoc.HelpDoc) {
+  const { canColor } = yield* TerminalCapabilities.TerminalCapabilities
+  const help = CliOutput.defaultFormatter({ colors: canColor }).formatHelpDoc(doc)
+  yield* Console.log(grouped(help, Context.get(doc.annotations, FlagGroups)))
+})
+
 export const presenter: CliOutput.Presenter = {
-  present: (event) =>
-    event._tag === "InvalidInvocation"
-      ? Console.error(invalid(event.commandPath, event.errors))
-      : CliOutput.defaultPresenter.present(event).pipe(Effect.asVoid)
+  present: (event) => {
+    switch (event._tag) {
+      case "InvalidInvocation":
+        return Console.error(invalid(event.commandPath, event.errors))
+      case "Help":
+        return showHelp(event.helpDoc)
+      case "Version":
+        return Effect.asVoid(CliOutput.defaultPresenter.present(event))
+    }
+  }
 }

@@ -1,8 +1,8 @@
 /**
- * The style sheet of the page: light and dark, narrow and wide, screen and paper. The filters are here too: `:has` hides
- * rows, without a script; a browser that does not know it shows all.
+ * The style sheet of the HTML report: light and dark, narrow and wide, screen and paper. Its filters hide rows by `:has`,
+ * without a script; a browser without `:has` shows all.
  */
-import { verdicts } from "../../judgement/Finding.ts"
+import { verdicts } from "../judgement/Finding.ts"
 
 const filters = verdicts
   .map((verdict) => `main:has(#show-${verdict}:not(:checked)) [data-verdict="${verdict}"] { display: none }`)
@@ -31,8 +31,8 @@ a { color: var(--link) }
 .soft { color: var(--soft) }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem }
 .head { border-left: .4rem solid var(--v) }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .5rem 1rem; margin: 1rem 0 0 }
-.facts div { min-width: 0 } .facts dt { color: var(--soft); font-size: .8rem } .facts dd { margin: 0 }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: .5rem 1rem; margin: 1rem 0 0 }
+.facts div { min-width: 0 } .facts div:first-child { grid-column: span 2 } .facts dt { color: var(--soft); font-size: .8rem } .facts dd { margin: 0 }
 .note { border-left: .25rem solid var(--WARN); padding: .1rem .75rem; margin: .75rem 0 }
 .v { color: var(--v); font-weight: 600; white-space: nowrap }
 fieldset { border: 0; padding: 0; margin: 0 0 .75rem; display: flex; flex-wrap: wrap; gap: .35rem .9rem }
@@ -42,27 +42,21 @@ label { display: inline-flex; gap: .4rem; align-items: center; min-height: 1.75r
 ${filters}
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .4rem .5rem; border-bottom: 1px solid var(--line) }
-.matrix td.mark, .matrix th.mark { text-align: center; width: 2.6rem; padding-inline: .2rem; color: var(--v) }
-.matrix th.mark span { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .75rem; letter-spacing: .03em }
-.matrix thead th { vertical-align: bottom }
-.matrix tbody th { font-weight: 600; padding-top: 1rem; border-bottom: 2px solid var(--line) }
-.matrix td.mark b { font-size: 1.1rem; line-height: 1 }
+tbody th { padding-top: 1rem; border-bottom: 2px solid var(--line) }
+td.v { width: 8.5rem }
+.small { font-size: .85rem }
 .id { font-weight: 600; white-space: nowrap }
 details { margin: .75rem 0 } summary { cursor: pointer; padding: .15rem 0 }
 details[data-verdict] { border-left: .4rem solid var(--v) }
 details[data-verdict] > summary { list-style-position: inside }
-dl.told { display: grid; grid-template-columns: 6.5rem 1fr; gap: .3rem .75rem; margin: .75rem 0 }
-dl.told dt { color: var(--soft) } dl.told dd { margin: 0; min-width: 0 }
-code { font: .9em/1.4 ui-monospace, monospace }
-.difference th { font-weight: 600 } .difference td { overflow-wrap: anywhere }
+dl.line { display: grid; grid-template-columns: 6.5rem 1fr; gap: .3rem .75rem; margin: .75rem 0 }
+dl.line dt { color: var(--soft) } dl.line dd { margin: 0; min-width: 0 }
 .followers { margin: 1rem 0 0 } .followers > summary { color: var(--soft) }
 pre { background: var(--code); border-radius: .4rem; padding: .6rem .75rem; margin: .3rem 0; white-space: pre-wrap; font: .85rem/1.45 ui-monospace, monospace }
-.sequence { list-style: none; margin: .5rem 0; padding: 0 0 .5rem; position: relative }
+.sequence { list-style: none; margin: .5rem 1.5rem; padding: .25rem 0; border-inline: 2px solid var(--line) }
 .ends { display: flex; justify-content: space-between; font-size: .85rem; color: var(--soft) }
-.lines { border-inline: 2px solid var(--line); margin-inline: 1.5rem; padding: .25rem 0 }
-.lines > li { padding: .1rem 0 }
-.sequence details { margin: 0 .75rem .2rem; font-size: .9rem }
-.step { padding: .35rem .75rem; font-weight: 600 }
+.sequence details { margin: 0 } .sequence summary { padding: 0 }
+.step { padding: .45rem .75rem .35rem; font-weight: 600 }
 .aside { margin: .35rem .75rem; padding: .25rem .6rem; background: var(--code); border-radius: .3rem }
 .arrow { position: relative; padding: .1rem .75rem .35rem; border-bottom: 2px solid var(--soft); margin-bottom: .45rem; font-size: .9rem }
 .arrow::after { content: ""; position: absolute; bottom: -6px; border: 5px solid transparent }
@@ -71,15 +65,15 @@ pre { background: var(--code); border-radius: .4rem; padding: .6rem .75rem; marg
 .arrow.from::after { left: 0; border-right-color: var(--soft); border-left-width: 0; border-right-width: 9px }
 .arrow.none { border: 0; text-align: right; color: var(--soft) } .arrow.none::after { display: none }
 .arrow.here { border-color: var(--FAIL); color: var(--FAIL); font-weight: 600 }
-.arrow.here.to::after { border-left-color: var(--FAIL) } .arrow.here.from::after { border-right-color: var(--FAIL) }
+.arrow.here.from::after { border-right-color: var(--FAIL) }
 .bars { font-variant-numeric: tabular-nums } .bars td { padding: .12rem .5rem; border: 0 }
 .bars td:first-child { width: 6rem; text-align: right; color: var(--soft); white-space: nowrap }
 .bars .bar { display: inline-block; height: .8rem; background: var(--link); border-radius: .15rem; min-width: 2px; vertical-align: middle }
 .bars .late .bar { background: var(--FAIL) }
 .bars .deadline td { border-top: 2px dashed var(--FAIL); color: var(--FAIL); text-align: left; font-size: .85rem }
 @media (max-width: 34rem) {
-  body { font-size: 15px } dl.told { grid-template-columns: 1fr } dl.told dt { margin-top: .35rem }
-  .matrix th.mark, .matrix td.mark:empty { display: none } .matrix td.mark { width: 2rem } .lines { margin-inline: .4rem }
+  body { font-size: 15px } dl.line { grid-template-columns: 1fr } dl.line dt { margin-top: .35rem }
+  .sequence { margin-inline: .4rem } .facts { grid-template-columns: 1fr 1fr } td.v { width: 6.5rem; font-size: .85rem; white-space: normal }
 }
 @media print { fieldset { display: none } details { break-inside: avoid } body { background: none } }
 `

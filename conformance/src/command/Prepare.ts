@@ -1,0 +1,173 @@
+/**
+ * From checked flags to what a run sees and operates the receiver with: its URLs, probe and hooks.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Console, Effect, Result } from "effect"
+import type { Scope } from "effect"
+import { commandHooks } from "../hooks/Commands.ts"
+import { withControl } from "../hooks/Control.ts"
+import { freePort, spawned } from "../hooks/Spawned.ts"
+import type { Hooks } from "../hooks/Hooks.ts"
+import { portOf } from "../PortOf.ts"
+import { execProbe } from "../probes/ExecProbe.ts"
+import { httpProbe } from "../probes/HttpProbe.ts"
+import { logProbe, parseLog } from "../probes/LogProbe.ts"
+import type { Probe } from "../probes/Probe.ts"
+import { sinkProbe } from "../probes/SinkProbe.ts"
+import { noMeans } from "../record/Options.ts"
+import type { Means } from "../record/Options.ts"
+import { exitCodes } from "../report/Conclusion.ts"
+import { claim } from "../run/OneRun.ts"
+import type { Given } from "../run/RunSuite.ts"
+import { checkFlags } from "./Flags.ts"
+import type { Checked, TargetFlags } from "./Flags.ts"
+import * as Target from "../run/Target.ts"
+
+/** How a command ends if the receiver or its probe can't be used. */
+export const unusable = ({ message }: { readonly message: string }): CommandFailure =>
+  new CommandFailure({ message, exitCode: exitCodes.unusable })
+
+const stop = (): void => void process.kill(process.pid, "SIGTERM")
+
+/**
+ * Until the scope is closed, SIGHUP stops the process as SIGTERM does. By itself, Node.js ends at once when its terminal
+ * is closed, and would leave behind what was started for a run.
+ */
+export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVoid(
+  Effect.acquireRelease(
+    Effect.sync(() => process.on("SIGHUP", stop)),
+    () => Effect.sync(() => process.off("SIGHUP", stop))
+  )
+)
+
+/** The same URL; at `port` if it names port 0. */
+const atPort = (url: URL, port: number): URL => {
+  const moved = new URL(url)
+  if (moved.port === "0") moved.port = String(port)
+  return moved
+}
+
+/** Starts a probe, once the port of the receiver is known. */
+type StartProbe = (port: number) => Effect.Effect<Probe | null, CommandFailure, Scope.Scope>
+
+/** Reads `--probe`: nothing is started yet. */
+const readProbe = (text: string | null): Result.Result<StartProbe, CommandFailure> => {
+  if (text === null) return Result.succeed(() => Effect.succeed(null))
+  const split = text.indexOf(":")
+  const kind = text.slice(0, Math.max(split, 0))
+  const rest = text.slice(split + 1)
+  const wrong = (what: string) => Result.fail(CommandFailure.usage(`--probe ${what}`))
+  switch (kind) {
+    case "http":
+    case "https":
+      // The kind may be the scheme of the URL.
+      return Target.parse(rest.startsWith("//") ? text : rest).pipe(
+        Result.mapError(({ message }) => CommandFailure.usage(message.replace("--url", `--probe ${kind}:`))),
+        Result.map((url) => (port) => Effect.succeed(httpProbe(atPort(url, port))))
+      )
+    case "exec":
+      return rest.trim() === ""
+        ? wrong("exec: the command is missing; write exec:CMD")
+        : Result.succeed(() => Effect.succeed(execProbe(rest)))
+    case "log":
+      return Result.map(
+        parseLog(rest),
+        ({ file, pattern }) =>
+          () =>
+            Effect.sync(() => logProbe(file, pattern))
+      )
+    case "sink":
+      return /^\d{1,5}$/.test(rest) && Number(rest) > 0 && Number(rest) < 65_536
+        ? Result.succeed(() => Effect.mapError(sinkProbe(Number(rest)), unusable))
+        : wrong("sink: write sink:PORT, a port that is free")
+    default:
+      return wrong(`${text}: there is no such probe; write http:URL, exec:CMD, log:FILE:REGEX or sink:PORT`)
+  }
+}
+
+interface Operated {
+  readonly urls: Checked["urls"]
+  readonly hooks: Hooks
+  readonly port: number
+}
+
+/** The URLs of the receiver as it runs, and the hooks. Starts the receiver for `--spawn`. */
+const makeHooks = Effect.fnUntraced(function* ({
+  controlUrl,
+  options,
+  readyUrl: givenReady,
+  urls: [given, ...others]
+}: Checked): Effect.fn.Return<Operated, CommandFailure, Scope.Scope> {
+  const port = given.port === "0" ? yield* freePort : portOf(given)
+  const url = atPort(given, port)
+  const readyUrl = givenReady === null ? null : atPort(givenReady, port)
+  const commands = commandHooks(
+    {
+      restart: options.restartCmd,
+      kill: options.killCmd,
+      pause: options.pauseCmd,
+      resume: options.resumeCmd,
+      advance: options.advanceCmd
+    },
+    url,
+    readyUrl
+  )
+  const env = options.portEnv === null ? {} : { [options.portEnv]: String(port) }
+  const hooks =
+    options.spawn === null
+      ? commands
+      : yield* spawned(options.spawn, env, url, readyUrl).pipe(
+          Effect.mapError(unusable),
+          Effect.map((own) => ({ ...own, advance: commands.advance, names: { ...commands.names, ...own.names } }))
+        )
+  return {
+    urls: [url, ...others.map((other) => atPort(other, port))],
+    port,
+    hooks: controlUrl === null ? hooks : yield* withControl(hooks, atPort(controlUrl, port))
+  }
+})
+
+/** Checks the flags, and that their target may be sent to. Nothing is sent or started. */
+export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
+  const checked = yield* checkFlags(flags)
+  const startProbe = yield* Effect.fromResult(readProbe(checked.options.probe))
+  for (const url of checked.urls) {
+    yield* Target.authorize(url, flags.owned).pipe(
+      Effect.catchTag("TargetUnusable", (error) => Effect.fail(unusable(error))),
+      Effect.provide(Target.systemNames)
+    )
+  }
+  return { ...checked, startProbe }
+})
+
+/** The settings of a run, without its selection, and what they stand for. */
+export interface Prepared {
+  readonly given: Given & Pick<Required<Given>, "maxTime" | "settle" | "level">
+  readonly means: Means
+}
+
+/** Checks the flags and starts what they ask for. No other run may use the receiver until the scope is closed. */
+export const prepare = Effect.fnUntraced(function* (
+  flags: TargetFlags
+): Effect.fn.Return<Prepared, CommandFailure, Scope.Scope> {
+  yield* stopOnHangup
+  const checked = yield* checkTarget(flags)
+  // Port 0 is a receiver of this run's own.
+  const shared = checked.urls.filter(({ port }) => port !== "0")
+  yield* Effect.mapError(claim(shared, flags.maxTime, Console.log), unusable)
+  const { hooks, port, urls } = yield* makeHooks(checked)
+  const { level, profile } = checked.options
+  if (level === 3 && hooks.restart === null && hooks.kill === null) {
+    return yield* CommandFailure.usage(
+      "--level 3 needs a way to end the receiver: the control URL offers neither restart nor kill"
+    )
+  }
+  if (profile.includes("clock") && hooks.advance === null) {
+    return yield* CommandFailure.usage("--profile clock needs --advance-cmd: the control URL does not offer advance")
+  }
+  const probe = yield* checked.startProbe(port)
+  return {
+    given: { ...checked.options, url: urls.map(({ href }) => href) },
+    means: { ...noMeans, urls, probe, hooks, secret: checked.secret }
+  }
+})

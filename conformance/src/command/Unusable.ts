@@ -1,8 +1,0 @@
-/**
- * The target or what observes it can't be used: how a command ends for that.
- */
-import { CommandFailure } from "@doorhook/core"
-import { exitCodes } from "../report/Ending.ts"
-
-export const unusable = ({ message }: { readonly message: string }): CommandFailure =>
-  new CommandFailure({ message, exitCode: exitCodes.unusable })
