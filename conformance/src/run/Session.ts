@@ -215,8 +215,13 @@ export const makeSession = Effect.fnUntraced(function* (
     }
   })
 
-  const runOnce = Effect.fnUntraced(function* (batch: Batch, cases: ReadonlyArray<Case>, end: number) {
+  const runOnce = Effect.fnUntraced(function* (
+    batch: Batch,
+    cases: ReadonlyArray<Case>,
+    { end, reserved }: { readonly end: number; readonly reserved: number }
+  ) {
     const first = ledger.runs().length
+    const firsts = new Set(batch.cases.slice(0, batch.firsts))
     const width = widths[batch.lane]
     const queue = [...cases]
     // Taken one by one, so that a lane can be narrowed while it runs.
@@ -226,6 +231,8 @@ export const makeSession = Effect.fnUntraced(function* (
           const now = yield* Clock.currentTimeMillis
           if (now > end || (index > 0 && late >= lateUntilAlone)) return
           const one = queue.shift()
+          // A second case of one requirement leaves time for the first of another.
+          if (one !== undefined && !firsts.has(one) && now > end - reserved) continue
           const fillerTime = batch.lane === "last" ? Math.max(0, end - now) : undefined
           if (one !== undefined) yield* runCase(one, width === 1, occasionOf(one.title, Effect.void, fillerTime))
         }
@@ -249,6 +256,9 @@ export const makeSession = Effect.fnUntraced(function* (
     plan()
   })
 
+  const isOpen = (one: Case): boolean => !ledger.has(one) && ledger.isAskedFor(one)
+  const lacksFirst = ({ cases, firsts }: Batch): boolean => cases.slice(0, firsts).some(isOpen)
+
   /** Executes a batch. What was not asked for while something was suspected is, once that has come to nothing. */
   const runBatch = Effect.fnUntraced(function* (batch: Batch, later: ReadonlyArray<Batch>) {
     const { lane, movesClock, step } = batch
@@ -256,16 +266,17 @@ export const makeSession = Effect.fnUntraced(function* (
     if (step !== "given" && !ledger.acknowledges()) return
     const now = yield* Clock.currentTimeMillis
     const isLast = lane === "last"
+    const apart = movesClock || isLast
     const end = isLast
       ? Math.min(at(until.last), now + lastTime(maxTime))
       : at(movesClock || lane === "quiet" ? until.end : until[step])
-    const reserved = reserveOf(later, step, ledger.typical(), pace)
-    const asked = batch.cases.filter((one) => !ledger.has(one) && ledger.isAskedFor(one))
+    const reserved = apart ? 0 : reserveOf(later.filter(lacksFirst), step, ledger.typical(), pace)
+    const asked = batch.cases.filter(isOpen)
     const time = end - reserved - now
-    const fitted = movesClock || isLast ? asked : fitting({ ...batch, cases: asked }, time, ledger.typical(), pace)
+    const fitted = apart ? asked : fitting({ ...batch, cases: asked }, time, ledger.typical(), pace)
     const cases = longestFirst(lane, fitted)
     let more = true
-    while (more) more = yield* runOnce(batch, cases, end)
+    while (more) more = yield* runOnce(batch, cases, { end, reserved })
   })
 
   /** Begins what is to be ended last. */
@@ -333,7 +344,12 @@ export const makeSession = Effect.fnUntraced(function* (
     yield* Effect.forEach(controls, (one) => runCase(one, true), { discard: true })
     yield* calibrate()
     const batches = scheduleOf(ledger.plans())
-    const others = batches.filter(({ lane }) => lane !== "aged")
+    const once = batches.filter(({ lane }) => lane !== "aged")
+    // Given cases that had to leave time for others come after those.
+    const directed = once.filter(
+      ({ lane, movesClock, step }) => step === "given" && lane !== "last" && lane !== "quiet" && !movesClock
+    )
+    const others = [...directed, ...once]
     const allElseDone = yield* Deferred.make<void>()
     const fiber = yield* beginAged(
       batches.flatMap(({ cases, lane }) => (lane === "aged" ? cases : [])),
@@ -343,13 +359,13 @@ export const makeSession = Effect.fnUntraced(function* (
     let before: Batch | null = null
     const clock = others.filter(({ movesClock }) => movesClock)
     for (const [place, batch] of others.entries()) {
-      if (batch.movesClock) continue
+      yield* calibrate()
+      if (batch.movesClock || !batch.cases.some(isOpen)) continue
       const isOther = before !== null && (settling[before.lane] !== settling[batch.lane] || before.step !== batch.step)
       if (isOther || batch.endsReceiver) yield* settleAll()
       // The last lane takes its time: failures are looked at again before it.
       if (batch.lane === "last" && before?.lane !== "last") yield* refineAll()
       if (batch.step === "given" && !batch.endsReceiver) givenDone = yield* Clock.currentTimeMillis
-      yield* calibrate()
       yield* runBatch(batch, others.slice(place + 1))
       before = batch
     }
