@@ -3,6 +3,7 @@
  */
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Schema } from "effect"
+import { program } from "../Program.ts"
 import { EvidenceLine } from "../record/Evidence.ts"
 import { outcomesOf } from "../record/Verdict.ts"
 import { opening, render } from "../report/Console.ts"
@@ -26,7 +27,7 @@ export const runCheck = Effect.fnUntraced(function* ({ file, report: texts }: Ch
   const evidence = yield* Schema.decodeEffect(EvidenceLine)(text.trim()).pipe(
     Effect.mapError(() =>
       CommandFailure.usage(
-        `check ${file}: it is no evidence of this version; write it with \`doorhook conformance run --trace ${file}\``
+        `check ${file}: it is no evidence of this version; write it with \`${program.called} run --trace ${file}\``
       )
     )
   )

@@ -12,6 +12,7 @@ import type { Hooks } from "../hooks/Hooks.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import { DedupKey, defaultTolerance } from "../judgement/Terms.ts"
 import type { Probe } from "../probes/Probe.ts"
+import { program } from "../Program.ts"
 import { profiles } from "../requirements/Requirement.ts"
 
 const Texts = Schema.Array(Schema.String)
@@ -317,6 +318,6 @@ const nameOf = (key: string): keyof typeof rows | null => {
 export const repeatCommand = (options: Options, what: string): string =>
   [
     ...(options.signed ? [`${secretVariable}=whsec_...`] : []),
-    `npx doorhook conformance replay ${Shell.quote(what)}`,
+    `${program.called} replay ${Shell.quote(what)}`,
     ...flagsOf(shown(options), ({ repeats }) => repeats).map(Shell.quote)
   ].join(" ")

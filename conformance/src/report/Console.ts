@@ -2,6 +2,7 @@
  * The report as text for a terminal: what passed in a line each; of what did not, its explanation.
  */
 import { columns } from "@doorhook/core"
+import { program } from "../Program.ts"
 import { neverBegan } from "./Ending.ts"
 import { explanationOf } from "./Explanation.ts"
 import type { Block, Explained, StepBlock } from "./Explanation.ts"
@@ -71,7 +72,7 @@ export const render = (report: Report): string => {
   const { claim, counts, ending, explained, headline, notes, summary } = explanationOf(report)
   if (neverBegan(report)) return ending
   if (report.requirements.length === 0) {
-    return `${report.endedBecause} \`doorhook conformance list\` shows what there is.`
+    return `${report.endedBecause} \`${program.called} list\` shows what there is.`
   }
   const rows = summary.flatMap(({ lines }) =>
     lines.map(({ id, observed, statement, verdict }) => [

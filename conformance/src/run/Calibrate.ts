@@ -34,7 +34,11 @@ const echo: Effect.Effect<Server, never, Scope.Scope> = Effect.acquireRelease(
     })
     server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
   }),
-  (server) => Effect.callback<void>((resume) => server.close(() => resume(Effect.void)).closeAllConnections())
+  (server) =>
+    Effect.callback<void>((resume) => {
+      server.close(() => resume(Effect.void))
+      server.closeAllConnections()
+    })
 )
 
 /** The value that 99 % of the others do not exceed. */

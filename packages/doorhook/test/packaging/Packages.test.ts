@@ -4,7 +4,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
-import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -249,6 +249,73 @@ describe("the installed command without the packages that are installed separate
       assert.strictEqual(help, whole.stdout)
       const { stderr } = yield* runAlone("deliveries", "show", "simulate", "--there-is-no-such-flag")
       assert.include(stderr, "--there-is-no-such-flag: there is no such flag")
+    })
+  )
+})
+
+describe("the suite as one file", () => {
+  const suite = "doorhook-conformance.cjs"
+  let alone = ""
+
+  beforeAll(() => {
+    alone = mkdtempSync(join(tmpdir(), "doorhook-suite-test-"))
+    cpSync(join(folder, "node_modules/@doorhook/conformance/dist", suite), join(alone, suite))
+  })
+
+  afterAll(() => rmSync(alone, { recursive: true, force: true }))
+
+  const runAlone = (...args: ReadonlyArray<string>) =>
+    Effect.flatMap(startNode(args, { cwd: alone }), ({ finished }) => Effect.promise(() => finished))
+
+  live(
+    "says under which licences the packages are that are in it",
+    Effect.sync(() => {
+      const text = readFileSync(join(alone, suite), "utf8")
+      const licences = text.slice(text.lastIndexOf("/*"))
+      for (const name of ["doorhook", "@effect/platform-node-shared", "effect", "fast-check", "pure-rand"]) {
+        assert.include(licences, `\n${name}\n`)
+      }
+    })
+  )
+
+  live(
+    "lists the requirements on a Node.js that has less",
+    Effect.gen(function* () {
+      // As Node.js 18.
+      const older = join(alone, "older.cjs")
+      writeFileSync(
+        older,
+        `for (const name of ["toSorted", "toReversed", "toSpliced", "with"]) delete Array.prototype[name]
+         delete String.prototype.toWellFormed
+         for (const [of, name] of [[URL, "parse"], [globalThis, "crypto"], [require("node:crypto"), "hash"]]) delete of[name]
+         delete process.getBuiltinModule`
+      )
+      const { code, stderr, stdout } = yield* runAlone("--require", older, suite, "list")
+      assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
+      assert.match(stdout, /^R-ACK-01 .*\n/)
+    })
+  )
+
+  live(
+    "passes a receiver that acknowledges",
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver()
+      const { code, stdout } = yield* runAlone(suite, "run", "--url", receiver.url, "--only", "R-ACK-*,R-DUP-*")
+      assert.include(stdout, "The receiver conforms")
+      assert.strictEqual(code, 0)
+    })
+  )
+
+  live(
+    "fails one that answers another status, and repeats the failure by the command that it prints",
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver(() => ({ status: 201 }))
+      const { code, stdout } = yield* runAlone(suite, "run", "--url", receiver.url, "--only", "R-ACK-02")
+      assert.strictEqual(code, 1)
+      const [, command = ""] = /Again +node \.\/(doorhook-conformance\.cjs replay .*)/.exec(stdout) ?? []
+      const again = yield* runAlone(...command.split(" "))
+      assert.match(again.stdout, /^FAILS /m)
+      assert.strictEqual(again.code, 1)
     })
   )
 })
