@@ -5,21 +5,23 @@
   const add = (prototype, name, value) => {
     if (!(name in prototype)) Object.defineProperty(prototype, name, { value, writable: true, configurable: true })
   }
-  add(Array.prototype, "toSorted", function (compare) {
-    return Array.from(this).sort(compare)
+  const addChanging = (name, change) =>
+    add(Array.prototype, name, function (...args) {
+      const copy = Array.from(this)
+      change(copy, ...args)
+      return copy
+    })
+  addChanging("toSorted", (array, compare) => {
+    array.sort(compare)
   })
-  add(Array.prototype, "toReversed", function () {
-    return Array.from(this).reverse()
+  addChanging("toReversed", (array) => {
+    array.reverse()
   })
-  add(Array.prototype, "toSpliced", function (...args) {
-    const copy = Array.from(this)
-    copy.splice(...args)
-    return copy
+  addChanging("toSpliced", (array, ...args) => {
+    array.splice(...args)
   })
-  add(Array.prototype, "with", function (at, value) {
-    const copy = Array.from(this)
-    copy[at < 0 ? copy.length + at : at] = value
-    return copy
+  addChanging("with", (array, at, value) => {
+    array[at < 0 ? array.length + at : at] = value
   })
   add(String.prototype, "toWellFormed", function () {
     return this.replace(/\p{Surrogate}/gu, "\ufffd")

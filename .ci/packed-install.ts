@@ -235,7 +235,7 @@ try {
     const version = run(command, [...args, "--version"], folder)
       .trim()
       .slice(1)
-    standsAlone(node, folder)
+    if (!linked) standsAlone(node, folder)
     if (version.localeCompare(oldest, "en", { numeric: true }) < 0) {
       say(`Node.js ${version}: ok, the suite as one file`)
       continue
