@@ -4,10 +4,11 @@
  *
  * `main.js` has everything in it. `extended.js` is the same program for the commands of packages that are installed
  * separately: those import what npm installed, so it imports our packages and Effect from there too.
+ * `doorhook-conformance.cjs` is the suite alone, for any Node.js from 18 on, and needs nothing beside it.
  *
  *     node .ci/bundle-command.ts
  */
-import { globSync, readFileSync } from "node:fs"
+import { chmodSync, globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
 import { join } from "node:path"
 import { build } from "rolldown"
@@ -49,18 +50,48 @@ const undici: Plugin = {
       : null
 }
 
+/** The licences of the packages whose modules these are. */
+const licencesOf = (modules: ReadonlyArray<string>): string => {
+  const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [])
+  const texts = [...new Set(packages)].toSorted().map((place) => {
+    const [file] = globSync(join(place, "{LICENSE,LICENCE,license}*"))
+    if (file === undefined) throw new Error(`${place} has no licence`)
+    return `${place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length)}\n\n${readFileSync(file, "utf8").trim()}\n`
+  })
+  return texts.join("\n\n")
+}
+
 /** Says under which licences the packages are whose code is in the files. */
 const licences: Plugin = {
   name: "licences",
   generateBundle(_, bundle) {
     const modules = Object.values(bundle).flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))
-    const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [])
-    const texts = [...new Set(packages)].toSorted().map((place) => {
-      const [file] = globSync(join(place, "{LICENSE,LICENCE,license}*"))
-      if (file === undefined) throw new Error(`${place} has no licence`)
-      return `${place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length)}\n\n${readFileSync(file, "utf8").trim()}\n`
-    })
-    this.emitFile({ type: "asset", fileName: "LICENCES.txt", source: texts.join("\n\n") })
+    this.emitFile({ type: "asset", fileName: "LICENCES.txt", source: licencesOf(modules) })
+  }
+}
+
+const suite = join(root, "conformance/dist")
+
+/** The programs of the one file: the command, and the bundled receivers that it starts from itself. */
+const programs = {
+  command: join(root, "packages/doorhook/dist/command/conformance.js"),
+  receiver: join(suite, "mutants/main.js")
+}
+
+/** The suite as one file: it knows itself by that, and has node:sqlite where Node.js does. Only bundled receivers need it. */
+const oneFile: Plugin = {
+  name: "one-file",
+  resolveId: (id) => {
+    if (id === "one-file" || id === "node:sqlite") return `\0${id}`
+    return Object.values(programs).includes(id) ? { id, moduleSideEffects: true } : null
+  },
+  load: (id) => {
+    if (id === join(suite, "Program.js")) return readFileSync(join(suite, "OneFile.js"), "utf8")
+    if (id === "\0node:sqlite") return `export const { DatabaseSync } = process.getBuiltinModule?.("node:sqlite") ?? {}`
+    return id === "\0one-file"
+      ? `if (process.argv.includes("--bundled-receiver")) import("${programs.receiver}")
+         else import("${programs.command}")`
+      : null
   }
 }
 
@@ -84,3 +115,28 @@ await build({
   logLevel: "warn",
   output
 })
+
+await build({
+  cwd: root,
+  input: { "doorhook-conformance": "one-file" },
+  platform: "node",
+  plugins: [oneFile],
+  transform: {
+    target: "node18",
+    // Effect looks for variables of bundlers there.
+    define: { "import.meta.env": "undefined" }
+  },
+  logLevel: "warn",
+  output: {
+    dir: suite,
+    format: "cjs",
+    entryFileNames: "[name].cjs",
+    codeSplitting: false,
+    comments: false,
+    banner: "#!/usr/bin/env node",
+    intro: readFileSync(join(root, ".ci/older-node.cjs"), "utf8"),
+    footer: ({ moduleIds }) =>
+      `\n/*\nLicences of what is in this file:\n\ndoorhook\n\n${readFileSync(join(root, "LICENSE"), "utf8").trim()}\n\n\n${licencesOf(moduleIds)}*/\n`
+  }
+})
+chmodSync(join(suite, "doorhook-conformance.cjs"), 0o755)

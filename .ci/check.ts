@@ -5,18 +5,7 @@
  * Runs every check even when one fails, so that one run shows all there is to mend.
  */
 import { spawnSync } from "node:child_process"
-
-/** What is published. Its archives are tried by `.ci/packed-install.ts`. */
-const published = [
-  "packages/core",
-  "packages/sql",
-  "packages/node",
-  "packages/server",
-  "packages/receiver",
-  "packages/doorhook",
-  "simulator",
-  "conformance"
-]
+import { published } from "./published.ts"
 
 const checks: ReadonlyArray<readonly [name: string, command: string, ...args: ReadonlyArray<string>]> = [
   ["types", "tsc", "-p", ".ci/tsconfig.json"],

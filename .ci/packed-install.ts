@@ -2,7 +2,7 @@
  * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a stranger
  * would: from ES modules, from CommonJS, from TypeScript, and by the command.
  *
- *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]     other versions of Node.js to try too, like 22 and 26
+ *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]     other versions of Node.js to try too, like 18, 22 and 26
  *
  * With `--linked` the archives are unpacked, and their dependencies are linked to those of this workspace: the same without
  * a registry, for the tests. `--into` names an empty folder to install into, which is kept.
@@ -13,18 +13,9 @@ import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
+import { published } from "./published.ts"
 
 const root = new URL("..", import.meta.url).pathname
-const published = [
-  "packages/core",
-  "packages/sql",
-  "packages/node",
-  "packages/server",
-  "packages/receiver",
-  "simulator",
-  "conformance"
-]
-const all = [...published, "packages/doorhook"]
 
 const run = (command: string, args: ReadonlyArray<string>, cwd: string): string =>
   execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
@@ -79,6 +70,16 @@ const programs: Readonly<Record<string, string>> = {
     if (typeof require("@doorhook/receiver").createReceiver !== "function") throw new Error("no receiver")
     createDoorhook(${options}).then((doorhook) => doorhook.close())`
 }
+
+/** Programs that others start. */
+const started: Readonly<Record<string, string>> = {
+  "acknowledges.cjs": `require("node:http")
+    .createServer((request, response) => request.resume().on("end", () => response.end()))
+    .listen(process.env.PORT, "127.0.0.1")`
+}
+
+/** The oldest version of Node.js that the packages run on. */
+const oldest = "22.19"
 
 /** What a stranger's compiler is given: their own settings are as strict as can be. */
 const typed: Readonly<Record<string, string>> = {
@@ -157,6 +158,20 @@ const findsOut = (node: ReadonlyArray<string>, folder: string): void => {
   run(command, [...args, "conformance", "mutants", "--only", "buffer-in-memory", "--narrow"], folder)
 }
 
+/** The suite as one file, which older versions run, too: the only thing that is tried on those. */
+const standsAlone = ([command = "", ...args]: ReadonlyArray<string>, folder: string): void => {
+  const file = join(folder, "node_modules/@doorhook/conformance/dist/doorhook-conformance.cjs")
+  const spawned = [
+    "--spawn",
+    `'${process.execPath}' acknowledges.cjs`,
+    "--port-env",
+    "PORT",
+    "--url",
+    "http://127.0.0.1:0/"
+  ]
+  run(command, [...args, file, "run", ...spawned, "--only", "R-ACK-*", "--max-time", "60s"], folder)
+}
+
 /** As the guide says: the archives of `npm run pack`, by `npm install`. */
 const install = (folder: string): void => {
   const archives = join(folder, "archives")
@@ -173,12 +188,12 @@ const link = (folder: string): void => {
   const modules = join(folder, "node_modules")
   const archives = run(
     "npm",
-    ["pack", "--silent", "--pack-destination", folder, ...all.map((place) => `./${place}`)],
+    ["pack", "--silent", "--pack-destination", folder, ...published.map((place) => `./${place}`)],
     root
   )
   const others = new Set(["@types/node"])
   for (const [index, archive] of archives.trim().split("\n").entries()) {
-    const manifest: unknown = JSON.parse(readFileSync(join(root, all[index] ?? "", "package.json"), "utf8"))
+    const manifest: unknown = JSON.parse(readFileSync(join(root, published[index] ?? "", "package.json"), "utf8"))
     const place = join(modules, String(Reflect.get(Object(manifest), "name")))
     mkdirSync(place, { recursive: true })
     run("tar", ["-xzf", join(folder, archive), "--strip-components=1", "-C", place], folder)
@@ -207,22 +222,28 @@ try {
   if (linked) link(folder)
   else install(folder)
   if (lstatSync(join(folder, "node_modules/doorhook")).isSymbolicLink()) throw new Error("it is linked and not packed")
-  say(`installed ${all.join(", ")}`)
+  say(`installed ${published.join(", ")}`)
 
-  for (const [name, text] of Object.entries({ ...programs, ...typed })) writeFileSync(join(folder, name), text)
+  for (const [name, text] of Object.entries({ ...programs, ...typed, ...started })) {
+    writeFileSync(join(folder, name), text)
+  }
   run(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], folder)
   say("types: ok")
 
   for (const node of [[process.execPath], ...versions.map((version) => ["npx", "-y", `node@${version}`])]) {
     const [command = "", ...args] = node
+    const version = run(command, [...args, "--version"], folder)
+      .trim()
+      .slice(1)
+    if (!linked) standsAlone(node, folder)
+    if (version.localeCompare(oldest, "en", { numeric: true }) < 0) {
+      say(`Node.js ${version}: ok, the suite as one file`)
+      continue
+    }
     for (const name of Object.keys(programs)) run(command, [...args, name], folder)
     await serves(node, folder)
     findsOut(node, folder)
-    say(
-      `Node.js ${run(command, [...args, "--version"], folder)
-        .trim()
-        .slice(1)}: ok`
-    )
+    say(`Node.js ${version}: ok`)
   }
 } finally {
   if (into === undefined) rmSync(folder, { recursive: true, force: true })

@@ -2,18 +2,9 @@
  * Prints the sizes of the packages as they would be published: `npm run sizes`, after `npm run build`.
  */
 import { execFileSync } from "node:child_process"
+import { published } from "./published.ts"
 
 const root = new URL("..", import.meta.url).pathname
-const places = [
-  "packages/doorhook",
-  "packages/core",
-  "packages/sql",
-  "packages/node",
-  "packages/server",
-  "packages/receiver",
-  "simulator",
-  "conformance"
-]
 
 interface Packed {
   readonly name: string
@@ -22,7 +13,7 @@ interface Packed {
   readonly entryCount: number
 }
 
-const args = ["pack", "--dry-run", "--json", ...places.flatMap((place) => ["-w", place])]
+const args = ["pack", "--dry-run", "--json", ...published.flatMap((place) => ["-w", place])]
 const packed: ReadonlyArray<Packed> = JSON.parse(execFileSync("npm", args, { cwd: root, encoding: "utf8" }))
 const kilobytes = (bytes: number): string => `${Math.round(bytes / 1_000)} kB`
 

@@ -4,6 +4,7 @@
 import { DurationText, FlagGroups } from "@doorhook/core"
 import { Config, Effect, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { program } from "../Program.ts"
 import { secretVariable } from "../record/Options.ts"
 import { flagGroups, runFlags, targetFlags } from "./Flags.ts"
 
@@ -24,17 +25,15 @@ const run = Command.make(
   Command.withDescription(`Sends events to a receiver and reports whether it handles them as it must. ${exits}`),
   Command.withExamples([
     {
-      command: "doorhook conformance run --url http://127.0.0.1:9000/hook",
+      command: `${program.called} run --url http://127.0.0.1:9000/hook`,
       description: "Test what a receiver answers"
     },
     {
-      command:
-        "doorhook conformance run --url http://127.0.0.1:9000/hook --level 2 --probe http://127.0.0.1:9000/probe",
+      command: `${program.called} run --url http://127.0.0.1:9000/hook --level 2 --probe http://127.0.0.1:9000/probe`,
       description: "Test what it does, too: its probe counts effects"
     },
     {
-      command:
-        "doorhook conformance run --url http://127.0.0.1:9000/hook --level 3 --probe http://127.0.0.1:9000/probe --spawn 'node server.js' --port-env PORT",
+      command: `${program.called} run --url http://127.0.0.1:9000/hook --level 3 --probe http://127.0.0.1:9000/probe --spawn 'node server.js' --port-env PORT`,
       description: "Test what outlives a crash: the suite starts the receiver itself"
     }
   ])
@@ -192,8 +191,8 @@ const sender = Command.make(
   )
 )
 
-/** `doorhook conformance`: fails with a `CommandFailure` that carries the exit code. */
-export const conformanceCommand = Command.make("conformance").pipe(
+/** The command: fails with a `CommandFailure` that carries the exit code. */
+export const conformanceCommand = Command.make(program.name).pipe(
   Command.withDescription("Proves that a webhook receiver handles events as it must"),
   Command.withSubcommands([run, doctor, replay, check, list, explain, mutants, sender, badge])
 )

@@ -3,6 +3,7 @@
  */
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Schema } from "effect"
+import { program } from "../Program.ts"
 import { Evidence } from "../record/Evidence.ts"
 import { outcomesOf } from "../record/Verdict.ts"
 import { toBadge } from "../report/Badge.ts"
@@ -33,7 +34,7 @@ export const runCheck = Effect.fnUntraced(function* (flags: {
   const { file } = flags
   const requests = yield* Effect.fromResult(Reports.parse(flags.report))
   yield* Reports.check(requests, [], [{ said: `EVIDENCE ${file}`, file }])
-  const how = `evidence of this version; write it with \`doorhook conformance run --trace ${file}\``
+  const how = `evidence of this version; write it with \`${program.called} run --trace ${file}\``
   const evidence = yield* read("check", file, Evidence, how)
   const report = makeReport(evidence, outcomesOf(evidence), { files: new Map(), problem: null })
   yield* Console.log(opening(report))

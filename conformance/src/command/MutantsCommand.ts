@@ -3,7 +3,9 @@
  */
 import { checkWritable, columns, CommandFailure, writeNamed } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
+import { isBuiltin } from "node:module"
 import { entriesOf } from "../CommaList.ts"
+import { program } from "../Program.ts"
 import { exitCodes } from "../report/Conclusion.ts"
 import { requirements, matches } from "../requirements/Catalogue.ts"
 import { suite } from "../Suite.ts"
@@ -34,10 +36,16 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
   const wrong = patterns.find((pattern) => !faults.some((fault) => isMeant(fault)(pattern)))
   if (wrong !== undefined) {
     return yield* CommandFailure.usage(
-      `--only ${wrong}: no faulty receiver has such a name or requirement; \`doorhook conformance mutants --list\` shows them`
+      `--only ${wrong}: no faulty receiver has such a name or requirement; \`${program.called} mutants --list\` shows them`
     )
   }
   const chosen = patterns.length === 0 ? faults : faults.filter((fault) => patterns.some(isMeant(fault)))
+  if (!isBuiltin("node:sqlite")) {
+    return yield* new CommandFailure({
+      message: `The bundled receivers need node:sqlite, which Node.js has from 22.13 on; this is ${process.versions.node}`,
+      exitCode: exitCodes.unusable
+    })
+  }
   if (jobs < 1) return yield* CommandFailure.usage("--jobs must be at least 1")
   if (Option.isSome(report)) yield* checkWritable(`--report ${report.value}`, report.value)
   const progress = yield* makeProgress

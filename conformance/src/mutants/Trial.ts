@@ -4,14 +4,12 @@
 import { Shell } from "@doorhook/core"
 import { Effect, FileSystem, Path, Redacted } from "effect"
 import type { PlatformError, Scope } from "effect"
-import { createRequire } from "node:module"
-import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { withControl } from "../hooks/Control.ts"
 import { freePort, spawned } from "../hooks/Spawned.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { HookFailed, Hooks } from "../hooks/Hooks.ts"
 import { httpProbe } from "../probes/HttpProbe.ts"
+import { program } from "../Program.ts"
 import { defaults, noMeans } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
 import type { Report } from "../report/Report.ts"
@@ -66,16 +64,6 @@ export const operate = Effect.fnUntraced(function* ({
   return { origin, hooks: control ? yield* withControl(hooks, new URL("/control", origin)) : hooks }
 })
 
-const here = import.meta.url
-
-/**
- * The program of a receiver. Sources run from sources, and what was built from what was built; that by the package's name,
- * because this module may be part of a bundle.
- */
-const program = here.endsWith(".ts")
-  ? fileURLToPath(new URL("main.ts", here))
-  : join(dirname(createRequire(here).resolve("@doorhook/conformance/package.json")), "dist/mutants/main.js")
-
 /** A receiver as it is tried. */
 interface Tried extends Pick<Fault, "change" | "level" | "name" | "ownProcess" | "profile"> {
   readonly deadline: number
@@ -99,8 +87,9 @@ const inItsOwn = Effect.fnUntraced(function* ({ deadline, name, profile }: Tried
   const folder = yield* fs.makeTempDirectoryScoped()
   return yield* operate({
     command: process.execPath,
-    args: [...process.execArgv, "--no-warnings", program],
+    args: [...process.execArgv, ...program.receiver],
     env: {
+      NODE_NO_WARNINGS: "1",
       FAULT: name,
       DATABASE: path.join(folder, "receiver.db"),
       DEADLINE_MS: String(deadline),

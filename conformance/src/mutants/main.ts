@@ -13,12 +13,18 @@ if (FAULT !== "" && receiver === undefined) {
   process.stderr.write(`FAULT=${FAULT}: there is no such receiver; leave it empty for the plain one\n`)
   process.exitCode = 3
 } else {
-  const { port } = await startServer({
+  // No `await` here: the one file is a CommonJS module.
+  startServer({
     port: Number(PORT),
     database: DATABASE,
     secret: SECRET === "" ? null : SECRET,
     deadline: Number(DEADLINE_MS),
     change: receiver?.change ?? (() => ({}))
-  })
-  process.stdout.write(`listening on ${port}\n`)
+  }).then(
+    ({ port }) => process.stdout.write(`listening on ${port}\n`),
+    (error: unknown) => {
+      process.stderr.write(`${String(error)}\n`)
+      process.exit(1)
+    }
+  )
 }

@@ -11,6 +11,7 @@ import type { Hooks } from "../hooks/Hooks.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import { DedupKey, defaultTolerance } from "../judgement/Terms.ts"
 import type { Probe } from "../probes/Probe.ts"
+import { program } from "../Program.ts"
 import { profiles } from "../requirements/Requirement.ts"
 
 export const levels = [1, 2, 3] as const
@@ -257,7 +258,7 @@ export const repeatCommand = (options: Options, what: string): string => {
   })
   return [
     ...(options.signed ? [`${secretVariable}=whsec_...`] : []),
-    `npx doorhook conformance replay ${Shell.quote(what)}`,
+    `${program.called} replay ${Shell.quote(what)}`,
     ...words.map(Shell.quote)
   ].join(" ")
 }

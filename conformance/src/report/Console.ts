@@ -2,6 +2,7 @@
  * The report for a terminal: one line for each requirement, then an explanation of each that did not pass.
  */
 import { columns } from "@doorhook/core"
+import { program } from "../Program.ts"
 import type { Block, StepBlock } from "./Blocks.ts"
 import { neverBegan } from "./Conclusion.ts"
 import { explanationOf } from "./Explanation.ts"
@@ -70,7 +71,7 @@ export const render = (report: Report): string => {
   const { claim, counts, ending, explained, headline, notes, summary } = explanationOf(report)
   if (neverBegan(report)) return ending
   if (report.requirements.length === 0) {
-    return `${report.endedBecause} \`doorhook conformance list\` shows the requirements.`
+    return `${report.endedBecause} \`${program.called} list\` shows the requirements.`
   }
   const rows = summary.flatMap(({ lines }) =>
     lines.map(({ id, observed, statement, verdict }) => [

@@ -34,7 +34,11 @@ const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
     })
     server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
   }),
-  (server) => Effect.callback<void>((resume) => server.close(() => resume(Effect.void)).closeAllConnections())
+  (server) =>
+    Effect.callback<void>((resume) => {
+      server.close(() => resume(Effect.void))
+      server.closeAllConnections()
+    })
 ).pipe(
   Effect.map((server) => {
     const address = server.address()

@@ -253,6 +253,68 @@ describe("the installed command without the packages that are installed separate
   )
 })
 
+describe("the suite as one file, on what Node.js 18 has", () => {
+  const suite = "doorhook-conformance.cjs"
+  let alone = ""
+
+  beforeAll(() => {
+    alone = mkdtempSync(join(tmpdir(), "doorhook-suite-test-"))
+    cpSync(join(folder, "node_modules/@doorhook/conformance/dist", suite), join(alone, suite))
+  })
+
+  afterAll(() => rmSync(alone, { recursive: true, force: true }))
+
+  const older = fileURLToPath(new URL("as-node-18.cjs", import.meta.url))
+
+  const runAlone = (...args: ReadonlyArray<string>) =>
+    Effect.flatMap(startNode(["--require", older, suite, ...args], { cwd: alone }), ({ finished }) =>
+      Effect.promise(() => finished)
+    )
+
+  live(
+    "says under which licences the packages are that are in it",
+    Effect.sync(() => {
+      const text = readFileSync(join(alone, suite), "utf8")
+      const licences = text.slice(text.lastIndexOf("/*"))
+      for (const name of ["doorhook", "@effect/platform-node-shared", "effect", "fast-check", "pure-rand"]) {
+        assert.include(licences, `\n${name}\n`)
+      }
+    })
+  )
+
+  live(
+    "lists the requirements",
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* runAlone("list")
+      assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
+      assert.match(stdout, /^R-ACK-01 .*\n/)
+    })
+  )
+
+  live(
+    "passes a receiver that acknowledges",
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver()
+      const { code, stdout } = yield* runAlone("run", "--url", receiver.url, "--only", "R-ACK-*,R-DUP-*")
+      assert.include(stdout, "The receiver conforms")
+      assert.strictEqual(code, 0)
+    })
+  )
+
+  live(
+    "fails one that answers another status, and repeats the failure by the command that it prints",
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver(() => ({ status: 201 }))
+      const { code, stdout } = yield* runAlone("run", "--url", receiver.url, "--only", "R-ACK-02")
+      assert.strictEqual(code, 1)
+      const [, command = ""] = /Again +node \.\/doorhook-conformance\.cjs (replay .*)/.exec(stdout) ?? []
+      const again = yield* runAlone(...command.split(" "))
+      assert.match(again.stdout, /^FAILS /m)
+      assert.strictEqual(again.code, 1)
+    })
+  )
+})
+
 await describeOnPostgres("the installed command", (server) => {
   const isAlive = (pid: number): boolean => {
     try {

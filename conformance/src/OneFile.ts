@@ -1,0 +1,27 @@
+/**
+ * The suite as one file, without npm: `.ci/bundle-command.ts` puts this in the place of `Program.ts`.
+ */
+import { Shell } from "@doorhook/core"
+import { relative, sep } from "node:path"
+import type { Program } from "./Program.ts"
+
+const file = process.argv[1] ?? ""
+
+/** An executable has Node.js in it. */
+const isExecutable = file === process.execPath
+
+const shortest = (path: string): string => {
+  const near = relative(process.cwd(), path)
+  return near.startsWith("..") ? path : `.${sep}${near}`
+}
+
+const called = (): string => {
+  if (file.split(sep).includes("node_modules")) return "npx @doorhook/conformance"
+  return isExecutable ? Shell.quote(shortest(file)) : `node ${Shell.quote(shortest(file))}`
+}
+
+export const program: Program = {
+  name: "doorhook-conformance",
+  called: called(),
+  receiver: [...(isExecutable ? [] : [file]), "--bundled-receiver"]
+}

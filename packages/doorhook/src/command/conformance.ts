@@ -1,0 +1,7 @@
+/**
+ * The program `doorhook-conformance`: the suite alone, as one file for machines without a recent Node.js.
+ */
+import { conformanceCommand } from "@doorhook/conformance"
+import { runMain } from "./runMain.ts"
+
+runMain(conformanceCommand, process.argv.slice(2))
