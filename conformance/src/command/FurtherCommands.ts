@@ -29,11 +29,6 @@ const jobs = Flag.Int("jobs").pipe(
   Flag.withDefault(1)
 )
 const seed = Flag.Int("seed").pipe(Flag.withDescription("What random histories are drawn from"), Flag.withDefault(1))
-const table = Flag.String("report").pipe(
-  Flag.withDescription("Writes the kill table to a file, as Markdown"),
-  Flag.withMetavar("FILE"),
-  Flag.optional
-)
 const listing = Flag.Boolean("list").pipe(Flag.withDescription("Lists them and tests none"), Flag.withDefault(false))
 
 export const mutants = Command.make(
@@ -43,7 +38,6 @@ export const mutants = Command.make(
     narrow,
     jobs,
     seed,
-    report: table,
     list: listing,
     maxTime: duration("max-time", "How long each may take", 120_000)
   },

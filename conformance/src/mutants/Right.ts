@@ -2,12 +2,12 @@
  * Receivers that are right but different: the suite must find nothing wrong with them.
  */
 import { Refusal, signatureVerifier } from "@doorhook/receiver"
-import type { Delivery } from "@doorhook/receiver"
 import type { Options } from "../record/Options.ts"
 import type { Profile, Requirement } from "../requirements/Requirement.ts"
-import { acknowledged, effectOf, incoming, pause } from "./Base.ts"
+import { acknowledged, incoming, pause, scopeOf } from "./Base.ts"
 import type { Change } from "./Base.ts"
-import { firstValue, isEvent } from "./Losses.ts"
+import { besideOthers, drops, isCall, isEvent, unavailable } from "./Changes.ts"
+import { firstValue } from "./Losses.ts"
 
 export interface RightReceiver {
   readonly name: string
@@ -44,8 +44,6 @@ const slow =
   (milliseconds: number): Change =>
   () => ({ acknowledge: () => pause(milliseconds).then(() => acknowledged) })
 
-const isCall = ({ event }: Delivery): boolean => event.resource_type === "call"
-
 /** The moment in the time of another zone, as a database's column would hold it. */
 const inZone = (time: unknown): string =>
   new Date(String(time)).toLocaleString("sv-SE", { timeZone: "Asia/Kolkata", timeZoneName: "longOffset" })
@@ -63,7 +61,7 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     "ignores-calls",
     "Is bound to access logs, and acknowledges calls without doing anything.",
     ["R-ACK-01", ...duplicates, "R-LOS-0*", "R-NEW-01"],
-    (correct) => ({ keep: async (...given) => !isCall(given[1]) && correct.keep(...given) }),
+    drops(isCall),
     { said: { binding: ["access_log:create"] } }
   ),
   right(
@@ -83,18 +81,9 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     "limit-of-five",
     "Answers 503 with Retry-After to a sixth request at once, and handles it when it comes again.",
     ["R-ACK-0*", ...duplicates, "R-FWD-0*"],
-    (correct) => {
-      let busy = 0
-      return {
-        keep: async (...given) => {
-          if (busy >= 5) throw new Refusal(503, "busy", { headers: { "retry-after": "1" } })
-          busy += 1
-          await pause(10)
-          busy -= 1
-          return correct.keep(...given)
-        }
-      }
-    },
+    besideOthers(5, () => {
+      throw unavailable()
+    }),
     { warned: ["R-ACK-01"] }
   ),
   right(
@@ -123,7 +112,7 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     "worker-that-polls",
     "Writes events into a table at once, and acts on them in a worker that looks every three seconds.",
     ["R-ACK-01", ...duplicates, "R-LOS-0*"],
-    (_, { ledger, now }) => {
+    (_, { ledger, mark }) => {
       ledger.database.exec("CREATE TABLE IF NOT EXISTS inbox (id TEXT, scope TEXT, stored TEXT) STRICT")
       const [put, take] = [
         ledger.database.prepare("INSERT INTO inbox VALUES (?, ?, ?)"),
@@ -145,9 +134,8 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
         keep: async (key, delivery, request) => {
           let isNew = false
           transaction(() => {
-            isNew = ledger.mark(key, now())
-            const { id, scope, stored } = effectOf(delivery, request)
-            if (isNew) put.run(id, scope, stored)
+            isNew = mark(key)
+            if (isNew) put.run(delivery.id, scopeOf(request), delivery.body)
           })
           return isNew
         }

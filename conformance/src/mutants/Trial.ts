@@ -2,8 +2,8 @@
  * One of the bundled receivers before the suite, with the settings that users run.
  */
 import { Shell } from "@doorhook/core"
-import { Effect, FileSystem, Path, Redacted } from "effect"
-import type { PlatformError, Scope } from "effect"
+import { Effect, FileSystem, Redacted } from "effect"
+import type { Path, PlatformError, Scope } from "effect"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -13,7 +13,7 @@ import { noHooks } from "../hooks/Hooks.ts"
 import type { HookFailed, Hooks } from "../hooks/Hooks.ts"
 import { spawned } from "../hooks/Spawned.ts"
 import { httpProbe } from "../probes/HttpProbe.ts"
-import { defaults, noMeans } from "../record/Options.ts"
+import { noMeans } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
 import type { Report } from "../report/Report.ts"
 import { runSuite } from "../run/RunSuite.ts"
@@ -77,36 +77,28 @@ const program = here.endsWith(".ts")
   : join(dirname(createRequire(here).resolve("@doorhook/conformance/package.json")), "dist/mutants/main.js")
 
 /** A receiver as it is tried. */
-interface Tried extends Pick<Fault, "change" | "level" | "name" | "ownProcess" | "profile"> {
-  readonly deadline: number
-}
+type Tried = Pick<Fault, "change" | "level" | "name" | "profile">
 
-const inThisProcess = Effect.fnUntraced(function* ({ change, deadline, profile }: Tried) {
-  const origin = yield* inProcess({ change, deadline, secret: profile === "signed" ? secret : null })
+const inThisProcess = Effect.fnUntraced(function* ({ change, profile }: Tried) {
+  const origin = yield* inProcess({ change, secret: profile === "signed" ? secret : null })
   return { origin, hooks: yield* withControl(noHooks, new URL("/control", origin)) }
 })
 
-const inItsOwn = Effect.fnUntraced(function* ({ deadline, name, profile }: Tried) {
+const inItsOwn = Effect.fnUntraced(function* ({ name, profile }: Tried) {
   const fs = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const folder = yield* fs.makeTempDirectoryScoped()
+  const database = `${yield* fs.makeTempDirectoryScoped()}/receiver.db`
   return yield* operate({
     command: process.execPath,
     args: [...process.execArgv, "--no-warnings", program],
-    env: {
-      FAULT: name,
-      DATABASE: path.join(folder, "receiver.db"),
-      DEADLINE_MS: String(deadline),
-      SECRET: profile === "signed" ? secret : ""
-    },
+    env: { FAULT: name, DATABASE: database, SECRET: profile === "signed" ? secret : "" },
     control: true
   })
 })
 
 /** Runs the suite against a receiver. */
 const attempt = Effect.fnUntraced(function* (tried: Tried, options: Partial<Options>, pace: number | null) {
-  const { level, ownProcess, profile } = tried
-  const { hooks, origin } = yield* ownProcess ? inItsOwn(tried) : inThisProcess(tried)
+  const { level, profile } = tried
+  const { hooks, origin } = yield* level === 3 ? inItsOwn(tried) : inThisProcess(tried)
   const url = new URL("/hook", origin)
   const elsewhere = profile === "tenant" ? [new URL("/hook/other", origin)] : []
   const probe = level === 1 ? null : httpProbe(new URL("/probe", origin))
@@ -137,7 +129,7 @@ type Trial = Effect.Effect<Report, HookFailed | PlatformError.PlatformError, Fil
 
 /** Runs the suite against a receiver with the fault. */
 export const tryFault = (fault: Fault, { maxTime, narrow, seed }: TrialOptions): Trial =>
-  attempt({ ...fault, deadline: defaults.deadline }, { only: narrow ? [fault.requirement] : [], seed, maxTime }, null)
+  attempt(fault, { only: narrow ? [fault.requirement] : [], seed, maxTime }, null)
 
 /** Runs the suite against a receiver that is right but different: at level 3, or quickly on what meets the difference. */
 export const tryRight = (
@@ -145,7 +137,7 @@ export const tryRight = (
   { quick, seed }: { readonly quick: boolean; readonly seed: number }
 ): Trial =>
   attempt(
-    { change, name, profile, level: quick ? 2 : 3, ownProcess: !quick, deadline: defaults.deadline },
+    { change, name, profile, level: quick ? 2 : 3 },
     { ...said, seed, ...(quick ? { only: met, maxTime: 60_000 } : {}) },
     quick ? 0.1 : null
   )
