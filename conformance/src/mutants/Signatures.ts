@@ -1,5 +1,5 @@
 /**
- * Receivers that check signatures wrongly. A row that any request gets past is tried with the secret that the suite has.
+ * Receivers that check signatures wrongly.
  */
 import { Refusal } from "@doorhook/receiver"
 import type { ReceivedRequest } from "@doorhook/receiver"
@@ -29,18 +29,16 @@ const signedOf = (request: ReceivedRequest, body: Uint8Array, { secret }: Box): 
 const signatureOf = ({ body, id, key, timestamp }: Signed): string =>
   `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`
 
-const isSigned = (signed: Signed): boolean => signed.signatures.split(" ").includes(signatureOf(signed))
-
-const refused = (): Refusal => new Refusal(401, "not genuine")
+export const isSigned = (signed: Signed): boolean => signed.signatures.split(" ").includes(signatureOf(signed))
 
 /** Verifies in a way of its own; timestamps within tolerances, in seconds. */
-const checks =
+export const checks =
   (isGenuine: (signed: Signed) => boolean, past = 300, future = past): Change =>
   (_, box) => ({
     verify: (request, body) => {
       const signed = signedOf(request, body, box)
       const age = Math.floor(box.now() / 1_000) - Number(signed.timestamp)
-      if (!(age <= past && -age <= future && isGenuine(signed))) throw refused()
+      if (!(age <= past && -age <= future && isGenuine(signed))) throw new Refusal(401, "not genuine")
     }
   })
 

@@ -38,11 +38,6 @@ export interface TrialOptions {
   readonly maxTime: number
 }
 
-interface Running {
-  readonly origin: URL
-  readonly hooks: Hooks
-}
-
 /** How to start a receiver. It gets its port in the variable PORT. */
 export interface Launch {
   readonly command: string
@@ -58,7 +53,7 @@ export const operate = Effect.fnUntraced(function* ({
   command,
   control,
   env
-}: Launch): Effect.fn.Return<Running, HookFailed, Scope.Scope> {
+}: Launch): Effect.fn.Return<{ readonly origin: URL; readonly hooks: Hooks }, HookFailed, Scope.Scope> {
   const port = yield* freePort
   const origin = new URL(`http://127.0.0.1:${port}`)
   const line = `exec ${[command, ...args].map(Shell.quote).join(" ")}`
