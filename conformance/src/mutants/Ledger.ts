@@ -7,7 +7,7 @@ import { createHash } from "node:crypto"
 import { DatabaseSync } from "node:sqlite"
 import { canonical } from "../history/Canonical.ts"
 
-export interface StoredEffect {
+interface StoredEffect {
   readonly id: string
   /** The path of the URL it came to. */
   readonly scope: string
