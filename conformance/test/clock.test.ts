@@ -6,7 +6,7 @@ import { Effect, Redacted } from "effect"
 import { withControl } from "../src/hooks/Control.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
 import { inProcess } from "../src/mutants/Trial.ts"
-import { faults } from "../src/mutants/index.ts"
+import { faults } from "../src/mutants/Fault.ts"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
 import type { Change } from "../src/mutants/Base.ts"
 import { run as runSuite } from "./support/run.ts"
@@ -14,7 +14,7 @@ import { run as runSuite } from "./support/run.ts"
 const secret = "whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI="
 
 const tried = Effect.fnUntraced(function* (change: Change, ...only: ReadonlyArray<string>) {
-  const origin = yield* inProcess({ change, secret, deadline: 2_000 })
+  const origin = yield* inProcess({ change, secret })
   return yield* runSuite({
     url: new URL("/hook", origin),
     hooks: yield* withControl(noHooks, new URL("/control", origin)),

@@ -47,7 +47,7 @@ describe.concurrent("a receiver that is right but different is not failed", () =
 
   it.live("behind a reverse proxy, which sends requests on over connections and in a form of its own", () =>
     Effect.gen(function* () {
-      const origin = yield* inProcess({ change: () => ({}), deadline: 5_000, secret: null })
+      const origin = yield* inProcess({ change: () => ({}), secret: null })
       const proxy = yield* handlingReceiver(({ body, headers, method }, response) => {
         const { "content-length": _length, connection: _connection, ...sent } = headers
         const onward = forward(

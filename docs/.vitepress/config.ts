@@ -47,8 +47,7 @@ const sidebar = [
       ["The way of a third party", "third-party"],
       ["A receiver from elsewhere", "a-receiver-from-elsewhere"],
       ["The suite in CI", "conformance-in-ci"],
-      ["What the suite asks for", "requirements"],
-      ["What the suite finds", "kill-table"]
+      ["What the suite asks for", "requirements"]
     )
   },
   {

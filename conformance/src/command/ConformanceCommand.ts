@@ -137,11 +137,6 @@ const mutants = Command.make(
     ),
     jobs: Flag.Int("jobs").pipe(Flag.withDescription("How many are tested at once; 1 by default"), Flag.withDefault(1)),
     seed: Flag.Int("seed").pipe(Flag.withDescription("What random histories are drawn from"), Flag.withDefault(1)),
-    report: Flag.String("report").pipe(
-      Flag.withDescription("Writes the kill table to a file, as Markdown"),
-      Flag.withMetavar("FILE"),
-      Flag.optional
-    ),
     list: Flag.Boolean("list").pipe(Flag.withDescription("Lists them and tests none"), Flag.withDefault(false)),
     maxTime: duration("max-time", "How long each may take", 120_000)
   },

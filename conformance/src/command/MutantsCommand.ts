@@ -1,17 +1,16 @@
 /**
  * `conformance mutants`: the suite before the receivers whose faults are known.
  */
-import { checkWritable, columns, CommandFailure, writeNamed } from "@doorhook/core"
-import { Console, Effect, Option } from "effect"
+import { columns, CommandFailure } from "@doorhook/core"
+import { Console, Effect } from "effect"
 import { isBuiltin } from "node:module"
 import { entriesOf } from "../CommaList.ts"
 import { program } from "../Program.ts"
 import { exitCodes } from "../report/Conclusion.ts"
 import { requirements, matches } from "../requirements/Catalogue.ts"
-import { suite } from "../Suite.ts"
+import { faults } from "../mutants/Fault.ts"
 import type { Fault } from "../mutants/Fault.ts"
-import { faults } from "../mutants/index.ts"
-import { killLine, killOf, toMarkdown, weaknesses } from "../mutants/KillTable.ts"
+import { killLine, killOf, weaknesses } from "../mutants/KillTable.ts"
 import { tryFault } from "../mutants/Trial.ts"
 import { stopOnHangup, unusable } from "./Prepare.ts"
 import { makeProgress } from "./RunCommand.ts"
@@ -21,7 +20,6 @@ export interface MutantsFlags {
   readonly narrow: boolean
   readonly jobs: number
   readonly seed: number
-  readonly report: Option.Option<string>
   readonly maxTime: number
 }
 
@@ -31,7 +29,7 @@ const isMeant =
     matches(name, pattern) || matches(requirement, pattern)
 
 /** Fails when a faulty receiver gets by, or a requirement finds out none. */
-export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, only, report, seed }: MutantsFlags) {
+export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, only, seed }: MutantsFlags) {
   const patterns = entriesOf(only)
   const wrong = patterns.find((pattern) => !faults.some((fault) => isMeant(fault)(pattern)))
   if (wrong !== undefined) {
@@ -47,7 +45,6 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
     })
   }
   if (jobs < 1) return yield* CommandFailure.usage("--jobs must be at least 1")
-  if (Option.isSome(report)) yield* checkWritable(`--report ${report.value}`, report.value)
   const progress = yield* makeProgress
   const kills = yield* Effect.forEach(
     chosen,
@@ -66,9 +63,6 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
       PlatformError: (error) => Effect.fail(unusable(error))
     })
   )
-  if (Option.isSome(report)) {
-    yield* writeNamed("--report", report.value, toMarkdown(kills, { narrow, suite }))
-  }
   const weak = weaknesses(kills, only.length === 0 ? requirements.map(({ id }) => id) : [])
   yield* Console.log(
     `\n${kills.filter(({ isKilled }) => isKilled).length} of ${kills.length} faulty receivers found out.`

@@ -9,24 +9,27 @@ import { createServer, IncomingMessage } from "node:http"
 import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { openLedger, shownOf } from "./Ledger.ts"
-import type { Ledger, StoredEffect } from "./Ledger.ts"
+import type { Ledger } from "./Ledger.ts"
+
+/** What the sender allows, in milliseconds. */
+export const deadline = 5_000
 
 /** What a receiver has, for as long as its process lives. */
 export interface Box {
   readonly ledger: Ledger
   /** Its clock, which the control can advance; milliseconds since the epoch. */
   readonly now: () => number
-  /** What the sender allows, in milliseconds: receivers that are late are late by this. */
-  readonly deadline: number
   /** Signatures are checked when there is one. */
   readonly secret: string | null
-  /** Marks the key and acts, both or neither; resolves to whether the key was new. */
+  /** Marks a key as seen; whether it was not marked before. */
+  readonly mark: (key: string) => boolean
+  /** Acts on a delivery; `stored` is the body that is kept. */
+  readonly act: (delivery: Delivery, request: ReceivedRequest, stored?: string) => void
+  /** Both or neither; resolves to whether the key was new. */
   readonly once: (key: string, delivery: Delivery, request: ReceivedRequest, stored?: string) => Promise<boolean>
 }
 
-/** The parts of the kit's receiver, and of the server around it. */
-interface Parts extends ReceiverParts, Around {}
-
+/** The parts of the server around the kit's receiver. */
 interface Around {
   /** What happens before the first request. */
   readonly start: () => void | Promise<void>
@@ -36,6 +39,8 @@ interface Around {
   /** How many effects the probe counts. */
   readonly count: (id: string, scope: string | null) => number
 }
+
+type Parts = ReceiverParts & Around
 
 /** How a receiver differs from the correct one. */
 export type Change = (correct: Parts, box: Box) => Partial<Parts>
@@ -57,13 +62,6 @@ export const incoming = (source: unknown): IncomingMessage => {
   if (source instanceof IncomingMessage) return source
   throw new TypeError("expected a request of node:http")
 }
-
-/** An effect of a delivery. */
-export const effectOf = ({ body, id }: Delivery, request: ReceivedRequest, stored = body): StoredEffect => ({
-  id,
-  scope: scopeOf(request),
-  stored
-})
 
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds))
@@ -108,7 +106,6 @@ export interface ServerOptions {
   /** A file, or `:memory:`. */
   readonly database: string
   readonly secret: string | null
-  readonly deadline: number
   readonly change: Change
 }
 
@@ -119,24 +116,19 @@ export interface RunningServer {
 }
 
 /** Starts a receiver that is correct but for a change. */
-export const startServer = async ({
-  change,
-  database,
-  deadline,
-  port,
-  secret
-}: ServerOptions): Promise<RunningServer> => {
+export const startServer = async ({ change, database, port, secret }: ServerOptions): Promise<RunningServer> => {
   const clock = { ahead: 0 }
   const now = (): number => Date.now() + clock.ahead
   const ledger = openLedger(database)
   const store = sqliteStore(ledger.database)
+  const act: Box["act"] = ({ body, id }, request, stored = body) => ledger.act({ id, scope: scopeOf(request), stored })
   const box: Box = {
     ledger,
     now,
-    deadline,
     secret,
-    once: (key, delivery, request, stored) =>
-      store.keep(key, delivery, () => ledger.act(effectOf(delivery, request, stored)), null)
+    mark: (key) => ledger.mark(key, now()),
+    act,
+    once: (key, delivery, ...given) => store.keep(key, delivery, () => act(delivery, ...given), null)
   }
   const usual: Around = { start: () => undefined, expect: () => null, send: sendAnswer, count: ledger.count }
   let around = usual

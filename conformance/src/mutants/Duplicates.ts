@@ -1,267 +1,200 @@
 /**
- * Receivers that do wrong by an event that comes again.
+ * Receivers that do wrong by an event that comes again, or take two events for one.
  */
-import type { ReceivedRequest } from "@doorhook/receiver"
+import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
 import { setImmediate } from "node:timers/promises"
-import { acknowledged, effectOf, pause, plain, scopeOf, socketOf } from "./Base.ts"
-import type { Change } from "./Base.ts"
-import { faults } from "./Fault.ts"
-import type { Fault } from "./Fault.ts"
+import { scopeOf, socketOf } from "./Base.ts"
+import type { Box, Change } from "./Base.ts"
+import { besideItself, checkThenAct, drops, refuses, refusesUnlike } from "./Changes.ts"
+import type { Rows } from "./Changes.ts"
 
-/** Answers a duplicate with a status. */
-const duplicateAnswered =
-  (status: number, body: string): Change =>
-  () => ({ acknowledge: (isNew) => (isNew ? acknowledged : plain(status, body)) })
-
-/** Knows duplicates by something else. */
+/** Knows duplicates by something else than the id and the URL. */
 const knownBy =
-  (
-    key: (given: { body: string; header: (name: string) => string; id: string; request: ReceivedRequest }) => string
-  ): Change =>
-  () => ({
-    identify: ({ body, id }, request) => key({ body, id, request, header: (name) => request.headers[name] ?? "" })
-  })
+  (key: (delivery: Delivery, request: ReceivedRequest) => string): Change =>
+  () => ({ identify: key })
 
-/** Looks whether it knows the event, then takes this many milliseconds over the work, then marks it. */
-export const checkThenAct =
-  (milliseconds: number): Change =>
-  (_, { ledger, now }) => ({
-    keep: async (key, delivery, request) => {
-      if (ledger.isKnown(key)) return false
-      await pause(milliseconds)
-      ledger.act(effectOf(delivery, request))
-      return ledger.mark(key, now())
-    }
-  })
+const minute = 60_000
+const day = 24 * 60 * minute
 
 /** Forgets what it has seen after a while, in milliseconds. */
 const forgetsAfter =
   (age: number): Change =>
   (correct, { ledger, now }) => ({
     keep: (...given) => {
-      ledger.forgetBefore(now() - age)
+      ledger.forget("received_at < ?", now() - age)
       return correct.keep(...given)
     }
   })
 
-const remembersLast =
-  (count: number): Change =>
-  (correct, { ledger }) => ({
-    keep: (...given) => {
-      ledger.forgetAllBut(count)
-      return correct.keep(...given)
+/** Does something more once an event was kept, or dropped as a duplicate. */
+const afterwards =
+  (more: (box: Box, isNew: boolean, delivery: Delivery, request: ReceivedRequest) => void): Change =>
+  (correct, box) => ({
+    keep: async (key, ...given) => {
+      const isNew = await correct.keep(key, ...given)
+      more(box, isNew, ...given)
+      return isNew
     }
   })
 
-const minute = 60_000
-const day = 24 * 60 * minute
-
-export const duplicateFaults: ReadonlyArray<Fault> = [
-  ...faults(1)(
-    ["duplicate-409", "R-DUP-01", "Answers 409 Conflict to a duplicate.", duplicateAnswered(409, "already there")],
-    ["duplicate-208", "R-DUP-01", "Answers 208 Already Reported to a duplicate.", duplicateAnswered(208, "known")],
-    ["duplicate-500", "R-DUP-01", "Lets the unique constraint end in a 500.", duplicateAnswered(500, "UNIQUE")],
-    [
-      "retries-refused",
-      "R-DUP-01",
-      "Refuses attempts after the first as replays.",
-      () => ({ acknowledge: (_, { attempt }) => (attempt === 1 ? acknowledged : plain(403, "replayed")) })
-    ]
-  ),
-  ...faults(2)(
-    [
-      "no-memory",
-      "R-DUP-02",
+const repeated: Rows = {
+  "R-DUP-01": {
+    "duplicate-409": ["Answers 409 Conflict to a duplicate.", refuses(409, (_, isNew) => !isNew)],
+    "retries-refused": ["Refuses attempts after the first as replays.", refuses(403, ({ attempt }) => attempt > 1)]
+  },
+  "R-DUP-02": {
+    "no-memory": [
       "Drops no duplicates.",
-      (_, { ledger }) => ({
-        keep: async (__, delivery, request) => {
-          ledger.act(effectOf(delivery, request))
+      (_, { act }) => ({
+        keep: async (_key, ...given) => {
+          act(...given)
           return true
         }
       })
     ],
-    [
-      "two-subscribers",
-      "R-DUP-02",
+    "two-subscribers": [
       "Has two subscribers that both do the same.",
-      (correct, { ledger }) => ({
-        keep: async (key, delivery, request) => {
-          const isNew = await correct.keep(key, delivery, request)
-          if (isNew) ledger.act(effectOf(delivery, request))
-          return isNew
-        }
+      afterwards(({ act }, isNew, ...given) => {
+        if (isNew) act(...given)
       })
     ],
-    [
-      "queued-again",
-      "R-DUP-02",
+    "queued-again": [
       "Drops a duplicate, and a job that was queued for it acts all the same, a while later.",
-      (correct, { ledger }) => ({
-        keep: async (key, delivery, request) => {
-          const isNew = await correct.keep(key, delivery, request)
-          if (!isNew) {
-            // What comes after the receiver's end has no effect any more.
-            void pause(900)
-              .then(() => ledger.act(effectOf(delivery, request)))
-              .catch(() => undefined)
-          }
-          return isNew
-        }
+      afterwards(({ act, ledger }, isNew, ...given) => {
+        const work = (): void => (ledger.database.isOpen ? act(...given) : undefined)
+        if (!isNew) setTimeout(work, 900)
       })
     ],
-    [
-      "by-attempt",
-      "R-DUP-02",
-      "Knows duplicates by id and attempt number.",
-      knownBy(({ header, id }) => `${id}/${header("doorhook-attempt")}`)
-    ],
-    [
-      "by-worker",
-      "R-DUP-02",
+    "by-worker": [
       "Has four workers, each with a memory of its own.",
       () => {
         let requests = 0
         return { identify: ({ id }) => `${id}/${requests++ % 4}` }
       }
     ],
-    [
-      "while-running",
-      "R-DUP-02",
-      "Drops a duplicate only while the first is worked on.",
-      (_, { ledger }) => {
-        const running = new Set<string>()
+    "lagging-replica": [
+      "Looks ids up in a copy of its database that is half a second behind.",
+      (_, { act }) => {
+        const seen = new Map<string, number>()
         return {
-          keep: async (key, delivery, request) => {
-            if (running.has(key)) return false
-            running.add(key)
-            await pause(5)
-            ledger.act(effectOf(delivery, request))
-            return running.delete(key)
+          keep: async (key, ...given) => {
+            const since = seen.get(key) ?? Date.now()
+            seen.set(key, since)
+            if (Date.now() - since > 500) return false
+            act(...given)
+            return true
           }
         }
       }
-    ],
-    [
-      "by-bytes",
-      "R-DUP-03",
+    ]
+  },
+  "R-DUP-03": {
+    "by-bytes": [
       "Knows duplicates by a hash of the body's bytes.",
       knownBy(({ body }) => createHash("sha256").update(body).digest("hex"))
     ],
-    [
-      "by-length",
-      "R-DUP-03",
-      "Knows duplicates by their id and the length of the body.",
-      knownBy(({ body, id }) => `${id}/${body.length}`)
-    ],
-    [
-      "by-connection",
-      "R-DUP-03",
+    "by-connection": [
       "Keeps what it has seen with the connection.",
-      () => {
-        const numbers = new WeakMap<object, number>()
-        let sockets = 0
-        return {
-          identify: ({ id }, request) => {
-            const socket = socketOf(request)
-            if (!numbers.has(socket)) numbers.set(socket, ++sockets)
-            return `${id}/${numbers.get(socket)}`
-          }
-        }
-      }
-    ],
-    ["check-then-act", "R-DUP-04", "Looks whether it knows the id, then works, then marks it.", checkThenAct(25)],
-    [
-      "one-turn-between",
-      "R-DUP-04",
+      knownBy(({ id }, request) => `${id}/${socketOf(request).remotePort}`)
+    ]
+  },
+  "R-DUP-04": {
+    "check-then-act": [
       "Looks whether it knows the id, and marks it a turn of the event loop later.",
-      (_, { ledger, now }) => ({
-        keep: async (key, delivery, request) => {
-          if (ledger.isKnown(key)) return false
-          await setImmediate()
-          ledger.act(effectOf(delivery, request))
-          return ledger.mark(key, now())
-        }
-      })
+      checkThenAct(() => setImmediate()),
+      { level: 2 }
     ],
-    [
-      "deadlock",
-      "R-DUP-04",
+    deadlock: [
       "Lets copies that come together wait for each other forever.",
-      (correct) => {
-        const running = new Set<string>()
-        return {
-          keep: async (key, delivery, request) => {
-            if (running.has(key)) return new Promise(() => undefined)
-            running.add(key)
-            await pause(25)
-            running.delete(key)
-            return correct.keep(key, delivery, request)
-          }
-        }
-      }
-    ],
-    ["last-twenty", "R-DUP-05", "Remembers the last twenty ids only.", remembersLast(20)],
-    ["last-thousand", "R-DUP-05", "Remembers the last thousand ids only.", remembersLast(1_000)],
-    ["half-a-minute", "R-DUP-05", "Remembers ids for half a minute.", forgetsAfter(minute / 2)]
-  ),
-  ...faults(2, { found: "WARN" })(
-    [
-      "last-wins",
-      "R-DUP-07",
-      "Writes a later body over the first one.",
+      besideItself(25, () => new Promise(() => undefined))
+    ]
+  },
+  "R-DUP-05": {
+    "lru-db-5000": [
+      "Remembers the last 5,000 ids only.",
       (correct, { ledger }) => ({
-        keep: async (key, delivery, request) => {
-          const isNew = await correct.keep(key, delivery, request)
-          if (!isNew) ledger.restore(effectOf(delivery, request))
-          return isNew
+        keep: (...given) => {
+          ledger.forget("rowid <= (SELECT max(rowid) - 5000 FROM doorhook_deliveries)")
+          return correct.keep(...given)
         }
       })
     ],
-    [
-      "changed-refused",
-      "R-DUP-07",
-      "Refuses a duplicate whose data differ from the first.",
-      () => {
-        const first = new Map<string, string>()
-        return {
-          acknowledge: (_, { event, id }) => {
-            const name = String(event.data["name"] ?? event.data["status"])
-            if (!first.has(id)) first.set(id, name)
-            return first.get(id) === name ? acknowledged : plain(409, "another event has this id")
-          }
-        }
-      }
-    ]
-  ),
-  ...faults(2, { profile: "clock" })(
-    ["one-minute", "R-DUP-06", "Remembers ids for a minute, in its database.", forgetsAfter(minute)],
-    ["one-day", "R-DUP-06", "Remembers ids for a day; retries come for three.", forgetsAfter(day)],
-    [
-      "late-refused",
-      "R-DUP-06",
+    "half-a-minute": ["Remembers ids for half a minute.", forgetsAfter(minute / 2)]
+  },
+  "R-DUP-06": {
+    "ttl-db-60s": ["Remembers ids for a minute, in its database.", forgetsAfter(minute)],
+    "one-day": ["Remembers ids for a day; retries come for three.", forgetsAfter(day)],
+    "late-refused": [
       "Refuses what was first sent more than a day ago.",
-      (_, { now }) => {
-        const first = new Map<string, number>()
-        return {
-          acknowledge: (__, { id }) => {
-            const since = first.get(id) ?? now()
-            first.set(id, since)
-            return now() - since > day ? plain(410, "too late") : acknowledged
-          }
-        }
-      }
+      refusesUnlike(
+        ({ receivedAt }) => receivedAt,
+        (own, first) => own - first <= day
+      )
     ]
-  ),
-  ...faults(2, { profile: "tenant" })(
-    ["one-scope", "R-DUP-08", "Drops an event at one URL because another URL had it.", knownBy(({ id }) => id)],
-    [
-      "first-url-only",
-      "R-DUP-08",
-      "Acknowledges what comes to a tenant's URL and does nothing.",
-      (correct) => ({
-        keep: async (key, delivery, request) => scopeOf(request) === "/hook" && correct.keep(key, delivery, request)
+  },
+  "R-DUP-07": {
+    "last-wins": [
+      "Writes a later body over the first one.",
+      afterwards(({ ledger }, isNew, { body, id }, request) => {
+        if (!isNew) ledger.restore({ id, scope: scopeOf(request), stored: body })
       })
+    ],
+    "changed-refused": [
+      "Refuses a duplicate whose data differ from the first.",
+      refusesUnlike(({ event }) => String(event.data["name"] ?? event.data["status"]), Object.is)
     ]
-  )
-]
+  },
+  "R-DUP-08": {
+    "one-scope": ["Drops an event at one URL because another URL had it.", knownBy(({ id }) => id)],
+    "first-url-only": [
+      "Acknowledges what comes to a tenant's URL and does nothing.",
+      drops((_, request) => scopeOf(request) !== "/hook")
+    ]
+  }
+}
+
+const dataId = ({ event }: Delivery): string => String(event.data["id"])
+
+/** As `String.hashCode` of Java. */
+const stringHash = (text: string): number => {
+  let hash = 0
+  for (let at = 0; at < text.length; at++) hash = (Math.imul(31, hash) + text.charCodeAt(at)) | 0
+  return hash
+}
+
+const takenForOne: Rows = {
+  "R-NEW-01": {
+    "folded-ids": [
+      "Compares ids without regard to case, as a database's collation does.",
+      knownBy(({ id }) => id.toLowerCase())
+    ],
+    "cut-ids": [
+      "Keeps the first 30 characters of an id, in a column too short for it.",
+      knownBy(({ id }) => id.slice(0, Math.min(30, id.length - 1)))
+    ],
+    "rounded-ids": [
+      "Reads data.id as a double: ids beyond 2^53 fall together.",
+      knownBy((delivery) => `${delivery.event.resource_type} ${dataId(delivery)}`)
+    ],
+    "id-without-type": ["Takes an access log and a call with the same data.id for one.", knownBy(dataId)],
+    "numeric-ids": [
+      "Has a column of a type without a fixed one, which turns ids that look like numbers into numbers.",
+      knownBy(({ id }) => (/^\d+$/.test(id) ? String(Number(id)) : id))
+    ],
+    "letters-and-digits": [
+      "Takes all but letters and digits out of ids before it compares them.",
+      knownBy(({ id }) => id.replaceAll(/[^A-Za-z0-9]/g, ""))
+    ],
+    "string-hash-ids": [
+      "Keeps the hash code that its language gives to texts instead of the id.",
+      knownBy(({ id }) => String(stringHash(id)))
+    ],
+    "one-a-minute": [
+      "Has a unique index on the type and the minute of an event.",
+      knownBy(({ event }) => `${event.resource_type} ${String(event.data["logged_at"]).slice(0, 16)}`)
+    ]
+  }
+}
+
+export const duplicateRows: Rows = { ...repeated, ...takenForOne }

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto"
 import { DatabaseSync } from "node:sqlite"
 import { canonical } from "../history/Json.ts"
 
-export interface StoredEffect {
+interface StoredEffect {
   readonly id: string
   /** The path of the URL it came to. */
   readonly scope: string
@@ -21,13 +21,8 @@ export interface Ledger {
   readonly isKnown: (key: string) => boolean
   /** Marks the key; whether it was not marked before. */
   readonly mark: (key: string, at: number) => boolean
-  readonly unmark: (key: string) => void
-  /** The keys that were marked last. */
-  readonly lastMarked: (count: number) => ReadonlyArray<string>
-  /** Forgets keys that were marked before a time. */
-  readonly forgetBefore: (at: number) => void
-  /** Forgets all but the last keys. */
-  readonly forgetAllBut: (count: number) => void
+  /** Forgets keys: a condition on the rows of marks, with `?` for each value. */
+  readonly forget: (condition: string, ...values: ReadonlyArray<string | number>) => void
   readonly act: (effect: StoredEffect) => void
   /** How often it acted; in one scope, or in all of them. */
   readonly count: (id: string, scope: string | null) => number
@@ -35,10 +30,6 @@ export interface Ledger {
   readonly stored: (id: string, scope: string | null) => string | null
   /** Replaces what was stored. */
   readonly restore: (effect: StoredEffect) => void
-  /** Acts once more for each effect there is. */
-  readonly repeatAll: () => void
-  /** Forgets everything. */
-  readonly wipe: () => void
   readonly close: () => void
 }
 
@@ -57,12 +48,6 @@ export const openLedger = (file: string): Ledger => {
     mark: database.prepare(
       `INSERT INTO ${marks} (key, id, attempt, body, received_at) VALUES (?, '', 1, '', ?) ON CONFLICT DO NOTHING`
     ),
-    unmark: database.prepare(`DELETE FROM ${marks} WHERE key = ?`),
-    before: database.prepare(`DELETE FROM ${marks} WHERE received_at < ?`),
-    last: database.prepare(`SELECT key FROM ${marks} ORDER BY rowid DESC LIMIT ?`),
-    keep: database.prepare(
-      `DELETE FROM ${marks} WHERE rowid NOT IN (SELECT rowid FROM ${marks} ORDER BY rowid DESC LIMIT ?)`
-    ),
     act: database.prepare("INSERT INTO effects (id, scope, stored) VALUES (?, ?, ?)"),
     count: database.prepare("SELECT count(*) AS n FROM effects WHERE id = ? AND (? IS NULL OR scope = ?)"),
     stored: database.prepare(
@@ -74,10 +59,7 @@ export const openLedger = (file: string): Ledger => {
     database,
     isKnown: (key) => prepared.known.get(key) !== undefined,
     mark: (key, at) => prepared.mark.run(key, at).changes === 1,
-    unmark: (key) => void prepared.unmark.run(key),
-    lastMarked: (count) => prepared.last.all(count).map((row) => String(row["key"])),
-    forgetBefore: (at) => void prepared.before.run(at),
-    forgetAllBut: (count) => void prepared.keep.run(count),
+    forget: (condition, ...values) => void database.prepare(`DELETE FROM ${marks} WHERE ${condition}`).run(...values),
     act: ({ id, scope, stored }) => void prepared.act.run(id, scope, stored),
     count: (id, scope) => Number(prepared.count.get(id, scope, scope)?.["n"]),
     stored: (id, scope) => {
@@ -85,8 +67,6 @@ export const openLedger = (file: string): Ledger => {
       return row === undefined ? null : String(row["stored"])
     },
     restore: ({ id, scope, stored }) => void prepared.restore.run(stored, id, scope),
-    repeatAll: () => database.exec("INSERT INTO effects SELECT id, scope, stored FROM effects"),
-    wipe: () => database.exec(`DELETE FROM ${marks}; DELETE FROM effects`),
     close: () => database.close()
   }
 }

@@ -1,19 +1,12 @@
 /**
- * Receivers that lose events, make them up, or depend on their order.
+ * Receivers that lose events, make them up, depend on their order, or act on other methods.
  */
-import { parseEvent, Refusal } from "@doorhook/receiver"
+import { Refusal } from "@doorhook/receiver"
 import type { ReceivedRequest } from "@doorhook/receiver"
-import { acknowledged, pause, plain, scopeOf } from "./Base.ts"
-import { faults } from "./Fault.ts"
-import type { Fault } from "./Fault.ts"
-
-const idOf = ({ headers }: ReceivedRequest): string => headers["webhook-id"] ?? ""
-
-/** An effect of what is no event. */
-const made = (request: ReceivedRequest) => ({ id: idOf(request), scope: scopeOf(request), stored: "{}" })
-
-/** Whether a body is an event. */
-export const isEvent = (body: Uint8Array): boolean => !("wrong" in parseEvent(body))
+import { scopeOf } from "./Base.ts"
+import type { Box } from "./Base.ts"
+import { besideOthers, drops, idOf, isEvent, keyOf, unavailable } from "./Changes.ts"
+import type { Rows } from "./Changes.ts"
 
 /** The first event at the beginning of a body, or the body. */
 export const firstValue = (body: Uint8Array): Uint8Array => {
@@ -25,182 +18,115 @@ export const firstValue = (body: Uint8Array): Uint8Array => {
   return body
 }
 
-export const lossFaults: ReadonlyArray<Fault> = [
-  ...faults(2)(
-    [
-      "swallows-errors",
-      "R-LOS-01",
-      "Catches what goes wrong with a call, and answers 200.",
-      (correct) => ({
-        keep: async (key, delivery, request) =>
-          delivery.event.resource_type === "call" ? false : correct.keep(key, delivery, request)
+/** An effect of what is no event. */
+const actOnNothing = ({ ledger }: Box, request: ReceivedRequest): void =>
+  ledger.act({ id: idOf(request), scope: scopeOf(request), stored: "{}" })
+
+export const lossRows: Rows = {
+  "R-LOS-01": {
+    "busy-swallowed": [
+      "Logs «the database is locked», which comes when two requests write at once, and answers 200.",
+      besideOthers(1, () => false)
+    ],
+    "mark-stays": [
+      "Marks the id, then works: when that fails because too much comes at once, the retry is a duplicate of nothing.",
+      besideOthers(3, ({ mark }, key) => {
+        mark(key)
+        throw unavailable()
       })
     ],
-    [
-      "every-seventh",
-      "R-LOS-01",
-      "Drops every seventh event in a queue that is not durable.",
-      (correct) => {
-        let count = 0
-        return { keep: async (...given) => (++count % 7 === 0 ? false : correct.keep(...given)) }
-      }
-    ],
-    [
-      "busy-swallowed",
-      "R-LOS-01",
-      "Logs «the database is locked», which comes when two requests write at once, and answers 200.",
-      (correct) => {
-        let busy = false
+    "queue-overflows": [
+      "Answers 200 and puts events into a queue with room for 40, which is emptied at 30 a second; what finds no room is dropped.",
+      (_, { act, ledger, mark }) => {
+        const queue: Array<() => void> = []
+        const timer = setInterval(() => {
+          if (ledger.database.isOpen) queue.shift()?.()
+          else clearInterval(timer)
+        }, 33).unref()
         return {
-          keep: async (...given) => {
-            if (busy) return false
-            busy = true
-            await pause(10)
-            busy = false
-            return correct.keep(...given)
+          keep: async (key, ...given) => {
+            const isNew = mark(key)
+            if (isNew && queue.length < 40) queue.push(() => act(...given))
+            return isNew
           }
         }
-      }
-    ],
-    [
-      "marked-before-read",
-      "R-LOS-02",
+      },
+      { profile: "load" }
+    ]
+  },
+  "R-LOS-02": {
+    "marked-before-read": [
       "Marks the id when the headers are there, before the body is.",
-      (correct, { ledger, now }) => {
+      (correct, { mark }) => {
         const first = new WeakSet<object>()
         return {
           readBody: (request) => {
-            if (ledger.mark(`early ${idOf(request)}`, now())) first.add(request)
+            if (mark(`early ${keyOf(request)}`)) first.add(request)
             return correct.readBody(request)
           },
           keep: async (key, delivery, request) => first.has(request) && correct.keep(key, delivery, request)
         }
       }
     ],
-    [
-      "broken-off-marked",
-      "R-LOS-02",
-      "Marks the id of a body that broke off, and drops the whole one later.",
-      (correct, { ledger, now }) => ({
-        readBody: (request) =>
-          correct.readBody(request).catch((error: unknown) => {
-            ledger.mark(`${scopeOf(request)} ${idOf(request)}`, now())
-            throw error
-          })
-      })
-    ],
-    [
-      "first-attempts-only",
-      "R-LOS-02",
-      "Takes every attempt after the first for a duplicate.",
-      (correct) => ({
-        keep: async (key, delivery, request) => delivery.attempt === 1 && correct.keep(key, delivery, request)
-      })
-    ],
-    [
-      "refused-for-good",
-      "R-LOS-02",
-      "Notes the id of a body it could not read, and refuses the event from then on.",
-      (correct) => {
-        const refused = new Set<string>()
-        return {
-          parse: (request, body) => {
-            if (!isEvent(body)) refused.add(idOf(request))
-            if (refused.has(idOf(request))) throw new Refusal(400, "malformed")
-            return correct.parse(request, body)
-          },
-          readBody: (request) =>
-            correct.readBody(request).catch((error: unknown) => {
-              refused.add(idOf(request))
-              throw error
-            })
-        }
-      }
-    ],
-    [
-      "half-understood",
-      "R-LOS-03",
-      "Finds what it needs with a regular expression, and so acts on a broken body.",
-      (correct, { ledger }) => ({
-        parse: (request, body) => {
-          if (!isEvent(body)) ledger.act(made(request))
-          return correct.parse(request, body)
-        }
-      })
-    ],
-    [
-      "acts-on-headers",
-      "R-LOS-03",
+    "first-attempts-only": ["Takes every attempt after the first for a duplicate.", drops(({ attempt }) => attempt > 1)]
+  },
+  "R-LOS-03": {
+    "acts-on-headers": [
       "Acts once the headers are there, and reads the body to see whether it was right to.",
-      (correct, { ledger, now }) => ({
+      (correct, box) => ({
         readBody: (request) => {
-          if (ledger.mark(`acted ${scopeOf(request)} ${idOf(request)}`, now())) ledger.act(made(request))
+          if (box.mark(`acted ${keyOf(request)}`)) actOnNothing(box, request)
           return correct.readBody(request)
         },
-        keep: async (key) => ledger.mark(key, now())
+        keep: async (key) => box.mark(key)
       })
     ],
-    [
-      "newest-only",
-      "R-ORD-01",
+    "text-behind-it": [
+      "Reads the first value of a body and leaves what stands behind it.",
+      (correct) => ({ parse: (request, body) => correct.parse(request, firstValue(body)) }),
+      { found: "WARN" }
+    ]
+  },
+  "R-ORD-01": {
+    "newest-only": [
       "Drops events that are older than the newest it has.",
-      (correct) => {
+      (...given) => {
         let newest = ""
+        return drops(({ event }) => {
+          const at = String(event.data["logged_at"])
+          if (at > newest) newest = at
+          return at < newest
+        })(...given)
+      }
+    ],
+    "too-old": [
+      "Drops events whose logged_at is more than a year ago.",
+      drops(({ event, receivedAt }) => Date.parse(String(event.data["logged_at"])) < receivedAt - 365 * 86_400_000)
+    ]
+  },
+  "R-GET-01": {
+    "acts-on-any-method": [
+      "Acts on GET as on POST: the router takes any method.",
+      (correct, box) => ({
+        admit: (request) => {
+          if (request.method !== "POST") actOnNothing(box, request)
+          correct.admit(request)
+        }
+      }),
+      { level: 2 }
+    ],
+    "get-crashes": [
+      "Fails on a GET, and answers 500 from then on.",
+      (correct) => {
+        let isBroken = false
         return {
-          keep: async (key, delivery, request) => {
-            const at = String(delivery.event.data["logged_at"])
-            if (at < newest) return false
-            newest = at
-            return correct.keep(key, delivery, request)
+          admit: (request) => {
+            isBroken ||= request.method !== "POST"
+            if (isBroken) throw new Refusal(500, "bad state")
+            correct.admit(request)
           }
         }
       }
-    ],
-    [
-      "too-old",
-      "R-ORD-01",
-      "Drops events whose logged_at is more than a year ago.",
-      (correct, { now }) => ({
-        keep: async (key, delivery, request) =>
-          Date.parse(String(delivery.event.data["logged_at"])) < now() - 365 * 86_400_000
-            ? false
-            : correct.keep(key, delivery, request)
-      })
-    ],
-    [
-      "acts-on-any-method",
-      "R-GET-01",
-      "Acts on GET as on POST: the router takes any method.",
-      (correct, { ledger }) => ({
-        admit: (request) => {
-          if (request.method === "POST") return
-          ledger.act(made(request))
-          if (request.method === "OPTIONS") correct.admit(request)
-          throw new Refusal(200, "")
-        }
-      })
     ]
-  ),
-  ...faults(2, { found: "WARN" })([
-    "text-behind-it",
-    "R-LOS-03",
-    "Reads the first value of a body and leaves what stands behind it.",
-    (correct) => ({ parse: (request, body) => correct.parse(request, firstValue(body)) })
-  ]),
-  ...faults(1)([
-    "get-crashes",
-    "R-GET-01",
-    "Fails on a GET, and answers 500 from then on.",
-    (correct) => {
-      let isBroken = false
-      return {
-        admit: (request) => {
-          if (request.method !== "POST") isBroken = true
-          if (isBroken) throw new Refusal(500, "bad state")
-          correct.admit(request)
-        },
-        acknowledge: () => (isBroken ? plain(500, "bad state") : acknowledged)
-      }
-    }
-  ])
-]
+  }
+}

@@ -1,13 +1,15 @@
 /**
  * Receivers that are right but different: the suite must find nothing wrong with them.
  */
-import { Refusal, signatureVerifier } from "@doorhook/receiver"
+import { Refusal } from "@doorhook/receiver"
 import type { Delivery } from "@doorhook/receiver"
 import type { Options } from "../record/Options.ts"
 import type { Profile, Requirement } from "../requirements/Requirement.ts"
-import { acknowledged, effectOf, incoming, pause } from "./Base.ts"
+import { acknowledged, incoming, pause, scopeOf } from "./Base.ts"
 import type { Change } from "./Base.ts"
-import { firstValue, isEvent } from "./Losses.ts"
+import { besideOthers, drops, isCall, isEvent, unavailable } from "./Changes.ts"
+import { firstValue } from "./Losses.ts"
+import { checks, isSigned } from "./Signatures.ts"
 
 export interface RightReceiver {
   readonly name: string
@@ -28,23 +30,20 @@ const minute = 60_000
 /** Without those that take all the time that a run has. */
 const duplicates = ["R-DUP-01", "R-DUP-02", "R-DUP-03", "R-DUP-04"]
 
-/** Accepts signatures of its own tolerance, by a clock of its own; both in milliseconds. */
-const verifying =
-  ({ ahead = 0, tolerance = 5 * minute }: { readonly ahead?: number; readonly tolerance?: number }): Change =>
-  (_, { now, secret }) => {
-    const verify = secret === null ? null : signatureVerifier([secret], tolerance / 1_000)
-    return {
-      verify: ({ headers }, body) => {
-        if (verify !== null && verify(headers, body, now() + ahead) !== null) throw new Refusal(401, "not genuine")
-      }
+/** Refuses what it is not bound to. */
+const unbound =
+  (status: number, isBound: (delivery: Delivery) => boolean): Change =>
+  (correct) => ({
+    parse: (...given) => {
+      const delivery = correct.parse(...given)
+      if (!isBound(delivery)) throw new Refusal(status, "no handler")
+      return delivery
     }
-  }
+  })
 
 const slow =
   (milliseconds: number): Change =>
   () => ({ acknowledge: () => pause(milliseconds).then(() => acknowledged) })
-
-const isCall = ({ event }: Delivery): boolean => event.resource_type === "call"
 
 /** The moment in the time of another zone, as a database's column would hold it. */
 const inZone = (time: unknown): string =>
@@ -63,38 +62,23 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     "ignores-calls",
     "Is bound to access logs, and acknowledges calls without doing anything.",
     ["R-ACK-01", ...duplicates, "R-LOS-0*", "R-NEW-01"],
-    (correct) => ({ keep: async (...given) => !isCall(given[1]) && correct.keep(...given) }),
+    drops(isCall),
     { said: { binding: ["access_log:create"] } }
   ),
   right(
     "no-handler-for-access-logs",
     "Is bound to calls, and answers 404 to access logs.",
     ["R-ACK-01", ...duplicates, "R-LATE-0*", "R-HTTP-0*"],
-    (correct) => ({
-      parse: (...given) => {
-        const delivery = correct.parse(...given)
-        if (!isCall(delivery)) throw new Refusal(404, "no handler")
-        return delivery
-      }
-    }),
+    unbound(404, isCall),
     { said: { binding: ["call:create"] } }
   ),
   right(
     "limit-of-five",
     "Answers 503 with Retry-After to a sixth request at once, and handles it when it comes again.",
     ["R-ACK-0*", ...duplicates, "R-FWD-0*"],
-    (correct) => {
-      let busy = 0
-      return {
-        keep: async (...given) => {
-          if (busy >= 5) throw new Refusal(503, "busy", { headers: { "retry-after": "1" } })
-          busy += 1
-          await pause(10)
-          busy -= 1
-          return correct.keep(...given)
-        }
-      }
-    },
+    besideOthers(5, () => {
+      throw unavailable()
+    }),
     { warned: ["R-ACK-01"] }
   ),
   right(
@@ -123,12 +107,9 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     "worker-that-polls",
     "Writes events into a table at once, and acts on them in a worker that looks every three seconds.",
     ["R-ACK-01", ...duplicates, "R-LOS-0*"],
-    (_, { ledger, now }) => {
+    (_, { ledger, mark }) => {
       ledger.database.exec("CREATE TABLE IF NOT EXISTS inbox (id TEXT, scope TEXT, stored TEXT) STRICT")
-      const [put, take] = [
-        ledger.database.prepare("INSERT INTO inbox VALUES (?, ?, ?)"),
-        ledger.database.prepare("DELETE FROM inbox")
-      ]
+      const put = ledger.database.prepare("INSERT INTO inbox VALUES (?, ?, ?)")
       const transaction = (run: () => void): void => {
         ledger.database.exec("BEGIN IMMEDIATE")
         run()
@@ -136,33 +117,29 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
       }
       const timer = setInterval(() => {
         if (!ledger.database.isOpen) return clearInterval(timer)
-        transaction(() => {
-          ledger.database.exec("INSERT INTO effects SELECT id, scope, stored FROM inbox")
-          take.run()
-        })
+        transaction(() => ledger.database.exec("INSERT INTO effects SELECT * FROM inbox; DELETE FROM inbox"))
       }, 3_000).unref()
       return {
         keep: async (key, delivery, request) => {
           let isNew = false
           transaction(() => {
-            isNew = ledger.mark(key, now())
-            const { id, scope, stored } = effectOf(delivery, request)
-            if (isNew) put.run(id, scope, stored)
+            isNew = mark(key)
+            if (isNew) put.run(delivery.id, scopeOf(request), delivery.body)
           })
           return isNew
         }
       }
     }
   ),
-  right("tolerance-3m", "Accepts signatures of three minutes.", ["R-SIG-0*"], verifying({ tolerance: 3 * minute }), {
+  right("tolerance-3m", "Accepts signatures of three minutes.", ["R-SIG-0*"], checks(isSigned, 180), {
     said: { tolerance: 3 * minute },
     profile: "signed"
   }),
-  right("tolerance-10m", "Accepts signatures of ten minutes.", ["R-SIG-0*"], verifying({ tolerance: 10 * minute }), {
+  right("tolerance-10m", "Accepts signatures of ten minutes.", ["R-SIG-0*"], checks(isSigned, 600), {
     said: { tolerance: 10 * minute },
     profile: "signed"
   }),
-  right("clock-2m-fast", "Has a clock two minutes ahead.", ["R-SIG-0*"], verifying({ ahead: 2 * minute }), {
+  right("clock-2m-fast", "Has a clock two minutes ahead.", ["R-SIG-0*"], checks(isSigned, 180, 420), {
     profile: "signed",
     warned: ["R-SIG-08", "R-SIG-09"]
   }),
@@ -217,14 +194,7 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     "documented-types-only",
     "Answers 422 to resource types and actions that no binding selects.",
     ["R-ACK-02", "R-FWD-01"],
-    (correct) => ({
-      parse: (...given) => {
-        const delivery = correct.parse(...given)
-        const { action, resource_type } = delivery.event
-        if (["access_log", "call"].includes(resource_type) && action === "create") return delivery
-        throw new Refusal(422, "unknown")
-      }
-    }),
+    unbound(422, ({ event }) => ["access_log", "call"].includes(event.resource_type) && event.action === "create"),
     { warned: ["R-FWD-01"] }
   )
 ]

@@ -3,11 +3,11 @@
  */
 import { Refusal } from "@doorhook/receiver"
 import type { ReceivedRequest } from "@doorhook/receiver"
-import { createHmac, randomUUID } from "node:crypto"
+import { createHmac } from "node:crypto"
 import { scopeOf, socketOf } from "./Base.ts"
 import type { Box, Change } from "./Base.ts"
-import { faults } from "./Fault.ts"
-import type { Fault } from "./Fault.ts"
+import { idOf, keyOf, refusesUnlike } from "./Changes.ts"
+import type { Rows } from "./Changes.ts"
 
 /** A request as a verifier sees it. */
 interface Signed {
@@ -15,37 +15,30 @@ interface Signed {
   readonly timestamp: string
   readonly signatures: string
   readonly body: Uint8Array
-  /** Seconds since the epoch. */
-  readonly now: number
   readonly key: Buffer
 }
 
-const signedOf = (request: ReceivedRequest, body: Uint8Array, { now, secret }: Box): Signed => ({
-  id: request.headers["webhook-id"] ?? "",
+const signedOf = (request: ReceivedRequest, body: Uint8Array, { secret }: Box): Signed => ({
+  id: idOf(request),
   timestamp: request.headers["webhook-timestamp"] ?? "",
   signatures: request.headers["webhook-signature"] ?? "",
   body,
-  now: Math.floor(now() / 1_000),
   key: Buffer.from((secret ?? "").replace(/^whsec_/, ""), "base64")
 })
 
 const signatureOf = ({ body, id, key, timestamp }: Signed): string =>
   `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`
 
-const isSigned = (signed: Signed): boolean => signed.signatures.split(" ").includes(signatureOf(signed))
+export const isSigned = (signed: Signed): boolean => signed.signatures.split(" ").includes(signatureOf(signed))
 
-/** Whether a timestamp is within a tolerance, in seconds. */
-const isFresh = ({ now, timestamp }: Signed, past = 300, future = past): boolean =>
-  Number(timestamp) >= now - past && Number(timestamp) <= now + future
-
-const refused = (): Refusal => new Refusal(401, "not genuine")
-
-/** Verifies in a way of its own. */
-const checks =
-  (isGenuine: (signed: Signed) => boolean): Change =>
+/** Verifies in a way of its own; timestamps within tolerances, in seconds. */
+export const checks =
+  (isGenuine: (signed: Signed) => boolean, past = 300, future = past): Change =>
   (_, box) => ({
     verify: (request, body) => {
-      if (box.secret !== null && !isGenuine(signedOf(request, body, box))) throw refused()
+      const signed = signedOf(request, body, box)
+      const age = Math.floor(box.now() / 1_000) - Number(signed.timestamp)
+      if (!(age <= past && -age <= future && isGenuine(signed))) throw new Refusal(401, "not genuine")
     }
   })
 
@@ -58,22 +51,21 @@ const leavesOut =
     }
   })
 
-/** Whether a request is genuine, and what happens when it is not. */
+/** Does something more with a request that is not genuine, before it is refused. */
 const otherwise =
-  (refusal: (signed: Signed, request: ReceivedRequest, box: Box) => void): Change =>
+  (more: (signed: Signed, request: ReceivedRequest, box: Box) => void): Change =>
   (correct, box) => ({
     verify: (request, body) => {
       try {
         correct.verify(request, body)
       } catch (error) {
-        refusal(signedOf(request, body, box), request, box)
+        more(signedOf(request, body, box), request, box)
         throw error
       }
     }
   })
 
-const isKnown = ({ ledger }: Box, request: ReceivedRequest): boolean =>
-  ledger.isKnown(`${scopeOf(request)} ${request.headers["webhook-id"] ?? ""}`)
+const isKnown = ({ ledger }: Box, request: ReceivedRequest): boolean => ledger.isKnown(keyOf(request))
 
 const stringified = (body: Uint8Array): Buffer => {
   try {
@@ -83,308 +75,151 @@ const stringified = (body: Uint8Array): Buffer => {
   }
 }
 
-const unsigned: ReadonlyArray<Fault> = [
-  ...faults(1, { profile: "signed" })(
-    [
-      "unsigned-welcome",
-      "R-SIG-01",
+export const signatureRows: Rows = {
+  "R-SIG-01": {
+    "unsigned-welcome": [
       "Lets a request without a signature through.",
       leavesOut(({ headers }) => !headers["webhook-signature"])
     ],
-    [
-      "large-unchecked",
-      "R-SIG-01",
+    "large-unchecked": [
       "Verifies bodies up to 64 KiB only, because larger ones come as a stream.",
       leavesOut((_, body) => body.length > 65_536)
-    ],
-    [
-      "id-made-up",
-      "R-SIG-01",
-      "Gives a request without an id one of its own, and lets it through: there is nothing that its signature could fit.",
-      (correct) => ({
-        verify: (request, body) => {
-          if (request.headers["webhook-id"]) correct.verify(request, body)
-        },
-        parse: (request, body) =>
-          request.headers["webhook-id"]
-            ? correct.parse(request, body)
-            : correct.parse({ ...request, headers: { ...request.headers, "webhook-id": randomUUID() } }, body)
-      })
     ]
-  )
-]
-
-const wronglySigned: ReadonlyArray<Fault> = [
-  ...faults(1, { profile: "signed" })(
-    [
-      "any-signature",
-      "R-SIG-02",
-      "Is content when there is a signature.",
-      checks((signed) => signed.signatures.startsWith("v1,") && isFresh(signed))
-    ],
-    [
-      "length-only",
-      "R-SIG-02",
+  },
+  "R-SIG-02": {
+    "length-only": [
       "Compares the lengths of signatures: the comparison that was meant to be safe was never called.",
-      checks((signed) => isFresh(signed) && signed.signatures.length === signatureOf(signed).length)
+      checks((signed) => signed.signatures.length === signatureOf(signed).length)
     ],
-    [
-      "chunks-unchecked",
-      "R-SIG-02",
+    "chunks-unchecked": [
       "Verifies in a hook that runs for requests with content-length only.",
       leavesOut(({ headers }) => headers["content-length"] === undefined)
     ],
-    [
-      "empty-old-secret",
-      "R-SIG-02",
+    "empty-old-secret": [
       "Takes an old secret too, which is not set and reads as an empty key.",
-      checks((signed) => isFresh(signed) && (isSigned(signed) || isSigned({ ...signed, key: Buffer.from("") })))
+      checks((signed) => isSigned(signed) || isSigned({ ...signed, key: Buffer.from("") }))
     ],
-    [
-      "case-folded-signature",
-      "R-SIG-02",
-      "Compares signatures without regard to case.",
-      checks(
-        (signed) =>
-          isFresh(signed) && signed.signatures.toLowerCase().split(" ").includes(signatureOf(signed).toLowerCase())
-      )
-    ],
-    [
-      "known-before-checked",
-      "R-SIG-02",
+    "known-before-checked": [
       "Answers 200 to an id it knows before it looks at the signature.",
       leavesOut((request, _, box) => isKnown(box, request))
     ],
-    [
-      "bans-the-id",
-      "R-SIG-02",
-      "Refuses an id for good once it came under a wrong signature.",
-      (correct) => {
-        const forged = new Set<string | undefined>()
-        return {
-          verify: (request, body) => {
-            const id = request.headers["webhook-id"]
-            if (forged.has(id)) throw refused()
-            try {
-              correct.verify(request, body)
-            } catch (error) {
-              forged.add(id)
-              throw error
-            }
-          }
-        }
-      }
-    ],
-    [
-      "wrong-answered-200",
-      "R-SIG-02",
+    "wrong-answered-200": [
       "Drops what is not genuine, and answers 200 all the same.",
       otherwise(() => {
         throw new Refusal(200, "ok")
       })
     ],
-    [
-      "says-what-it-expected",
-      "R-SIG-02",
-      "Answers a wrong signature with the one that it expected.",
-      otherwise((signed) => {
-        throw new Refusal(401, `expected ${signatureOf(signed)}`)
-      })
-    ],
-    [
-      "expected-in-a-header",
-      "R-SIG-04",
-      "Puts the signature that it expected into a header of its refusal, in hex.",
+    "says-what-it-expected": [
+      "Answers a wrong signature with the one that it expected, in hex.",
       otherwise((signed) => {
         const expected = Buffer.from(signatureOf(signed).slice("v1,".length), "base64").toString("hex")
         throw new Refusal(401, "not genuine", { headers: { "x-expected-signature": expected } })
       })
-    ]
-  ),
-  ...faults(2, { profile: "signed" })(
-    [
-      "acts-then-checks",
-      "R-SIG-02",
+    ],
+    "acts-then-checks": [
       "Acts before it checks the signature, and then answers 401.",
       otherwise(({ body, id }, request, { ledger }) =>
         ledger.act({ id, scope: scopeOf(request), stored: Buffer.from(body).toString() })
-      )
+      ),
+      { level: 2 }
     ],
-    [
-      "seen-before-checked",
-      "R-SIG-02",
+    "seen-before-checked": [
       "Notes an id as seen before it checks the signature: after a forged request the genuine one is a duplicate.",
-      otherwise(({ id }, request, { ledger, now }) => void ledger.mark(`${scopeOf(request)} ${id}`, now()))
+      otherwise((_, request, { mark }) => void mark(keyOf(request))),
+      { level: 2 }
     ]
-  )
-]
-
-export const signatureFaults: ReadonlyArray<Fault> = [
-  ...unsigned,
-  ...wronglySigned,
-  ...faults(1, { profile: "signed" })(
-    [
-      "any-version",
-      "R-SIG-03",
+  },
+  "R-SIG-03": {
+    "any-version": [
       "Looks at what stands behind the comma and not at the version before it.",
-      checks(
-        (signed) =>
-          isFresh(signed) &&
-          signed.signatures.split(" ").some((one) => one.split(",").at(-1) === signatureOf(signed).split(",")[1])
+      checks((signed) =>
+        signed.signatures.split(" ").some((one) => one.split(",").at(-1) === signatureOf(signed).split(",")[1])
       )
     ],
-    [
-      "versions-that-begin-with-1",
-      "R-SIG-03",
+    "versions-that-begin-with-1": [
       "Takes every version that begins with v1.",
-      checks(
-        (signed) =>
-          isFresh(signed) && isSigned({ ...signed, signatures: signed.signatures.replaceAll(/v1[^,]*,/g, "v1,") })
-      )
-    ],
-    [
-      "forgives-whitespace",
-      "R-SIG-04",
-      "Also accepts a body that fits once it is written again without whitespace.",
-      checks(
-        (signed) => isFresh(signed) && (isSigned(signed) || isSigned({ ...signed, body: stringified(signed.body) }))
-      )
-    ],
-    [
-      "lenient-clock",
-      "R-SIG-04",
+      checks((signed) => isSigned({ ...signed, signatures: signed.signatures.replaceAll(/v1[^,]*,/g, "v1,") }))
+    ]
+  },
+  "R-SIG-04": {
+    "lenient-clock": [
       "Tries timestamps around the one that was sent, for clocks that are off.",
-      checks(
-        (signed) =>
-          isFresh(signed) &&
-          Array.from({ length: 601 }, (_, index) => String(Number(signed.timestamp) + index - 300)).some((timestamp) =>
-            isSigned({ ...signed, timestamp })
-          )
+      checks((signed) =>
+        Array.from({ length: 601 }, (_, index) => String(Number(signed.timestamp) + index - 300)).some((timestamp) =>
+          isSigned({ ...signed, timestamp })
+        )
       )
     ],
-    [
-      "trusts-the-connection",
-      "R-SIG-04",
+    "trusts-the-connection": [
       "Verifies the first request of a connection, and trusts the others on it.",
       (correct) => {
         const trusted = new WeakSet<object>()
         return {
           verify: (request, body) => {
-            const socket = socketOf(request)
-            if (trusted.has(socket)) return
-            correct.verify(request, body)
-            trusted.add(socket)
+            if (!trusted.has(socketOf(request))) correct.verify(request, body)
+            trusted.add(socketOf(request))
           }
         }
       }
     ],
-    [
-      "one-signature",
-      "R-SIG-05",
+    "stores-before-checked": [
+      "Writes the body of a known id over the one before, and then checks its signature.",
+      otherwise(({ body, id }, request, { ledger }) =>
+        ledger.restore({ id, scope: scopeOf(request), stored: Buffer.from(body).toString() })
+      ),
+      { level: 2 }
+    ]
+  },
+  "R-SIG-05": {
+    "one-signature": [
       "Takes the header for one signature.",
-      checks((signed) => isFresh(signed) && signed.signatures === signatureOf(signed))
+      checks((signed) => signed.signatures === signatureOf(signed))
     ],
-    [
-      "first-signature",
-      "R-SIG-05",
+    "first-signature": [
       "Looks at the first signature only.",
-      checks((signed) => isFresh(signed) && signed.signatures.split(" ")[0] === signatureOf(signed))
-    ],
-    [
-      "written-again",
-      "R-SIG-06",
+      checks((signed) => signed.signatures.split(" ")[0] === signatureOf(signed))
+    ]
+  },
+  "R-SIG-06": {
+    "written-again": [
       "Verifies the body as its framework writes it again.",
-      checks((signed) => isFresh(signed) && isSigned({ ...signed, body: stringified(signed.body) }))
+      checks((signed) => isSigned({ ...signed, body: stringified(signed.body) }))
     ],
-    [
-      "decoded-first",
-      "R-SIG-06",
+    "decoded-first": [
       "Verifies the body as its text in Latin-1, written in UTF-8.",
-      checks((signed) => {
-        const body = Buffer.from(Buffer.from(signed.body).toString("latin1"))
-        return isFresh(signed) && isSigned({ ...signed, body })
-      })
-    ],
-    [
-      "first-signature-kept",
-      "R-SIG-07",
+      checks((signed) => isSigned({ ...signed, body: Buffer.from(Buffer.from(signed.body).toString("latin1")) }))
+    ]
+  },
+  "R-SIG-07": {
+    "first-signature-kept": [
       "Knows duplicates by their signature, and refuses an id under another one.",
-      (correct) => {
-        const first = new Map<string | undefined, string | undefined>()
-        return {
-          verify: (request, body) => {
-            correct.verify(request, body)
-            const { "webhook-id": id, "webhook-signature": signature } = request.headers
-            if (!first.has(id)) first.set(id, signature)
-            if (first.get(id) !== signature) throw new Refusal(409, "signed otherwise before")
-          }
-        }
-      }
+      refusesUnlike((_, { headers }) => headers["webhook-signature"], Object.is)
     ],
-    [
-      "half-a-minute-apart",
-      "R-SIG-07",
+    "half-a-minute-apart": [
       "Refuses a retry that is stamped more than half a minute after the first attempt.",
-      (correct) => {
-        const first = new Map<string | undefined, number>()
-        return {
-          verify: (request, body) => {
-            correct.verify(request, body)
-            const { "webhook-id": id, "webhook-timestamp": timestamp } = request.headers
-            const since = first.get(id) ?? Number(timestamp)
-            first.set(id, since)
-            if (Number(timestamp) - since > 30) throw refused()
-          }
-        }
-      }
-    ],
-    [
-      "open-on-garbage",
-      "R-SIG-09",
+      refusesUnlike(
+        (_, { headers }) => Number(headers["webhook-timestamp"]),
+        (own, first) => own - first <= 30
+      )
+    ]
+  },
+  "R-SIG-08": {
+    "ten-seconds": ["Refuses timestamps that are ten seconds old.", checks(isSigned, 10, 300)],
+    "no-early-birds": [
+      "Refuses timestamps that are more than ten seconds ahead of its own clock.",
+      checks(isSigned, 300, 10)
+    ]
+  },
+  "R-SIG-09": {
+    "open-on-garbage": [
       "Lets a request through whose timestamp it can't read: what throws while it verifies is logged, and no more.",
       leavesOut(({ headers }) => Number.isNaN(Number(headers["webhook-timestamp"])))
-    ]
-  ),
-  ...faults(1, { profile: "signed", found: "WARN" })(
-    [
-      "ten-seconds",
-      "R-SIG-08",
-      "Refuses timestamps that are ten seconds old.",
-      checks((signed) => isSigned(signed) && isFresh(signed, 10, 300))
     ],
-    [
-      "no-early-birds",
-      "R-SIG-08",
-      "Refuses timestamps that are more than ten seconds ahead of its own clock.",
-      checks((signed) => isSigned(signed) && isFresh(signed, 300, 10))
-    ],
-    ["any-age", "R-SIG-09", "Does not look at the timestamp.", checks(isSigned)],
-    [
-      "from-the-future",
-      "R-SIG-09",
-      "Refuses old timestamps only.",
-      checks((signed) => isSigned(signed) && isFresh(signed, 300, Number.MAX_SAFE_INTEGER))
-    ],
-    ["an-hour", "R-SIG-09", "Allows an hour.", checks((signed) => isSigned(signed) && isFresh(signed, 3_600))],
-    [
-      "any-age-once-known",
-      "R-SIG-09",
+    "an-hour": ["Allows an hour.", checks(isSigned, 3_600), { found: "WARN" }],
+    "any-age-once-known": [
       "Looks at the timestamp of new ids only: an overheard request is good forever.",
-      leavesOut((request, body, box) => isKnown(box, request) && isSigned(signedOf(request, body, box)))
+      leavesOut((request, body, box) => isKnown(box, request) && isSigned(signedOf(request, body, box))),
+      { found: "WARN" }
     ]
-  ),
-  ...faults(2, { profile: "signed" })([
-    "stores-before-checked",
-    "R-SIG-04",
-    "Writes the body of a known id over the one before, and then checks its signature.",
-    (correct, box) => ({
-      verify: (request, body) => {
-        if (isKnown(box, request)) {
-          const id = request.headers["webhook-id"] ?? ""
-          box.ledger.restore({ id, scope: scopeOf(request), stored: Buffer.from(body).toString() })
-        }
-        correct.verify(request, body)
-      }
-    })
-  ])
-]
+  }
+}

@@ -2,15 +2,15 @@
  * One of the bundled receivers before the suite, with the settings that users run.
  */
 import { Shell } from "@doorhook/core"
-import { Effect, FileSystem, Path, Redacted } from "effect"
-import type { PlatformError, Scope } from "effect"
+import { Effect, FileSystem, Redacted } from "effect"
+import type { Path, PlatformError, Scope } from "effect"
 import { withControl } from "../hooks/Control.ts"
 import { freePort, spawned } from "../hooks/Spawned.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { HookFailed, Hooks } from "../hooks/Hooks.ts"
 import { httpProbe } from "../probes/HttpProbe.ts"
 import { program } from "../Program.ts"
-import { defaults, noMeans } from "../record/Options.ts"
+import { noMeans } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
 import type { Report } from "../report/Report.ts"
 import { runSuite } from "../run/RunSuite.ts"
@@ -36,11 +36,6 @@ export interface TrialOptions {
   readonly maxTime: number
 }
 
-interface Running {
-  readonly origin: URL
-  readonly hooks: Hooks
-}
-
 /** How to start a receiver. It gets its port in the variable PORT. */
 export interface Launch {
   readonly command: string
@@ -56,7 +51,7 @@ export const operate = Effect.fnUntraced(function* ({
   command,
   control,
   env
-}: Launch): Effect.fn.Return<Running, HookFailed, Scope.Scope> {
+}: Launch): Effect.fn.Return<{ readonly origin: URL; readonly hooks: Hooks }, HookFailed, Scope.Scope> {
   const port = yield* freePort
   const origin = new URL(`http://127.0.0.1:${port}`)
   const line = `exec ${[command, ...args].map(Shell.quote).join(" ")}`
@@ -65,9 +60,7 @@ export const operate = Effect.fnUntraced(function* ({
 })
 
 /** A receiver as it is tried. */
-interface Tried extends Pick<Fault, "change" | "level" | "name" | "ownProcess" | "profile"> {
-  readonly deadline: number
-}
+type Tried = Pick<Fault, "change" | "level" | "name" | "profile">
 
 /** A receiver's address, for as long as the scope lives: an HTTP server like any other, but nothing that could be killed. */
 export const inProcess = (options: Omit<ServerOptions, "port" | "database">): Effect.Effect<URL, never, Scope.Scope> =>
@@ -76,33 +69,26 @@ export const inProcess = (options: Omit<ServerOptions, "port" | "database">): Ef
     ({ die }) => Effect.promise(die)
   ).pipe(Effect.map(({ port }) => new URL(`http://127.0.0.1:${port}`)))
 
-const inThisProcess = Effect.fnUntraced(function* ({ change, deadline, profile }: Tried) {
-  const origin = yield* inProcess({ change, deadline, secret: profile === "signed" ? secret : null })
+const inThisProcess = Effect.fnUntraced(function* ({ change, profile }: Tried) {
+  const origin = yield* inProcess({ change, secret: profile === "signed" ? secret : null })
   return { origin, hooks: yield* withControl(noHooks, new URL("/control", origin)) }
 })
 
-const inItsOwn = Effect.fnUntraced(function* ({ deadline, name, profile }: Tried) {
+const inItsOwn = Effect.fnUntraced(function* ({ name, profile }: Tried) {
   const fs = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const folder = yield* fs.makeTempDirectoryScoped()
+  const database = `${yield* fs.makeTempDirectoryScoped()}/receiver.db`
   return yield* operate({
     command: process.execPath,
     args: [...process.execArgv, ...program.receiver],
-    env: {
-      NODE_NO_WARNINGS: "1",
-      FAULT: name,
-      DATABASE: path.join(folder, "receiver.db"),
-      DEADLINE_MS: String(deadline),
-      SECRET: profile === "signed" ? secret : ""
-    },
+    env: { NODE_NO_WARNINGS: "1", FAULT: name, DATABASE: database, SECRET: profile === "signed" ? secret : "" },
     control: true
   })
 })
 
 /** Runs the suite against a receiver. */
 const attempt = Effect.fnUntraced(function* (tried: Tried, options: Partial<Options>, pace: number | null) {
-  const { level, ownProcess, profile } = tried
-  const { hooks, origin } = yield* ownProcess ? inItsOwn(tried) : inThisProcess(tried)
+  const { level, profile } = tried
+  const { hooks, origin } = yield* level === 3 ? inItsOwn(tried) : inThisProcess(tried)
   const url = new URL("/hook", origin)
   const elsewhere = profile === "tenant" ? [new URL("/hook/other", origin)] : []
   const probe = level === 1 ? null : httpProbe(new URL("/probe", origin))
@@ -133,7 +119,7 @@ type Trial = Effect.Effect<Report, HookFailed | PlatformError.PlatformError, Fil
 
 /** Runs the suite against a receiver with the fault. */
 export const tryFault = (fault: Fault, { maxTime, narrow, seed }: TrialOptions): Trial =>
-  attempt({ ...fault, deadline: defaults.deadline }, { only: narrow ? [fault.requirement] : [], seed, maxTime }, null)
+  attempt(fault, { only: narrow ? [fault.requirement] : [], seed, maxTime }, null)
 
 /** Runs the suite against a receiver that is right but different: at level 3, or quickly on what meets the difference. */
 export const tryRight = (
@@ -141,7 +127,7 @@ export const tryRight = (
   { quick, seed }: { readonly quick: boolean; readonly seed: number }
 ): Trial =>
   attempt(
-    { change, name, profile, level: quick ? 2 : 3, ownProcess: !quick, deadline: defaults.deadline },
+    { change, name, profile, level: quick ? 2 : 3 },
     { ...said, seed, ...(quick ? { only: met, maxTime: 60_000 } : {}) },
     quick ? 0.1 : null
   )

@@ -3,13 +3,14 @@
  * output when it listens.
  */
 import { startServer } from "./Base.ts"
-import { faults } from "./index.ts"
 import { rightReceivers } from "./Right.ts"
+import { rows } from "./Rows.ts"
 
-const { DATABASE = ":memory:", DEADLINE_MS = "5000", FAULT = "", PORT = "0", SECRET = "" } = process.env
+const { DATABASE = ":memory:", FAULT = "", PORT = "0", SECRET = "" } = process.env
 
-const receiver = [...faults, ...rightReceivers].find(({ name }) => name === FAULT)
-if (FAULT !== "" && receiver === undefined) {
+const wrong = Object.values(rows).find((named) => FAULT in named)?.[FAULT]?.[1]
+const change = wrong ?? rightReceivers.find(({ name }) => name === FAULT)?.change
+if (FAULT !== "" && change === undefined) {
   process.stderr.write(`FAULT=${FAULT}: there is no such receiver; leave it empty for the plain one\n`)
   process.exitCode = 3
 } else {
@@ -18,8 +19,7 @@ if (FAULT !== "" && receiver === undefined) {
     port: Number(PORT),
     database: DATABASE,
     secret: SECRET === "" ? null : SECRET,
-    deadline: Number(DEADLINE_MS),
-    change: receiver?.change ?? (() => ({}))
+    change: change ?? (() => ({}))
   }).then(
     ({ port }) => process.stdout.write(`listening on ${port}\n`),
     (error: unknown) => {

@@ -18,9 +18,7 @@ import { needs } from "../../src/requirements/Requirement.ts"
 /** Starts the bundled receiver, as a project starts its own. */
 const start = async (): Promise<StartedReceiver> => {
   const scope = Scope.makeUnsafe()
-  const origin = await Effect.runPromise(
-    inProcess({ change: () => ({}), secret: null, deadline: 5_000 }).pipe(Scope.provide(scope))
-  )
+  const origin = await Effect.runPromise(inProcess({ change: () => ({}), secret: null }).pipe(Scope.provide(scope)))
   return {
     url: new URL("/hook", origin).href,
     probe: async (webhookId) => {
