@@ -8,7 +8,7 @@ import { Predicate, Schema } from "effect"
 
 /** A request, as it is sent and shown. */
 export const HttpRequest = Schema.Struct({
-  method: Schema.Literals(["POST", "GET", "HEAD", "OPTIONS"]),
+  method: Schema.Literals(["POST", "GET", "HEAD", "OPTIONS", "PUT"]),
   headers: Schema.Record(Schema.String, Schema.String),
   body: Schema.String
 })

@@ -4,11 +4,11 @@
 import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect } from "effect"
 import { accessLog, bodyOf, plainEvents, withUnknown } from "../history/Events.ts"
-import { forgeryOf, malformations } from "../history/Forgeries.ts"
-import type { Forgery, Signed } from "../history/Forgeries.ts"
+import type { HttpRequest } from "../evidence/Exchange.ts"
+import { carrierOf, forgeryOf, malformations } from "../history/Forgeries.ts"
+import type { Signed } from "../history/Forgeries.ts"
 import { string } from "../history/Json.ts"
 import type { Cut, OperationOf } from "../history/Operations.ts"
-import { formOf } from "../history/Variations.ts"
 import { open } from "../http/Wire.ts"
 import { goOnBeside, mint } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
@@ -64,15 +64,19 @@ export const stall = Effect.fnUntraced(function* (
   yield* execution.connection.renew
 })
 
-/** What makes a body longer than 64 KiB, where some parsers of raw bodies begin to work in another way. */
 const filling = string("x".repeat(66_000))
 
 /** A request about an event that is not genuine, as the row of its kind says. */
-const forge = Effect.fnUntraced(function* (execution: Execution, actor: Actor, kind: Forgery, isLarge: boolean) {
+const forge = Effect.fnUntraced(function* (
+  execution: Execution,
+  actor: Actor,
+  { by: carrier, kind }: Pick<OperationOf<"forged">, "by" | "kind">
+) {
   const { secret, terms } = execution.setting
+  const { contentType, large = false, method = "POST" } = carrierOf(carrier)
   const { body, header, only, signature, signed, without = [] } = forgeryOf(kind)
   const { filled } = actor.minted
-  const event = isLarge ? withUnknown(filled, ["remarks", filling]) : filled
+  const event = large ? withUnknown(filled, ["remarks", filling]) : filled
   const genuine = yield* requestOf(execution, actor, bodyOf(event))
   const content = { id: actor.minted.webhook_id, signedAt: actor.signedAt, body: genuine.body }
   const otherwise: Partial<Signed> = signed?.(content, terms.tolerance) ?? {}
@@ -87,22 +91,23 @@ const forge = Effect.fnUntraced(function* (execution: Execution, actor: Actor, k
   const good = made[names.signature] ?? ""
   if (only !== undefined || signature !== undefined) headers[names.signature] = signature?.(good) ?? good
   if (header !== undefined) headers[header[0]] = header[1]
+  if (contentType !== undefined) headers["content-type"] = contentType
   for (const name of without) delete headers[name]
-  return { ...genuine, headers, body: body?.(genuine.body, event) ?? genuine.body }
+  const request: HttpRequest = { ...genuine, method, headers, body: body?.(genuine.body, event) ?? genuine.body }
+  return request
 })
 
 /** Sends an event under a signature that is not good, as its carrier says. That does not count as sending it. */
 export const forged = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
-  { by, kind }: Pick<OperationOf<"forged">, "by" | "kind">,
+  operation: Pick<OperationOf<"forged">, "by" | "kind">,
   op: number
 ) {
-  const request = yield* forge(execution, actor, kind, by === "large")
+  const request = yield* forge(execution, actor, operation)
   const about = { op, kind: "forged" } as const
-  if (by !== "kept") {
-    return yield* sendRequest(execution, actor, request, by === "chunked" ? formOf(["chunked"]) : {}, about)
-  }
+  const { form = {}, kept = false } = carrierOf(operation.by)
+  if (!kept) return yield* sendRequest(execution, actor, request, form, about)
   yield* execution.connection.renew
   return yield* Effect.scoped(
     Effect.gen(function* () {

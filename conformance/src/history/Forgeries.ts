@@ -7,7 +7,8 @@ import { Redacted, Schema, Struct } from "effect"
 import { bodyOf } from "./Events.ts"
 import type { EventTemplate } from "./Events.ts"
 import { inOtherCase } from "./Json.ts"
-import { changed } from "./Variations.ts"
+import { changed, formOf } from "./Variations.ts"
+import type { Form } from "./Variations.ts"
 
 /** A breach of a MUST is FAIL, of a SHOULD WARN. */
 export type Strength = "MUST" | "SHOULD"
@@ -110,18 +111,34 @@ export const Forgery = Schema.Literals(Struct.keys(forgeries))
 export const forgeryOf = (kind: Forgery): ForgeryKind => forgeries[kind]
 export const forgeryInWords = (kind: Forgery): string => forgeries[kind].words
 
-/**
- * How a forged request comes: by itself in a small body; in chunks; in a body above 64 KiB; over a connection that has
- * just carried a genuine request. A receiver may check only what its raw-body hook sees.
- */
+interface CarrierKind {
+  /** What stands behind the words of a forgery. */
+  readonly words: string
+  /** How the request goes over the wire. */
+  readonly form?: Partial<Form>
+  readonly method?: "PUT"
+  readonly contentType?: string
+  /** Whether the body is longer than 64 KiB, where some parsers of raw bodies begin to work in another way. */
+  readonly large?: true
+  /** Whether the connection has just carried a genuine request. */
+  readonly kept?: true
+}
+
+/** How a forged request comes. A receiver may check only what its raw-body hook, its route or one spelling of a header sees. */
 export const carriers = {
-  plain: "",
-  chunked: ", in chunks",
-  large: ", in a body above 64 KiB",
-  kept: ", over the connection of a genuine request"
-} as const
+  plain: { words: "" },
+  chunked: { words: ", in chunks", form: formOf(["chunked"]) },
+  large: { words: ", in a body above 64 KiB", large: true },
+  kept: { words: ", over the connection of a genuine request", kept: true },
+  charset: { words: ", as application/json; charset=utf-8", contentType: "application/json; charset=utf-8" },
+  text: { words: ", as text/plain", contentType: "text/plain" },
+  upper: { words: ", with header names in upper case", form: formOf(["upper_headers"]) },
+  put: { words: ", with PUT", method: "PUT" }
+} satisfies Readonly<Record<string, CarrierKind>>
+
 export type Carrier = keyof typeof carriers
 export const Carrier = Schema.Literals(Struct.keys(carriers))
+export const carrierOf = (by: Carrier): CarrierKind => carriers[by]
 
 interface MalformationKind {
   readonly words: string

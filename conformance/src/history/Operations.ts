@@ -201,7 +201,7 @@ const operations = {
     "forged",
     { event: EventTemplate, kind: Forgery, by: Carrier },
     ({ by, event, kind: forgery }, { made }) =>
-      `${described(event)}${made}, ${forgeries[forgery].words}${carriers[by]}`,
+      `${described(event)}${made}, ${forgeries[forgery].words}${carriers[by].words}`,
     {
       events: one,
       byCurl: true,
@@ -212,7 +212,7 @@ const operations = {
   forged_again: kind(
     "forged_again",
     { ref: Ref, kind: Forgery, by: Carrier },
-    ({ by, kind: forgery, ref }, { known }) => `${known(ref)} again, ${forgeries[forgery].words}${carriers[by]}`,
+    ({ by, kind: forgery, ref }, { known }) => `${known(ref)} again, ${forgeries[forgery].words}${carriers[by].words}`,
     {
       byCurl: true,
       strength: ({ kind: forgery }) => forgeries[forgery].strength

@@ -48,6 +48,11 @@ export const contentRows: Rows = {
       "Refuses resource types that it does not know.",
       refuses(400, ({ event }) => !["access_log", "call"].includes(event.resource_type)),
       { found: "WARN" }
+    ],
+    "guards-prototypes": [
+      "Refuses bodies with a member called __proto__, as its framework's parser does.",
+      refuses(400, ({ body }) => body.includes('"__proto__"')),
+      { found: "WARN" }
     ]
   },
   "R-FWD-02": {

@@ -4,7 +4,7 @@
 import { Refusal } from "@doorhook/receiver"
 import type { ReceivedRequest } from "@doorhook/receiver"
 import { createHmac } from "node:crypto"
-import { scopeOf, socketOf } from "./Base.ts"
+import { incoming, scopeOf, socketOf } from "./Base.ts"
 import type { Box, Change } from "./Base.ts"
 import { idOf, keyOf, refusesUnlike } from "./Changes.ts"
 import type { Rows } from "./Changes.ts"
@@ -87,6 +87,25 @@ export const signatureRows: Rows = {
     ]
   },
   "R-SIG-02": {
+    "json-only": [
+      "Verifies in a hook of its parser for application/json, and reads other bodies without it.",
+      leavesOut(({ headers }) => headers["content-type"] !== "application/json")
+    ],
+    "one-spelling": [
+      "Finds the signature under one spelling of the header's name, and lets through what seems to have none.",
+      leavesOut(({ source }) => !incoming(source).rawHeaders.includes("webhook-signature"))
+    ],
+    "puts-unchecked": [
+      "Takes events by PUT as well, on a route without the hook that verifies.",
+      (correct) => ({
+        admit: (request) => {
+          if (request.method !== "PUT") correct.admit(request)
+        },
+        verify: (request, body) => {
+          if (request.method !== "PUT") correct.verify(request, body)
+        }
+      })
+    ],
     "length-only": [
       "Compares the lengths of signatures: the comparison that was meant to be safe was never called.",
       checks((signed) => signed.signatures.length === signatureOf(signed).length)

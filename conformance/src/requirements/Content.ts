@@ -87,6 +87,12 @@ const moreUnknownMembers: ReadonlyArray<Case> = each(
   ]
 )
 
+/** Parsers that guard against prototype pollution refuse such a body as a whole. */
+const dangerousMembers: ReadonlyArray<Case> = each(
+  [withUnknown(accessLog, ["__proto__", object([["admin", "true"]])]), "an unknown member called __proto__"],
+  [withUnknown(call, ["constructor", object([["prototype", "{}"]])]), "an unknown member called constructor"]
+)
+
 /** No binding can select them, so they never come from doorhook as it is: a SHOULD by their kind. */
 const unknownKinds: ReadonlyArray<Case> = each(
   [{ ...accessLog, resource_type: "intercom_status" }, "an unknown resource type"],
@@ -261,7 +267,7 @@ export const forwarding: ReadonlyArray<Requirement> = [
       "Hosts add members. A receiver that refuses unknown members stops working on the day that happens. It may ignore them.",
     expected: (terms) => `an event with unknown content is answered with ${inWords(terms)}`,
     given: unknownMembers,
-    further: [...moreUnknownMembers, ...unknownKinds],
+    further: [...moreUnknownMembers, ...unknownKinds, ...only("SHOULD", dangerousMembers)],
     sampled: single("state", "events with something unknown", unknown, 10),
     judge: firstAttempts
   }),
