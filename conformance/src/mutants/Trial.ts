@@ -37,7 +37,7 @@ export interface TrialOptions {
 }
 
 /** How to start a receiver. It gets its port in the variable PORT. */
-export interface Launch {
+interface Launch {
   readonly command: string
   readonly args: ReadonlyArray<string>
   readonly env: Readonly<Record<string, string>>
@@ -46,7 +46,7 @@ export interface Launch {
 }
 
 /** Starts a receiver as a process of its own, operated by the hooks that users get, and ends it with the scope. */
-export const operate = Effect.fnUntraced(function* ({
+const operate = Effect.fnUntraced(function* ({
   args,
   command,
   control,

@@ -155,7 +155,7 @@ export const confirmedInWords = ({ failed, tried }: NonNullable<ReportedRequirem
   return failed === tried ? `${done} failed ${tried === 1 ? "again" : "each time"}` : `${done} failed ${times(failed)}`
 }
 
-export const isBroken = (verdict: Verdict): boolean => verdict === "FAIL" || verdict === "WARN"
+const isBroken = (verdict: Verdict): boolean => verdict === "FAIL" || verdict === "WARN"
 
 /** Whether a verdict needs explaining: it is neither passed nor left out. */
 export const isOpen = ({ verdict }: Pick<ReportedRequirement, "verdict">): boolean =>

@@ -29,7 +29,7 @@ export const retryOf = (ref: number, ...how: ReadonlyArray<Variation>): Operatio
 export const retryAll: Operation = { k: "again_all", how: retry }
 export const retryOpen: Operation = { k: "retry_open" }
 export const restart: Operation = { k: "restart" }
-export const idle = (ms: number): Operation => ({ k: "idle", ms })
+
 export const malformed = (event: EventTemplate, kind: Malformation): Operation => ({ k: "malformed", event, kind })
 export const filler = (count: number): Operation => ({ k: "filler", count })
 /** The same operation this many times. */

@@ -36,8 +36,7 @@ export const plan: ReadonlyArray<ReadonlyArray<Treatment>> = [
 ]
 
 /** The answer to an attempt, counted from 0, of an event, counted from 0. */
-export const treatmentOf = (event: number, attempt: number): Treatment =>
-  plan[event % plan.length]?.[attempt] ?? acknowledge
+const treatmentOf = (event: number, attempt: number): Treatment => plan[event % plan.length]?.[attempt] ?? acknowledge
 
 /** Whether the answer acknowledges. */
 export const acknowledges = (treatment: Treatment): boolean =>

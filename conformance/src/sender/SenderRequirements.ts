@@ -15,7 +15,7 @@ export interface SenderTerms {
   readonly signatures: ReadonlyMap<SeenAttempt, string> | null
 }
 
-export interface SenderFinding {
+interface SenderFinding {
   readonly verdict: Verdict
   readonly observed: string
   /** The event that decided it; null for none. */
