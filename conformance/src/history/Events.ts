@@ -4,19 +4,22 @@
  */
 import { builtInTable } from "@doorhook/core"
 import { Schema } from "effect"
-import { Member, object, string } from "./Json.ts"
+import { object, string } from "./Json.ts"
+import type { Member } from "./Json.ts"
 
 /** Members whose values are minted at execution: no JSON text begins with `@`. */
 export const minted = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
 
+const Members: Schema.Codec<ReadonlyArray<Member>> = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
+
 export const EventTemplate = Schema.Struct({
   resource_type: Schema.String,
   action: Schema.String,
-  data: Schema.Array(Member),
+  data: Members,
   /** Unknown members beside `data`. */
-  beside_data: Schema.Array(Member),
+  beside_data: Members,
   /** Unknown members beside `event`. */
-  beside_event: Schema.Array(Member),
+  beside_event: Members,
   /** What is unusual about it, in words; empty when nothing is. */
   note: Schema.String
 })

@@ -1,8 +1,7 @@
 /**
  * JSON as text: written by hand without ever passing a number through a double, and in the canonical form (RFC 8785),
- * whose digest a probe answers for the data that a receiver stored.
+ * whose digest a probe answers for the data that a receiver stored. Without Effect: the bundled receivers load it at each start.
  */
-import { Predicate, Schema } from "effect"
 import { createHash } from "node:crypto"
 
 /** A string as JSON text, in the shortest form. */
@@ -13,8 +12,7 @@ export const escapedString = (value: string): string =>
   `"${Array.from({ length: value.length }, (_, at) => `\\u${value.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")}"`
 
 /** One member of a JSON object: its name and its value as raw JSON text, which never passes through a JavaScript number. */
-export const Member = Schema.Tuple([Schema.String, Schema.String])
-export type Member = typeof Member.Type
+export type Member = readonly [name: string, value: string]
 
 /** An object of these members, in this order. */
 export const object = (members: ReadonlyArray<Member>): string =>
@@ -46,11 +44,14 @@ export const escapeAll = (text: string): string =>
     return `${colon}${escapedString(String(value))}`
   })
 
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
 /** The canonical form (RFC 8785) of a value that JSON can hold. */
 export const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
   // ECMAScript writes strings and numbers as RFC 8785 sections 3.2.2.2 and 3.2.2.3 ask for.
-  if (!Predicate.isObject(value)) return JSON.stringify(value)
+  if (!isRecord(value)) return JSON.stringify(value)
   // Sorted by UTF-16 code units (section 3.2.3), which is how `sort` compares.
   const members = Object.keys(value).toSorted()
   return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`

@@ -156,5 +156,5 @@ export const randomRestarts: Samples = {
         { k: "again_all", how: retry }
       )
     ),
-  runs: 3
+  runs: 2
 }

@@ -140,7 +140,7 @@ export const crashing: ReadonlyArray<Requirement> = [
     ],
     further: [
       operated("duplicates after two restarts in a row", newCall, newLog, restart, restart, retryAll),
-      operated("duplicates after 2,000 other events and a restart", newLog, newCall, filler(2_000), restart, retryAll)
+      operated("duplicates after 1,000 other events and a restart", newLog, newCall, filler(1_000), restart, retryAll)
     ],
     sampled: randomRestarts,
     judge: all(lastAttempts, exactlyOnce, startsAgain)

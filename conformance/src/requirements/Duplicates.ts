@@ -96,7 +96,7 @@ const races = (event: EventTemplate, copies: number): Case =>
   state(`${copies} copies of a new ${event.resource_type} at once`, raceNew(event, copies), retried(0))
 
 /** What the receiver should outlast; the suite goes as far as its time allows. */
-const manyOthers = 10_000
+const manyOthers = 5_500
 
 const [first, second] = builtInTypes.access_log.retry.delays
 

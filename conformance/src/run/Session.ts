@@ -365,17 +365,18 @@ export const makeSession = Effect.fnUntraced(function* (
       if (isOther || batch.endsReceiver) yield* settleAll()
       // The last lane takes its time: failures are looked at again before it.
       if (batch.lane === "last" && before?.lane !== "last") yield* refineAll()
-      if (batch.step === "given" && !batch.endsReceiver) givenDone = yield* Clock.currentTimeMillis
+      const isLast = batch.lane === "last" || batch.lane === "quiet"
+      if (batch.step === "given" && !isLast && !batch.endsReceiver) givenDone = yield* Clock.currentTimeMillis
       yield* runBatch(batch, others.slice(place + 1))
       before = batch
     }
     yield* settleAll()
+    // While others still age. What moves the clock is given too, and must have its time.
+    yield* lookForLate(givenDone, clock.length > 0 ? until.beforeClock : until.end)
     yield* Deferred.succeed(allElseDone, undefined)
     yield* Fiber.join(fiber)
     for (const [place] of ledger.runs().entries()) yield* confirm(place)
     yield* settleAll()
-    // What moves the clock is given too, and must have its time.
-    yield* lookForLate(givenDone, clock.length > 0 ? until.beforeClock : until.end)
     for (const batch of clock) yield* runBatch(batch, [])
     yield* settleAll()
     yield* lookAgain()
