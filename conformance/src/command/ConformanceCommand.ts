@@ -113,7 +113,7 @@ const explain = Command.make(
       load(() => import("./ExplainCommand.ts")),
       ({ explainRequirement }) => explainRequirement(id)
     )
-).pipe(Command.withDescription("Explains a requirement: what is asked for, why, and what is sent to find out"))
+).pipe(Command.withDescription("Explains a requirement: what it asks for, why, and what the suite sends to test it"))
 
 const duration = (name: string, description: string, milliseconds: number) =>
   Flag.String(name).pipe(

@@ -40,7 +40,7 @@ const explanationOf = (requirement: Requirement): string => {
   ].join("\n")
 }
 
-/** All there is to know about a requirement. */
+/** Everything the suite knows about a requirement. */
 export const explainRequirement = Effect.fnUntraced(function* (id: string) {
   const requirement = find(id)
   if (requirement === undefined) {

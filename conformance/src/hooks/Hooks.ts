@@ -22,7 +22,7 @@ export interface Hooks {
   /** SIGSTOP and SIGCONT, or what comes to the same. */
   readonly pause: Act | null
   readonly resume: Act | null
-  /** Moves the receiver's clock forward by so many milliseconds. */
+  /** Moves the receiver's clock forward by this many milliseconds. */
   readonly advance: ((milliseconds: number) => Act) | null
   /** Makes the receiver record one more effect of an event, to find out a probe that can't count past one. */
   readonly double: ((webhookId: string) => Act) | null

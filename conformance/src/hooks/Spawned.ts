@@ -1,5 +1,5 @@
 /**
- * A receiver that the suite starts itself (`--spawn`), at a port that is free where that is asked for: it can be killed,
+ * A receiver that the suite starts itself (`--spawn`), at a free port if asked for: it can be killed,
  * held still and started again without any command.
  */
 import { Effect, Schedule } from "effect"
@@ -18,7 +18,7 @@ const ports = { from: 10_100, to: 30_000 }
 /** The most ports that are tried, before any that is free is taken. */
 const mostTries = 100
 
-/** The port where nobody listens just now; any where 0 is asked for; null where it is taken. */
+/** The port, or any free one for 0; null if it is taken. */
 const ifFree = (port: number): Effect.Effect<number | null> =>
   Effect.callback((resume) => {
     const server = createServer()

@@ -12,7 +12,7 @@ const decode = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
 
 /** How long the probe may take in all, in milliseconds. */
 const patience = 10_000
-/** A receiver that was just started may not listen yet: it is asked again for some three seconds. */
+/** A receiver that was just started may not listen yet: the question is repeated for about three seconds. */
 const whileStarting = { schedule: Schedule.exponential(50), times: 6 }
 
 const urlOf = (base: URL, { endpoint, webhookId }: Subject): URL => {

@@ -25,7 +25,7 @@ const replaced = (file: string): ProbeUnusable =>
 /** The most that is read at once, in bytes: a log may be old and long. */
 const mostAtOnce = 1_048_576
 
-/** By so many of its bytes that were read last a log is known again. */
+/** A log is recognised by this many of the bytes that were read last. */
 const mostKnown = 256
 
 /** Counts matches by id, reading on from where it had come to. Whole lines only: one may still be written. */

@@ -2,6 +2,7 @@
  * What a report says, in words: root causes first with their followers, a line for each requirement, and the notes. Every
  * form that people read lays this out.
  */
+import { Array as Arrays } from "effect"
 import type { Verdict } from "../judgement/Finding.ts"
 import { verdicts } from "../judgement/Finding.ts"
 import { families } from "../requirements/Requirement.ts"
@@ -86,21 +87,17 @@ const reasonOf = ({ observed }: ReportedRequirement): string =>
 
 /** Requirements that are open for one reason become one entry, so that they do not hide a failure. */
 const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArray<Explained> =>
-  [...Map.groupBy(requirements, (one) => (one.history.length > 0 ? one.id : reasonOf(one))).values()].flatMap(
+  Object.values(Arrays.groupBy(requirements, (one) => (one.history.length > 0 ? one.id : reasonOf(one)))).map(
     ([first, ...others]) =>
-      first === undefined
-        ? []
-        : others.length === 0
-          ? [explainRequirement(first)]
-          : [
-              {
-                ids: [first, ...others].map(({ id }) => id),
-                verdict: first.verdict,
-                headline: `${others.length + 1} requirements, for one reason`,
-                blocks: [observedBlock(reasonOf(first))],
-                followers: []
-              }
-            ]
+      others.length === 0
+        ? explainRequirement(first)
+        : {
+            ids: [first, ...others].map(({ id }) => id),
+            verdict: first.verdict,
+            headline: `${others.length + 1} requirements, for one reason`,
+            blocks: [observedBlock(reasonOf(first))],
+            followers: []
+          }
   )
 
 /** What did not pass, the worst verdict first. */
@@ -134,7 +131,7 @@ const lineOf = (requirement: ReportedRequirement): Summary["lines"][number] => {
 const names = new Map<string, string>(Object.entries(families))
 
 const summaryOf = ({ requirements }: Report): ReadonlyArray<Summary> =>
-  [...Map.groupBy(requirements, ({ id }) => id.split("-")[1] ?? id)].map(([key, members]) => ({
+  Object.entries(Arrays.groupBy(requirements, ({ id }) => id.split("-")[1] ?? id)).map(([key, members]) => ({
     key,
     name: names.get(key) ?? key,
     lines: members.map(lineOf)

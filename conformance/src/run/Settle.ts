@@ -68,7 +68,7 @@ export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number):
 /** An event for one URL alone is the control of those for two. */
 const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && history.ops[0]?.k === "new"
 
-/** Which events of some traces are read. One that has no number is none of those that are told by their numbers. */
+/** Which events of some traces are read. A probe that knows events by `data.id` can't read one without a number. */
 const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<Watched> => {
   const { calibration, endpoints, probe, seed, terms } = reader
   return traces.flatMap((trace, place) => {
