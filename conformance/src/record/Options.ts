@@ -92,7 +92,7 @@ export const rows = {
     "level",
     Schema.Literals(levels),
     1,
-    "1 the URL alone, 2 with a probe, 3 with a restart or kill hook too; by default the highest that the flags allow"
+    "1 the URL alone, 2 with a probe, 3 with --spawn or a restart or kill command too; by default the highest that the flags allow"
   ),
   profile: setting(
     "profile",
