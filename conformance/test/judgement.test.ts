@@ -18,6 +18,7 @@ import type { Judge } from "../src/judgement/Judge.ts"
 import { read } from "../src/judgement/Reading.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
 import { requirements } from "../src/requirements/Catalogue.ts"
+import { firstStays } from "../src/requirements/Duplicates.ts"
 import { answered, attemptOf, counted, traceOf } from "./support/traces.ts"
 
 const judgeOf = (id: string): Judge => {
@@ -164,6 +165,8 @@ const rows: ReadonlyArray<readonly [what: string, judge: Judge, trace: Trace, fo
   ],
   ["what was stored as sent", storedAsSent, stored("sha256:0", answered(200)), "PASS"],
   ["what was stored otherwise", storedAsSent, stored("sha256:1", answered(200)), "FAIL MUST"],
+  ["another version stored after the first", firstStays, stored("sha256:1", answered(200)), "FAIL MUST"],
+  ["another version stored where the first was refused", firstStays, stored("sha256:1", answered(503)), "INCONCLUSIVE"],
   ["what was stored after a late answer", storedAsSent, stored("sha256:1", late), "INCONCLUSIVE"],
   ["a number stored with every digit", storedAsSent, longNumber("access_point", { digest: "sha256:2" }), "PASS"],
   ["a number stored as a double", storedAsSent, longNumber("access_point", { digest: "sha256:0" }), "FAIL SHOULD"],

@@ -25,6 +25,8 @@ import {
   storedAsSent,
   storiesOf
 } from "../judgement/Judge.ts"
+import type { Judge } from "../judgement/Judge.ts"
+import { read } from "../judgement/Reading.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { quietCase } from "./Acknowledging.ts"
@@ -134,6 +136,12 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
 }
 
 const elsewhere: Operation = { k: "elsewhere", ref: 0 }
+
+/** Where no attempt of the first version was acknowledged, the receiver may have stored the other one. */
+export const firstStays: Judge = (trace, terms) =>
+  trace.attempts.some(({ exchange, op }) => op === 0 && read(exchange, terms) === "acknowledged")
+    ? storedAsSent(trace, terms)
+    : nothing("the first version was not acknowledged")
 
 export const duplicating: ReadonlyArray<Requirement> = [
   requirement("R-DUP-01", 1, {
@@ -267,7 +275,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
       state("a call again with another status", newCall, retryOf(0, "changed"))
     ],
     further: [state("another name, then the first again", newLog, retryOf(0, "changed"), retryOf(0))],
-    judge: all(everyAttempt, atMostOnce, storedAsSent)
+    judge: all(everyAttempt, atMostOnce, firstStays)
   }),
   requirement("R-DUP-08", 2, {
     profile: "tenant",
