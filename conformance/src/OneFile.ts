@@ -7,9 +7,6 @@ import type { Program } from "./Program.ts"
 
 const file = process.argv[1] ?? ""
 
-/** An executable has Node.js in it. */
-const isExecutable = file === process.execPath
-
 const shortest = (path: string): string => {
   const near = relative(process.cwd(), path)
   return near.startsWith("..") ? path : `.${sep}${near}`
@@ -17,11 +14,11 @@ const shortest = (path: string): string => {
 
 const called = (): string => {
   if (file.split(sep).includes("node_modules")) return "npx @doorhook/conformance"
-  return isExecutable ? Shell.quote(shortest(file)) : `node ${Shell.quote(shortest(file))}`
+  return `node ${Shell.quote(shortest(file))}`
 }
 
 export const program: Program = {
   name: "doorhook-conformance",
   called: called(),
-  receiver: [...(isExecutable ? [] : [file]), "--bundled-receiver"]
+  receiver: [file, "--bundled-receiver"]
 }

@@ -67,9 +67,9 @@ const byTurns = (lists: ReadonlyArray<ReadonlyArray<Case>>): ReadonlyArray<Case>
 }
 
 /** Lanes with a place of their own in a run, whatever their step. */
-const apart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
+export const lanesApart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
-/** The batches of a run in their order: `aged` first, then by steps, what is `apart`, what moves the clock. Equal histories once. */
+/** The batches of a run in their order: `aged` first, then by steps, `lanesApart`, what moves the clock. Equal histories once. */
 export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => {
   const known = new Set<string>()
   const batchOf = (step: Step, lane: Lane, isMeant: (one: Case) => boolean): Batch => {
@@ -90,7 +90,7 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
   const stays = (one: Case): boolean => !moves(one)
   const whole = (step: Step): ReadonlyArray<Batch> =>
     lanes
-      .filter((lane) => !apart.has(lane))
+      .filter((lane) => !lanesApart.has(lane))
       .flatMap((lane) => [
         batchOf(step, lane, (one) => stays(one) && !ends(one)),
         batchOf(step, lane, (one) => stays(one) && ends(one))
@@ -137,5 +137,5 @@ export const fitting = (batch: Batch, left: number, answer: number, pace: number
 /** What must be kept for the batches that come later in a step: one case of each of their requirements. */
 export const reserveOf = (later: ReadonlyArray<Batch>, step: Step, answer: number, pace: number): number =>
   later
-    .filter((batch) => batch.step === step && !apart.has(batch.lane))
+    .filter((batch) => batch.step === step && !lanesApart.has(batch.lane))
     .reduce((sum, { cases, firsts, lane }) => sum + timeOfAll(lane, cases.slice(0, firsts), answer, pace), 0)

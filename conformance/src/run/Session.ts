@@ -32,7 +32,7 @@ import { calibrateProbe } from "./Calibrate.ts"
 import type { Guard } from "./Calibrate.ts"
 import { makeLedger } from "./Ledger.ts"
 import { refine } from "./Refine.ts"
-import { fitting, lastTime, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
+import { fitting, lanesApart, lastTime, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
 import type { Batch } from "./Schedule.ts"
 import { lacksEffects, readAgain, settle } from "./Settle.ts"
 import { reach } from "./Target.ts"
@@ -347,7 +347,7 @@ export const makeSession = Effect.fnUntraced(function* (
     const once = batches.filter(({ lane }) => lane !== "aged")
     // Given cases that had to leave time for others come after those.
     const directed = once.filter(
-      ({ lane, movesClock, step }) => step === "given" && lane !== "last" && lane !== "quiet" && !movesClock
+      ({ lane, movesClock, step }) => step === "given" && !lanesApart.has(lane) && !movesClock
     )
     const others = [...directed, ...once]
     const allElseDone = yield* Deferred.make<void>()
@@ -365,8 +365,8 @@ export const makeSession = Effect.fnUntraced(function* (
       if (isOther || batch.endsReceiver) yield* settleAll()
       // The last lane takes its time: failures are looked at again before it.
       if (batch.lane === "last" && before?.lane !== "last") yield* refineAll()
-      const isLast = batch.lane === "last" || batch.lane === "quiet"
-      if (batch.step === "given" && !isLast && !batch.endsReceiver) givenDone = yield* Clock.currentTimeMillis
+      if (batch.step === "given" && !lanesApart.has(batch.lane) && !batch.endsReceiver)
+        givenDone = yield* Clock.currentTimeMillis
       yield* runBatch(batch, others.slice(place + 1))
       before = batch
     }
