@@ -490,7 +490,7 @@ describe("settings of a service", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
-      const settings = { webhookSources: ["203.0.113.0/24"], retention: "forever", disableAfter: "1d", sign: false }
+      const settings = { webhookSources: ["203.0.113.0/24"], retention: "forever", disableAfter: "1d", signing: "off" }
       yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
       const args = ["--database", "memory", "--config", file]
       const environment = { DOORHOOK_WEBHOOK_SOURCES: "198.51.100.7, 2001:db8::/48" }
@@ -550,7 +550,7 @@ describe("settings of a service", () => {
         )
         assert.notInclude(other.stderr, "swordfish")
       }
-      const odd = { allowTargets: "10.0.0.0/8", sign: "yes", retry: { call: "5s" }, appearance: { nmae: "x" } }
+      const odd = { allowTargets: "10.0.0.0/8", signing: "yes", retry: { call: "5s" }, appearance: { nmae: "x" } }
       yield* Effect.promise(() => writeFile(file, JSON.stringify(odd)))
       const types = yield* runHere(["serve", "--config", file])
       for (const said of [
@@ -679,7 +679,7 @@ describe("settings of a service", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
-      yield* Effect.promise(() => writeFile(file, JSON.stringify({ sign: false })))
+      yield* Effect.promise(() => writeFile(file, JSON.stringify({ signing: "off" })))
       const receiver = yield* startReceiver()
       const { publish } = yield* withIntegration(receiver.url, "--config", file)
       yield* publish

@@ -41,7 +41,7 @@ const settings: {
     '{"Door forced":{}}'
   ],
   ackTimeout: ["DOORHOOK_ACK_TIMEOUT", "4s", "4s", "soon"],
-  sign: ["DOORHOOK_SIGN", "no", false, "maybe"],
+  signing: ["DOORHOOK_SIGNING", "both", "both", "maybe"],
   retention: ["DOORHOOK_RETENTION", "forever", "forever", "long"],
   disableAfter: ["DOORHOOK_DISABLE_AFTER", "2d", "2d", "0s"],
   integrationsPerScope: ["DOORHOOK_INTEGRATIONS_PER_SCOPE", "20", 20, "none"],
@@ -108,8 +108,8 @@ describe("the environment", () => {
       assert.deepStrictEqual(read, Object.fromEntries(meant))
       assert.sameMembers(Object.keys(read), all)
       assert.deepStrictEqual(yield* readFrom({ DOORHOOK_ALLOW_TARGETS: "" }), {})
-      const unlimited = yield* readFrom({ DOORHOOK_REQUESTS_PER_MINUTE: "unlimited", DOORHOOK_SIGN: "yes" })
-      assert.deepStrictEqual(unlimited, { requestsPerMinute: "unlimited", sign: true })
+      const unlimited = yield* readFrom({ DOORHOOK_REQUESTS_PER_MINUTE: "unlimited", DOORHOOK_SIGNING: "off" })
+      assert.deepStrictEqual(unlimited, { requestsPerMinute: "unlimited", signing: "off" })
     })
   )
 

@@ -4,6 +4,7 @@
 import { AbsentDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import type { Doorhook, DoorhookNotice, NoticeListOptions } from "doorhook"
+import { signatureVerifier } from "@doorhook/receiver"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { join } from "node:path"
@@ -36,6 +37,16 @@ const admin = Effect.fnUntraced(function* (doorhook: Doorhook) {
 
 const rotatedSecret = (response: Response) =>
   Effect.promise(async () => Schema.decodeUnknownSync(WithSecret)(await response.json()).meta.signing_secret)
+
+const WebhookKeys = Schema.Struct({
+  data: Schema.Array(Schema.Struct({ attributes: Schema.Struct({ public_key: Schema.String }) }))
+})
+
+const publicKeysOf = (url: string) =>
+  Effect.promise(async () => {
+    const answer: unknown = await (await fetch(`${url}/v4/webhook_keys`)).json()
+    return Schema.decodeUnknownSync(WebhookKeys)(answer).data.map(({ attributes }) => attributes.public_key)
+  })
 
 /** The first delivery, once it is in a state. */
 const inState = (doorhook: Doorhook, state: string) =>
@@ -103,9 +114,38 @@ describe("those who run doorhook", () => {
   )
 
   live(
+    "may have requests signed with the service's own key, which receivers check without a secret",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const database = join(folder, "doorhook.db")
+      const keys = new Set<string>()
+      // The key stays when the service starts again; with `both`, the integration's secret signs as well.
+      for (const signing of ["ed25519", "both"] as const) {
+        const doorhook = yield* start({ signing, database })
+        const { url } = yield* mount(doorhook)
+        const { create } = yield* admin(doorhook)
+        const receiver = yield* startReceiver()
+        const { signing_secret } = yield* create(receiver.url)
+        yield* Effect.promise(() => doorhook.publish(event))
+        yield* Effect.promise(() => receiver.until(({ length }) => length > 0))
+        const [key = ""] = yield* publicKeysOf(url)
+        keys.add(key)
+        const [received] = receiver.received
+        assert.isDefined(received)
+        const accepts = (secret: string) =>
+          signatureVerifier([secret])(received.headers, Buffer.from(received.body), Date.now()) === null
+        assert.isTrue(accepts(key), "by the service's key")
+        assert.strictEqual(accepts(signing_secret), signing === "both", "by the integration's secret")
+        yield* Effect.promise(() => doorhook.close())
+      }
+      assert.strictEqual(keys.size, 1)
+    })
+  )
+
+  live(
     "may leave requests unsigned",
     Effect.gen(function* () {
-      const doorhook = yield* start({ sign: false })
+      const doorhook = yield* start({ signing: "off" })
       const receiver = yield* startReceiver()
       yield* (yield* admin(doorhook)).create(receiver.url)
       yield* Effect.promise(() => doorhook.publish(event))

@@ -1,18 +1,27 @@
 /**
  * The `Crypto` port on `node:crypto`: computes at the call and answers with an `Exit`, several times faster than WebCrypto.
  */
-import { Crypto } from "@doorhook/core"
+import { Crypto, ed25519Pkcs8 } from "@doorhook/core"
 import { Effect, Layer } from "effect"
-import { createHmac, createSecretKey, hash, randomBytes, randomFillSync } from "node:crypto"
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  hash,
+  randomBytes,
+  randomFillSync,
+  sign
+} from "node:crypto"
 import type { KeyObject } from "node:crypto"
 
 /** Keys that were used before, for as long as their bytes are held: preparing one takes as long as four signatures. */
-const makeKeyring = (): ((key: Uint8Array) => KeyObject) => {
+const makeKeyring = (prepare: (key: Uint8Array) => KeyObject): ((key: Uint8Array) => KeyObject) => {
   const prepared = new WeakMap<Uint8Array, KeyObject>()
   return (key) => {
     const known = prepared.get(key)
     if (known !== undefined) return known
-    const made = createSecretKey(key)
+    const made = prepare(key)
     prepared.set(key, made)
     return made
   }
@@ -37,12 +46,22 @@ const makeRandom = (): ((length: number) => Uint8Array) => {
 }
 
 export const layer: Layer.Layer<Crypto> = Layer.sync(Crypto, () => {
-  const keyOf = makeKeyring()
+  const keyOf = makeKeyring((key) => createSecretKey(key))
+  const ed25519KeyOf = makeKeyring((key) =>
+    createPrivateKey({ key: Buffer.from(ed25519Pkcs8(key)), format: "der", type: "pkcs8" })
+  )
   const random = makeRandom()
   return Crypto.of({
     sha256: (bytes) => Effect.succeed(hash("sha256", bytes, "buffer")),
     sha256Text: (text) => Effect.succeed(hash("sha256", text, "base64url")),
     hmacSha256: (key, text) => Effect.succeed(createHmac("sha256", keyOf(key)).update(text).digest("base64")),
+    ed25519PublicKey: (privateKey) =>
+      // The last 32 bytes of its DER form are the key (RFC 8410 section 4).
+      Effect.sync(() =>
+        createPublicKey(ed25519KeyOf(privateKey)).export({ format: "der", type: "spki" }).subarray(-32)
+      ),
+    ed25519Sign: (privateKey, text) =>
+      Effect.succeed(sign(null, Buffer.from(text), ed25519KeyOf(privateKey)).toString("base64")),
     randomBytes: random
   })
 })

@@ -36,7 +36,8 @@ export interface ReceiverParts {
 
 export interface ReceiverOptions<Tx> {
   /**
-   * The `whsec_` secrets: two while one is rotated. `"allow_unsigned"` accepts requests from anybody who knows the URL: for
+   * The `whsec_` secrets: two while one is rotated. Where the service signs with its own key, the `whpk_` public key of
+   * `GET /v4/webhook_keys`. `"allow_unsigned"` accepts requests from anybody who knows the URL: for
    * integrations without a secret.
    */
   readonly secrets: ReadonlyArray<string> | "allow_unsigned"

@@ -1,7 +1,8 @@
 /**
- * Standard Webhooks 1.0 signatures: HMAC-SHA-256 over `id.timestamp.body`, base64, after `v1,`.
+ * Standard Webhooks 1.0 signatures over `id.timestamp.body`: HMAC-SHA-256 as `v1,` and base64, checked with the secret
+ * (`whsec_`); Ed25519 as `v1a,` and base64, checked with the sender's public key (`whpk_`).
  */
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto"
 import { InvalidOption } from "./Problem.ts"
 
 export type VerificationFailure =
@@ -11,14 +12,40 @@ export type VerificationFailure =
   | "timestamp_too_new"
   | "no_matching_signature"
 
-const keyOf = (secret: string): Buffer => {
-  const encoded = secret.startsWith("whsec_") ? secret.slice("whsec_".length) : secret
-  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && encoded.length % 4 === 0
-  if (isBase64) return Buffer.from(encoded, "base64")
-  throw new InvalidOption(
-    "secrets",
-    "a secret is `whsec_` and base64; take the one that was shown when the integration was created, or rotate it"
-  )
+/** Whether a signature of the header is that of the content. */
+type Check = (signature: string, content: Buffer) => boolean
+
+const publicKeyPrefix = "whpk_"
+
+/** The bytes that are written in base64; null if that can't be. */
+const bytesOf = (text: string): Buffer | null =>
+  /^[A-Za-z0-9+/]+={0,2}$/.test(text) && text.length % 4 === 0 ? Buffer.from(text, "base64") : null
+
+const checkOf = (secret: string): Check => {
+  if (secret.startsWith(publicKeyPrefix)) return publicKeyCheckOf(secret.slice(publicKeyPrefix.length))
+  const key = bytesOf(secret.startsWith("whsec_") ? secret.slice("whsec_".length) : secret)
+  if (key === null) {
+    throw new InvalidOption(
+      "secrets",
+      "a secret is `whsec_` and base64; take the one that was shown when the integration was created, or rotate it"
+    )
+  }
+  return (signature, content) =>
+    equals(signature, Buffer.from(`v1,${createHmac("sha256", key).update(content).digest("base64")}`))
+}
+
+const publicKeyCheckOf = (encoded: string): Check => {
+  const bytes = bytesOf(encoded)
+  if (bytes?.length !== 32) {
+    throw new InvalidOption(
+      "secrets",
+      "a public key is `whpk_` and 32 bytes in base64; take the one that the service has at `GET /v4/webhook_keys`"
+    )
+  }
+  const jwk = { kty: "OKP", crv: "Ed25519", x: bytes.toString("base64url") }
+  const key = createPublicKey({ key: jwk, format: "jwk" })
+  return (signature, content) =>
+    signature.startsWith("v1a,") && verify(null, content, key, Buffer.from(signature.slice("v1a,".length), "base64"))
 }
 
 const equals = (given: string, expected: Buffer): boolean => {
@@ -27,8 +54,8 @@ const equals = (given: string, expected: Buffer): boolean => {
 }
 
 /**
- * Verifies messages with any of the secrets: two while one is rotated. Null if the message is genuine and fresh.
- * `now` is in milliseconds. Throws `InvalidOption` for a secret that can't be used.
+ * Verifies messages with any of the secrets or public keys: two while one is rotated. Null if the message is genuine and
+ * fresh. `now` is in milliseconds. Throws `InvalidOption` for a secret that can't be used.
  */
 export const signatureVerifier = (
   secrets: ReadonlyArray<string>,
@@ -38,7 +65,7 @@ export const signatureVerifier = (
   body: Uint8Array,
   now: number
 ) => VerificationFailure | null) => {
-  const keys = secrets.map(keyOf)
+  const checks = secrets.map(checkOf)
   return (headers, body, now) => {
     const id = headers["webhook-id"]
     const timestamp = headers["webhook-timestamp"]
@@ -48,10 +75,8 @@ export const signatureVerifier = (
     const age = Math.floor(now / 1_000) - Number(timestamp)
     if (age > toleranceSeconds) return "timestamp_too_old"
     if (age < -toleranceSeconds) return "timestamp_too_new"
-    const expected = keys.map((key) =>
-      Buffer.from(`v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`)
-    )
-    const isGenuine = signatures.split(" ").some((given) => expected.some((one) => equals(given, one)))
+    const content = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body])
+    const isGenuine = signatures.split(" ").some((given) => checks.some((check) => check(given, content)))
     return isGenuine ? null : "no_matching_signature"
   }
 }

@@ -51,6 +51,44 @@ describe("signatureVerifier", () => {
     assert.strictEqual(judge(other), "no_matching_signature")
   })
 
+  it("checks the signatures of a service's key with its public key, and nothing else with it", async () => {
+    const privateKey = await run(Signature.generatePrivateKey)
+    const publicKey = (await run(Signature.publicKeyOf(privateKey))) ?? ""
+    const content = { id: "evt_1", timestamp: now / 1_000, body: eventBody }
+    const [asymmetric = "", both = ""] = await Promise.all(
+      [[privateKey], [Redacted.make(secret), privateKey]].map((keys) => run(Signature.sign(keys, content)))
+    )
+    const judge = (key: string, signature: string, body = eventBody) =>
+      signatureVerifier([key])(
+        { ...signedHeaders(eventBody), "webhook-id": "evt_1", "webhook-signature": signature },
+        Buffer.from(body),
+        now
+      )
+    assert.match(asymmetric, /^v1a,/)
+    assert.isNull(judge(publicKey, asymmetric))
+    assert.isNull(judge(publicKey, both))
+    assert.isNull(judge(secret, both))
+    const another = (await run(Effect.flatMap(Signature.generatePrivateKey, Signature.publicKeyOf))) ?? ""
+    const [hmac = ""] = both.split(" ")
+    const forged = [
+      judge(another, asymmetric),
+      judge(publicKey, asymmetric, `${eventBody} `),
+      judge(publicKey, asymmetric.replace("v1a,", "v1,")),
+      judge(publicKey, hmac),
+      judge(publicKey, hmac.replace("v1,", "v1a,")),
+      judge(publicKey, "v1a,"),
+      judge(secret, asymmetric)
+    ]
+    assert.deepStrictEqual(
+      forged,
+      forged.map(() => "no_matching_signature")
+    )
+  })
+
+  it.each(["whpk_", "whpk_AAAA", "whpk_not base64"])("can't use the public key «%s»", (wrong) => {
+    assert.throws(() => signatureVerifier([wrong]), InvalidOption, /^secrets: .*webhook_keys`$/)
+  })
+
   it("reads bytes, not text", () => {
     const bytes = Buffer.from([0xff, 0xfe])
     assert.strictEqual(

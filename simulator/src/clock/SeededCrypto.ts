@@ -49,6 +49,8 @@ export const seededCrypto = (rng: Rng): Layer.Layer<Crypto> =>
     sha256: (bytes) => Effect.sync(() => digest(noKey, decoder.decode(bytes))),
     sha256Text: (text) => Effect.sync(() => Base64Url.encode(digest(noKey, text))),
     hmacSha256: (key, text) => Effect.sync(() => signatureOf(key, text)),
+    ed25519PublicKey: (privateKey) => Effect.sync(() => digest(privateKey, "public key")),
+    ed25519Sign: (privateKey, text) => Effect.sync(() => signatureOf(privateKey, text)),
     randomBytes: (length) => {
       const bytes = new Uint8Array(length)
       for (let at = 0; at < length; at++) bytes[at] = rng.below(256)

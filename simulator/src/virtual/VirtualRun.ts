@@ -135,8 +135,10 @@ export class VirtualWorld {
     time.wallOffset = beginning - startOfTime
     // The world wakes the engine when something is due: the poll is for nothing but lost signals, which are not played.
     // Modelled receivers look at no signatures.
-    const sign = false
-    const settings = Result.getOrThrow(deliverySettingsOf({ retry, ackTimeout, retention, sign, pollInterval: hour }))
+    const signing = "off"
+    const settings = Result.getOrThrow(
+      deliverySettingsOf({ retry, ackTimeout, retention, signing, pollInterval: hour })
+    )
     this.#settings = settings
     const timeOf = (instant: number) => instant - beginning
     this.ledger = new Ledger({ measurements, timeOf, retry, ackTimeout, tolerance: 0, slack })

@@ -3,6 +3,7 @@
  * Effect runs only where something has to be waited for, or logged.
  */
 import { Cause, Clock, Effect, Exit, Latch, Random } from "effect"
+import type { Redacted } from "effect"
 import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
 import { maxExcerptLength } from "../domain/Delivery.ts"
 import { bodyOf } from "../domain/Event.ts"
@@ -26,6 +27,7 @@ import { settleAttempt, settleExpired, settleRightLost } from "../rules/Settling
 import { shownHost } from "../rules/UrlPolicy.ts"
 import { tellDefect } from "../services/Lasting.ts"
 import { DeliverySettings } from "../services/DeliverySettings.ts"
+import { ServiceKey, signsWithServiceKey } from "../services/ServiceKey.ts"
 import type { AccessAnswer } from "./AccessCheck.ts"
 import { AccessCheck } from "./AccessCheck.ts"
 import type { BreakerCause, CircuitBreaker } from "./CircuitBreaker.ts"
@@ -131,6 +133,11 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const settings = yield* DeliverySettings
   const transport = yield* Transport
   const crypto = yield* Crypto
+  const serviceKey = yield* ServiceKey
+  if (serviceKey === null && signsWithServiceKey(settings.signing)) {
+    return yield* Effect.die(new Error(`signing: ${settings.signing} needs a key. Provide serviceKeyLayer.`))
+  }
+  const serviceKeys = serviceKey === null ? [] : [serviceKey]
   const access = yield* AccessCheck.make
   const clock = yield* Clock.Clock
   const random = yield* Random.Random
@@ -151,6 +158,19 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     }
     targets.set(integration, target)
     return target
+  }
+
+  const secretsFor = (integration: Integration, at: number): ReadonlyArray<Redacted.Redacted> => {
+    switch (settings.signing) {
+      case "hmac":
+        return secretsOf(integration, at)
+      case "ed25519":
+        return serviceKeys
+      case "both":
+        return [...secretsOf(integration, at), ...serviceKeys]
+      case "off":
+        return []
+    }
   }
 
   // Resends are asked for by hand, with the event's age in view.
@@ -216,7 +236,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     const { delivery } = flight
     const body = bodyOf(delivery.event)
     const identity = { id: delivery.event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
-    const secrets = settings.sign ? secretsOf(delivery.integration, startedAt) : []
+    const secrets = secretsFor(delivery.integration, startedAt)
     const signing = headersOf(crypto, identity, secrets)
     if (isSigned(signing)) return post(flight, startedAt, signing.value, body)
     // Asynchronous cryptography, or several secrets.

@@ -3,7 +3,7 @@
  * `@doorhook/node` is several times faster per signature and takes its place. A synchronous implementation computes when it is
  * called and returns an `Exit`, so that callers need no fiber; each call is therefore used once.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { Base64, Base64Url } from "effect/encoding"
 
 const encoder = new TextEncoder()
@@ -17,6 +17,10 @@ export class Crypto extends Context.Service<
     readonly sha256Text: (text: string) => Effect.Effect<string>
     /** HMAC-SHA-256 (RFC 2104) of a text in UTF-8, itself in base64: what signatures need, and no copy more. */
     readonly hmacSha256: (key: Uint8Array, text: string) => Effect.Effect<string>
+    /** The Ed25519 public key (RFC 8032 section 5.1.5) of a private key of 32 bytes. */
+    readonly ed25519PublicKey: (privateKey: Uint8Array) => Effect.Effect<Uint8Array>
+    /** The Ed25519 signature (RFC 8032 section 5.1.6) of a text in UTF-8, itself in base64. */
+    readonly ed25519Sign: (privateKey: Uint8Array, text: string) => Effect.Effect<string>
     /** Bytes from the system's secure generator. */
     readonly randomBytes: (length: number) => Uint8Array
   }
@@ -24,6 +28,8 @@ export class Crypto extends Context.Service<
   static readonly layerWebCrypto: Layer.Layer<Crypto> = Layer.sync(Crypto, () => {
     const { subtle } = globalThis.crypto
     const digest = async (bytes: Uint8Array<ArrayBuffer>) => new Uint8Array(await subtle.digest("SHA-256", bytes))
+    const importEd25519 = (privateKey: Uint8Array) =>
+      subtle.importKey("pkcs8", ed25519Pkcs8(privateKey), "Ed25519", true, ["sign"])
     return Crypto.of({
       sha256: (bytes) => Effect.promise(() => digest(own(bytes))),
       sha256Text: (text) => Effect.promise(async () => Base64Url.encode(await digest(encoder.encode(text)))),
@@ -32,6 +38,16 @@ export class Crypto extends Context.Service<
           const imported = await subtle.importKey("raw", own(key), { name: "HMAC", hash: "SHA-256" }, false, ["sign"])
           return Base64.encode(new Uint8Array(await subtle.sign("HMAC", imported, encoder.encode(text))))
         }),
+      ed25519PublicKey: (privateKey) =>
+        Effect.promise(async () => {
+          const { x } = await subtle.exportKey("jwk", await importEd25519(privateKey))
+          return Result.getOrThrow(Base64Url.decode(x ?? ""))
+        }),
+      ed25519Sign: (privateKey, text) =>
+        Effect.promise(async () => {
+          const key = await importEd25519(privateKey)
+          return Base64.encode(new Uint8Array(await subtle.sign("Ed25519", key, encoder.encode(text))))
+        }),
       randomBytes: (length) => globalThis.crypto.getRandomValues(new Uint8Array(length))
     })
   })
@@ -39,6 +55,13 @@ export class Crypto extends Context.Service<
 
 /** WebCrypto takes no view of shared memory; a copy is none. */
 const own = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)
+
+/** What comes before the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410 section 7). */
+const pkcs8Prefix = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20]
+
+/** An Ed25519 private key of 32 bytes as PKCS #8 in DER: the form that cryptographic libraries import. */
+export const ed25519Pkcs8 = (privateKey: Uint8Array): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from([...pkcs8Prefix, ...privateKey])
 
 /** Whether two byte strings are equal, in a time that depends on their lengths alone. */
 export const constantTimeEquals = (a: Uint8Array, b: Uint8Array): boolean => {

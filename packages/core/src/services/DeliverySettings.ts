@@ -14,6 +14,13 @@ import { defaultDisableAfter } from "../rules/Failing.ts"
 import type { RetryPolicies, RetryPolicy } from "../rules/RetryPolicy.ts"
 import { flawOf } from "../rules/RetryPolicy.ts"
 
+/**
+ * How requests are signed: with the secret of the integration (`hmac`), with the private key of the service, which receivers
+ * check without a secret (`ed25519`), with both, or not at all.
+ */
+export const signings = ["hmac", "ed25519", "both", "off"] as const
+export type Signing = (typeof signings)[number]
+
 /** All durations in milliseconds. */
 export interface DeliverySettingsShape {
   /** The retry policy of each resource type. */
@@ -47,8 +54,8 @@ export interface DeliverySettingsShape {
   readonly pollInterval: number
   /** Special-purpose networks that every integration may use. */
   readonly allow: AllowList
-  /** Whether requests are signed. */
-  readonly sign: boolean
+  /** What requests are signed with. */
+  readonly signing: Signing
   /** The most integrations of one building or tenant; null is any number. Those that are there already stay. */
   readonly integrationsPerScope: number | null
   /**
@@ -86,7 +93,7 @@ export const defaultDeliverySettings: DeliverySettingsShape = {
   catchUp: true,
   pollInterval: 1_000,
   allow: [],
-  sign: true,
+  signing: "hmac",
   integrationsPerScope: 100,
   clientIsolation: false,
   disableAfter: defaultDisableAfter,

@@ -38,6 +38,22 @@ const codes = [
   ]
 ] as const
 
+/** Those tests of RFC 8032 section 7.1 whose message is text, 1 and 2: private key, public key, message, signature. */
+const signatures = [
+  [
+    "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+    "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+    "",
+    "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"
+  ],
+  [
+    "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+    "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+    "r",
+    "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
+  ]
+] as const
+
 /** Some bytes as the middle of a longer buffer. */
 const within = (inner: Uint8Array): Uint8Array => {
   const outer = new Uint8Array(inner.length + 20)
@@ -116,6 +132,24 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
           yield* expectEqual(`${n}`, yield* crypto.hmacSha256(key, text), Base64.encode(outer))
         })
       )
+    })
+  },
+  {
+    name: "Ed25519 is that of RFC 8032, for a key in a part of a buffer too, and signs text in UTF-8",
+    run: Effect.gen(function* () {
+      const crypto = yield* Crypto
+      const read = (hex: string) => Effect.fromResult(Hex.decode(hex))
+      for (const [privateHex, publicHex, text, signatureHex] of signatures) {
+        const privateKey = yield* read(privateHex)
+        for (const key of [privateKey, within(privateKey)]) {
+          yield* expectEqual("public key", Hex.encode(yield* crypto.ed25519PublicKey(key)), publicHex)
+          const signature = Base64.encode(yield* read(signatureHex))
+          yield* expectEqual("signature", yield* crypto.ed25519Sign(key, text), signature)
+        }
+      }
+      const key = repeated(7, 32)
+      const signed = yield* Effect.forEach(oddTexts, (text) => crypto.ed25519Sign(key, text))
+      yield* expectEqual("signatures of different texts", new Set(signed).size, oddTexts.length)
     })
   },
   {

@@ -8,7 +8,8 @@ import {
   deliverySettingsOf,
   nameOf,
   namesIn,
-  ResourceTypeDeclaration
+  ResourceTypeDeclaration,
+  signings
 } from "@doorhook/core"
 import { EgressProxy } from "@doorhook/node"
 import { PublicUrl } from "@doorhook/server"
@@ -48,8 +49,11 @@ const engineFields = {
   resourceTypes: Schema.optional(Schema.Record(Text, ResourceTypeDeclaration)),
   /** How long a receiver has to acknowledge. Default `5s`. */
   ackTimeout: Schema.optional(Text),
-  /** Whether requests are signed. Default true. */
-  sign: Schema.optional(Schema.Boolean),
+  /**
+   * What requests are signed with: `hmac`, the integration's secret; `ed25519`, the service's key, whose public key is at
+   * `GET /v4/webhook_keys`; `both`; or `off`. Default `hmac`.
+   */
+  signing: Schema.optional(Schema.Literals(signings)),
   /** How long settled deliveries and their events are kept, or `forever`. Default `90d`. */
   retention: Schema.optional(Text),
   /**
@@ -237,7 +241,7 @@ export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliveryS
   const pollInterval = usable(read.pollInterval)
   const overrides = {
     allow: usable(read.allow) ?? [],
-    ...(config.sign !== undefined && { sign: config.sign }),
+    ...(config.signing !== undefined && { signing: config.signing }),
     ...(config.catchUp !== undefined && { catchUp: config.catchUp }),
     ...(config.clientIsolation !== undefined && { clientIsolation: config.clientIsolation }),
     ...(config.queueBytes !== undefined && { queueBytes: config.queueBytes }),

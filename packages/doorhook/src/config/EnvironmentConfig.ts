@@ -57,7 +57,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   retry: (schedules) => parseRetryFlags(schedules.split(";")),
   resourceTypes: json("resourceTypes", '{"door_forced":{"priority":"high"}}'),
   ackTimeout: text,
-  sign: truth,
+  signing: text,
   retention: text,
   disableAfter: text,
   integrationsPerScope: number,

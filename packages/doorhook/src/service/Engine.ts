@@ -18,6 +18,7 @@ import {
   Publisher,
   ResourceTypeAliases,
   ResourceTypes,
+  serviceKeyLayer,
   TestEvents
 } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
@@ -52,7 +53,8 @@ export const deliveryLayer = <E, R = never>(
     Effect.map(Effect.fromResult(deliveryOverrides(config)), (overrides) => DeliverySettings.layer(overrides))
   )
   const types = Layer.effect(ResourceTypes, Effect.fromResult(resourceTypesOf(config)))
-  const ports = Layer.mergeAll(directory, settings, Ports.layer(config, own)).pipe(
+  const ports = serviceKeyLayer.pipe(
+    Layer.provideMerge(Layer.mergeAll(directory, settings, Ports.layer(config, own))),
     Layer.provideMerge(Layer.merge(Ports.cryptoLayer(own), types))
   )
   return Layer.merge(KeptGauges.layer, Housekeeping.layer).pipe(

@@ -4,13 +4,16 @@
  */
 import {
   BuildingId,
+  Crypto,
   inTurn,
   isoOf,
   JsonText,
   parseIso,
   parsePositiveInt,
   Premises,
-  ResourceTypes
+  ResourceTypes,
+  ServiceKey,
+  Signature
 } from "@doorhook/core"
 import type { DirectoryBuilding, DirectoryTenant, Event, PageTooDeep, ResourceType } from "@doorhook/core"
 import { Effect, Exit, Option } from "effect"
@@ -62,6 +65,13 @@ const eventText = (type: string, event: Event): string => {
   const meta = JSON.stringify({ event_id: event.id, created_at: isoOf(event.created_at) })
   return `{"type":"${type}","id":${JSON.stringify(idOf(event))},"attributes":${event.data},"meta":${meta}}`
 }
+
+/** The id of a public key: the first characters of its SHA-256. */
+const keyIdOf = (publicKey: string) =>
+  Effect.map(
+    Crypto.use(({ sha256Text }) => sha256Text(publicKey)),
+    (digest) => digest.slice(0, 16)
+  )
 
 const timeParameters = ["since", "until"] as const
 type TimeParameter = (typeof timeParameters)[number]
@@ -120,6 +130,8 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
   const publicUrl = yield* PublicUrl
   const settings = yield* ApiSettings
   const types = yield* ResourceTypes
+  const serviceKey = yield* ServiceKey
+  const publicKey = serviceKey === null ? null : yield* Signature.publicKeyOf(serviceKey)
 
   const buildings = operation({
     operation: "buildings.list",
@@ -212,11 +224,24 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
     })
   )
 
+  /** For receivers that hold no secret: what they check `v1a` signatures with. Empty where nothing is signed so. */
+  const keys = open(
+    "webhook keys.list",
+    "/v4/webhook_keys",
+    JSON.stringify({
+      data:
+        publicKey === null
+          ? []
+          : [{ type: "webhook_keys", id: yield* keyIdOf(publicKey), attributes: { public_key: publicKey } }]
+    })
+  )
+
   return [
     buildings,
     building,
     tenants,
     sources,
+    keys,
     ...owners.flatMap((owner) => [...types].map(([type, { path }]) => eventsOf(owner, type, path)))
   ]
 })

@@ -284,6 +284,17 @@ const WebhookSourceList = Schema.Struct({
   )
 }).annotate({ identifier: "WebhookSourceList" })
 
+const WebhookKeyList = Schema.Struct({
+  data: Schema.Array(
+    Schema.Struct({
+      type: Schema.Literal("webhook_keys"),
+      id: Schema.String,
+      /** An Ed25519 public key, as Standard Webhooks writes it: `whpk_` and base64. */
+      attributes: Schema.Struct({ public_key: Schema.String })
+    })
+  )
+}).annotate({ identifier: "WebhookKeyList" })
+
 // ---- Operations
 
 const apiErrors = (...statuses: ReadonlyArray<number>): Description["errors"] => ({
@@ -454,6 +465,12 @@ const others: Readonly<Record<string, Description>> = {
     isOpen: true,
     summary: "The networks that webhooks are sent from",
     success: answer(200, WebhookSourceList),
+    errors: apiErrors(...always)
+  },
+  "webhook keys.list": {
+    isOpen: true,
+    summary: "The public keys that webhooks are signed with; empty where only secrets sign",
+    success: answer(200, WebhookKeyList),
     errors: apiErrors(...always)
   }
 }

@@ -5,6 +5,16 @@ import { call, testServer } from "../TestServer.ts"
 
 const webhookSources = ["203.0.113.7/32", "2001:db8::/48"].map(IpNetwork.fromStringUnsafe)
 
+describe("GET /v4/webhook_keys", () => {
+  it.effect("is empty where only secrets sign, and asks for no token", () =>
+    Effect.gen(function* () {
+      const reply = yield* call("GET", "/v4/webhook_keys")
+      assert.strictEqual(reply.status, 200)
+      assert.deepStrictEqual(reply.json, { data: [] })
+    }).pipe(Effect.provide(testServer()))
+  )
+})
+
 describe("GET /v4/webhook_sources", () => {
   it.effect("tells everybody where deliveries come from", () =>
     Effect.gen(function* () {

@@ -93,6 +93,7 @@ describe("the description of the surface", () => {
         ["/oauth/token", "post", { body: "x", headers: plain }],
         ["/oauth/authorize", "get", {}],
         ["/v4/webhook_sources", "get", {}],
+        ["/v4/webhook_keys", "get", {}],
         ["/v4/webhook_sources", "get", { headers: { accept: "text/html" } }],
         [collection, "post", { as: "admin", body: document(), headers: { "idempotency-key": "a b" } }],
         [item, "delete", { as: "admin", headers: stale }],
