@@ -95,6 +95,7 @@ export { inTurn } from "./services/LoopTurns.ts"
 export { lasting } from "./services/Lasting.ts"
 export { makeMinuteCounter, minuteWindow } from "./services/MinuteCounter.ts"
 export * from "./services/Notices.ts"
+export { sendDirect } from "./publish/DirectEvent.ts"
 export { ServiceKey, serviceKeyLayer } from "./services/ServiceKey.ts"
 export * from "./publish/Publisher.ts"
 

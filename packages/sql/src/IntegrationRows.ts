@@ -11,6 +11,7 @@ import {
   DisabledReason,
   Integration,
   RecentMap,
+  serviceScope,
   TenantId,
   UserId
 } from "@doorhook/core"
@@ -175,7 +176,8 @@ export const scopeOf = ({
 }: Pick<IntegrationRow, "scope_type" | "scope_id">): Scope | null => {
   if (!isPositive(id)) return null
   if (type === "building") return { type, id: BuildingId.make(id, { disableChecks: true }) }
-  return type === "tenant" ? { type, id: TenantId.make(id, { disableChecks: true }) } : null
+  if (type === "tenant") return { type, id: TenantId.make(id, { disableChecks: true }) }
+  return type === serviceScope.type && id === serviceScope.id ? serviceScope : null
 }
 
 const explainSubject = Schema.decodeUnknownEffect(

@@ -11,6 +11,7 @@
 import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
 import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
+import { scopeText } from "../domain/Integration.ts"
 import { isoOf } from "../domain/IsoTime.ts"
 import type { IntegrationNotice, Seen } from "../domain/Notice.ts"
 import { RecentMap } from "../domain/RecentMap.ts"
@@ -102,7 +103,7 @@ export const lastSeen = (recorded: ReadonlyArray<Recorded>): ReadonlyMap<Integra
 type Named = Recorded["delivery"]["integration"]
 
 const nameOf = ({ configuration, id, scope }: Named): string =>
-  `Integration ${id} (${shownHost(configuration.url)}) of ${scope.type} ${scope.id}`
+  `Integration ${id} (${shownHost(configuration.url)}) of ${scopeText(scope)}`
 
 const tooMany: LogLine = {
   level: "warn",

@@ -5,12 +5,26 @@ import { Schema } from "effect"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "./Ids.ts"
 import { Action, ResourceType } from "./ResourceType.ts"
 
-/** What an integration belongs to and therefore may see. */
-export const Scope = Schema.Union([
+/** What an integration of a user belongs to and therefore may see. */
+export const OwnedScope = Schema.Union([
   Schema.Struct({ type: Schema.Literal("building"), id: BuildingId }),
   Schema.Struct({ type: Schema.Literal("tenant"), id: TenantId })
 ])
+export type OwnedScope = typeof OwnedScope.Type
+
+/** What an integration belongs to: besides users' own, there is the operator's, which gets notifications of the service itself. */
+export const Scope = Schema.Union([
+  ...OwnedScope.members,
+  Schema.Struct({ type: Schema.Literal("service"), id: Schema.Literal(1) })
+])
 export type Scope = typeof Scope.Type
+
+/** The scope of the operator's own integration. */
+export const serviceScope = { type: "service", id: 1 } as const satisfies Scope
+
+/** A scope in words. */
+export const scopeText = ({ id, type }: { readonly type: string; readonly id: number }): string =>
+  type === "service" ? "the service itself" : `${type} ${id}`
 
 /** One subscription: a resource type and the actions on it. */
 export const Binding = Schema.Struct({

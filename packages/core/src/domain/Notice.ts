@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import * as DurationText from "./DurationText.ts"
 import type { NoticeId } from "./Ids.ts"
 import { IntegrationId } from "./Ids.ts"
-import { DisabledReason, Scope } from "./Integration.ts"
+import { DisabledReason, Scope, scopeText } from "./Integration.ts"
 
 const minute = 60_000
 
@@ -69,7 +69,7 @@ export const noticeText = (notice: NewNotice, formatTime: (millis: number) => st
     return `The clock of this machine jumped ahead by ${DurationText.format(Math.round(notice.ahead_ms / minute) * minute)}: nothing is deleted for its age for 24 hours. Check the clock. If the clock is correct, or the machine was suspended, there is nothing to do.`
   }
   const where = seen === undefined ? "" : ` (${seen.host})`
-  const who = `Integration ${notice.integration_id}${where} of ${notice.scope.type} ${notice.scope.id}`
+  const who = `Integration ${notice.integration_id}${where} of ${scopeText(notice.scope)}`
   const what = whatOf(notice, who, formatTime)
   return seen === undefined || seen.last === "" ? what : `${what} Last: ${seen.last}`
 }

@@ -9,7 +9,7 @@ import { Dispatcher } from "../delivery/Dispatcher.ts"
 import type { ClientId, UserId } from "../domain/Ids.ts"
 import { IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
-import { Scope, switched, switchedByPut } from "../domain/Integration.ts"
+import { OwnedScope, switched, switchedByPut } from "../domain/Integration.ts"
 import { InvalidInput } from "../domain/InvalidInput.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
 import { ResourceTypes } from "../domain/ResourceType.ts"
@@ -48,7 +48,7 @@ export interface Created {
 }
 
 /** There is no such building or tenant, or the user has no right to it. */
-export class ScopeNotFound extends Schema.TaggedError<ScopeNotFound>()("ScopeNotFound", { scope: Scope }) {
+export class ScopeNotFound extends Schema.TaggedError<ScopeNotFound>()("ScopeNotFound", { scope: OwnedScope }) {
   override get message(): string {
     return `There is no ${this.scope.type} ${this.scope.id} that you may manage.`
   }
@@ -109,20 +109,20 @@ export class Integrations extends Context.Service<
      */
     readonly create: (
       actor: Actor,
-      scope: Scope,
+      scope: OwnedScope,
       document: unknown,
       idempotencyKey: string | null
     ) => Effect.Effect<Created, CreateError | PortError>
     /** One integration of a scope. Asks at once: an `Exit` where the directory and the store answer at once. */
     readonly get: (
       actor: Actor,
-      scope: Scope,
+      scope: OwnedScope,
       id: IntegrationId
     ) => Effect.Effect<Integration, ScopeNotFound | IntegrationNotFound | PortError>
     /** One page of the integrations of a scope, in the order of their creation. */
     readonly list: (
       actor: Actor,
-      scope: Scope,
+      scope: OwnedScope,
       page: { readonly offset: number; readonly limit: number }
     ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
     /**
@@ -131,7 +131,7 @@ export class Integrations extends Context.Service<
      */
     readonly replace: (
       actor: Actor,
-      scope: Scope,
+      scope: OwnedScope,
       id: IntegrationId,
       document: unknown,
       expected: ExpectedVersions
@@ -139,7 +139,7 @@ export class Integrations extends Context.Service<
     /** Changes only what a document names; `bindings` as a whole. */
     readonly patch: (
       actor: Actor,
-      scope: Scope,
+      scope: OwnedScope,
       id: IntegrationId,
       document: unknown,
       expected: ExpectedVersions
@@ -150,7 +150,7 @@ export class Integrations extends Context.Service<
      */
     readonly rotateSecret: (
       actor: Actor,
-      scope: Scope,
+      scope: OwnedScope,
       id: IntegrationId,
       expected: ExpectedVersions
     ) => Effect.Effect<
@@ -160,7 +160,7 @@ export class Integrations extends Context.Service<
     /** Deletes an integration and cancels its pending deliveries. */
     readonly remove: (
       actor: Actor,
-      scope: Scope,
+      scope: OwnedScope,
       id: IntegrationId,
       expected: ExpectedVersions
     ) => Effect.Effect<void, ScopeNotFound | IntegrationNotFound | VersionConflict | PortError>
@@ -188,7 +188,7 @@ export class Integrations extends Context.Service<
 
       const changeBy = Effect.fnUntraced(function* <A>(
         actor: Actor,
-        scope: Scope,
+        scope: OwnedScope,
         id: IntegrationId,
         document: unknown,
         expected: ExpectedVersions,
@@ -261,7 +261,7 @@ const applyChanges = (
 const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Service"], clientIsolation: boolean) => {
   const ofScope = <A extends LocatedIntegration>(
     actor: Actor,
-    scope: Scope,
+    scope: OwnedScope,
     id: IntegrationId,
     found: Effect.Effect<A | null, StoreError>
   ): Effect.Effect<A, IntegrationNotFound | StoreError> =>
@@ -275,12 +275,12 @@ const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Se
     )
 
   return {
-    authorize: (actor: Actor, scope: Scope): Effect.Effect<void, ScopeNotFound | DirectoryError> =>
+    authorize: (actor: Actor, scope: OwnedScope): Effect.Effect<void, ScopeNotFound | DirectoryError> =>
       Effect.flatMapEager(hasRight(directory, actor.user_id, scope), (isRight) =>
         isRight ? Exit.void : Exit.fail(new ScopeNotFound({ scope }))
       ),
-    find: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.find(id)),
-    locate: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.locate(id))
+    find: (actor: Actor, scope: OwnedScope, id: IntegrationId) => ofScope(actor, scope, id, store.find(id)),
+    locate: (actor: Actor, scope: OwnedScope, id: IntegrationId) => ofScope(actor, scope, id, store.locate(id))
   }
 }
 
@@ -379,7 +379,7 @@ const makeCreate = <E>(
   }: {
     readonly find: (
       actor: Actor,
-      scope: Scope,
+      scope: OwnedScope,
       id: IntegrationId
     ) => Effect.Effect<Integration, IntegrationNotFound | StoreError>
     readonly limit: number | undefined
@@ -392,7 +392,7 @@ const makeCreate = <E>(
 
   const createNew = Effect.fnUntraced(function* (
     actor: Actor,
-    scope: Scope,
+    scope: OwnedScope,
     document: unknown,
     request: IdempotentRequest | null
   ) {
@@ -421,14 +421,23 @@ const makeCreate = <E>(
   })
 
   /** What an earlier request with the key created; null if there was none. */
-  const replay = Effect.fnUntraced(function* (actor: Actor, scope: Scope, { fingerprint, key }: IdempotentRequest) {
+  const replay = Effect.fnUntraced(function* (
+    actor: Actor,
+    scope: OwnedScope,
+    { fingerprint, key }: IdempotentRequest
+  ) {
     const [remembered] = yield* keys.find([key], yield* Clock.currentTimeMillis)
     if (remembered === undefined) return null
     if (remembered.fingerprint !== fingerprint) return yield* new KeyReused()
     return { integration: yield* find(actor, scope, IntegrationId.make(Number(remembered.answer))), replayed: true }
   })
 
-  return Effect.fnUntraced(function* (actor: Actor, scope: Scope, document: unknown, idempotencyKey: string | null) {
+  return Effect.fnUntraced(function* (
+    actor: Actor,
+    scope: OwnedScope,
+    document: unknown,
+    idempotencyKey: string | null
+  ) {
     if (idempotencyKey === null) return yield* createNew(actor, scope, document, null)
     const sender = [actor.client_id, actor.user_id, scope.type, scope.id, idempotencyKey]
     const key = `integration ${JSON.stringify(sender)}`

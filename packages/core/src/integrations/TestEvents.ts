@@ -4,13 +4,10 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Hex } from "effect/encoding"
-import { laneOf } from "../domain/Delivery.ts"
-import type { AccessLogData, CallData, Event } from "../domain/Event.ts"
+import type { AccessLogData, CallData } from "../domain/Event.ts"
 import type { DeliveryId, EventId, IntegrationId } from "../domain/Ids.ts"
-import { BuildingId, makeEventId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { isoOf } from "../domain/IsoTime.ts"
-import { JsonText } from "../domain/JsonText.ts"
 import type { Action, BuiltInType, ResourceType, ResourceTypeTable } from "../domain/ResourceType.ts"
 import { ResourceTypes } from "../domain/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
@@ -18,8 +15,8 @@ import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
+import { sendDirect } from "../publish/DirectEvent.ts"
 import { NotDeliverable, UnknownIntegration } from "../services/Deliveries.ts"
-import { waking } from "../services/Waking.ts"
 
 /** A test event that was enqueued. */
 export interface TestSent {
@@ -27,9 +24,6 @@ export interface TestSent {
   readonly delivery_id: DeliveryId
   readonly resource_type: ResourceType
 }
-
-/** No host's building, so that test events appear in no list of access logs. */
-const nowhere = BuildingId.make(Number.MAX_SAFE_INTEGER)
 
 /**
  * The `data.id` of a test event, made from the current second: receivers may drop ids that they know, and may keep ids in 32
@@ -124,26 +118,11 @@ export class TestEvents extends Context.Service<
           const now = yield* Clock.currentTimeMillis
           const { action, resource_type, urgent } = testKindOf(integration, types)
           const sample = sampleOf.get(resource_type) ?? plainSample
-          const data = JSON.stringify(sample(now, uuidOf(crypto.randomBytes(16))))
-          const event: Event = {
-            id: makeEventId(crypto, now),
-            resource_type,
-            action,
-            building_id: nowhere,
-            tenant_ids: [],
-            data: JsonText.make(data),
-            created_at: now
-          }
-          const delivery = {
-            integration_id: id,
-            lane: laneOf({ urgent }, 0),
-            matched_version: integration.version,
-            initial: { state: "pending" }
-          } as const
-          const [stored] = yield* waking(wake, store.enqueue([{ event, deliveries: [delivery] }]), () => true)
+          const data = sample(now, uuidOf(crypto.randomBytes(16)))
+          const test = { resource_type, action, urgent, data }
+          const { event, sent } = yield* sendDirect({ store, wake, crypto }, integration, test, now)
             // There is no idempotency key that could be taken.
             .pipe(Effect.catchTag("KeyTaken", Effect.die))
-          const [sent] = stored ?? []
           if (sent === undefined || sent.state === "cancelled") {
             return yield* new NotDeliverable({ why: "integration_deleted" })
           }

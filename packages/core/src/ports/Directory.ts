@@ -7,7 +7,7 @@ import type { Redacted } from "effect"
 import type { Client } from "../domain/Client.ts"
 import * as DurationText from "../domain/DurationText.ts"
 import type { BuildingId, TenantId, UserId } from "../domain/Ids.ts"
-import type { Scope } from "../domain/Integration.ts"
+import type { OwnedScope } from "../domain/Integration.ts"
 
 /** The host could not answer. Requests are answered with 503; deliveries wait and are not counted as attempts. */
 export class DirectoryError extends Schema.TaggedError<DirectoryError>()("DirectoryError", {
@@ -142,7 +142,7 @@ export const withDeadlines = <E, R>(directory: Layer.Layer<Directory, E, R>): La
 export const hasRight = (
   directory: Directory["Service"],
   user: UserId,
-  scope: Scope
+  scope: OwnedScope
 ): Effect.Effect<boolean, DirectoryError> =>
   scope.type === "building" ? directory.administers(user, scope.id) : directory.isTenant(user, scope.id)
 
@@ -150,7 +150,7 @@ export const hasRight = (
 export const mayAccess = (
   directory: Directory["Service"],
   user: UserId,
-  scope: Scope
+  scope: OwnedScope
 ): Effect.Effect<boolean, DirectoryError> =>
   Effect.flatMapEager(directory.isActive(user), (isActive) =>
     isActive ? hasRight(directory, user, scope) : Effect.succeed(false)

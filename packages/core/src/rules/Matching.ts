@@ -11,7 +11,8 @@ type Subject = Pick<NewEvent, "resource_type" | "action" | "building_id" | "tena
 
 /** Whether a scope may see an event. */
 export const scopeSees = (scope: Scope, event: Subject): boolean =>
-  scope.type === "building" ? scope.id === event.building_id : event.tenant_ids.includes(scope.id)
+  (scope.type === "building" && scope.id === event.building_id) ||
+  (scope.type === "tenant" && event.tenant_ids.includes(scope.id))
 
 /** Whether a binding asks for an event. */
 export const bindingCovers = (binding: Binding, event: Subject): boolean =>

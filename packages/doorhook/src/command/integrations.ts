@@ -1,7 +1,7 @@
 /**
  * `doorhook integrations`: list them, see which fail, and change their own settings, over the operator API.
  */
-import { CommandFailure, surveyedStatuses } from "@doorhook/core"
+import { CommandFailure, scopeText, surveyedStatuses } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
@@ -33,7 +33,7 @@ const conditionOf = (integration: IntegrationSummary): string =>
 const rowOf = (integration: IntegrationSummary): ReadonlyArray<string> => [
   integration.id,
   statusText(integration),
-  `${integration.scope.type} ${integration.scope.id}`,
+  scopeText(integration.scope),
   integration.url,
   conditionOf(integration)
 ]
@@ -48,7 +48,7 @@ const overridesText = ({ overrides: { acknowledge, allow_targets = [], retry = {
 
 const describe = (integration: IntegrationSummary): ReadonlyArray<string> => [
   `${integration.id}: ${statusText(integration)}`,
-  `of ${integration.scope.type} ${integration.scope.id}, to ${integration.url}`,
+  `of ${scopeText(integration.scope)}, to ${integration.url}`,
   `for ${integration.bindings.map(({ actions, resource_type }) => `${resource_type} (${actions.join(", ")})`).join(", ")}`,
   ...(conditionOf(integration) === "" ? [] : [conditionOf(integration)]),
   `set: ${overridesText(integration) || "nothing of its own"}`,
@@ -77,7 +77,7 @@ const list = Command.make(
     yield* printPage(page.integrations.map(rowOf), "no such integrations", page.next)
     for (const { id, scope, why } of page.unreadable) {
       yield* printLine(
-        `integration ${id} of ${scope.type} ${scope.id} can't be read: ${why}. Put its row right, delete it over the API, or restore a backup`
+        `integration ${id} of ${scopeText(scope)} can't be read: ${why}. Put its row right, delete it over the API, or restore a backup`
       )
     }
   })

@@ -1,7 +1,7 @@
 /**
  * `doorhook notices`: notifications for operators, over the operator API.
  */
-import { counted } from "@doorhook/core"
+import { counted, scopeText } from "@doorhook/core"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { DoorhookNotice } from "../embed/OperatorClient.ts"
@@ -27,7 +27,7 @@ const rowOf = (notice: DoorhookNotice): ReadonlyArray<string> => [
   notice.at,
   notice.kind,
   notice.integration_id === null ? "-" : `integration ${notice.integration_id}`,
-  notice.scope === null ? "-" : `${notice.scope.type} ${notice.scope.id}`,
+  notice.scope === null ? "-" : scopeText(notice.scope),
   detailOf(notice)
 ]
 

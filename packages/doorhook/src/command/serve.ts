@@ -10,6 +10,7 @@ import type { ServeConfig } from "../config/ServeConfig.ts"
 import { parsePort, parseWorkers } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase } from "../service/Database.ts"
+import { NotificationSecret } from "../service/Notifications.ts"
 import * as Serving from "../service/Serving.ts"
 import { keepCompiled } from "./compileCache.ts"
 import { deliveryArguments, deliveryConfigOf, deliveryFlags, logLevelArguments } from "./deliveryFlags.ts"
@@ -103,6 +104,8 @@ const workersOf = ({ directory, workers = 0 }: ServeConfig): number => (director
 const announce = Effect.fnUntraced(function* (config: ServeConfig) {
   const { created, key } = yield* OperatorKey
   if (created) yield* Console.log(`operator key (shown only now): ${Redacted.value(key)}`)
+  const secret = yield* NotificationSecret
+  if (secret !== null) yield* Console.log(`notification secret (shown only now): ${Redacted.value(secret)}`)
   if (config.directory === undefined) {
     const without = config.workers === undefined || config.workers === 0 ? "" : "; no workers are started"
     yield* Console.log(

@@ -54,6 +54,13 @@ const engineFields = {
    * `GET /v4/webhook_keys`; `both`; or `off`. Default `hmac`.
    */
   signing: Schema.optional(Schema.Literals(signings)),
+  /** A URL of the operator that gets the notices about integrations and the service, as webhooks. Default none. */
+  notificationUrl: Schema.optional(Text),
+  /**
+   * The secret that requests to `notificationUrl` are signed with: `whsec_` and base64 of 24 bytes or more. Default: made at
+   * the first start of `doorhook serve`, and printed once; `createDoorhook` needs it.
+   */
+  notificationSecret: Schema.optional(Text),
   /** How long settled deliveries and their events are kept, or `forever`. Default `90d`. */
   retention: Schema.optional(Text),
   /**

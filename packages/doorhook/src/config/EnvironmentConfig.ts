@@ -58,6 +58,8 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   resourceTypes: json("resourceTypes", '{"door_forced":{"priority":"high"}}'),
   ackTimeout: text,
   signing: text,
+  notificationUrl: text,
+  notificationSecret: text,
   retention: text,
   disableAfter: text,
   integrationsPerScope: number,

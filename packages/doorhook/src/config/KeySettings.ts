@@ -1,7 +1,8 @@
 /**
  * The keys that are given as settings. Their values are in no message.
  */
-import { Effect, Redacted, Result } from "effect"
+import { AddressPolicy, Signature, UrlPolicy } from "@doorhook/core"
+import { Array, Effect, Redacted, Result } from "effect"
 import type { EngineConfig } from "./EngineConfig.ts"
 import type { InvalidConfig } from "./ReadingSettings.ts"
 import { invalid } from "./ReadingSettings.ts"
@@ -13,6 +14,9 @@ const carried = /^[!-~](?:[ -~]*[!-~])?$/
 
 /** What a scraper sends as a Bearer token unchanged (RFC 6750 section 2.1). */
 const tokenCarried = /^[A-Za-z0-9\-._~+/]+=*$/
+
+/** The operator may send notifications anywhere. */
+const everywhere = Array.getSomes(["0.0.0.0/0", "::/0"].map(AddressPolicy.parseNetwork))
 
 /** Minimum length of a configured key; shorter ones can be guessed. */
 const minKeyLength = 32
@@ -59,6 +63,29 @@ export const encryptionKeyOf = ({
   return flaw === null
     ? Result.succeed(Redacted.make(key))
     : invalid(`encryptionKey: ${flaw}. Make one with: openssl rand -base64 32`)
+}
+
+/** Minimum length of the key of a secret, in bytes: Standard Webhooks asks for as many. */
+const minSecretBytes = 24
+
+/** Where notifications go, and what they are signed with. */
+export const checkNotifications = ({
+  notificationSecret: secret,
+  notificationUrl: url
+}: Pick<EngineConfig, "notificationSecret" | "notificationUrl">): Result.Result<void, InvalidConfig> => {
+  if (url === undefined) {
+    return secret === undefined
+      ? Result.void
+      : invalid("notificationSecret: is of no use without notificationUrl; give both, or leave it out")
+  }
+  const checked = UrlPolicy.check(url, everywhere)
+  if (Result.isFailure(checked)) return invalid(`notificationUrl: ${checked.failure.message}`)
+  const key = secret?.startsWith("whsec_") === true ? Signature.keyOf(Redacted.make(secret)) : null
+  return secret === undefined || (key !== null && key.length >= minSecretBytes)
+    ? Result.void
+    : invalid(
+        `notificationSecret: must be whsec_ and base64 of ${minSecretBytes} bytes or more. Make one with: echo "whsec_$(openssl rand -base64 24)"`
+      )
 }
 
 /** The key of `/metrics`; undefined for none. */

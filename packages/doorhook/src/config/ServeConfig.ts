@@ -12,7 +12,7 @@ import {
   publicUrlOf
 } from "./EngineConfig.ts"
 import { authoritiesOf } from "./Authorities.ts"
-import { encryptionKeyOf, metricsKeyOf, operatorKeyOf } from "./KeySettings.ts"
+import { checkNotifications, encryptionKeyOf, metricsKeyOf, operatorKeyOf } from "./KeySettings.ts"
 import type { Reading } from "./ReadingSettings.ts"
 import { asConfig, collectAll, invalid, InvalidConfig, parseTimeout, readSettings } from "./ReadingSettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides } from "./SurfaceConfig.ts"
@@ -68,6 +68,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     encryptionKeyOf(config),
     operatorKeyOf(config),
     metricsKeyOf(config),
+    checkNotifications(config),
     databaseOf(config),
     databaseTimeoutOf(config),
     publicUrlOf(config),

@@ -41,6 +41,12 @@ const hostOptions = ["directory", "onNotice", "logger", "telemetry"] as const
 const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
 
+/** A service prints a secret that it makes; a host's log is no place for one. */
+const secretProblems = ({ notificationSecret, notificationUrl }: EngineConfig): ReadonlyArray<string> =>
+  notificationUrl === undefined || notificationSecret !== undefined
+    ? []
+    : ["notificationSecret: must be given with notificationUrl, like `whsec_` and 24 random bytes in base64"]
+
 /** The settings among the options; throws a `DoorhookError` with every problem when there are any. */
 export const readOptions = (options: unknown): EngineConfig => {
   const isObject = Predicate.isObject(options)
@@ -52,6 +58,7 @@ export const readOptions = (options: unknown): EngineConfig => {
     ...HostListener.problemsOf(given["onNotice"]),
     ...HostLoggers.problemsOf(given["logger"]),
     ...telemetryProblems(given["telemetry"]),
+    ...secretProblems(usable),
     ...misread,
     ...problemsIn([checkConfig(usable)])
   ]

@@ -38,6 +38,7 @@ import { metricsKeyOf, operatorKeyOf } from "../config/KeySettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
 import { tracedPublisher } from "../telemetry/Tracing.ts"
+import * as Notifications from "./Notifications.ts"
 import * as Ports from "./Ports.ts"
 
 /**
@@ -60,6 +61,7 @@ export const deliveryLayer = <E, R = never>(
   return Layer.merge(KeptGauges.layer, Housekeeping.layer).pipe(
     Layer.provideMerge(Dispatcher.layer),
     Layer.provideMerge(Notices.layer),
+    Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(ports)
   )
 }
@@ -112,7 +114,17 @@ export const layer = <E, R = never>(
     Effect.map(Effect.fromResult(httpOverrides(config)), (overrides) => ({ ...httpDefaults, ...overrides }))
   )
   const appearance = Layer.succeed(Appearance, config.appearance ?? {})
-  return Layer.mergeAll(services, operatorKey, PageSecret.layer, api, http, appearance, healthOf(config)).pipe(
+  const notifications = Notifications.targetLayer(config)
+  return Layer.mergeAll(
+    services,
+    operatorKey,
+    notifications,
+    PageSecret.layer,
+    api,
+    http,
+    appearance,
+    healthOf(config)
+  ).pipe(
     Layer.provideMerge(deliveryLayer(config, directory, own)),
     Layer.provideMerge(AuthorizationSettings.layer(authorizationOverrides(config)))
   )

@@ -26,8 +26,14 @@ import { all, integrationIdIn, pageOf, parseIntegrationId, readAfter, readChoice
 import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "../portal/PortalLinks.ts"
 import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
 
-/** Whose an integration is, as hosts number their buildings and tenants. */
-export const OperatorScope = Schema.Struct({ type: Schema.Literals(["building", "tenant"]), id: Schema.Finite })
+/**
+ * Whose an integration is, as hosts number their buildings and tenants. That of the `service` (1) is the operator's own, which
+ * gets notifications.
+ */
+export const OperatorScope = Schema.Struct({
+  type: Schema.Literals(["building", "tenant", "service"]),
+  id: Schema.Finite
+})
 
 export const OperatorIntegrationDocument = Schema.Struct({
   id: Schema.String,
