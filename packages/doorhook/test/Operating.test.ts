@@ -7,6 +7,7 @@ import type { Doorhook, DoorhookNotice, NoticeListOptions } from "doorhook"
 import { signatureVerifier } from "@doorhook/receiver"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Webhook } from "standardwebhooks"
@@ -171,6 +172,45 @@ describe("those who run doorhook", () => {
       yield* Effect.promise(() => doorhook.deliveries.resend(id))
       assert.strictEqual(yield* inState(doorhook, "delivered"), id)
       assert.strictEqual(yield* lastOutcome(doorhook, id), "acknowledged")
+    })
+  )
+
+  live(
+    "add headers to the requests of one integration, whose values nobody sees again",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      const encryptionKey = "0123456789abcdef0123456789abcdef"
+      const receiver = yield* startReceiver()
+      const sendOne = Effect.fnUntraced(function* (doorhook: Doorhook, nth: number) {
+        yield* Effect.promise(() => doorhook.publish(event))
+        yield* Effect.promise(() => receiver.until(({ length }) => length === nth))
+        const { headers = {} } = receiver.received.at(-1) ?? {}
+        return [headers["x-api-key"], headers["x-site"], headers["content-type"]]
+      })
+      const first = yield* start({ database, encryptionKey })
+      const { id } = yield* (yield* admin(first)).create(receiver.url)
+      const set = (doorhook: Doorhook, headers: Readonly<Record<string, string>>) =>
+        doorhook.integrations.set(id, { overrides: { headers } })
+      const shown = yield* Effect.promise(() => set(first, { "x-api-key": "swordfish", "x-site": "7" }))
+      assert.deepStrictEqual(shown.overrides.headers, { "x-api-key": "(hidden)", "x-site": "(hidden)" })
+      assert.deepStrictEqual(yield* sendOne(first, 1), ["swordfish", "7", "application/json"])
+      yield* Effect.promise(() => set(first, { ...shown.overrides.headers, "x-site": "8" }))
+      yield* Effect.promise(() => first.close())
+      assert.notInclude(readFileSync(database, "latin1"), "swordfish")
+      const second = yield* start({ database, encryptionKey })
+      assert.deepStrictEqual(yield* sendOne(second, 2), ["swordfish", "8", "application/json"])
+      for (const [headers, problem] of [
+        [{ host: "elsewhere.example" }, "/overrides/headers/host"],
+        [{ "webhook-id": "evt_1" }, "/overrides/headers/webhook-id"],
+        [{ "X-Api-Key": "1" }, "/overrides/headers/X-Api-Key"],
+        [{ "x-api-key": "a\r\nhost: b" }, "/overrides/headers/x-api-key"],
+        [{ "x-other": "(hidden)" }, "/overrides/headers/x-other"],
+        [Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`x-${n}`, "1"])), "/overrides/headers"]
+      ] as const) {
+        const refused = yield* codeOf(set(second, headers))
+        assert.strictEqual(refused.code, "invalid")
+        assert.include(refused.message, problem)
+      }
     })
   )
 

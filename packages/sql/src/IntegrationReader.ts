@@ -2,9 +2,9 @@
  * Reads integrations from their rows. A row is read once, and again when a column has changed: the same row always gives the
  * same object.
  */
-import type { PreviousSecret, SigningSecret } from "@doorhook/core"
+import type { DeliveryOverrides, PreviousSecret, SigningSecret } from "@doorhook/core"
 import { Integration, RecentMap, rootMessage } from "@doorhook/core"
-import { Effect, Predicate, Schema } from "effect"
+import { Effect, Predicate, Redacted, Schema } from "effect"
 import type { IntegrationRow } from "./IntegrationRows.ts"
 import {
   bindings,
@@ -54,6 +54,8 @@ export interface IntegrationReader {
 interface Secrets {
   readonly signing_secret: SigningSecret
   readonly previous_secrets: ReadonlyArray<PreviousSecret>
+  /** Undefined: the overrides can't be read, or have none. */
+  readonly headers: DeliveryOverrides["headers"]
 }
 
 type Read<A> = Effect.Effect<A, Schema.SchemaError | SecretUnreadable>
@@ -66,6 +68,18 @@ const openPrevious = (sealed: string, secrets: SecretBox): Read<ReadonlyArray<Pr
           Effect.map(secrets.open(secret), (opened) => ({ secret: opened, until }))
         )
       )
+
+const openHeaders = (row: IntegrationRow, secrets: SecretBox): Read<DeliveryOverrides["headers"]> => {
+  const headers = overridesOf(row)?.headers
+  return headers === undefined
+    ? Effect.succeed(headers)
+    : Effect.map(
+        Effect.forEach(Object.entries(headers), ([name, value]) =>
+          Effect.map(secrets.open(Redacted.value(value)), (opened) => [name, opened] as const)
+        ),
+        Object.fromEntries<Redacted.Redacted>
+      )
+}
 
 const secret = Schema.Redacted(Schema.String)
 
@@ -81,7 +95,7 @@ const explain = Schema.decodeUnknownEffect(
 )
 
 /** Checks the columns by hand, which is several times faster than the schema. */
-const readColumns = (row: IntegrationRow, secrets: Secrets): Read<Integration> => {
+const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Read<Integration> => {
   const { created_at, created_by_client, created_by_user, disabled_reason, id, integrator, method } = row
   const { status, updated_at, url, version } = row
   const scope = scopeOf(row)
@@ -111,7 +125,7 @@ const readColumns = (row: IntegrationRow, secrets: Secrets): Read<Integration> =
         disabled_reason,
         created_by: { user_id: created_by_user, client_id: created_by_client },
         ...secrets,
-        overrides: overridden,
+        overrides: headers === undefined ? overridden : { ...overridden, headers },
         version,
         created_at,
         updated_at
@@ -128,7 +142,9 @@ const readColumns = (row: IntegrationRow, secrets: Secrets): Read<Integration> =
 const fromRow = (row: IntegrationRow, secrets: SecretBox): Read<Integration> =>
   Effect.flatMapEager(secrets.open(row.signing_secret), (signing_secret) =>
     Effect.flatMapEager(openPrevious(row.previous_secrets, secrets), (previous_secrets) =>
-      readColumns(row, { signing_secret, previous_secrets })
+      Effect.flatMapEager(openHeaders(row, secrets), (headers) =>
+        readColumns(row, { signing_secret, previous_secrets, headers })
+      )
     )
   )
 

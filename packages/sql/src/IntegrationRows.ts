@@ -15,7 +15,7 @@ import {
   TenantId,
   UserId
 } from "@doorhook/core"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Record, Redacted, Schema } from "effect"
 import type { SecretBox } from "./SecretBox.ts"
 
 export interface IntegrationRow {
@@ -79,9 +79,17 @@ export const overrides = Schema.fromJsonString(DeliveryOverrides)
 const encodeOverrides = Schema.encodeSync(overrides)
 const readOverrides = remembering(Schema.decodeUnknownOption(overrides))
 
-/** Null: they can't be read. */
+/** With the values of headers as they are stored, sealed. Null: they can't be read. */
 export const overridesOf = (row: Pick<IntegrationRow, "overrides">): DeliveryOverrides | null =>
   readOverrides(row.overrides)
+
+/** With the values of headers sealed. */
+const sealed = ({ headers, ...others }: DeliveryOverrides, secrets: SecretBox): DeliveryOverrides => ({
+  ...others,
+  ...(headers !== undefined && {
+    headers: Record.map(headers, (value) => Redacted.make(secrets.seal(value)))
+  })
+})
 
 /** The secrets in it are sealed. */
 const previous = Schema.fromJsonString(Schema.Array(Schema.Struct({ secret: Schema.String, until: Schema.Int })))
@@ -129,7 +137,7 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
     previous_secrets: encodePrevious(
       integration.previous_secrets.map(({ secret: each, until }) => ({ secret: secrets.seal(each), until }))
     ),
-    overrides: encodeOverrides(integration.overrides),
+    overrides: encodeOverrides(sealed(integration.overrides, secrets)),
     failing_since: null,
     failing_noticed: 0,
     failing_attempts: 0,

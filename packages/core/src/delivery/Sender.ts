@@ -19,7 +19,7 @@ import { Transport, TransportUnavailable } from "../ports/Transport.ts"
 import type { AcknowledgementRule } from "../rules/Acknowledgement.ts"
 import { judge } from "../rules/Acknowledgement.ts"
 import type { AllowList } from "../rules/AddressPolicy.ts"
-import { acknowledgementOf, allowOf, retryOf, secretsOf } from "../rules/DeliveryPolicy.ts"
+import { acknowledgementOf, allowOf, customHeadersOf, retryOf, secretsOf } from "../rules/DeliveryPolicy.ts"
 import { headersOf } from "../rules/DeliveryRequest.ts"
 import { placeOf } from "../rules/Redirect.ts"
 import { isExpired, parseRetryAfter, policyOf } from "../rules/RetryPolicy.ts"
@@ -87,10 +87,14 @@ export interface Sender {
   readonly drain: (patience: number) => Effect.Effect<void>
 }
 
+type Headers = Readonly<Record<string, string>>
+
 /** What is the same for all deliveries to one integration until it is changed. */
 interface Target {
   readonly allow: AllowList
   readonly rule: AcknowledgementRule
+  /** Headers of its own; null for none. */
+  readonly headers: Headers | null
 }
 
 const paceOf = ({ attempt }: Settlement): Pace => {
@@ -104,8 +108,6 @@ const nameOf = ({ id, integration }: LeasedDelivery): string =>
   `${formatDeliveryId(id)} to integration ${integration.id} (${shownHost(integration.configuration.url)})`
 
 const ownerOf = ({ integration }: LeasedDelivery): UserId => integration.created_by.user_id
-
-type Headers = Readonly<Record<string, string>>
 
 const isSigned = (signing: Effect.Effect<Headers>): signing is Exit.Success<Headers> =>
   Exit.isExit(signing) && Exit.isSuccess(signing)
@@ -154,7 +156,8 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     if (known !== undefined) return known
     const target = {
       allow: allowOf(settings.allow, integration),
-      rule: acknowledgementOf(integration)
+      rule: acknowledgementOf(integration),
+      headers: customHeadersOf(integration)
     }
     targets.set(integration, target)
     return target
@@ -249,12 +252,13 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   const post = (flight: Flight, startedAt: number, headers: Headers, body: string): void => {
     const { integration } = flight.delivery
+    const { allow, headers: own } = targetOf(integration)
     const request = {
       url: integration.configuration.url,
-      headers,
+      headers: own === null ? headers : { ...own, ...headers },
       body,
       deadline: settings.ackTimeout,
-      allow: targetOf(integration).allow,
+      allow,
       client: integration.created_by.client_id
     }
     flight.cancel = transport.send(request, (report) => guard(flight, () => answered(flight, startedAt, report)))

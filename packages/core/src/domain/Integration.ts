@@ -58,7 +58,11 @@ export const DeliveryOverrides = Schema.Struct({
   /** Delays between attempts, in milliseconds, by resource type; an empty list is no retry. */
   retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(Schema.Natural))),
   /** Special-purpose networks (CIDR) that it may use beside those that all may. */
-  allow_targets: Schema.optionalKey(Schema.Array(Schema.String))
+  allow_targets: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Headers that its requests have beside those of all, by their names in lower case. Values may be keys. */
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.RedactedFromValue(Schema.String))),
+  /** The most requests that are started in a second, over all workers. */
+  requests_per_second: Schema.optionalKey(Schema.Finite)
 })
 export type DeliveryOverrides = typeof DeliveryOverrides.Type
 

@@ -1,7 +1,7 @@
 /**
  * The operator's view of integrations: list them, see which fail, enable, disable and override, probe.
  */
-import { Clock, Context, Effect, Layer, Option, Predicate, Result, Schema } from "effect"
+import { Clock, Context, Effect, JsonPointer, Layer, Option, Predicate, Record, Redacted, Result, Schema } from "effect"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import * as DurationText from "../domain/DurationText.ts"
 import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
@@ -17,6 +17,7 @@ import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
 import { parseNetwork } from "../rules/AddressPolicy.ts"
+import { headerFlaw, headersFlaw } from "../rules/CustomHeaders.ts"
 import { retryOf } from "../rules/DeliveryPolicy.ts"
 import { flawOf } from "../rules/RetryPolicy.ts"
 import { UnknownIntegration } from "../services/Deliveries.ts"
@@ -30,11 +31,30 @@ const Network = Schema.String.check(
   )
 )
 
-/** Overrides as JSON: delays as durations. */
+/** The bounds of `requests_per_second`. */
+const leastRate = 0.01
+const greatestRate = 1_000
+
+/**
+ * Stands for the value of a header, which is not shown. Written back, it leaves the value as it is, so that what was read can be
+ * changed in one place and sent.
+ */
+export const hiddenValue = "(hidden)"
+
+/** Overrides as JSON: delays as durations, values of headers hidden. */
 export const OverridesDocument = Schema.Struct({
   acknowledge: Schema.optionalKey(Schema.Literals(["200", "2xx"])),
   retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(DurationText.DurationText))),
-  allow_targets: Schema.optionalKey(Schema.Array(Network))
+  allow_targets: Schema.optionalKey(Schema.Array(Network)),
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  requests_per_second: Schema.optionalKey(
+    Schema.Finite.check(
+      Schema.isBetween(
+        { minimum: leastRate, maximum: greatestRate },
+        { message: `must be a number from ${leastRate} to ${greatestRate}` }
+      )
+    )
+  )
 })
 
 /** A change by the operator. `overrides` replaces all earlier ones. */
@@ -42,10 +62,7 @@ export const IntegrationSwitches = Schema.Struct({
   status: Schema.optionalKey(Schema.Literals(["enabled", "disabled"])),
   overrides: Schema.optionalKey(OverridesDocument)
 })
-export interface IntegrationSwitches {
-  readonly status?: Integration["status"]
-  readonly overrides?: DeliveryOverrides
-}
+export type IntegrationSwitches = typeof IntegrationSwitches.Type
 
 const title = "Invalid change"
 
@@ -101,7 +118,11 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
-        const invalid = InvalidInput.of(title, problemsOf(switches, retry))
+        const { integration: before } = yield* show(id)
+        const invalid = InvalidInput.of(title, [
+          ...problemsOf(switches, retry),
+          ...headerProblems(switches, before.overrides)
+        ])
         if (invalid !== null) return yield* invalid
         const find = () => Effect.map(show(id), ({ integration }) => integration)
         yield* changeStored(store, dispatcher, find, (current) => applySwitches(current, switches))
@@ -132,17 +153,48 @@ export class OperatorIntegrations extends Context.Service<
 
 /** Problems with the schedules of a change, given the lifetimes of the service. */
 const problemsOf = (
-  { overrides }: IntegrationSwitches,
+  { overrides = {} }: IntegrationSwitches,
   retry: DeliverySettings["Service"]["retry"]
 ): ReadonlyArray<Problem> =>
-  Object.keys(overrides?.retry ?? {}).flatMap((type) => {
-    const flaw = overrides === undefined ? null : flawOf(retryOf(retry, { overrides }, type))
+  Object.keys(overrides.retry ?? {}).flatMap((type) => {
+    const flaw = flawOf(retryOf(retry, { overrides: { retry: overrides.retry ?? {} } }, type))
     return flaw === null ? [] : [{ pointer: `/overrides/retry/${type}/${flaw.at}`, detail: flaw.detail }]
   })
 
+/** Problems with the headers of a change, given those that are set. */
+const headerProblems = (
+  { overrides: { headers = {} } = {} }: IntegrationSwitches,
+  before: DeliveryOverrides
+): ReadonlyArray<Problem> => {
+  const pointer = "/overrides/headers"
+  const all = headersFlaw(headers)
+  return [
+    ...(all === null ? [] : [{ pointer, detail: all }]),
+    ...Object.entries(headers).flatMap(([name, value]) => {
+      const isKept = value === hiddenValue
+      const unset = isKept && before.headers?.[name] === undefined ? "has no value that could stay; give one" : null
+      const flaw = unset ?? (isKept ? null : headerFlaw(name, value))
+      return flaw === null ? [] : [{ pointer: `${pointer}/${JsonPointer.escapeToken(name)}`, detail: flaw }]
+    })
+  ]
+}
+
+/** The overrides that a document sets; values that it hides stay as they are. */
+const overridesIn = (
+  { headers, ...others }: typeof OverridesDocument.Type,
+  before: DeliveryOverrides
+): DeliveryOverrides => ({
+  ...others,
+  ...(headers !== undefined && {
+    headers: Record.map(headers, (value, name) =>
+      value === hiddenValue ? (before.headers?.[name] ?? Redacted.make(value)) : Redacted.make(value)
+    )
+  })
+})
+
 const applySwitches = (current: Integration, { overrides, status }: IntegrationSwitches): Integration => ({
   ...current,
-  ...(overrides !== undefined && { overrides }),
+  ...(overrides !== undefined && { overrides: overridesIn(overrides, current.overrides) }),
   ...(status !== undefined && switched(current, status))
 })
 
@@ -177,4 +229,5 @@ export const readSwitches = (
 const encode = Schema.encodeSync(OverridesDocument)
 
 /** Overrides as JSON. */
-export const writeOverrides = (overrides: DeliveryOverrides): typeof OverridesDocument.Encoded => encode(overrides)
+export const writeOverrides = ({ headers, ...others }: DeliveryOverrides): typeof OverridesDocument.Encoded =>
+  encode({ ...others, ...(headers !== undefined && { headers: Record.map(headers, () => hiddenValue) }) })

@@ -2,8 +2,7 @@
  * How deliveries to one integration are made: as the service's settings say, and where the integration has overrides, as
  * these do.
  */
-import { Option } from "effect"
-import type { Redacted } from "effect"
+import { Option, Record, Redacted } from "effect"
 import type { Integration } from "../domain/Integration.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
 import type { AcknowledgementRule } from "./Acknowledgement.ts"
@@ -30,6 +29,10 @@ export const allowOf = (allow: AllowList, { overrides }: Overridden): AllowList 
 
 /** Which statuses acknowledge. */
 export const acknowledgementOf = ({ overrides }: Overridden): AcknowledgementRule => overrides.acknowledge ?? "200"
+
+/** The headers that its requests have beside those of all; null for none. */
+export const customHeadersOf = ({ overrides: { headers } }: Overridden): Readonly<Record<string, string>> | null =>
+  headers === undefined ? null : Record.map(headers, Redacted.value)
 
 /** How long a secret that was rotated out still signs, in milliseconds. */
 export const previousSecretFor = 24 * 3_600_000

@@ -43,7 +43,13 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
           { secret: Redacted.make("whsec_b2xk"), until: 1_893_456_000_124 },
           { secret: Redacted.make("whsec_b2xkZXI="), until: 1_893_456_000_123 }
         ],
-        overrides: { acknowledge: "2xx", retry: { access_log: [5_000, 0], call: [] }, allow_targets: ["10.0.0.0/8"] },
+        overrides: {
+          acknowledge: "2xx",
+          retry: { access_log: [5_000, 0], call: [] },
+          allow_targets: ["10.0.0.0/8"],
+          headers: { "x-api-key": Redacted.make("swordfish") },
+          requests_per_second: 0.5
+        },
         version: 7,
         created_at: 1_893_456_000_123
       })

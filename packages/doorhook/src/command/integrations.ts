@@ -2,7 +2,7 @@
  * `doorhook integrations`: list them, see which fail, and change their own settings, over the operator API.
  */
 import { CommandFailure, scopeText, surveyedStatuses } from "@doorhook/core"
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
 import type { IntegrationChange, IntegrationSummary } from "../embed/OperatorClient.ts"
@@ -39,12 +39,16 @@ const rowOf = (integration: IntegrationSummary): ReadonlyArray<string> => [
 ]
 
 /** The overrides as the flags that set them. */
-const overridesText = ({ overrides: { acknowledge, allow_targets = [], retry = {} } }: IntegrationSummary): string =>
-  [
+const overridesText = ({ overrides }: IntegrationSummary): string => {
+  const { acknowledge, allow_targets = [], headers = {}, requests_per_second: rate, retry = {} } = overrides
+  return [
     ...(acknowledge === undefined ? [] : [`--acknowledge ${acknowledge}`]),
     ...Object.entries(retry).map(([type, delays]) => `--retry ${type}=${delays.join(",")}`),
-    ...allow_targets.map((network) => `--allow-target ${network}`)
+    ...allow_targets.map((network) => `--allow-target ${network}`),
+    ...Object.entries(headers).map(([name, value]) => `--header '${name}: ${value}'`),
+    ...(rate === undefined ? [] : [`--requests-per-second ${rate}`])
   ].join(" ")
+}
 
 const describe = (integration: IntegrationSummary): ReadonlyArray<string> => [
   `${integration.id}: ${statusText(integration)}`,
@@ -107,6 +111,17 @@ const show = Command.make(
   })
 ).pipe(Command.withDescription("Show one integration"))
 
+/** Reads headers as they are written in a request. */
+const readHeaders = (given: ReadonlyArray<string>): Result.Result<Readonly<Record<string, string>>, CommandFailure> => {
+  const headers = new Map<string, string>()
+  for (const text of given) {
+    const at = text.indexOf(":")
+    if (at < 1) return Result.fail(CommandFailure.usage("--header: must be like 'x-api-key: value', with a colon"))
+    headers.set(text.slice(0, at).trim().toLowerCase(), text.slice(at + 1).trim())
+  }
+  return Result.succeed(Object.fromEntries(headers))
+}
+
 const set = Command.make(
   "set",
   {
@@ -127,6 +142,16 @@ const set = Command.make(
       Flag.withMetavar("CIDR"),
       Flag.atLeast(0)
     ),
+    header: Flag.String("header").pipe(
+      Flag.withDescription("Header of its requests, beside those of all; its value is not shown again; repeatable"),
+      Flag.withMetavar("'NAME: VALUE'"),
+      Flag.atLeast(0)
+    ),
+    requestsPerSecond: Flag.Finite("requests-per-second").pipe(
+      Flag.withDescription("The most requests that are started in a second"),
+      Flag.withMetavar("N"),
+      Flag.optional
+    ),
     clear: Flag.Boolean("clear").pipe(
       Flag.withDescription("Forget what was set before; without it, what is not named stays"),
       Flag.withDefault(false)
@@ -134,14 +159,20 @@ const set = Command.make(
   },
   Effect.fnUntraced(function* (given) {
     const retry = yield* Effect.fromResult(parseRetryFlags(given.retry)).pipe(Effect.mapError(withFlags))
+    const headers = yield* Effect.fromResult(readHeaders(given.header))
     const named: NonNullable<IntegrationChange["overrides"]> = {
       ...Option.match(given.acknowledge, { onNone: () => ({}), onSome: (acknowledge) => ({ acknowledge }) }),
-      ...(given.allowTarget.length > 0 && { allow_targets: given.allowTarget })
+      ...(given.allowTarget.length > 0 && { allow_targets: given.allowTarget }),
+      ...Option.match(given.requestsPerSecond, {
+        onNone: () => ({}),
+        onSome: (requests_per_second) => ({ requests_per_second })
+      })
     }
-    const changesOverrides = given.clear || given.retry.length > 0 || Object.keys(named).length > 0
+    const changesOverrides =
+      given.clear || given.retry.length > 0 || given.header.length > 0 || Object.keys(named).length > 0
     if (!changesOverrides && Option.isNone(given.status)) {
       return yield* CommandFailure.usage(
-        "Nothing to set. Give --status, --acknowledge, --retry, --allow-target or --clear."
+        "Nothing to set. Give --status, --acknowledge, --retry, --allow-target, --header, --requests-per-second or --clear."
       )
     }
     // The API replaces overrides as a whole.
@@ -153,7 +184,8 @@ const set = Command.make(
         overrides: {
           ...before,
           ...named,
-          ...(given.retry.length > 0 && { retry: { ...before.retry, ...retry } })
+          ...(given.retry.length > 0 && { retry: { ...before.retry, ...retry } }),
+          ...(given.header.length > 0 && { headers: { ...before.headers, ...headers } })
         }
       })
     }

@@ -124,6 +124,13 @@ export interface IntegrationChange {
     readonly retry?: Readonly<Record<string, ReadonlyArray<string>>>
     /** Special-purpose networks that it may use beside those that all may, like `10.0.0.0/8`. */
     readonly allow_targets?: ReadonlyArray<string>
+    /**
+     * Headers of its requests beside those of all, by their names in lower case. Their values are not shown again: `(hidden)`
+     * stands for each, and written back leaves it as it is.
+     */
+    readonly headers?: Readonly<Record<string, string>>
+    /** The most requests that are started in a second, 0.01 to 1,000. */
+    readonly requests_per_second?: number
   }
 }
 
