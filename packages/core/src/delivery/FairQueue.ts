@@ -11,6 +11,8 @@
  * half of the common room is used, an equal share; of a slow one what its places need; beside other workers, what its
  * places here send soon. The rest waits in the store and is claimed in turn.
  *
+ * An integration with a rate of its own (`requests_per_second`) is left out of the turns until its next request may start.
+ *
  * Plain data: nothing here waits or fails.
  */
 import type { Lane, LeasedDelivery } from "../domain/Delivery.ts"
@@ -56,6 +58,9 @@ export interface ClaimDemand {
 
 /** How many deliveries of an integration a worker beside others holds at most for each of its places there. */
 const besideOthers = 16
+
+/** How far a rate catches up with requests that started late, in milliseconds: timers are not exact. */
+const rateSlack = 50
 
 /** A queue that is taken from at its head without moving what is behind it. */
 class Fifo<A> {
@@ -114,6 +119,8 @@ interface Line {
   isBehind: boolean
   /** The last attempt that says something about its pace was slow. */
   isSlow: boolean
+  /** When its rate lets the next request start, in milliseconds since the epoch; 0 without a rate. */
+  readyAt: number
 }
 
 type Turns = Readonly<Record<Lane, Set<Line>>>
@@ -132,7 +139,9 @@ export class FairQueue {
   private readonly behindLines = new Set<Line>()
   /** For each lane, the lines that have something in it and a free place, in turn. */
   private readonly turns = noTurns()
-  /** The same for slow ones, which come after the others. */
+  /** Lines that wait for their rates. */
+  private readonly pausedLines = new Set<Line>()
+  /** The same as `turns` for slow ones, which come after the others. */
   private readonly slowTurns = noTurns()
   private share: Share = { workers: 1, rank: 0 }
   private heldTotal = 0
@@ -274,6 +283,42 @@ export class FairQueue {
     return surplus
   }
 
+  /**
+   * Notes that a delivery with a rate is started: the next one of its integration waits until the rate allows it. What is held
+   * beyond what is sent soon is taken out, so that calls have room: the caller releases it.
+   */
+  pace({ integration: { id, overrides } }: LeasedDelivery, now: number): ReadonlyArray<LeasedDelivery> {
+    const line = this.lines.get(id)
+    const { requests_per_second } = overrides
+    if (requests_per_second === undefined || line === undefined) return []
+    const interval = (1_000 * this.share.workers) / requests_per_second
+    line.readyAt = Math.max(line.readyAt, now - rateSlack) + interval
+    const isTooDeep = line.depth > this.minimum
+    if (isTooDeep) line.depth = this.minimum
+    if (line.readyAt > now) this.pausedLines.add(line)
+    this.offer(line)
+    return isTooDeep ? this.extractSurplus(line) : []
+  }
+
+  /** When the first integration that waits for its rate, and has something to send, may go on; null when there is none. */
+  get resumesAt(): number | null {
+    let first: number | null = null
+    for (const { queued, readyAt } of this.pausedLines) {
+      if (queued > 0 && (first === null || readyAt < first)) first = readyAt
+    }
+    return first
+  }
+
+  /** Gives integrations whose rates allow it their turns again. */
+  resume(now: number): void {
+    for (const line of this.pausedLines) {
+      if (line.readyAt > now) continue
+      this.pausedLines.delete(line)
+      this.offer(line)
+      this.forgetIfIdle(line)
+    }
+  }
+
   /** Whether anything that waits passes a test. */
   some(test: (delivery: LeasedDelivery) => boolean): boolean {
     for (const { queues } of this.lines.values()) for (const lane of lanes) if (queues[lane].some(test)) return true
@@ -385,7 +430,8 @@ export class FairQueue {
       open: 0,
       depth: this.depth,
       isBehind: false,
-      isSlow: false
+      isSlow: false,
+      readyAt: 0
     }
     this.lines.set(id, line)
     return line
@@ -414,7 +460,7 @@ export class FairQueue {
   }
 
   private forgetIfIdle(line: Line): void {
-    if (line.held > 0 || line.isBehind) return
+    if (line.held > 0 || line.isBehind || this.pausedLines.has(line)) return
     this.lines.delete(line.id)
     if (line.isSlow) this.slowCount--
   }
@@ -483,7 +529,8 @@ export class FairQueue {
 
   /** Gives a line its turn in a lane, or takes it out. */
   private offerLane(line: Line, lane: Lane): void {
-    const isReady = line.queues[lane].size > 0 && line.open < placesFor(lane, this.placesTo(line.id))
+    const isReady =
+      line.queues[lane].size > 0 && !this.pausedLines.has(line) && line.open < placesFor(lane, this.placesTo(line.id))
     if (isReady === line.isOffered[lane]) return
     line.isOffered[lane] = isReady
     const turns = (line.isSlow ? this.slowTurns : this.turns)[lane]

@@ -3,7 +3,7 @@
  * Effect runs only where something has to be waited for, or logged.
  */
 import { Cause, Clock, Effect, Exit, Latch, Random } from "effect"
-import type { Redacted } from "effect"
+import type { Fiber, Redacted } from "effect"
 import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
 import { maxExcerptLength } from "../domain/Delivery.ts"
 import { bodyOf } from "../domain/Event.ts"
@@ -362,6 +362,12 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   // What starts when.
 
+  const startPaced = (delivery: LeasedDelivery, isTry: boolean): void => {
+    const surplus = queue.pace(delivery, now())
+    if (surplus.length > 0) host.release(surplus)
+    start(delivery, isTry)
+  }
+
   /** While the breaker is open: settles what has expired, and tries one of the others if it is time to. */
   const startOne = (): void => {
     const at = now()
@@ -376,7 +382,8 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     const waiting = removeWaiting(at)
     if (waiting.length > 0) putOff(waiting)
     const delivery = queue.next()
-    if (delivery !== undefined) start(delivery, true)
+    if (delivery === undefined) return
+    startPaced(delivery, true)
   }
 
   /** Starts some of what has a place; says whether there may be more. */
@@ -389,9 +396,30 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       }
       const delivery = queue.next(which)
       if (delivery === undefined) return false
-      start(delivery, false)
+      startPaced(delivery, false)
     }
     return true
+  }
+
+  /** Waits for the first rate that allows another request; null when nothing waits for one. */
+  let resuming: { readonly at: number; readonly fiber: Fiber.Fiber<void> } | null = null
+
+  const stopResuming = (): void => {
+    resuming?.fiber.interruptUnsafe()
+    resuming = null
+  }
+
+  const resume = (): void => {
+    resuming = null
+    queue.resume(now())
+    pump()
+  }
+
+  const resumeInTime = (): void => {
+    const at = queue.resumesAt
+    if (at === null || (resuming !== null && resuming.at <= at)) return
+    stopResuming()
+    resuming = { at, fiber: run(Effect.delay(Effect.sync(resume), Math.max(0, at - now()))) }
   }
 
   let isScheduled = false
@@ -405,6 +433,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
         hasMore = startSome("all")
       })
       if (hasMore) pump()
+      else resumeInTime()
     })
   )
 
@@ -413,6 +442,8 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     isScheduled = true
     run(nextTurn)
   }
+
+  yield* Effect.addFinalizer(() => Effect.sync(stopResuming))
 
   return {
     pump,

@@ -317,6 +317,34 @@ describe("publishing and dispatching", () => {
     )
 
   test(
+    "starts no more requests a second than an integration is set to, calls first, and sends to others meanwhile",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup()
+      const paced = { url: "https://paced.example/", method: "post" } as const
+      const overrides = { requests_per_second: 4 }
+      yield* (yield* IntegrationStore).create(newIntegration({ configuration: paced, overrides }))
+      yield* publisher.publish(Array.from({ length: 120 }, () => newEvent()))
+      yield* pass(2_000)
+      yield* publisher.publish([newEvent({ resource_type: "call" })])
+      yield* pass(38_000)
+      const toPaced = world.sent.filter(({ url }) => url === paced.url)
+      assert.strictEqual(world.sent.length - toPaced.length, 121)
+      assert.isTrue(world.sent.slice(0, 120).every(({ at }) => at - (world.sent[0]?.at ?? 0) < 1_000))
+      assert.strictEqual(toPaced.length, 121)
+      const times = toPaced.map(({ at }) => at)
+      for (const [index, at] of times.entries()) {
+        const withinSecond = times.slice(index).filter((other) => other < at + 1_000)
+        assert.isAtMost(withinSecond.length, 5, "four, and one that catches up with a late timer")
+      }
+      const lasted = (times.at(-1) ?? 0) - (times[0] ?? 0)
+      assert.isAtLeast(lasted, 29_900)
+      assert.isAtMost(lasted, 31_500, "and not fewer")
+      const nth = toPaced.findIndex(({ body }) => body.includes('"call"'))
+      assert.isBelow(nth, 12, "the call overtook")
+    })
+  )
+
+  test(
     "sends everything in the end, however much comes at once",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup()

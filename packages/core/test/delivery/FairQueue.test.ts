@@ -45,7 +45,50 @@ const filled = (options: FairQueueOptions, deliveries: ReadonlyArray<LeasedDeliv
   return queue
 }
 
+/** A delivery to an integration that takes so many requests a second. */
+const paced = (delivery: LeasedDelivery, requests_per_second: number): LeasedDelivery => ({
+  ...delivery,
+  integration: { ...delivery.integration, overrides: { requests_per_second } }
+})
+
 describe("FairQueue", () => {
+  it("never gives more of an integration than its rate allows, over all workers, whenever it is asked", () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.1, max: 100, noNaN: true }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 100 }),
+        (rate, workers, steps) => {
+          const queue = filled(places(100, 100), [])
+          queue.shareWith({ workers, rank: 0 })
+          const times: Array<number> = []
+          let now = 1_000_000
+          let number = 0
+          for (const step of steps) {
+            queue.add(paced(makeLeased(++number), rate))
+            now += step
+            queue.resume(now)
+            for (let next = queue.next(); next !== undefined; next = queue.next()) {
+              times.push(now)
+              queue.pace(next, now)
+              // Its place is free again at once: nothing but the rate holds back the next.
+              queue.finish(next, null)
+            }
+            assert.isTrue(queue.queued === 0 || (queue.resumesAt ?? 0) > now, "what waits is waited for")
+          }
+          const interval = (1_000 * workers) / rate
+          for (const [first, at] of times.entries()) {
+            const many = Math.floor((50 + 1_000) / interval) + 1
+            assert.isAtMost(times.slice(first).filter((other) => other < at + 1_000).length, many)
+          }
+          now += 1_000_000
+          queue.resume(now)
+          assert.isNull(queue.resumesAt)
+        }
+      )
+    )
+  })
+
   it("sends calls before access logs and first attempts before retries", () => {
     const queue = filled(places(10, 10), [
       makeLeased(1, { attempts: 1 }),
