@@ -1,12 +1,13 @@
 /**
  * What is counted about deliveries: the names under which Prometheus and OTLP see it.
  */
-import { Effect, Metric } from "effect"
-import type { Context } from "effect"
+import { Context, Effect, Metric } from "effect"
 import { AttemptOutcome, settledStates } from "../domain/Delivery.ts"
 import type { Attempt } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
+import { noticeKinds } from "../domain/Notice.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
+import { ResourceTypes } from "../domain/ResourceType.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 
 /**
@@ -38,7 +39,10 @@ class ByType<A> {
   }
 }
 
-const accepted = counters("doorhook_events_accepted", "Events accepted: durable, whether or not an integration matched")
+const accepted = counters(
+  "doorhook_events_accepted_total",
+  "Events accepted: durable, whether or not an integration matched"
+)
 
 const eventsAccepted = new ByType((resource_type) => accepted({ resource_type }))
 
@@ -52,21 +56,27 @@ export const countAccepted = (
   for (const [type, count] of counts) eventsAccepted.of(type).updateUnsafe(count, context)
 }
 
-const attempts = counters("doorhook_attempts", "HTTP requests made to receivers, by outcome")
+const attempts = counters("doorhook_attempts_total", "HTTP requests made to receivers, by outcome")
 
 /** Attempts made, by resource type and outcome. */
 const attemptsMade = new ByType(
   (resource_type) => new Map(AttemptOutcome.literals.map((outcome) => [outcome, attempts({ resource_type, outcome })]))
 )
 
-const early = counters("doorhook_early_attempts", "Attempts made early after an outage of their receiver, by outcome")
+const early = counters(
+  "doorhook_early_attempts_total",
+  "Attempts made early after an outage of their receiver, by outcome"
+)
 
 /** Attempts made before they were due, because their integration catches up, by resource type and outcome. */
 const earlyAttempts = new ByType(
   (resource_type) => new Map(AttemptOutcome.literals.map((outcome) => [outcome, early({ resource_type, outcome })]))
 )
 
-const ended = counters("doorhook_deliveries_ended", "Deliveries that ended in this process, by the state they ended in")
+const ended = counters(
+  "doorhook_deliveries_ended_total",
+  "Deliveries that ended in this process, by the state they ended in"
+)
 
 /** Deliveries that ended, by resource type and state: those that expired are told by no notice. */
 const deliveriesEnded = new ByType(
@@ -74,24 +84,24 @@ const deliveriesEnded = new ByType(
 )
 
 /** Outcomes of deliveries that were no longer leased to this worker. */
-export const staleSettlements = Metric.counter("doorhook_stale_settlements", {
+export const staleSettlements = Metric.counter("doorhook_stale_settlements_total", {
   description: "Outcomes that came after the delivery's lease had ended; the delivery is sent again",
   incremental: true
 })
 
 /** Notifications for operators, by kind. */
-export const noticesGiven = Metric.counter("doorhook_notices", {
+export const noticesGiven = Metric.counter("doorhook_notices_total", {
   description:
     "Operational notices: integrations that fail, were disabled or recovered, deliveries given up, retention paused",
   incremental: true
 })
 
-/** Upper bounds of the latency buckets, in milliseconds. */
-export const latencyBounds = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as const
+/** Upper bounds of the latency buckets, in seconds: Prometheus' unit. */
+const latencyBounds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5] as const
 
-/** How long acknowledged attempts took, in milliseconds. */
-export const acknowledgementLatency = Metric.histogram("doorhook_acknowledgement_latency_ms", {
-  description: "Milliseconds from the start of an attempt to its acknowledgement",
+/** How long acknowledged attempts took, in seconds. */
+export const acknowledgementLatency = Metric.histogram("doorhook_acknowledgement_latency_seconds", {
+  description: "Seconds from the start of an attempt to its acknowledgement",
   boundaries: latencyBounds
 })
 
@@ -108,9 +118,23 @@ interface Counter {
   readonly ended: (recorded: ReadonlyArray<Attempted>) => void
 }
 
+/** Has the series of every resource type be there from the start, at 0: a rate needs what was before the first. */
+const beginCounting = (types: Iterable<ResourceType>, context: Context.Context<never>): void => {
+  for (const type of types) {
+    eventsAccepted.of(type).updateUnsafe(0, context)
+    for (const byOutcome of [attemptsMade, earlyAttempts, deliveriesEnded]) {
+      for (const counter of byOutcome.of(type).values()) counter.updateUnsafe(0, context)
+    }
+  }
+  for (const kind of noticeKinds) Metric.withAttributes(noticesGiven, { kind }).updateUnsafe(0, context)
+  staleSettlements.updateUnsafe(0, context)
+  acknowledgementLatency.valueUnsafe(context)
+}
+
 /** Makes what counts outcomes: plain code, called for each batch of them. */
-export const makeCounter = Effect.contextWith((context: Context.Context<never>) =>
-  Effect.succeed<Counter>({
+export const makeCounter = Effect.contextWith((context: Context.Context<never>) => {
+  beginCounting(Context.get(context, ResourceTypes).keys(), context)
+  return Effect.succeed<Counter>({
     attempted: (outcomes) => {
       for (const { delivery, settlement } of outcomes) {
         const { attempt } = settlement
@@ -118,7 +142,8 @@ export const makeCounter = Effect.contextWith((context: Context.Context<never>) 
         const { early_due_at, event } = delivery
         attemptsMade.of(event.resource_type).get(attempt.outcome)?.updateUnsafe(1, context)
         if (early_due_at !== null) earlyAttempts.of(event.resource_type).get(attempt.outcome)?.updateUnsafe(1, context)
-        if (attempt.outcome === "acknowledged") acknowledgementLatency.updateUnsafe(attempt.duration_ms, context)
+        if (attempt.outcome === "acknowledged")
+          acknowledgementLatency.updateUnsafe(attempt.duration_ms / 1_000, context)
       }
     },
     ended: (recorded) => {
@@ -128,7 +153,7 @@ export const makeCounter = Effect.contextWith((context: Context.Context<never>) 
       }
     }
   })
-)
+})
 
 /** What this process has counted since it started. */
 export interface Counted {
@@ -151,7 +176,8 @@ export const counted: Effect.Effect<Counted> = Effect.gen(function* () {
     }
   }
   const { buckets, count } = yield* Metric.value(acknowledgementLatency)
-  return { events_accepted, attempts, latency: { count, buckets } }
+  const inMillis = buckets.map(([upper, cumulative]) => [Math.round(upper * 1_000), cumulative] as const)
+  return { events_accepted, attempts, latency: { count, buckets: inMillis } }
 })
 
 /**
@@ -167,10 +193,10 @@ export const latencyQuantile = (share: number): Effect.Effect<number | null> =>
     for (const [upper, cumulative] of buckets) {
       if (cumulative >= rank && cumulative > below) {
         const value = lower + ((upper - lower) * (rank - below)) / (cumulative - below)
-        return Math.min(max, Math.max(min, value))
+        return 1_000 * Math.min(max, Math.max(min, value))
       }
       lower = upper
       below = cumulative
     }
-    return max
+    return 1_000 * max
   })

@@ -878,7 +878,7 @@ describe("publishing and dispatching", () => {
 
   it.effect("counts as ended what was recorded as such, and nothing else", () => {
     const ended = Metric.value(
-      Metric.counter("doorhook_deliveries_ended", {
+      Metric.counter("doorhook_deliveries_ended_total", {
         description: "Deliveries that ended in this process, by the state they ended in",
         attributes: { resource_type: "access_log", state: "delivered" }
       })

@@ -11,13 +11,13 @@ const attemptsCounted = (name: string, description: string, outcome: "acknowledg
 
 const earlyAttempts = (outcome: "acknowledged" | "timeout") =>
   attemptsCounted(
-    "doorhook_early_attempts",
+    "doorhook_early_attempts_total",
     "Attempts made early after an outage of their receiver, by outcome",
     outcome
   )
 
 const allAttempts = (outcome: "acknowledged" | "timeout") =>
-  attemptsCounted("doorhook_attempts", "HTTP requests made to receivers, by outcome", outcome)
+  attemptsCounted("doorhook_attempts_total", "HTTP requests made to receivers, by outcome", outcome)
 
 const attempted = (outcome: "acknowledged" | "timeout", early_due_at: number | null) => ({
   delivery: { event: { resource_type: "access_log" as const }, early_due_at },
@@ -65,7 +65,9 @@ const ended = (resource_type: "access_log" | "call", state: "delivered" | "expir
 
 const count = (resource_type: string, state: string) =>
   Effect.map(
-    Metric.value(Metric.counter("doorhook_deliveries_ended", { description, attributes: { resource_type, state } })),
+    Metric.value(
+      Metric.counter("doorhook_deliveries_ended_total", { description, attributes: { resource_type, state } })
+    ),
     (counter) => counter.count
   )
 
