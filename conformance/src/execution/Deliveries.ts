@@ -2,6 +2,7 @@
  * Operations that deliver: again and again, several times at once, many.
  */
 import { Effect } from "effect"
+import { leastElapsed } from "../evidence/Exchange.ts"
 import { plainEvents, accessLog, withMember } from "../history/Events.ts"
 import type { OperationOf } from "../history/Operations.ts"
 import { object, string } from "../history/Json.ts"
@@ -88,7 +89,7 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
       const actor = yield* mintOther(execution, made++)
       const exchange = yield* send(execution, actor, [], { op }, own)
       // A receiver that hangs costs a deadline each time.
-      if (exchange.elapsed > execution.setting.terms.deadline) return
+      if (leastElapsed(exchange) > execution.setting.terms.deadline) return
     }
   })
   yield* atOnce(execution, Math.min(most, count), worker)
@@ -130,9 +131,9 @@ export const load = Effect.fnUntraced(function* (
       const early = due(index) - now()
       if (early > 0) yield* Effect.sleep(early)
       const overdue = Math.max(0, now() - due(index))
-      const { elapsed } = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
+      const exchange = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
       // One that answers in time could have done so when it was due, had there been another connection.
-      if (lacksConnections && elapsed - overdue <= inTime && elapsed > late) heldUp += 1
+      if (lacksConnections && exchange.elapsed - overdue <= inTime && leastElapsed(exchange) > late) heldUp += 1
     }
   })
   yield* atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)

@@ -3,6 +3,7 @@
  * sender's worker has. How each operation is carried out: one row for each kind.
  */
 import { Effect } from "effect"
+import { leastElapsed } from "../evidence/Exchange.ts"
 import type { Trace } from "../evidence/Trace.ts"
 import type { EventTemplate } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
@@ -121,7 +122,9 @@ const lateUntilGivenUp = 3
 const isGivenUp = ({ attempts, setting }: Execution, { ops }: History): boolean => {
   const late = attempts.filter(({ exchange, kind, op }) => {
     const sent = ops[op]?.k
-    return kind === "delivery" && (sent === "new" || sent === "again") && exchange.elapsed > setting.terms.deadline
+    return (
+      kind === "delivery" && (sent === "new" || sent === "again") && leastElapsed(exchange) > setting.terms.deadline
+    )
   })
   return late.length >= lateUntilGivenUp
 }

@@ -9,6 +9,7 @@
 import { isoOf } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
 import { Clock, Deferred, Effect, Fiber, Latch, Option } from "effect"
+import { leastElapsed } from "../evidence/Exchange.ts"
 import type { Trace } from "../evidence/Trace.ts"
 import { execute } from "../execution/Perform.ts"
 import type { Occasion } from "../execution/Execution.ts"
@@ -197,7 +198,7 @@ export const makeSession = Effect.fnUntraced(function* (
     ledger.add({ title, lane, alone, trace, whole: broke === null, settled: probe === null, repeats: [] })
     if (!alone) {
       late += trace.attempts.filter(
-        ({ exchange, kind }) => kind === "delivery" && exchange.elapsed > terms.deadline
+        ({ exchange, kind }) => kind === "delivery" && leastElapsed(exchange) > terms.deadline
       ).length
     }
     if (broke !== null) return yield* broke
