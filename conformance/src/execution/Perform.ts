@@ -9,7 +9,7 @@ import type { EventTemplate } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
 import type { Operation, OperationKind, OperationOf } from "../history/Operations.ts"
 import type { Variation } from "../history/Variations.ts"
-import { fill, load, race, retryUntil, volleys } from "./Deliveries.ts"
+import { fill, load, race, retryOpen, retryUntil, volleys } from "./Deliveries.ts"
 import { cut, forged, malformed, otherMethod, stall, storm } from "./Disturbances.ts"
 import { begin, fallShort, find, mint, traceOf } from "./Execution.ts"
 import type { Actor, Execution, Occasion, Services, Setting } from "./Execution.ts"
@@ -63,11 +63,7 @@ const performers: Performers = {
   new: onNew(sendAs),
   again: onKnown(sendAs),
   retry: onKnown(retryUntil),
-  retry_open: (execution, operation, op) =>
-    Effect.forEach(
-      execution.actors.filter(({ acknowledged }) => !acknowledged),
-      (actor) => retryUntil(execution, actor, operation, op)
-    ),
+  retry_open: retryOpen,
   again_all: (execution, { how }, op) => sendEach(execution, execution.actors, how, op),
   race_new: onNew(race),
   race_again: onKnown(race),

@@ -8,9 +8,9 @@
 import { maxExcerptLength, UrlPolicy } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
-import { request as requestPlain } from "node:http"
+import { Agent as AgentPlain, request as requestPlain } from "node:http"
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http"
-import { request as requestTls } from "node:https"
+import { Agent as AgentTls, request as requestTls } from "node:https"
 import { connect as connectPlain, isIP } from "node:net"
 import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
@@ -345,15 +345,30 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
   return { send, renew }
 })
 
+/** How long a connection for questions is kept while nothing is asked: one at a time must not be kept from what is tested. */
+const keptIdle = 20
+
+/** Connections for many questions to one server, as long as one follows another. */
+export const keptConnections = ({ protocol }: URL, maxSockets: number): AgentPlain => {
+  const Agent = protocol === "https:" ? AgentTls : AgentPlain
+  return new Agent({ keepAlive: true, timeout: keptIdle, maxSockets })
+}
+
 /** A request to the receiver's probe or control, outside of what is tested: status and body, within the time. */
 export const ask = (
   url: URL,
   method: "GET" | "POST",
-  limit: number
+  limit: number,
+  connections: AgentPlain | null = null
 ): Effect.Effect<{ readonly status: number; readonly body: string }, Error> =>
   Effect.callback<{ readonly status: number; readonly body: string }, Error>((resume) => {
     const make = url.protocol === "https:" ? requestTls : requestPlain
-    const outgoing = make(url, { method, agent: false, headers: { connection: "close" } })
+    const outgoing = make(
+      url,
+      connections === null
+        ? { method, agent: false, headers: { connection: "close" } }
+        : { method, agent: connections, timeout: limit }
+    )
     outgoing.on("error", (error) => resume(Effect.fail(error)))
     outgoing.on("response", (response) => {
       const chunks: Array<Buffer> = []

@@ -15,19 +15,27 @@ const steps = ["given", "further", "sampled"] as const
 export type Step = (typeof steps)[number]
 
 /** How long the lane `last` takes, in milliseconds, and as a share of the run's time where that is more. */
-const lastLeast = 12_000
+const lastUsual = 12_000
 const lastShare = 0.1
-export const lastTime = (maxTime: number): number => Math.max(lastLeast, maxTime * lastShare)
+/** Where all else took longer than it should, some of it is done nevertheless. */
+const lastLeast = 0.035
 
 /** Until which share of the run's time cases of a step are begun; the others are those of what comes after them. */
 export const until: Readonly<Record<Step | "last" | "beforeClock" | "end", number>> = {
-  given: 0.8,
+  given: 0.84,
   further: 0.6,
   sampled: 0.6,
-  last: 0.8,
+  last: 0.88,
   beforeClock: 0.85,
   end: 0.95
 }
+
+/** Until when the lane `last` goes on that begins now, both in milliseconds since the run began. */
+export const lastUntil = (now: number, maxTime: number): number =>
+  Math.max(
+    Math.min(maxTime * until.last, now + Math.max(lastUsual, maxTime * lastShare)),
+    Math.min(maxTime * until.end, now + maxTime * lastLeast)
+  )
 
 /** Histories at once, by lane: each has one request under way most of the time, and `Slots` keeps all of them to ten. */
 export const widths: Readonly<Record<Lane, number>> = {
@@ -91,10 +99,13 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
   const whole = (step: Step): ReadonlyArray<Batch> =>
     lanes
       .filter((lane) => !lanesApart.has(lane))
-      .flatMap((lane) => [
-        batchOf(step, lane, (one) => stays(one) && !ends(one)),
-        batchOf(step, lane, (one) => stays(one) && ends(one))
-      ])
+      .flatMap((lane) => {
+        const [staying, ending] = [false, true].map((ended) =>
+          batchOf(step, lane, (one) => stays(one) && ends(one) === ended)
+        )
+        // Held still, a receiver takes a deadline and more: one that is pressed for time is killed first.
+        return (lane === "operated" ? [ending, staying] : [staying, ending]).flatMap((batch) => batch ?? [])
+      })
   // What is given somewhere is known as given, whichever step another requirement has it in.
   const ofLane = (lane: Lane): ReadonlyArray<Batch> => steps.map((step) => batchOf(step, lane, stays))
   const aged = ofLane("aged")
