@@ -2,8 +2,8 @@
  * Which cases run, in which order, and with how much of the time: breadth first. Pure data and functions.
  *
  * Every requirement's given cases come before any further one, those before any that is drawn from the seed, and then the
- * lanes `last` (many events between an event and its duplicate) and `quiet`. Within a step, lanes run in the order of
- * `lanes`, and cases take turns by requirement, so that a run that is cut short has looked at each.
+ * lanes `quiet` and `last` (as many events between an event and its duplicate as there is time for). Within a step, lanes
+ * run in the order of `lanes`, and cases take turns by requirement, so that a run that is cut short has looked at each.
  */
 import type { Case, Lane } from "../history/History.ts"
 import { keyOf, lanes } from "../history/History.ts"
@@ -110,7 +110,7 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
   const ofLane = (lane: Lane): ReadonlyArray<Batch> => steps.map((step) => batchOf(step, lane, stays))
   const aged = ofLane("aged")
   const given = whole("given")
-  const end = [...ofLane("last"), ...ofLane("quiet")]
+  const end = [...ofLane("quiet"), ...ofLane("last")]
   const clock = steps.flatMap((step) => lanes.map((lane) => batchOf(step, lane, moves)))
   const batches = [...aged, ...given, ...whole("further"), ...whole("sampled"), ...end, ...clock]
   return batches.filter(({ cases }) => cases.length > 0)

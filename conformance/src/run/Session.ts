@@ -84,8 +84,8 @@ const settling: Readonly<Record<Lane, number>> = {
   load: 1,
   operated: 2,
   last: 3,
-  quiet: 4,
-  aged: 5
+  quiet: 3,
+  aged: 4
 }
 
 /** All that was executed of a case: its repeats have effects like the first. */
@@ -377,8 +377,8 @@ export const makeSession = Effect.fnUntraced(function* (
       if (batch.movesClock || !batch.cases.some(isOpen)) continue
       const isOther = before !== null && (settling[before.lane] !== settling[batch.lane] || before.step !== batch.step)
       if (isOther || batch.endsReceiver) yield* settleAll()
-      // The last lane takes its time: failures are looked at again before it.
-      if (batch.lane === "last" && before?.lane !== "last") yield* refineAll(until.given)
+      // The last lanes take their time: failures are looked at again before them.
+      if (lanesApart.has(batch.lane) && before !== null && !lanesApart.has(before.lane)) yield* refineAll(until.given)
       if (batch.step === "given" && !lanesApart.has(batch.lane) && !batch.endsReceiver)
         givenDone = yield* Clock.currentTimeMillis
       yield* runBatch(batch, others.slice(place + 1))
