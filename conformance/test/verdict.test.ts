@@ -136,6 +136,16 @@ const lateAgain = planned([
 ])
 const strangers = { strangers: ["evt_x"] }
 
+const stalled = runOf(second, {
+  trace: traced(second, { attempts: [attemptOf({ exchange: { ...answered(200, 5_100), stalled: 400 } })] })
+})
+const stalledAgain = { ...stalled, repeats: [stalled.trace, stalled.trace] }
+const stoodStill = planned([[stalled.trace, inconclusive(0, "held up")]])
+const stoodStillThenLate = planned([
+  [stalled.trace, inconclusive(0, "held up")],
+  [repeat, late]
+])
+
 const both = [one, two] as const
 const half = { ...two, whole: false }
 const repeatedTwice = { ...two, repeats: [traced(second), repeat] }
@@ -201,7 +211,11 @@ const rows: ReadonlyArray<readonly [what: string, says: RegExp, ...given: Parame
   ["a late answer came beside others, another alone", /INCONCLUSIVE/, foundTwice(late), [one, beside]],
   ["a late answer came beside others", /INCONCLUSIVE/, lateOnce, [one, beside]],
   ["a late answer came beside others and not alone", /PASS/, lateOnce, [one, { ...beside, repeats: [repeat] }]],
-  ["a wrong answer came beside others", /FAIL/, broken, [one, beside]]
+  ["a wrong answer came beside others", /FAIL/, broken, [one, beside]],
+  ["an answer came while the suite stood still", /INCONCLUSIVE .*not confirmed/, stoodStill, [one, stalled]],
+  ["the repeat of such an answer was in time", /PASS/, stoodStill, [one, { ...stalled, repeats: [repeat] }]],
+  ["the suite stood still in each repeat too", /INCONCLUSIVE held up$/, stoodStill, [one, stalledAgain]],
+  ["a repeat of such an answer was late", /FAIL/, stoodStillThenLate, [one, { ...stalled, repeats: [repeat] }]]
 ]
 
 describe("a verdict", () => {

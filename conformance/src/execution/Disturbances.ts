@@ -44,7 +44,7 @@ const mintUsual = (execution: Execution, bulk = false) =>
 
 /** Begins many requests, ten at once, and goes away from all of them. */
 export const storm = (execution: Execution, { count, percent }: OperationOf<"abort_storm">, op: number) =>
-  mintUsual(execution).pipe(
+  mintUsual(execution, true).pipe(
     Effect.flatMap((actor) => cut(execution, actor, { cut: { in: "body", percent } }, op)),
     Effect.replicateEffect(count, { concurrency: most, discard: true })
   )

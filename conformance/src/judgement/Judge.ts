@@ -2,6 +2,7 @@
  * The parts that judgements of requirements are made of. Each reads a trace under the terms of a run and nothing else.
  */
 import { Acknowledgement } from "@doorhook/core"
+import type { Exchange } from "../evidence/Exchange.ts"
 import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
 import { templates, bindingOf } from "../history/Events.ts"
 import { nearestDouble, numbersOf } from "../history/Json.ts"
@@ -95,9 +96,11 @@ export const exactStatus: Judge = (trace, { rule }) =>
   })
 
 /** What is found of an answer by when it came, against the deadline; `near` says how near, where that is too near. */
-const timed = (time: Timeliness, index: number, observed: string, near: string): Finding | "good" => {
+const timed = (exchange: Exchange, time: Timeliness, index: number, near: string): Finding | "good" => {
   if (time === "in_time") return "good"
-  return time === "borderline" ? inconclusive(index, `${observed}${near}`) : fail(index, observed, { timing: true })
+  const observed = exchangeInWords(exchange)
+  if (time === "late") return fail(index, observed, { timing: true })
+  return inconclusive(index, exchange.stalled === undefined ? `${observed}${near}` : observed)
 }
 
 /** Every answer's status comes within the deadline. */
@@ -109,7 +112,7 @@ export const statusInTime: Judge = (trace, terms) => {
     if (exchange._tag === "Failed")
       return exchange.outcome === "timeout" ? fail(index, observed, { timing: true }) : null
     const near = `: within ${terms.guard} ms of the deadline, nearer than can be measured`
-    return timed(statusTime(exchange, terms), index, observed, near)
+    return timed(exchange, statusTime(exchange, terms), index, near)
   })
 }
 
@@ -123,7 +126,7 @@ export const completeAnswers: Judge = (trace, terms) =>
     // Of an answer that begins late, the end says nothing more.
     if (statusTime(exchange, terms) === "late") return null
     const near = `, the body's end ${terms.guard} ms or less from the deadline`
-    return timed(bodyTime(exchange, terms), index, observed, near)
+    return timed(exchange, bodyTime(exchange, terms), index, near)
   })
 
 /** What became of one event of a trace: whether it was acknowledged, and what that obliges the receiver to. */

@@ -56,8 +56,16 @@ export interface Assessment {
 
 const isLate = (finding: Finding): boolean => finding.verdict === "FAIL" && finding.timing
 
-const mayBeAccident = (finding: Finding, { alone }: CaseRun): boolean =>
-  isLate(finding) || (finding.verdict === "INCONCLUSIVE" && !finding.empty && !alone && finding.attempt !== null)
+/** Whether times of a run may not have been the receiver's: others were under way, or the suite itself stood still. */
+const isDisturbed = ({ alone, trace }: CaseRun, attempt: number): boolean =>
+  !alone || trace.attempts[attempt]?.exchange.stalled !== undefined
+
+const mayBeAccident = (finding: Finding, run: CaseRun): boolean =>
+  isLate(finding) ||
+  (finding.verdict === "INCONCLUSIVE" &&
+    !finding.empty &&
+    finding.attempt !== null &&
+    isDisturbed(run, finding.attempt))
 
 /**
  * Looks at one run of a case for one requirement.
@@ -76,8 +84,9 @@ export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>,
   for (const trace of run.repeats) {
     const repeated = of(trace)
     if (repeated.verdict === "FAIL") return { finding: repeated, trace, suspect: false }
-    // Times are not judged where several histories run at once: what is right alone is right.
-    if (!run.alone && repeated.verdict === "PASS") return { finding: repeated, trace, suspect: false }
+    // Times are not judged where several histories run at once, or where the suite stood still: what is right alone is right.
+    if ((!run.alone || finding.verdict === "INCONCLUSIVE") && repeated.verdict === "PASS")
+      return { finding: repeated, trace, suspect: false }
   }
   const isSeenAgain =
     run.alone &&

@@ -42,13 +42,13 @@ const crashes: ReadonlyArray<Case> = [
     { k: "kill_amid", event: accessLog, workers: 6, after: soon, from: "acknowledgement" },
     retryOpen
   ),
-  crash(40, 6),
-  crash(15, 8, call),
   operated(
     `killed ${soon} ms after the first acknowledgement of 4 workers' traffic, each call twice at once`,
     { k: "kill_amid", event: call, workers: 4, after: soon, from: "acknowledgement", copies: 2 },
     retryOpen
-  )
+  ),
+  crash(40, 6),
+  crash(15, 8, call)
 ]
 const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
 
