@@ -5,8 +5,9 @@
 import type { Shortfall, Trace } from "../evidence/Trace.ts"
 import type { Strength } from "../history/Forgeries.ts"
 import { keyOf } from "../history/History.ts"
+import { isPlain } from "../history/Operations.ts"
 import type { Case, History } from "../history/History.ts"
-import type { Finding, Verdict } from "../judgement/Finding.ts"
+import type { Finding, Symptom, Verdict } from "../judgement/Finding.ts"
 import { inconclusive, thrown } from "../judgement/Finding.ts"
 import type { Judge } from "../judgement/Judge.ts"
 import { millis, read } from "../judgement/Reading.ts"
@@ -103,6 +104,9 @@ export interface Outcome {
     readonly trace: Trace
     readonly attempt: number | null
     readonly event: number | null
+    readonly symptom: Symptom | null
+    /** Whether ordinary events alone break it too, so that what is special about others is not the cause. */
+    readonly isOrdinary: boolean
     readonly because: string
     readonly terms: Terms
   } | null
@@ -206,14 +210,30 @@ const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
 /** How much is unusual about the attempts of a history. */
 const variationsIn = ({ ops }: History): number => ops.reduce((sum, op) => sum + ("how" in op ? op.how.length : 0), 0)
 
-/** Of several that are as short, the plainest: which of them was over first is chance. */
+/** How soon after its last attempt a kill by another case may be what lost an event, in milliseconds. */
+const soon = 5_000
+
+/** Whether a trace is of ordinary events alone, and of nothing that other cases did to the receiver. */
+const isOrdinary = ({ attempts, began, history, interventions }: Trace): boolean => {
+  const over = began + Math.max(0, ...attempts.map(({ exchange, started }) => started + exchange.elapsed))
+  return history.ops.every(isPlain) && interventions.every(({ from }) => from > over + soon)
+}
+
+/** The one that explains most: of ordinary events, short, and plain. Which of them was over first is chance. */
 const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
   assessed.toSorted(
     ({ trace: a }, { trace: b }) =>
+      Number(isOrdinary(b)) - Number(isOrdinary(a)) ||
       a.history.ops.length - b.history.ops.length ||
       a.attempts.length - b.attempts.length ||
       variationsIn(a.history) - variationsIn(b.history)
   )[0]
+
+/** What a finding means to people: what it says itself, else its case, else the requirement of such a symptom. */
+const becauseOf = (finding: Finding, { because, becauses }: Requirement, own: Case | undefined): string => {
+  const [said, symptom] = finding.verdict === "FAIL" ? [finding.because, finding.symptom] : [null, null]
+  return said ?? own?.because ?? (symptom === null ? because : (becauses[symptom] ?? because))
+}
 
 /** A probe is often a part of the receiver, and is gone with it. */
 const isGone = ({ how }: Ended): boolean =>
@@ -287,6 +307,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     const key = keyOf(run.trace.history)
     const own = [...given, ...further, ...sampled].find(({ history }) => keyOf(history) === key)
     const observed = finding.verdict === "PASS" ? "" : finding.observed
+    const symptom = finding.verdict === "FAIL" ? finding.symptom : null
     return outcome(verdict, suspect ? `${observed}; not confirmed by a repeat` : observed, {
       confirmed: isProven ? (refinement?.confirmed ?? null) : null,
       decisive: {
@@ -294,7 +315,9 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
         trace,
         attempt: finding.verdict === "PASS" ? null : finding.attempt,
         event: finding.verdict === "FAIL" ? finding.event : null,
-        because: own?.because ?? requirement.because,
+        symptom,
+        isOrdinary: isOrdinary(one.trace) || isOrdinary(trace),
+        because: becauseOf(finding, requirement, own),
         terms
       }
     })

@@ -67,7 +67,7 @@ const reportRequirement = (
     ...(decisive === null
       ? { history: [], effects: [], decidedBy: null, curl: null }
       : {
-          history: stepsOf(decisive),
+          history: stepsOf(decisive, follows.length > 0),
           historyStartedAt: new Date(Date.parse(startedAt) + decisive.trace.began).toISOString(),
           effects: effectsOf(decisive),
           decidedBy: decidedBy(decisive),

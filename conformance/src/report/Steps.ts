@@ -102,8 +102,19 @@ const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): Readonly
 export const listed = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 
-/** For each step, words to append that say what other cases did during it. */
-const doneBesides = (trace: Trace): ReadonlyArray<string> => {
+/** Why what other cases did may have a part in what was found; null where it can't, and is left out. */
+const partInWords = (decisive: Decisive): string | null => {
+  const { isOrdinary, symptom } = decisive
+  if (isOrdinary) return null
+  if (symptom === "lost" || symptom === "doubled" || symptom === "doubled_at_once")
+    return "which matters if it keeps ids or effects in memory"
+  return decisiveOf(decisive)?.exchange._tag === "Failed" ? "which leaves requests under way without an answer" : null
+}
+
+/** For each step, words to append that say what other cases did during it, and why that matters. */
+const doneBesides = (decisive: Decisive, follows: boolean): ReadonlyArray<string> => {
+  const part = follows ? null : partInWords(decisive)
+  const { trace } = decisive
   const { began, history, interventions, otherEvents } = trace
   const others = interventions.filter(({ op }) => op === null)
   const placed = others.map((one) => ({ one, step: stepAt(trace, one.from - began) }))
@@ -113,15 +124,15 @@ const doneBesides = (trace: Trace): ReadonlyArray<string> => {
       ...doneByOthers(placed.filter((each) => each.step === step).map(({ one }) => one)),
       ...(step === long && otherEvents > 0 ? [`sent ${otherEvents.toLocaleString("en-US")} other events`] : [])
     ]
-    return done.length === 0 ? "" : `; in between, other cases ${listed(done)}`
+    return done.length === 0 || part === null ? "" : `; in between, other cases ${listed(done)}, ${part}`
   })
 }
 
-/** The history, step by step. */
-export const stepsOf = (decisive: Decisive): ReadonlyArray<Step> => {
+/** The history, step by step; of one that `follows` from another failure, without what other cases did. */
+export const stepsOf = (decisive: Decisive, follows: boolean): ReadonlyArray<Step> => {
   const { trace } = decisive
   const words = inWords(trace.history.ops)
-  const besides = doneBesides(trace)
+  const besides = doneBesides(decisive, follows)
   return trace.history.ops.map((op, index) => {
     const attempts = chosen(trace, index, decisiveOf(decisive))
     return {
