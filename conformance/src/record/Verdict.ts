@@ -14,7 +14,7 @@ import { millis, read } from "../judgement/Reading.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { caveatsOf } from "./Caveats.ts"
+import { memoryInWords, memoryOf } from "./Caveats.ts"
 import type { CaseRun, Confirmed, Ended, Evidence } from "./Evidence.ts"
 import { concerns, least, plansOf, sightOf, strengthFor } from "./Plan.ts"
 import type { Plan } from "./Plan.ts"
@@ -114,8 +114,6 @@ export interface Outcome {
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
   /** Which of its cases were not done in full, and how much of them was. */
   readonly cutShort: ReadonlyArray<string>
-  /** What a pass rests on and was not verified: the probe's upper range, how long memory was seen to last. */
-  readonly caveats: ReadonlyArray<string>
   /** Whether it was left undecided for want of time, and of nothing else. */
   readonly lacksTime: boolean
 }
@@ -277,7 +275,6 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     confirmed: null,
     cases: { directed: given.length, directedDone, randomDone: doneOf(sampled) },
     cutShort,
-    caveats: [],
     lacksTime: false,
     ...more
   })
@@ -348,9 +345,16 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   }
   const weak = shortest(proven)
   if (weak !== undefined) return broken(weak, "WARN")
-  const passed = [passedInWords(plan, assessed), ...cutShortInWords(cutShort)].filter((text) => text !== "").join("; ")
+  const memory = requirement.id === "R-DUP-05" ? memoryOf(known) : null
+  const passed = [
+    passedInWords(plan, assessed),
+    ...cutShortInWords(cutShort),
+    ...(memory === null ? [] : [memoryInWords(memory)])
+  ]
+    .filter((text) => text !== "")
+    .join("; ")
   return plan.unproven === null
-    ? outcome("PASS", passed, { caveats: caveatsOf(requirement, known) })
+    ? outcome("PASS", passed)
     : outcome(
         "NOT_OBSERVABLE",
         `nothing wrong in ${passed}, but not all of it can be observed: ${wayToSee(plan.unproven)}`

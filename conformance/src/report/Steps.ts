@@ -68,12 +68,11 @@ type Decisive = NonNullable<Outcome["decisive"]>
 export const decisiveOf = ({ attempt, trace }: Pick<Decisive, "attempt" | "trace">): Attempt | undefined =>
   attempt === null ? undefined : trace.attempts[attempt]
 
-/** The first attempts of a step, and the one that decided. */
-const chosen = (trace: Trace, op: number, decisive: Attempt | undefined): ReadonlyArray<Attempt> => {
-  const all = trace.attempts.filter((attempt) => attempt.op === op)
-  const first = all.slice(0, mostAttempts)
-  return decisive !== undefined && decisive.op === op && !first.includes(decisive) ? [...first, decisive] : first
-}
+/** The first attempts of a step, and those of the event that decided. */
+const chosen = (trace: Trace, op: number, decisive: Attempt | undefined): ReadonlyArray<Attempt> =>
+  trace.attempts
+    .filter((attempt) => attempt.op === op)
+    .filter(({ event }, place) => place < mostAttempts || event === decisive?.event)
 
 /** The step at a time: one without attempts, if there is one between the attempts before and after. */
 const stepAt = ({ attempts, history: { ops } }: Trace, at: number): number => {
@@ -150,8 +149,11 @@ export const decidedBy = (decisive: Decisive): ReportedRequirement["decidedBy"] 
   return { step: attempt.op, attempt: chosen(decisive.trace, attempt.op, attempt).indexOf(attempt) }
 }
 
-/** The effects of the events; of many, only those that are wrong. */
-export const effectsOf = ({ trace }: Pick<Decisive, "trace">): ReadonlyArray<ReportedEffects> => {
+/** The effects of the events, of the decisive one first; of many, only those that are wrong. */
+export const effectsOf = ({
+  event: decisive,
+  trace
+}: Pick<Decisive, "event" | "trace">): ReadonlyArray<ReportedEffects> => {
   const all = trace.events.flatMap((event, index): ReadonlyArray<ReportedEffects> => {
     const seen = trace.effects[index] ?? null
     if (seen === null) return []
@@ -168,9 +170,11 @@ export const effectsOf = ({ trace }: Pick<Decisive, "trace">): ReadonlyArray<Rep
       }
     ]
   })
-  return all.length <= mostAttempts
-    ? all
-    : all
+  const isFirst = ({ event }: ReportedEffects): boolean => event - 1 === decisive
+  const ordered = [...all.filter(isFirst), ...all.filter((one) => !isFirst(one))]
+  return ordered.length <= mostAttempts
+    ? ordered
+    : ordered
         .filter(({ digestMatches, effects, most }) => effects !== 1 || most !== undefined || digestMatches === false)
         .slice(0, mostAttempts)
 }

@@ -59,8 +59,8 @@ export const needs = {
   },
   secret: {
     seen: "signing",
-    flag: "--secret-file",
-    toGive: "--secret-file lets the suite sign what it sends",
+    flag: "--secret",
+    toGive: "--secret lets the suite sign what it sends",
     inTest: "`secret` lets the suite sign what it sends"
   },
   rate: {

@@ -52,6 +52,9 @@ const heads = ["charset", "text", "upper", "put"] as const satisfies ReadonlyArr
 const carried = (kind: Forgery, by: Carrier): Case =>
   state(`an event ${forgeryInWords(kind)}${carriers[by].words}`, forged(accessLog, kind, by), newLog)
 
+const harmless =
+  "Nobody without the secret can make such a request, so accepting it does no harm by itself. But it shows a comparison that is not exact."
+
 /**
  * The cases of several kinds of forgery: all of them one after the other, the first in each carrier; then each by itself.
  * Kinds that only a SHOULD rests on stand in cases of their own, so that they weaken no other.
@@ -72,7 +75,8 @@ const forgedCases = (
       ...bodies.map((by) => carried(kinds[0] ?? first, by))
     ],
     further: [
-      ...[...kinds, ...weak].flatMap(eachWay),
+      ...kinds.flatMap(eachWay),
+      ...(strong.length === 0 ? [] : weak.flatMap(eachWay)).map((one) => ({ ...one, because: harmless })),
       ...kinds.slice(1).flatMap((kind) => bodies.map((by) => carried(kind, by)))
     ]
   }

@@ -86,19 +86,19 @@ describe("effects", () => {
       counted(1, 2),
       { last: 1, most: 1, digest: "sha256:1", data: '{"id":1}' }
     ]
-    const reported = effectsOf({ trace: traceOf(attempts, { effects }) })
+    const reported = effectsOf({ event: 2, trace: traceOf(attempts, { effects }) })
     assert.deepStrictEqual(
       reported.map((one) => [one.effects, one.most, one.digestMatches, one.stored]),
       [
+        [1, 2, null, undefined],
         [1, undefined, null, undefined],
         [0, 1, null, undefined],
-        [1, 2, null, undefined],
         [1, undefined, false, '{"id":1}']
       ]
     )
     assert.deepStrictEqual(notableEffects({ effects: reported }), [
-      "event 2 took no effect at the latest reading, once before (webhook-id evt_2)",
       "event 3 took effect once at the latest reading, 2 times before (webhook-id evt_3)",
+      "event 2 took no effect at the latest reading, once before (webhook-id evt_2)",
       "event 4 took effect once, and the stored data differs from what was sent (webhook-id evt_4)",
       "the other event took effect once"
     ])
