@@ -224,7 +224,7 @@ const lackingFor = ({ options, secret, urls }: Checked): string | null => {
     level === 1 ? `--profile ${profile} needs a probe: --level 2 --probe ...` : null
   const lacks: Readonly<Record<Profile, string | null>> = {
     signed:
-      secret === null ? `--profile signed needs the receiver's secret: --secret-file FILE, or ${secretVariable}` : null,
+      secret === null ? `--profile signed needs the receiver's secret: --secret SECRET, or ${secretVariable}` : null,
     tenant:
       urls.length < 2
         ? "--profile tenant needs a second --url: the receiver's URL for another integration"

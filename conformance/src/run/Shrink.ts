@@ -105,7 +105,8 @@ const fewestLetters = Effect.fnUntraced(function* <R>(
 const shown = 60
 const short = (text: string): string => {
   const letters = Array.from(text)
-  return letters.length > shown ? `${letters.slice(0, shown).join("")}... (${letters.length} characters)` : text
+  const length = letters.length - (text.startsWith('"') ? 2 : 0)
+  return letters.length > shown ? `${letters.slice(0, shown).join("")}... (${length} characters)` : text
 }
 
 /** What an event has that the plain one of its kind has not, in words. */
