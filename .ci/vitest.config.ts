@@ -11,7 +11,7 @@ export default defineConfig({
     // Processes that tests start read their sources from there, which halves the time that a start takes.
     env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/node", import.meta.url).pathname },
     // More than there are cores: a good part of the time is waiting, for processes, leases and databases.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // No test leaves anything behind that another would meet, and each file would load everything anew.
     isolate: false,
