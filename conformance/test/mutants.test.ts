@@ -81,7 +81,7 @@ describe("the wrong receivers", () => {
       const kills = yield* Effect.forEach(
         quick.map(faultNamed),
         (fault) =>
-          Effect.map(tryFault(fault, { narrow: true, seed: 1, maxTime: 30_000 }), (report) => killOf(fault, report)),
+          Effect.map(tryFault(fault, { narrow: true, seed: 1, maxTime: 120_000 }), (report) => killOf(fault, report)),
         { concurrency: 4 }
       )
       const weak = weaknesses(kills, [])
