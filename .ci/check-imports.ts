@@ -48,7 +48,7 @@ const coreLayers: Readonly<Record<string, ReadonlyArray<string>>> = {
   ports: ["ports", "domain", "rules"],
   services: ["services", "publish", "delivery", "ports", "rules", "domain"],
   oauth: ["oauth", "services", "ports", "rules", "domain"],
-  integrations: ["integrations", "delivery", "services", "ports", "rules", "domain"],
+  integrations: ["integrations", "publish", "delivery", "services", "ports", "rules", "domain"],
   publish: ["publish", "delivery", "services", "ports", "rules", "domain"],
   delivery: ["delivery", "services", "ports", "rules", "domain"],
   text: ["text"],
