@@ -10,6 +10,7 @@ import type { DeliverySettingsShape, NewEvent } from "@doorhook/core"
 import {
   deliverySettingsOf,
   Housekeeping,
+  longestHold,
   MemoryStore,
   Publisher,
   PublisherBusy,
@@ -136,7 +137,11 @@ export class VirtualWorld {
     // The world wakes the engine when something is due: the poll is for nothing but lost signals, which are not played.
     // Modelled receivers look at no signatures.
     const sign = false
-    const settings = Result.getOrThrow(deliverySettingsOf({ retry, ackTimeout, retention, sign, pollInterval: hour }))
+    // A machine that sleeps sends no heartbeats: where no process dies, its membership outlasts that.
+    const lease = crashEvery === null ? { lease: longestHold } : {}
+    const settings = Result.getOrThrow(
+      deliverySettingsOf({ retry, ackTimeout, retention, sign, pollInterval: hour, ...lease })
+    )
     this.#settings = settings
     const timeOf = (instant: number) => instant - beginning
     this.ledger = new Ledger({ measurements, timeOf, retry, ackTimeout, tolerance: 0, slack })
