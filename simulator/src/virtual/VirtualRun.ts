@@ -81,7 +81,7 @@ const hour = 3_600_000
 /** How long a process is away after its death. */
 const absence = 5_000
 
-/** A dead process's deliveries are under way for this much longer than two leases and its absence. */
+/** A delivery is under way for the timeout and this much longer; that of a dead process also for two leases and its absence. */
 const patience = 60_000
 
 /** How long settled deliveries are kept: memory is for what is open. */
@@ -215,7 +215,9 @@ export class VirtualWorld {
   finish(): void {
     const now = this.time.wall
     const summary = Effect.runSync(this.#stores.deliveries.summary(now))
-    this.ledger.finish(now, summary, now - 2 * this.#settings.lease - absence - patience)
+    const { ackTimeout, crashEvery } = this.#options
+    const crashed = crashEvery === null ? 0 : 2 * this.#settings.lease + absence
+    this.ledger.finish(now, summary, now - ackTimeout - crashed - patience)
   }
 
   #stop(tried: string, cause: unknown): void {

@@ -2,7 +2,7 @@
  * Sends what the fair queue gives: may it be sent, sign, POST, judge. What happens once for each delivery is plain code; an
  * Effect runs only where something has to be waited for, or logged.
  */
-import { Cause, Clock, Effect, Exit, Latch, Random } from "effect"
+import { Cause, Clock, Effect, Exit, Latch, Random, Scheduler } from "effect"
 import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
 import { maxExcerptLength } from "../domain/Delivery.ts"
 import { bodyOf } from "../domain/Event.ts"
@@ -135,6 +135,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const clock = yield* Clock.Clock
   const random = yield* Random.Random
   const run = Effect.runForkWith(yield* Effect.context<never>())
+  const turns = (yield* Scheduler.Scheduler).makeDispatcher()
   const { breaker, changes, health, membership, queue } = host
   const flights = new Set<Flight>()
   const landed = yield* Latch.make(true)
@@ -372,22 +373,23 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   let isScheduled = false
 
-  const nextTurn = Effect.andThen(
-    Effect.yieldNow,
-    Effect.sync(() => {
-      isScheduled = false
-      let hasMore = false
+  const takeTurn = (): void => {
+    isScheduled = false
+    let hasMore = false
+    try {
       access.withinTurn(() => {
         hasMore = startSome("all")
       })
-      if (hasMore) pump()
-    })
-  )
+    } catch (defect) {
+      log(tellDefect("Deliveries could not be started", defect))
+    }
+    if (hasMore) pump()
+  }
 
   const pump = (): void => {
     if (isScheduled || queue.queued === 0) return
     isScheduled = true
-    run(nextTurn)
+    turns.scheduleTask(takeTurn, 0)
   }
 
   return {

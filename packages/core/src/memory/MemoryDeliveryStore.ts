@@ -12,6 +12,7 @@ import type { IntegrationNotice, NewNotice, Notice } from "../domain/Notice.ts"
 import type {
   ClaimRequest,
   DeliveryFilter,
+  Enqueued,
   EventFilter,
   EventPage,
   Heartbeat,
@@ -24,14 +25,15 @@ import type {
   Recovery,
   RedeliverRequest,
   RedeliverResult,
-  Settled
+  Settled,
+  Settlement
 } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import type { Applied } from "../rules/Consequences.ts"
-import { consequencesOf, warningOf } from "../rules/Consequences.ts"
+import { consequencesOf, mayHaveConsequences, warningOf } from "../rules/Consequences.ts"
 import {
   begun,
   claimed,
@@ -58,20 +60,22 @@ const make = Effect.gen(function* () {
 
   return DeliveryStore.of({
     enqueue: (records, given?: ReadonlyArray<RememberedRequest>) =>
-      Effect.gen(function* () {
+      Effect.suspend((): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | KeyTaken> => {
         const keys = given ?? []
         const taken = takenKey(state, keys)
-        if (taken !== undefined) return yield* new KeyTaken({ key: taken })
+        if (taken !== undefined) return Effect.fail(new KeyTaken({ key: taken }))
         const repeated = repeatedEvent(deliveries, records)
         if (repeated !== undefined) {
           const cause = new Error(`Event ${repeated} is stored already.`)
-          return yield* new StoreError({ operation: "DeliveryStore.enqueue", cause })
+          return Effect.fail(new StoreError({ operation: "DeliveryStore.enqueue", cause }))
         }
         for (const key of keys) state.keys.set(key.key, key)
-        return records.map(({ event, deliveries: wanted }) =>
-          deliveries
-            .addEvent(event, wanted, (delivery) => begun(delivery, event, integrations.get(delivery.integration_id)))
-            .map(({ id, standing }) => ({ id, state: standing.state }))
+        return Effect.succeed(
+          records.map(({ event, deliveries: wanted }) =>
+            deliveries
+              .addEvent(event, wanted, (delivery) => begun(delivery, event, integrations.get(delivery.integration_id)))
+              .map(({ id, standing }) => ({ id, state: standing.state }))
+          )
         )
       }),
 
@@ -221,7 +225,7 @@ const settleAll = (
 ): Settled => {
   const { deliveries, failing, integrations } = state
   const applied = new Set<DeliveryId>()
-  const batches = new Map<IntegrationId, Array<Applied>>()
+  const batches = new Map<IntegrationId, Array<Applied & { readonly settlement: Settlement }>>()
   let dueAgain = false
   for (const settlement of settlements) {
     const delivery = deliveries.get(settlement.delivery_id)
@@ -244,11 +248,16 @@ const settleAll = (
   const recovered: Array<Recovery> = []
   const notices: Array<Notice<IntegrationNotice>> = []
   // Afterwards, so that what was acknowledged in the same batch stays so.
-  for (const [id, batch] of [...batches].toSorted(([a], [b]) => a - b)) {
+  const ids = batches.size > 1 ? [...batches.keys()].sort((a, b) => a - b) : batches.keys()
+  for (const id of ids) {
     const integration = integrations.get(id)
-    if (integration === undefined) continue
+    const batch = batches.get(id)
+    if (integration === undefined || batch === undefined) continue
     const before = failing.get(id) ?? null
-    const follows = consequencesOf({ integration, failing: before }, batch, now, disableAfter)
+    const subject = { integration, failing: before }
+    const settledOf = batch.map(({ settlement }) => settlement)
+    if (!mayHaveConsequences(subject, settledOf)) continue
+    const follows = consequencesOf(subject, batch, now, disableAfter)
     if (follows.failing === null) failing.delete(id)
     else failing.set(id, follows.failing)
     if (follows.disable !== null)
