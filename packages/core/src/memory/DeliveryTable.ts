@@ -60,10 +60,14 @@ const listKey = (type: Scope["type"], id: number, resource_type: ResourceType): 
   `${type} ${id} ${resource_type}`
 
 /** The lists that an event is in: that of its building, and one for each tenant that it involves. */
-const listsOf = ({ building_id, resource_type, tenant_ids }: Event): ReadonlyArray<string> => [
-  listKey("building", building_id, resource_type),
-  ...Array.from(new Set(tenant_ids), (id) => listKey("tenant", id, resource_type))
-]
+const listsOf = ({ building_id, resource_type, tenant_ids }: Event): ReadonlyArray<string> => {
+  const keys = [listKey("building", building_id, resource_type)]
+  for (const id of tenant_ids) {
+    const key = listKey("tenant", id, resource_type)
+    if (!keys.includes(key)) keys.push(key)
+  }
+  return keys
+}
 
 export class DeliveryTable {
   /** All deliveries; the one with id n is at n - 1, and nothing once it is purged. */

@@ -138,12 +138,10 @@ export const layer: Layer.Layer<DeliveryStore, never, MemoryState> = Layer.effec
 
 /** The first event id that is stored already or comes twice. */
 const repeatedEvent = (deliveries: DeliveryTable, records: ReadonlyArray<NewEventRecord>): string | undefined => {
+  const found = records.find(({ event }) => deliveries.events.has(event.id))
+  if (found !== undefined || records.length < 2) return found?.event.id
   const seen = new Set<string>()
-  for (const { event } of records) {
-    if (seen.has(event.id) || deliveries.events.has(event.id)) return event.id
-    seen.add(event.id)
-  }
-  return undefined
+  return records.find(({ event }) => seen.size === seen.add(event.id).size)?.event.id
 }
 
 const claimFrom = ({ deliveries, integrations }: State, request: ClaimRequest): ReadonlyArray<LeasedDelivery> => {
@@ -225,19 +223,24 @@ const settleAll = (
 ): Settled => {
   const { deliveries, failing, integrations } = state
   const applied = new Set<DeliveryId>()
-  const batches = new Map<IntegrationId, Array<Applied & { readonly settlement: Settlement }>>()
+  const steps: Array<Applied & { readonly settlement: Settlement }> = []
+  /** Integrations that something may follow for. */
+  const affected = new Set<IntegrationId>()
   let dueAgain = false
   for (const settlement of settlements) {
     const delivery = deliveries.get(settlement.delivery_id)
     if (delivery === undefined || !isCurrent(delivery.standing, settlement, worker)) continue
     const { integration_id, standing: from } = delivery
-    const to = settled(from, settlement, now, reasonToEnd(integrations.get(integration_id)))
+    const integration = integrations.get(integration_id)
+    const to = settled(from, settlement, now, reasonToEnd(integration))
     if (settlement.attempt !== null) delivery.history.push(settlement.attempt)
     deliveries.move(delivery, to)
     applied.add(delivery.id)
-    const batch = batches.get(integration_id)
-    if (batch === undefined) batches.set(integration_id, [{ settlement, from, to }])
-    else batch.push({ settlement, from, to })
+    steps.push({ settlement, from, to })
+    if (integration !== undefined) {
+      const subject = { integration, failing: failing.get(integration_id) ?? null }
+      if (mayHaveConsequences(subject, [settlement])) affected.add(integration_id)
+    }
     dueAgain ||= to.state === "pending"
   }
   for (const { delivery_id, due_at } of releases) {
@@ -248,15 +251,11 @@ const settleAll = (
   const recovered: Array<Recovery> = []
   const notices: Array<Notice<IntegrationNotice>> = []
   // Afterwards, so that what was acknowledged in the same batch stays so.
-  const ids = batches.size > 1 ? [...batches.keys()].sort((a, b) => a - b) : batches.keys()
-  for (const id of ids) {
+  for (const id of [...affected].toSorted((a, b) => a - b)) {
     const integration = integrations.get(id)
-    const batch = batches.get(id)
-    if (integration === undefined || batch === undefined) continue
-    const before = failing.get(id) ?? null
-    const subject = { integration, failing: before }
-    const settledOf = batch.map(({ settlement }) => settlement)
-    if (!mayHaveConsequences(subject, settledOf)) continue
+    if (integration === undefined) continue
+    const batch = steps.filter(({ settlement }) => settlement.integration_id === id)
+    const subject = { integration, failing: failing.get(id) ?? null }
     const follows = consequencesOf(subject, batch, now, disableAfter)
     if (follows.failing === null) failing.delete(id)
     else failing.set(id, follows.failing)

@@ -85,10 +85,13 @@ const make = Effect.gen(function* () {
 
     ofScopes: ({ buildings, tenants }) =>
       Effect.sync(() => {
-        const found: Array<Integration> = []
-        for (const id of new Set(buildings)) found.push(...ofScope({ type: "building", id }))
-        for (const id of new Set(tenants)) found.push(...ofScope({ type: "tenant", id }))
-        return found.sort((a, b) => a.id - b.id)
+        const found = new Set<Integration>()
+        for (const id of buildings) for (const integration of ofScope({ type: "building", id })) found.add(integration)
+        for (const id of tenants) for (const integration of ofScope({ type: "tenant", id })) found.add(integration)
+        const ordered = Array.from(found)
+        // Nearly always one scope alone has any: they are in order.
+        const isInOrder = ordered.every(({ id }, at) => id >= (ordered[at - 1]?.id ?? 0))
+        return isInOrder ? ordered : ordered.sort((a, b) => a.id - b.id)
       }),
 
     survey: ({ after, limit, status }) =>

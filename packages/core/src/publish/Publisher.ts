@@ -126,7 +126,9 @@ const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): Res
 
 // All events are looked at, so that an undeclared type behind an urgent event is found, too.
 const isUrgent = (types: ResourceTypeTable, events: ReadonlyArray<NewEvent>): boolean =>
-  events.map((event) => publishable(types, event).urgent).includes(true)
+  events.reduce((isAny, event) => publishable(types, event).urgent || isAny, false)
+
+const distinct = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => (items.length < 2 ? items : [...new Set(items)])
 
 const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
   events.reduce((size, { data }) => size + data.length + overhead, 0)
@@ -302,8 +304,8 @@ const makePublisher: Effect.Effect<
   /** The integrations that events may match. `cached`: as the store has them in memory, which storing the events checks. */
   const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
     integrations.ofScopes({
-      buildings: [...new Set(events.map((event) => event.building_id))],
-      tenants: [...new Set(events.flatMap((event) => event.tenant_ids))],
+      buildings: distinct(events.map((event) => event.building_id)),
+      tenants: distinct(events.flatMap((event) => event.tenant_ids)),
       cached
     })
 
