@@ -510,7 +510,8 @@ const makeDispatcher: Effect.Effect<
     if (records.waiting > 0) recordNow.openUnsafe()
     const giveUp = (): void => {
       membership.publications.delete(publication)
-      for (const { id, size } of kept.splice(0)) queue.unreserve(id, size)
+      for (const { id, size } of kept) queue.unreserve(id, size)
+      kept.length = 0
     }
     return {
       worker,

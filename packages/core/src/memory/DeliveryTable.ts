@@ -2,17 +2,20 @@
  * Stored deliveries with the indexes over them: by integration and by event, waiting ones by lane and integration, leased
  * ones by worker.
  */
+import { Brand } from "effect"
 import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane } from "../domain/Delivery.ts"
 import { lanes, noDeliveries } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
-import type { EventId, IntegrationId } from "../domain/Ids.ts"
-import { DeliveryId } from "../domain/Ids.ts"
+import type { DeliveryId, EventId, IntegrationId } from "../domain/Ids.ts"
 import type { Scope } from "../domain/Integration.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
 import type { NewDelivery } from "../ports/DeliveryStore.ts"
 import type { Standing } from "../rules/Standing.ts"
 import { cancelled } from "../rules/Standing.ts"
 import { DueHeap } from "./DueHeap.ts"
+
+/** Brands without checks: a counted id is always valid. */
+const brandedDeliveryId = Brand.nominal<DeliveryId>()
 
 export interface StoredDelivery {
   readonly id: DeliveryId
@@ -156,7 +159,7 @@ export class DeliveryTable {
   }
 
   private add(event: Event, integration_id: IntegrationId, standing: Standing): StoredDelivery {
-    const id = DeliveryId.make(this.all.length + 1)
+    const id = brandedDeliveryId(this.all.length + 1)
     const delivery: StoredDelivery = { id, event, integration_id, history: [], standing, heap_index: 0 }
     this.all.push(delivery)
     const siblings = this.byIntegration.get(integration_id)
