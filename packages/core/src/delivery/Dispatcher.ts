@@ -303,7 +303,7 @@ const makeDispatcher: Effect.Effect<
       ? followQuietly(outcomes, answer, at)
       : Effect.flatMap(notices.tell(answer.notices, lastSeen(outcomes)), () => followQuietly(outcomes, answer, at))
 
-  /** The same without the notices. */
+  /** What follows beside notices. */
   const followQuietly = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> => {
     if (answer.changed.length > 0) forgetAtOnce(answer.changed)
     if (settings.catchUp) for (const recovery of answer.recovered) health.recovered(recovery, at)

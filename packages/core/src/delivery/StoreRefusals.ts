@@ -8,8 +8,8 @@ import type { StoreError } from "../ports/StoreError.ts"
 const pauseAfter = (refusals: number): number => Math.min(100 * 2 ** (refusals - 1), 2_000)
 
 /**
- * Asks the store until it answers, for as long as it takes; `refused` comes after each refusal. Written out: a schedule costs more to set up than most
- * transactions, and nearly all of them need none.
+ * Asks the store until it answers, for as long as it takes; `refused` comes after each refusal. Written out: a schedule
+ * costs more to set up than most transactions, and nearly all of them need none.
  */
 export const untilAnswered = <A, R>(
   transaction: Effect.Effect<A, StoreError, R>,

@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
         const ordered = Array.from(found)
         // Nearly always one scope alone has any: they are in order.
         const isInOrder = ordered.every(({ id }, at) => id >= (ordered[at - 1]?.id ?? 0))
-        return isInOrder ? ordered : ordered.sort((a, b) => a.id - b.id)
+        return isInOrder ? ordered : ordered.toSorted((a, b) => a.id - b.id)
       }),
 
     survey: ({ after, limit, status }) =>
