@@ -88,6 +88,8 @@ interface CatchUp {
 const loggedText = (attempt: Attempt): string =>
   explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt)
 
+const nothingNoticed: ReadonlySet<IntegrationId> = new Set()
+
 /** The last attempt of each integration, for the text of its notifications. */
 export const lastSeen = (recorded: ReadonlyArray<Recorded>): ReadonlyMap<IntegrationId, Seen> => {
   const seen = new Map<IntegrationId, Seen>()
@@ -173,6 +175,7 @@ export class IntegrationHealth {
     notices: ReadonlyArray<Pick<IntegrationNotice, "kind" | "integration_id">>,
     now: number
   ): ReadonlySet<IntegrationId> {
+    if (notices.length === 0) return nothingNoticed
     const noticed = new Set<IntegrationId>()
     for (const { integration_id: id, kind } of notices) {
       if (kind === "exhausted") continue

@@ -42,6 +42,11 @@ export class RecordQueue {
     return this.#waiting.length
   }
 
+  /** Whether a batch is being recorded. */
+  get isUnderWay(): boolean {
+    return this.#current !== null
+  }
+
   /** Whether everything is recorded. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0 && this.#current === null

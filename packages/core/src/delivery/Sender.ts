@@ -2,7 +2,7 @@
  * Sends what the fair queue gives: may it be sent, sign, POST, judge. What happens once for each delivery is plain code; an
  * Effect runs only where something has to be waited for, or logged.
  */
-import { Cause, Clock, Effect, Exit, Latch, Random } from "effect"
+import { Cause, Clock, Effect, Exit, Latch, Random, Scheduler } from "effect"
 import type { Fiber, Redacted } from "effect"
 import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
 import { maxExcerptLength } from "../domain/Delivery.ts"
@@ -144,6 +144,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const clock = yield* Clock.Clock
   const random = yield* Random.Random
   const run = Effect.runForkWith(yield* Effect.context<never>())
+  const turns = (yield* Scheduler.Scheduler).makeDispatcher()
   const { breaker, changes, health, membership, queue } = host
   const flights = new Set<Flight>()
   const landed = yield* Latch.make(true)
@@ -424,23 +425,24 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   let isScheduled = false
 
-  const nextTurn = Effect.andThen(
-    Effect.yieldNow,
-    Effect.sync(() => {
-      isScheduled = false
-      let hasMore = false
+  const takeTurn = (): void => {
+    isScheduled = false
+    let hasMore = false
+    try {
       access.withinTurn(() => {
         hasMore = startSome("all")
       })
-      if (hasMore) pump()
-      else resumeInTime()
-    })
-  )
+    } catch (defect) {
+      log(tellDefect("Deliveries could not be started", defect))
+    }
+    if (hasMore) pump()
+    else resumeInTime()
+  }
 
   const pump = (): void => {
     if (isScheduled || queue.queued === 0) return
     isScheduled = true
-    run(nextTurn)
+    turns.scheduleTask(takeTurn, 0)
   }
 
   yield* Effect.addFinalizer(() => Effect.sync(stopResuming))

@@ -4,8 +4,8 @@
 import { headerNames } from "./Signature.ts"
 
 /** The most headers of an integration, and the most characters of their names and values together. */
-export const mostHeaders = 20
-export const mostCharacters = 4_096
+const mostHeaders = 20
+const mostCharacters = 4_096
 
 /** A field name (RFC 9110 section 5.1). */
 const name = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/

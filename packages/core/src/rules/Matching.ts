@@ -32,17 +32,18 @@ export const match = <I extends Matchable>(event: Subject, integrations: Readonl
 export const makeMatcher = <I extends Matchable>(
   integrations: ReadonlyArray<I>
 ): ((event: Subject) => ReadonlyArray<I>) => {
-  const ofBuilding = Map.groupBy(
-    integrations.filter(({ scope }) => scope.type === "building"),
-    ({ scope }) => scope.id
-  )
-  const ofTenant = Map.groupBy(
-    integrations.filter(({ scope }) => scope.type === "tenant"),
-    ({ scope }) => scope.id
-  )
+  const ofBuilding = new Map<number, Array<I>>()
+  const ofTenant = new Map<number, Array<I>>()
+  for (const integration of integrations) {
+    const { id, type } = integration.scope
+    const byId = type === "building" ? ofBuilding : ofTenant
+    const others = byId.get(id)
+    if (others === undefined) byId.set(id, [integration])
+    else others.push(integration)
+  }
   return (event) => {
-    const near = [...(ofBuilding.get(event.building_id) ?? [])]
-    for (const tenant of new Set(event.tenant_ids)) near.push(...(ofTenant.get(tenant) ?? []))
-    return match(event, near)
+    const near = match(event, ofBuilding.get(event.building_id) ?? [])
+    if (ofTenant.size === 0) return near
+    return near.concat(...Array.from(new Set(event.tenant_ids), (id) => match(event, ofTenant.get(id) ?? [])))
   }
 }

@@ -7,7 +7,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
-import { Crypto } from "../ports/Crypto.ts"
+import type { Crypto } from "../ports/Crypto.ts"
 import { SettingStore } from "../ports/SettingStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { generatePrivateKey } from "../rules/Signature.ts"

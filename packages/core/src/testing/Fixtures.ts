@@ -7,7 +7,7 @@ import { laneOf } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
 import { BuildingId, ClientId, EventId, TenantId, UserId } from "../domain/Ids.ts"
 import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { Integration, Scope } from "../domain/Integration.ts"
+import type { Integration, OwnedScope } from "../domain/Integration.ts"
 import { JsonText } from "../domain/JsonText.ts"
 import { builtInTable } from "../domain/ResourceType.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
@@ -28,8 +28,8 @@ import { expectPresent } from "./SuiteCase.ts"
 /** The time at which cases begin: far from the system clock, which stores must not read. */
 export const start = 5_000_000
 
-export const building = (id: number): Scope => ({ type: "building", id: BuildingId.make(id) })
-export const tenant = (id: number): Scope => ({ type: "tenant", id: TenantId.make(id) })
+export const building = (id: number): OwnedScope => ({ type: "building", id: BuildingId.make(id) })
+export const tenant = (id: number): OwnedScope => ({ type: "tenant", id: TenantId.make(id) })
 
 export const newIntegration = (fields: Partial<NewIntegration> = {}): NewIntegration => ({
   scope: building(1),
