@@ -138,6 +138,7 @@ const wrongSignatures = forgedCases(
   "random",
   "other_secret",
   "empty_secret",
+  "public_key",
   "truncated",
   "first_byte",
   "last_byte",
@@ -177,7 +178,7 @@ export const signing: ReadonlyArray<Requirement> = [
     presupposes: ["R-SIG-01"],
     statement: "A signature with another version label, or with none, is refused, even if its bytes are right.",
     because: "A receiver that accepts any label can be moved to a weaker scheme.",
-    ...forgedCases("with another version", "version_0", "version_1a", "version_none", "version_word")
+    ...forgedCases("with another version", "version_0", "version_other", "version_none", "version_word")
   }),
   requirement("R-SIG-04", 1, {
     ...mustRefuse,
