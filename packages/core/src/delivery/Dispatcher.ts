@@ -7,8 +7,8 @@
  *   integrations that catch up after an outage (`IntegrationHealth`).
  * - The *sender* takes from the fair queue (`FairQueue`) and attempts each delivery (`Sender`).
  * - The *record loop* stores outcomes and releases in batches (`RecordQueue`), together with publications that are stored at
- *   the same moment. When a failed attempt is retried is decided by `rules/RetryPolicy`, when an integration is disabled by
- *   `rules/Consequences`.
+ *   the same moment. When a failed attempt is retried is decided by `model/RetryPolicy`, when an integration is disabled by
+ *   `delivery/Consequences`.
  * - *Heartbeats* keep the worker a member (`Membership`). While that is not sure, no attempt starts.
  *
  * When the store is slow or away, sending stops before more is sent than can be recorded. What a process that dies has not
@@ -18,9 +18,9 @@
  */
 import type { Scope } from "effect"
 import { Cause, Clock, Context, Effect, Exit, Fiber, Latch, Layer, Metric, Queue, Semaphore } from "effect"
-import type { Lane, LeasedDelivery } from "../domain/Delivery.ts"
-import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
+import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
+import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Settled } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -28,11 +28,11 @@ import type { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Transport } from "../ports/Transport.ts"
 import { Wake } from "../ports/Wake.ts"
-import { makeCounter, staleSettlements } from "../services/DeliveryMetrics.ts"
-import { DeliverySettings, longestAttempt, settleBudget } from "../services/DeliverySettings.ts"
-import { warnOfFailures } from "../services/FailureWarnings.ts"
-import { lasting, tellDefect } from "../services/Lasting.ts"
-import { Notices } from "../services/Notices.ts"
+import { makeCounter, staleSettlements } from "./DeliveryMetrics.ts"
+import { DeliverySettings, longestAttempt, settleBudget } from "./DeliverySettings.ts"
+import { warnOfFailures } from "./FailureWarnings.ts"
+import { lasting, tellDefect } from "./Lasting.ts"
+import { Notices } from "./Notices.ts"
 import { Changes } from "./Changes.ts"
 import type { BreakerCause } from "./CircuitBreaker.ts"
 import { CircuitBreaker, endText } from "./CircuitBreaker.ts"

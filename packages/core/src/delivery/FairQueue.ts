@@ -15,9 +15,9 @@
  *
  * Plain data: nothing here waits or fails.
  */
-import type { Lane, LeasedDelivery } from "../domain/Delivery.ts"
-import { isRetryLane, isUrgentLane, lanes, placesFor } from "../domain/Delivery.ts"
-import type { IntegrationId } from "../domain/Ids.ts"
+import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
+import { isRetryLane, isUrgentLane, lanes, placesFor } from "../model/Delivery.ts"
+import type { IntegrationId } from "../model/Ids.ts"
 import type { Membership } from "../ports/DeliveryStore.ts"
 
 export interface FairQueueOptions {

@@ -3,15 +3,15 @@
  * ones by worker.
  */
 import { Brand } from "effect"
-import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane } from "../domain/Delivery.ts"
-import { lanes, noDeliveries } from "../domain/Delivery.ts"
-import type { Event } from "../domain/Event.ts"
-import type { DeliveryId, EventId, IntegrationId } from "../domain/Ids.ts"
-import type { Scope } from "../domain/Integration.ts"
-import type { ResourceType } from "../domain/ResourceType.ts"
+import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane } from "../model/Delivery.ts"
+import { lanes, noDeliveries } from "../model/Delivery.ts"
+import type { Event } from "../model/Event.ts"
+import type { DeliveryId, EventId, IntegrationId } from "../model/Ids.ts"
+import type { Scope } from "../model/Integration.ts"
+import type { ResourceType } from "../model/ResourceType.ts"
 import type { NewDelivery } from "../ports/DeliveryStore.ts"
-import type { Standing } from "../rules/Standing.ts"
-import { cancelled } from "../rules/Standing.ts"
+import type { Standing } from "../delivery/Standing.ts"
+import { cancelled } from "../delivery/Standing.ts"
 import { DueHeap } from "./DueHeap.ts"
 
 /** Brands without checks: a counted id is always valid. */

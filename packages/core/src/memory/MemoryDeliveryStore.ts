@@ -2,13 +2,13 @@
  * Deliveries in memory. Ended ones are kept, as in a database; nothing survives the process.
  */
 import { Effect, Layer } from "effect"
-import type { DeliveryState, LeasedDelivery } from "../domain/Delivery.ts"
-import { lanes } from "../domain/Delivery.ts"
-import type { Event } from "../domain/Event.ts"
-import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import { NoticeId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
-import type { IntegrationNotice, NewNotice, Notice } from "../domain/Notice.ts"
+import type { DeliveryState, LeasedDelivery } from "../model/Delivery.ts"
+import { lanes } from "../model/Delivery.ts"
+import type { Event } from "../model/Event.ts"
+import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
+import { NoticeId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
+import type { IntegrationNotice, NewNotice, Notice } from "../model/Notice.ts"
 import type {
   ClaimRequest,
   DeliveryFilter,
@@ -32,8 +32,8 @@ import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
-import type { Applied } from "../rules/Consequences.ts"
-import { consequencesOf, mayHaveConsequences, warningOf } from "../rules/Consequences.ts"
+import type { Applied } from "../delivery/Consequences.ts"
+import { consequencesOf, mayHaveConsequences, warningOf } from "../delivery/Consequences.ts"
 import {
   begun,
   claimed,
@@ -45,7 +45,7 @@ import {
   resent,
   settled,
   unacknowledgedStates
-} from "../rules/Standing.ts"
+} from "../delivery/Standing.ts"
 import type { DeliveryTable, StoredDelivery } from "./DeliveryTable.ts"
 import { countWhile, toDelivery } from "./DeliveryTable.ts"
 import { MemoryState, switchIntegration, takenKey } from "./MemoryState.ts"

@@ -2,8 +2,8 @@
  * Integrations in memory.
  */
 import { Effect, Layer, Struct } from "effect"
-import { IntegrationId } from "../domain/Ids.ts"
-import type { Integration, Scope } from "../domain/Integration.ts"
+import { IntegrationId } from "../model/Ids.ts"
+import type { Integration, Scope } from "../model/Integration.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import type { SurveyedIntegration, SurveyedStatus } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, LimitReached } from "../ports/IntegrationStore.ts"

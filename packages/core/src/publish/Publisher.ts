@@ -7,16 +7,15 @@
  */
 import { Cause, Clock, Context, Effect, Fiber, Latch, Layer, Option, Predicate, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
-import * as DurationText from "../domain/DurationText.ts"
-import type { LeasedDelivery } from "../domain/Delivery.ts"
-import { laneOf } from "../domain/Delivery.ts"
-import type { Event, NewEvent } from "../domain/Event.ts"
-import type { EventId } from "../domain/Ids.ts"
-import { makeEventIds } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
-import { InvalidInput } from "../domain/InvalidInput.ts"
-import type { ResourceTypeDefinition, ResourceTypeTable } from "../domain/ResourceType.ts"
-import { namesIn, ResourceTypes } from "../domain/ResourceType.ts"
+import * as DurationText from "../model/DurationText.ts"
+import type { LeasedDelivery } from "../model/Delivery.ts"
+import { laneOf } from "../model/Delivery.ts"
+import type { Event, NewEvent } from "../model/Event.ts"
+import { makeEventIds } from "./EventIds.ts"
+import type { Integration } from "../model/Integration.ts"
+import { InvalidInput } from "../model/InvalidInput.ts"
+import type { ResourceTypeDefinition, ResourceTypeTable } from "../model/ResourceType.ts"
+import { namesIn, ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Enqueued, NewDelivery, NewEventRecord, StaleMatch } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -27,19 +26,14 @@ import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Handover } from "../delivery/Dispatcher.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
-import { makeMatcher } from "../rules/Matching.ts"
-import { countAccepted } from "../services/DeliveryMetrics.ts"
-import { DeliverySettings } from "../services/DeliverySettings.ts"
-import type { IdempotentRequest } from "../services/Idempotency.ts"
-import { KeyReused } from "../services/Idempotency.ts"
+import { makeMatcher } from "./Matching.ts"
+import { countAccepted } from "../delivery/DeliveryMetrics.ts"
+import { DeliverySettings } from "../delivery/DeliverySettings.ts"
+import type { IdempotentRequest } from "./Idempotency.ts"
+import { KeyReused } from "./Idempotency.ts"
 import { answerOf, remember, sortCalls } from "./IdempotencyRecords.ts"
+import type { Published } from "./IdempotencyRecords.ts"
 import { Linger } from "./Linger.ts"
-
-/** An event that was accepted, and to how many integrations it goes (skipped ones included). */
-export interface Published {
-  readonly id: EventId
-  readonly deliveries: number
-}
 
 /** Too many events wait to be stored, and none of these was. The message says which limit it is. */
 export class PublisherBusy extends Schema.TaggedError<PublisherBusy>()("PublisherBusy", { message: Schema.String }) {}

@@ -37,8 +37,8 @@ import {
 import { NodeCrypto } from "@doorhook/node"
 import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Metric, Predicate, Ref, References } from "effect"
 import { TestClock } from "effect/testing"
-import { noticeShares } from "../../src/rules/Failing.ts"
-import { settleBudget } from "../../src/services/DeliverySettings.ts"
+import { noticeShares } from "../../src/model/Failing.ts"
+import { settleBudget } from "../../src/delivery/DeliverySettings.ts"
 import { makeIntegration } from "../fixtures.ts"
 
 /** A request that reached a receiver, with the time at which it did. */
