@@ -8,12 +8,19 @@ import type { Box } from "./Base.ts"
 import { besideOthers, drops, idOf, isEvent, keyOf, unavailable } from "./Changes.ts"
 import type { Rows } from "./Changes.ts"
 
-/** The first event at the beginning of a body, or the body. */
+/** Texts, in which braces don't count, and braces. */
+const textOrBrace = /"(?:[^"\\]|\\.)*"|[{}]/gs
+
+/** The first event at the beginning of a body, or the body: up to the brace that closes the first. */
 export const firstValue = (body: Uint8Array): Uint8Array => {
   const text = Buffer.from(body).toString()
-  for (let end = text.indexOf("}"); end !== -1; end = text.indexOf("}", end + 1)) {
-    const part = Buffer.from(text.slice(0, end + 1))
-    if (isEvent(part)) return part
+  let open = 0
+  for (const { 0: found, index } of text.matchAll(textOrBrace)) {
+    if (found === "{") open++
+    if (found === "}" && --open === 0) {
+      const part = Buffer.from(text.slice(0, index + 1))
+      return isEvent(part) ? part : body
+    }
   }
   return body
 }
