@@ -6,8 +6,8 @@
  */
 import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
-import type { ClientId, UserId } from "../domain/Ids.ts"
-import { IntegrationId } from "../domain/Ids.ts"
+import type { UserId } from "../domain/Ids.ts"
+import { ClientId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { Scope, switched, switchedByPut } from "../domain/Integration.ts"
 import { InvalidInput } from "../domain/InvalidInput.ts"
@@ -35,8 +35,12 @@ import { candidateUrl, DocumentMismatch, mismatchOf, readAttributes, readChanges
 /** The user and client that a call acts for. */
 export interface Actor {
   readonly user_id: UserId
-  readonly client_id: ClientId
+  /** Null on doorhook's own pages: the user acts there, whichever client created an integration. */
+  readonly client_id: ClientId | null
 }
+
+/** The client of integrations that were created on doorhook's own pages. */
+export const ownPages = ClientId.make("doorhook: own pages")
 
 /** Versions in which an integration may be changed; null is any. */
 export type ExpectedVersions = ReadonlyArray<number> | null
@@ -226,7 +230,11 @@ export class Integrations extends Context.Service<
         get: (actor, scope, id) => Effect.flatMapEager(authorize(actor, scope), () => find(actor, scope, id)),
         list: (actor, scope, { limit, offset }) =>
           Effect.flatMapEager(authorize(actor, scope), () =>
-            store.list(scope, { offset, limit, ...(clientIsolation && { client_id: actor.client_id }) })
+            store.list(scope, {
+              offset,
+              limit,
+              ...(clientIsolation && actor.client_id !== null && { client_id: actor.client_id })
+            })
           ),
         replace: (actor, scope, id, document, expected) =>
           changeBy(actor, scope, id, document, expected, readAttributes, applyAttributes),
@@ -285,7 +293,7 @@ const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Se
 }
 
 const isCreator = ({ client_id }: Actor, { created_by }: Pick<LocatedIntegration, "created_by">): boolean =>
-  created_by.client_id === client_id
+  client_id === null || created_by.client_id === client_id
 
 /** Fails unless the client created the integration. */
 const requireCreator = <E>(
@@ -317,7 +325,7 @@ const makeInputReader = Effect.gen(function* () {
   const aliases = yield* ResourceTypeAliases
 
   /** The problem with the addresses that a URL's name has now; null if there is none. */
-  const checkName = Effect.fnUntraced(function* (url: URL, allow: AllowList, client: ClientId) {
+  const checkName = Effect.fnUntraced(function* (url: URL, allow: AllowList, client: string) {
     const host = UrlPolicy.hostOf(url)
     if (UrlPolicy.isAddressLiteral(host)) return null
     const addresses = yield* resolver.addresses(host, client).pipe(
@@ -350,7 +358,7 @@ const makeInputReader = Effect.gen(function* () {
     if (Result.isFailure(checked)) return yield* readWith(checked.failure)
     const input = yield* readWith(null)
     // A look-up can hold a thread for seconds, so only a valid document causes one.
-    const urlProblem = yield* checkName(checked.success, allow, actor.client_id)
+    const urlProblem = yield* checkName(checked.success, allow, actor.client_id ?? `user ${actor.user_id}`)
     return urlProblem === null ? input : yield* readWith(urlProblem)
   })
 })
@@ -404,7 +412,7 @@ const makeCreate = <E>(
       scope,
       status,
       disabled_reason: status === "disabled" ? "manual" : null,
-      created_by: { user_id: actor.user_id, client_id: actor.client_id },
+      created_by: { user_id: actor.user_id, client_id: actor.client_id ?? ownPages },
       signing_secret,
       previous_secrets: [],
       overrides: {},
@@ -430,7 +438,7 @@ const makeCreate = <E>(
 
   return Effect.fnUntraced(function* (actor: Actor, scope: Scope, document: unknown, idempotencyKey: string | null) {
     if (idempotencyKey === null) return yield* createNew(actor, scope, document, null)
-    const sender = [actor.client_id, actor.user_id, scope.type, scope.id, idempotencyKey]
+    const sender = [actor.client_id ?? ownPages, actor.user_id, scope.type, scope.id, idempotencyKey]
     const key = `integration ${JSON.stringify(sender)}`
     if (inFlight.has(key)) return yield* new KeyInUse()
     inFlight.add(key)
