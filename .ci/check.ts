@@ -9,7 +9,7 @@ import { published } from "./published.ts"
 
 const checks: ReadonlyArray<readonly [name: string, command: string, ...args: ReadonlyArray<string>]> = [
   ["types", "tsc", "-p", ".ci/tsconfig.json"],
-  ["console types", "tsc", "-p", "packages/server/src/console/static"],
+  ["page script types", "tsc", "-p", "packages/server/src/ui/static"],
   ["effect", "effect-tsgo", "diagnostics", "--project", ".ci/tsconfig.json"],
   ["lint", "oxlint", "-c", ".oxlintrc.json", "--type-aware", "--deny-warnings"],
   ["format", "oxfmt", "--config", ".oxfmtrc.json", "--check", "."],

@@ -24,6 +24,7 @@ import type { Directory } from "@doorhook/core"
 import {
   ApiSettings,
   Appearance,
+  HostTexts,
   HealthSettings,
   httpDefaults,
   HttpSettings,
@@ -109,7 +110,10 @@ export const layer = <E, R = never>(
     HttpSettings,
     Effect.map(Effect.fromResult(httpOverrides(config)), (overrides) => ({ ...httpDefaults, ...overrides }))
   )
-  const appearance = Layer.succeed(Appearance, config.appearance ?? {})
+  const appearance = Layer.merge(
+    Layer.succeed(Appearance, config.appearance ?? {}),
+    Layer.succeed(HostTexts, config.texts ?? {})
+  )
   return Layer.mergeAll(services, operatorKey, PageSecret.layer, api, http, appearance, healthOf(config)).pipe(
     Layer.provideMerge(deliveryLayer(config, directory, own)),
     Layer.provideMerge(AuthorizationSettings.layer(authorizationOverrides(config)))

@@ -2,7 +2,8 @@
  * Links that a host gives to the owners of integrations: each opens the page of one integration, for a while.
  *
  * The host knows its users; doorhook does not. Nothing is stored for a link: its token names the integration and when it ends,
- * signed, and every process over the database can check it. Opening a link leaves a session cookie in the browser.
+ * signed, and every process over the database can check it. Opening a link leaves a session cookie in the browser
+ * (`ui/Session.ts`).
  */
 import {
   constantTimeEquals,
@@ -15,8 +16,6 @@ import {
 import type { StoreError, UnknownIntegration } from "@doorhook/core"
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
-import { Cookies } from "effect/http"
-import type { Exchange } from "../http/Exchange.ts"
 import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 
@@ -31,15 +30,15 @@ export const longestLinkLifetime = 24 * 3_600_000
 /** How far the clocks of two processes may differ, in milliseconds. */
 const clockTolerance = 60_000
 
-/** Use of a token. None can stand in for another. */
-export type Purpose = "link" | "visit" | "form"
+/** Use of a token. Neither can stand in for the other. */
+export type Purpose = "link" | "visit"
 
 /** Content of a token. */
 export interface Grant {
   readonly integration_id: IntegrationId
   /** When it ends, in milliseconds since the epoch. */
   readonly expires_at: number
-  /** Tells it from others for the same integration. */
+  /** Distinguishes it from others for the same integration. */
   readonly nonce: string
 }
 
@@ -64,7 +63,7 @@ export class PortalLinks extends Context.Service<
     /** The grant of an opened link, with a nonce of its own. */
     readonly renamed: (grant: Grant) => Effect.Effect<Grant>
   }
->()("@doorhook/server/portal/PortalLinks") {
+>()("@doorhook/server/operator/PortalLinks") {
   static readonly layer: Layer.Layer<PortalLinks, never, OperatorIntegrations | PageSecret | Crypto | PublicUrl> =
     Layer.effect(
       PortalLinks,
@@ -127,29 +126,4 @@ const makeTokens = ({ sign }: PageSecret["Service"]) => {
   }
 
   return { make, read }
-}
-
-/** The path of an integration's page as the browser sees it, behind any prefix that the service is mounted at. */
-export const homeOf = (publicUrl: string, id: IntegrationId): string =>
-  `${new URL(publicUrl).pathname.replace(/\/$/, "")}/portal/${id}`
-
-/** Browsers accept `__Secure-` over https only. `__Host-` would need `Path=/`. */
-const cookieName = (publicUrl: string, id: IntegrationId): string =>
-  `${publicUrl.startsWith("https:") ? "__Secure-" : ""}doorhook_portal_${id}`
-
-/** The session of an integration's page in this browser; empty when there is none. */
-export const sessionOf = (x: Exchange, publicUrl: string, id: IntegrationId): string =>
-  Cookies.parseHeader(x.header("cookie") ?? "")[cookieName(publicUrl, id)] ?? ""
-
-/**
- * The `Set-Cookie` header that starts a session of `seconds`.
- *
- * Each integration has a cookie for the path of its page alone: a browser that has opened a hundred pages still sends one with
- * each request, and none to the host's own pages. Node.js refuses requests with more than 16 KiB of headers. `Lax`: the host's
- * pages lead to the link, and the redirect that follows must carry the cookie.
- */
-export const sessionCookie = (publicUrl: string, id: IntegrationId, session: string, seconds: number): string => {
-  const name = cookieName(publicUrl, id)
-  const secure = name.startsWith("__Secure-") ? "; Secure" : ""
-  return `${name}=${session}; Path=${homeOf(publicUrl, id)}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`
 }

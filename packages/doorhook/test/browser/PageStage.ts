@@ -1,6 +1,6 @@
 /**
- * What the console and the portal have to show: an embedded doorhook on a server of its own, receivers of every temper, and
- * an integration for each.
+ * What the pages have to show: an embedded doorhook on a server of its own, an owner who administers a building and rents a unit,
+ * receivers of every temper, and an integration for each.
  */
 import { Effect } from "effect"
 import { createServer } from "node:http"
@@ -8,13 +8,27 @@ import { setTimeout as pause } from "node:timers/promises"
 import { listening } from "@doorhook/testkit/Listening"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import { start, tokenFrom } from "../harness/Embedded.ts"
+import { directory, start, tokenFrom } from "../harness/Embedded.ts"
 import { createIntegration } from "../harness/ThirdParty.ts"
 
 export const operatorKey = "the-operator-of-these-tests-0123456789"
 
 /** What a receiver may answer that must not become a part of a page. */
 export const hostile = `</pre><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">{"error":"no such door"}`
+
+/** The owner's login and password. */
+export const owner = { login: "admin", password: "right" } as const
+
+/** What the host's directory has of the owner. */
+const premises = {
+  ...directory,
+  isTenant: (user: string, tenant: number) => user === owner.login && tenant === 101,
+  buildings: (user: string) =>
+    user === owner.login
+      ? [{ id: 1, name: "North Tower", time_zone: "Europe/Berlin", access_points: [{ id: 11, name: "Front door" }] }]
+      : [],
+  tenants: (user: string) => (user === owner.login ? [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }] : [])
+}
 
 /** How each receiver answers, by the path that it listens on. */
 const tempers: Readonly<Record<string, (nth: number) => readonly [status: number, body: string]>> = {
@@ -37,7 +51,7 @@ export const harmless: Wording = { complaint: '{"error":"no such door","door":11
 const placeOf = ({ path }: Received): string => path.split("?")[0] ?? ""
 
 /** Starts it all. Integrations are named by the path of their receiver. */
-export const openConsoleStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
+export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
   const calls = new Map<string, number>()
   const receiver = yield* startReceiver((received) => {
     const place = placeOf(received)
@@ -48,7 +62,12 @@ export const openConsoleStage = Effect.fnUntraced(function* ({ complaint, query 
   })
   const server = createServer()
   const { url } = yield* listening(server)
-  const doorhook = yield* start({ publicUrl: url, operatorKey, retry: { access_log: ["1s", "1h"] } })
+  const doorhook = yield* start({
+    publicUrl: url,
+    operatorKey,
+    directory: premises,
+    retry: { access_log: ["1s", "1h"] }
+  })
   server.on("request", doorhook.node)
   const token = yield* tokenFrom(url)
   const integrations: Record<string, string> = {}
