@@ -13,7 +13,7 @@ const keptFor = 3_600_000
 export const chartStep = 60_000
 
 /** Counts since the start of the process, at a time. */
-interface Sample extends DeliveryMetrics.Counted {
+export interface Sample extends DeliveryMetrics.Counted {
   readonly at: number
 }
 
@@ -56,7 +56,12 @@ export class History extends Context.Service<
         // A clock that was set back begins again.
         samples = [...samples.filter(({ at }) => at >= taken.at - keptFor && at <= taken.at), taken]
       })
-      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(sampleEvery), take)))
+      const run = Effect.runForkWith(yield* Effect.context<never>())
+      // A timer of the process, not of its clock: one that jumps a year ahead would take millions of samples on the way.
+      yield* Effect.acquireRelease(
+        Effect.sync(() => setInterval(() => run(take), sampleEvery).unref()),
+        (timer) => Effect.sync(() => clearInterval(timer))
+      )
       return History.of({
         lately: Effect.map(sample, (now) =>
           betweenOf(samples.find(({ at }) => at >= now.at - 60_000) ?? samples.at(-1) ?? now, now)
@@ -73,7 +78,8 @@ const isFailure = (outcome: string): boolean => outcome !== "acknowledged"
 const sumOf = (counts: Sample["attempts"], isWanted: (outcome: string) => boolean): number =>
   Object.entries(counts).reduce((sum, [outcome, count]) => sum + (isWanted(outcome) ? count : 0), 0)
 
-const betweenOf = (first: Sample, last: Sample): Lately => ({
+/** What happened between two samples. */
+export const betweenOf = (first: Sample, last: Sample): Lately => ({
   seconds: (last.at - first.at) / 1_000,
   events: last.events_accepted - first.events_accepted,
   attempts: sumOf(last.attempts, () => true) - sumOf(first.attempts, () => true),
@@ -96,7 +102,8 @@ const betweenOf = (first: Sample, last: Sample): Lately => ({
   }
 })
 
-const minutesOf = (samples: ReadonlyArray<Sample>): ReadonlyArray<Minute> => {
+/** What happened in each minute up to the last sample. */
+export const minutesOf = (samples: ReadonlyArray<Sample>): ReadonlyArray<Minute> => {
   const end = samples.at(-1)?.at ?? 0
   const begin = samples[0]?.at ?? 0
   const minutes: Array<Minute> = []

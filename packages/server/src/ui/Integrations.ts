@@ -24,7 +24,7 @@ import {
   testKindOf,
   writeOverrides
 } from "@doorhook/core"
-import { Clock, Effect, Option, Schedule } from "effect"
+import { Effect, Option, Schedule } from "effect"
 import type { KnownError } from "../http/Failures.ts"
 import { failure } from "../http/Failures.ts"
 import { pageOf, parseIntegrationId } from "../http/Query.ts"
@@ -360,13 +360,15 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
   const send: Action = (visit, found) =>
     Effect.gen(function* () {
       const { id, status } = found.integration
-      const { count, seconds } = countTest(id, yield* Clock.currentTimeMillis)
-      if (visit.role === "owner" && count > testsPerMinute) {
-        return yield* failure(
-          429,
-          { code: "rate_limited", title: "Too many tests", detail: visit.language.t("too_many_tests", { seconds }) },
-          { "retry-after": String(seconds) }
-        )
+      if (visit.role === "owner") {
+        const { count, seconds } = countTest(id, visit.now)
+        if (count > testsPerMinute) {
+          return yield* failure(
+            429,
+            { code: "rate_limited", title: "Too many tests", detail: visit.language.t("too_many_tests", { seconds }) },
+            { "retry-after": String(seconds) }
+          )
+        }
       }
       const sent = status === "disabled" ? yield* integrations.probe(id) : (yield* tests.send(id)).delivery_id
       yield* awaitOutcome(sent)

@@ -11,7 +11,8 @@ import {
   formatDeliveryId,
   makeMinuteCounter,
   OperatorIntegrations,
-  parseDeliveryId
+  parseDeliveryId,
+  UnknownIntegration
 } from "@doorhook/core"
 import { Clock, Effect, Option, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
@@ -106,7 +107,12 @@ export const makeUiRoutes = Effect.gen(function* () {
   const baseOf = (role: Role) => `${prefixOf(publicUrl.url)}${rootOf[role]}`
 
   const faceOf = (role: Role): Face => ({
-    refuse: (x, refusal) => pages.answer(failurePage(languageOf(x), refusal, x.id, baseOf(role)))
+    refuse: (x, refusal) => {
+      // Below the page of an integration the way back is that page: the holder of a link has no other.
+      const below = /^\/portal\/\d+(?=\/)/.exec(x.path)?.[0]
+      const back = below === undefined ? baseOf(role) : `${prefixOf(publicUrl.url)}${below}`
+      return pages.answer(failurePage(languageOf(x), refusal, x.id, back))
+    }
   })
   const faces = { operator: faceOf("operator"), owner: faceOf("owner") } as const
 
@@ -273,7 +279,13 @@ export const makeUiRoutes = Effect.gen(function* () {
         )
         if (found === null) return yield* pages.answer(messagePage(visit.language, "deleted", 404))
         // The host has vouched for the holder of a link, who sees it as long as the link lasts.
-        if (visit.link === null || isChange) yield* one.permit(visit, found)
+        if (visit.link === null) {
+          // What the user has no right to is as good as not there.
+          yield* Effect.catchTags(one.permit(visit, found), {
+            ScopeNotFound: () => new UnknownIntegration({ id }),
+            IntegrationNotFound: () => new UnknownIntegration({ id })
+          })
+        } else if (isChange) yield* one.permit(visit, found)
         return yield* run(visit, found, fields)
       })
 
