@@ -68,6 +68,7 @@ const settings: {
   tokenRequestsPerMinute: ["DOORHOOK_TOKEN_REQUESTS_PER_MINUTE", "unlimited", "unlimited", "0"],
   accessTokensPerGrant: ["DOORHOOK_ACCESS_TOKENS_PER_GRANT", "5", 5, "unlimited"],
   appearance: ["DOORHOOK_APPEARANCE", '{"name":"North Tower"}', { name: "North Tower" }, "North Tower"],
+  texts: ["DOORHOOK_TEXTS", '{"fr":{"deny":"Refuser"}}', { fr: { deny: "Refuser" } }, '{"fr":{"deny":1}}'],
   scopes: ["DOORHOOK_SCOPES", '{"doors:open":"Open"}', { "doors:open": "Open" }, '{"a b":"x"}'],
   refreshRequiresSecret: ["DOORHOOK_REFRESH_REQUIRES_SECRET", "true", true, "maybe"],
   refreshRotation: ["DOORHOOK_REFRESH_ROTATION", "always", "always", "often"],

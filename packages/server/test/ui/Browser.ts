@@ -28,7 +28,7 @@ type Fields = Readonly<Record<string, string | ReadonlyArray<string>>>
 
 const encoded = (fields: Fields): string =>
   new URLSearchParams(
-    Object.entries(fields).flatMap(([name, value]) =>
+    Object.entries(fields).flatMap(([name, value]): Array<[string, string]> =>
       typeof value === "string" ? [[name, value]] : value.map((each) => [name, each])
     )
   ).toString()

@@ -20,16 +20,34 @@ const become = (old, now) => {
       if (!kept.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value)
     }
   } else if (old.nodeValue !== now.nodeValue) old.nodeValue = now.nodeValue
-  const [before, after] = [[...old.childNodes], [...now.childNodes]]
-  for (const [at, next] of after.entries()) {
-    const mine = before[at]
-    if (mine === undefined) old.appendChild(document.importNode(next, true))
-    else if (mine.nodeName !== next.nodeName || keyOf(mine) !== keyOf(next)) {
-      old.replaceChild(document.importNode(next, true), mine)
-    } else if (!mine.isEqualNode(next)) become(mine, next)
+  const before = [...old.childNodes]
+  let at = 0
+  for (const next of now.childNodes) {
+    const key = keyOf(next)
+    const found =
+      key === ""
+        ? isAlike(before[at], next)
+          ? at
+          : -1
+        : before.findIndex((one, from) => from >= at && isAlike(one, next))
+    const mine = before[found]
+    if (mine === undefined) {
+      old.insertBefore(document.importNode(next, true), before[at] ?? null)
+      continue
+    }
+    for (const gone of before.slice(at, found)) old.removeChild(gone)
+    if (!mine.isEqualNode(next)) become(mine, next)
+    at = found + 1
   }
-  for (const extra of before.slice(after.length)) old.removeChild(extra)
+  for (const gone of before.slice(at)) old.removeChild(gone)
 }
+
+/**
+ * Whether a node can become another one.
+ * @param {Node | undefined} old
+ * @param {Node} now
+ */
+const isAlike = (old, now) => old !== undefined && old.nodeName === now.nodeName && keyOf(old) === keyOf(now)
 
 /**
  * What an element is about: another delivery is another element, so that no box stays ticked beside a row that took its place.
@@ -38,7 +56,7 @@ const become = (old, now) => {
 const keyOf = (node) => {
   if (!(node instanceof Element)) return ""
   const box = node.matches("tr") ? node.querySelector("input[name=delivery]") : null
-  return node.id || (box instanceof HTMLInputElement ? box.value : "")
+  return node.id || node.getAttribute("aria-labelledby") || (box instanceof HTMLInputElement ? box.value : "")
 }
 
 const times = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "medium" })
