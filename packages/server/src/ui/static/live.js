@@ -21,7 +21,7 @@ const become = (old, now) => {
     }
   } else if (old.nodeValue !== now.nodeValue) old.nodeValue = now.nodeValue
   const before = [...old.childNodes]
-  let at = 0
+  let place = 0
   for (const next of now.childNodes) {
     const key = keyOf(next)
     const found =
@@ -29,17 +29,17 @@ const become = (old, now) => {
         ? isAlike(before[at], next)
           ? at
           : -1
-        : before.findIndex((one, from) => from >= at && isAlike(one, next))
+        : before.findIndex((one, from) => from >= place && isAlike(one, next))
     const mine = before[found]
     if (mine === undefined) {
-      old.insertBefore(document.importNode(next, true), before[at] ?? null)
+      old.insertBefore(document.importNode(next, true), before[place] ?? null)
       continue
     }
-    for (const gone of before.slice(at, found)) old.removeChild(gone)
+    for (const gone of before.slice(place, found)) old.removeChild(gone)
     if (!mine.isEqualNode(next)) become(mine, next)
-    at = found + 1
+    place = found + 1
   }
-  for (const gone of before.slice(at)) old.removeChild(gone)
+  for (const gone of before.slice(place)) old.removeChild(gone)
 }
 
 /**
