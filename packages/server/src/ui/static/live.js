@@ -26,8 +26,8 @@ const become = (old, now) => {
     const key = keyOf(next)
     const found =
       key === ""
-        ? isAlike(before[at], next)
-          ? at
+        ? isAlike(before[place], next)
+          ? place
           : -1
         : before.findIndex((one, from) => from >= place && isAlike(one, next))
     const mine = before[found]
