@@ -179,6 +179,21 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.strictEqual(stage().bodiesAt("/broken").length, before)
   })
 
+  it("is told when the service does not answer, and when it does again", async () => {
+    const { visitors } = stage()
+    const { page } = await visitors.page()
+    await page.clock.install()
+    await signIn(page)
+    await page.route("**/console", (route) => route.abort())
+    await page.clock.fastForward("00:06")
+    await page.getByRole("alert").getByText("The service does not answer.", { exact: false }).waitFor()
+    // What was shown before stays.
+    assert.strictEqual(await page.getByRole("heading", { name: "Events a second" }).count(), 1)
+    await page.unroute("**/console")
+    await page.clock.fastForward("00:06")
+    await page.getByText("The service does not answer.", { exact: false }).waitFor({ state: "hidden" })
+  })
+
   it("selects all of a page and sends it again", async () => {
     const { visitors } = stage()
     const { page } = await visitors.page()

@@ -102,12 +102,12 @@ export const betweenOf = (first: Sample, last: Sample): Lately => ({
   }
 })
 
-/** What happened in each minute up to the last sample. */
+/** What happened in each whole minute up to the last sample. */
 export const minutesOf = (samples: ReadonlyArray<Sample>): ReadonlyArray<Minute> => {
   const end = samples.at(-1)?.at ?? 0
   const begin = samples[0]?.at ?? 0
   const minutes: Array<Minute> = []
-  for (let at = end; at > begin && minutes.length < keptFor / chartStep; at -= chartStep) {
+  for (let at = end; at - chartStep >= begin && minutes.length < keptFor / chartStep; at -= chartStep) {
     const last = samples.findLast((one) => one.at <= at)
     const first = samples.findLast((one) => one.at <= at - chartStep) ?? samples[0]
     if (first === undefined || last === undefined) break

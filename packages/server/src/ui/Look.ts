@@ -72,7 +72,7 @@ legend { padding: 0 .25rem; font-weight: 600 }
 .ask > div { max-width: 40rem; margin: .75rem 0 0 }
 .selected { margin: 1rem 0 0 }
 .pager { margin: 1rem 0 0 }
-.stale { opacity: .6 }
+.bar .alert { max-width: 70rem; margin: .5rem auto }
 .tabs { margin: 0 0 1rem }
 .tabs [aria-current] { background: var(--info-ground); color: var(--info) }
 pre.code { max-height: none; white-space: pre; overflow-wrap: normal }

@@ -85,7 +85,7 @@ ${
       visit.canSignOut
         ? form(visit, "/sign-out", Html.template`<button type="submit" class="quiet">${t("sign_out")}</button>`, "out")
         : null
-    }</div></header>
+    }</div><p class="alert" id="stale" role="alert" hidden>${t("stale")}</p></header>
 `,
     body: Html.template`${flash(visit)}${body}${
       link === null

@@ -14,19 +14,22 @@ export const snippets: ReadonlyArray<Snippet> = [
   {
     id: "node",
     language: "Node.js",
-    code: `// npm install @doorhook/receiver
-import { createReceiver, memoryStore } from "@doorhook/receiver"
-import { createServer } from "node:http"
-
-// In production, use sqliteStore or postgresStore: what is in memory is lost at a restart.
-const receiver = createReceiver({
-  secrets: [process.env.WEBHOOK_SECRET],
-  store: memoryStore(),
-  work: async ({ event, id }) => console.log(id, event.resource_type, event.data)
-})
-receiver.start()
-createServer(receiver.node).listen(9000)
-`
+    // Line by line: as one text it would look like an import of this file.
+    code: [
+      "// npm install @doorhook/receiver",
+      'import { createReceiver, memoryStore } from "@doorhook/receiver"',
+      'import { createServer } from "node:http"',
+      "",
+      "// In production, use sqliteStore or postgresStore: what is in memory is lost at a restart.",
+      "const receiver = createReceiver({",
+      "  secrets: [process.env.WEBHOOK_SECRET],",
+      "  store: memoryStore(),",
+      "  work: async ({ event, id }) => console.log(id, event.resource_type, event.data)",
+      "})",
+      "receiver.start()",
+      "createServer(receiver.node).listen(9000)",
+      ""
+    ].join("\n")
   },
   {
     id: "python",

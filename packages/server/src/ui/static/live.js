@@ -87,7 +87,7 @@ const refresh = () => {
   request.onloadend = () => {
     const next = request.responseXML?.querySelector("main")
     if (request.status === 403) return location.reload()
-    main.classList.toggle("stale", next === null || next === undefined || request.status !== 200)
+    document.getElementById("stale")?.toggleAttribute("hidden", request.status === 200)
     if (request.status === 200 && next && !isBusy()) {
       become(main, next)
       localize()

@@ -24,6 +24,7 @@ export const de: Texts = {
   cancel: "Abbrechen",
   change: "Ändern",
   refresh: "Aktualisieren",
+  stale: "Der Dienst antwortet nicht. Was diese Seite zeigt, kann veraltet sein.",
   copy: "Kopieren",
   copied: "Kopiert",
   not_copied: "Markiert: bitte von Hand kopieren",

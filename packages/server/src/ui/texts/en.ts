@@ -23,6 +23,7 @@ export const en = {
   cancel: "Cancel",
   change: "Change",
   refresh: "Refresh",
+  stale: "The service does not answer. What this page shows may be old.",
   copy: "Copy",
   copied: "Copied",
   not_copied: "Selected: copy it by hand",
