@@ -220,6 +220,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await context.clearCookies({ name: "doorhook_console" })
     await page.clock.fastForward("00:15")
     await heading(page, "Operator console")
+    assert.strictEqual(await page.getByRole("navigation").count(), 0)
   })
 
   it("needs no mouse: skips to the content, goes to a delivery, is asked and changes their mind", async () => {

@@ -10,7 +10,7 @@ const sampleEvery = 10_000
 const keptFor = 3_600_000
 
 /** How far apart the points of the chart are, in milliseconds. */
-export const chartStep = 60_000
+const chartStep = 60_000
 
 /** Counts since the start of the process, at a time. */
 export interface Sample extends DeliveryMetrics.Counted {

@@ -4,10 +4,9 @@
  * What an owner does goes through core's `Integrations` with the owner as actor, which asks the directory for the right at that
  * moment; the holder of a link acts for the user who created the integration.
  */
-import type { Actor, IntegrationId, Scope, SurveyedIntegration } from "@doorhook/core"
+import type { Actor, DeliveryId, IntegrationId, Scope, SurveyedIntegration } from "@doorhook/core"
 import {
   Deliveries,
-  DeliveryId,
   DeliveryStore,
   Dispatcher,
   failureText,

@@ -26,8 +26,7 @@ const areEqual = (given: string, genuine: string): boolean =>
   constantTimeEquals(encoder.encode(given), encoder.encode(genuine))
 
 /** A cookie of a request; undefined where there is none. */
-export const cookieOf = (x: Exchange, name: string): string | undefined =>
-  Cookies.parseHeader(x.header("cookie") ?? "")[name]
+const cookieOf = (x: Exchange, name: string): string | undefined => Cookies.parseHeader(x.header("cookie") ?? "")[name]
 
 /** The path of the public URL, below which the service is mounted; empty at the root. */
 export const prefixOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, "")
@@ -66,7 +65,7 @@ interface FormToken {
  * read and the session that the page was shown in. Without the service's secret nobody can make one, not even for a cookie of
  * their own choice.
  */
-export interface FormTokens {
+interface FormTokens {
   /** The token of a form shown to this browser in a session; empty before there is one. Open forms share the cookie. */
   readonly forForm: (x: Exchange, session: string) => Effect.Effect<FormToken, StoreError>
   /** Whether a submitted form was shown to the browser that sends it, in the same session. */
@@ -104,7 +103,7 @@ export const makeFormTokens = Effect.fnUntraced(function* (purpose: "authorize f
 })
 
 /** What of a session is not the same for each visitor of its kind. */
-export interface Session {
+interface Session {
   /** Distinguishes it from other sessions: form tokens are bound to it. */
   readonly name: string
 }
@@ -114,7 +113,7 @@ export interface OwnerSession extends Session {
   readonly user: UserId
 }
 
-export interface Sessions {
+interface Sessions {
   /** The operator's session in this browser; null without one. */
   readonly operator: (x: Exchange) => Effect.Effect<Session | null, StoreError>
   readonly owner: (x: Exchange) => Effect.Effect<OwnerSession | null, StoreError>

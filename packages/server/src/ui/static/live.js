@@ -14,7 +14,7 @@ const kept = new Set(["open", "checked"])
  */
 const become = (old, now) => {
   if (old instanceof Element && now instanceof Element) {
-    for (const { name } of [...old.attributes])
+    for (const name of old.getAttributeNames())
       if (!now.hasAttribute(name) && !kept.has(name)) old.removeAttribute(name)
     for (const { name, value } of now.attributes) {
       if (!kept.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value)
@@ -109,20 +109,26 @@ document.addEventListener("change", ({ target }) => {
   }
 })
 
-document.addEventListener("click", async ({ target }) => {
-  const button = target instanceof Element ? target.closest("[data-copy]") : null
-  const source = button === null ? null : document.getElementById(button.getAttribute("data-copy") ?? "")
-  if (button === null || source === null) return
-  const text = source instanceof HTMLInputElement ? source.value : (source.textContent ?? "")
+/**
+ * Copies what a button names. Browsers copy on pages of https only; elsewhere the text is selected, to be copied by hand.
+ * @param {Element} button
+ * @param {HTMLElement} source
+ */
+const copy = async (button, source) => {
   try {
-    await navigator.clipboard.writeText(text)
+    await navigator.clipboard.writeText(source instanceof HTMLInputElement ? source.value : (source.textContent ?? ""))
     button.textContent = button.getAttribute("data-copied")
   } catch {
-    // Browsers copy on pages of https only. Selected, it can be copied by hand.
     getSelection()?.selectAllChildren(source)
     if (source instanceof HTMLInputElement) source.select()
     button.textContent = button.getAttribute("data-failed")
   }
+}
+
+document.addEventListener("click", ({ target }) => {
+  const button = target instanceof Element ? target.closest("[data-copy]") : null
+  const source = document.getElementById(button?.getAttribute("data-copy") ?? "")
+  if (button !== null && source !== null) void copy(button, source)
 })
 
 // What was done is said once: a reload, and each refresh, asks for the page without it.
