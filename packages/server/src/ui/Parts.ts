@@ -24,8 +24,6 @@ export interface Visit {
   readonly formToken: string
   /** The owner; null for an operator, and for the holder of a link, who acts for the creator of the integration. */
   readonly actor: Actor | null
-  /** What the visitor is called; null where it is unknown. */
-  readonly name: string | null
   /** The integration that a link has opened, and until when; null without a link. */
   readonly link: { readonly id: IntegrationId; readonly expires_at: number } | null
   /** Whether the visitor can sign out here. */

@@ -119,11 +119,11 @@ export const makeUiRoutes = Effect.gen(function* () {
   // Who has opened a page.
 
   /** Who a visitor is, before the page is known. */
-  type Known = Pick<Visit, "actor" | "canSignOut" | "link" | "name" | "session">
+  type Known = Pick<Visit, "actor" | "canSignOut" | "link" | "session">
 
   const operator = (x: Exchange): Effect.Effect<Known | null, StoreError> =>
     Effect.map(sessions.operator(x), (session) =>
-      session === null ? null : { session: session.name, actor: null, canSignOut: true, link: null, name: null }
+      session === null ? null : { session: session.name, actor: null, canSignOut: true, link: null }
     )
 
   /** The holder of a link to an integration; "expired" once it has ended. */
@@ -136,8 +136,7 @@ export const makeUiRoutes = Effect.gen(function* () {
       session: `link ${nonce}`,
       actor: null,
       canSignOut: false,
-      link: { id, expires_at },
-      name: null
+      link: { id, expires_at }
     } satisfies Known
   })
 
@@ -151,11 +150,11 @@ export const makeUiRoutes = Effect.gen(function* () {
     if (visitor._tag === "Elsewhere") return seeOther(visitor.loginUrl)
     if (visitor._tag === "User") {
       const actor = actorOf({ user: visitor.id })
-      return { session: `host ${visitor.id}`, actor, canSignOut: false, link: null, name: visitor.name } satisfies Known
+      return { session: `host ${visitor.id}`, actor, canSignOut: false, link: null } satisfies Known
     }
     const session = yield* sessions.owner(x)
     if (session === null || !(yield* authorization.isActive(session.user))) return null
-    return { session: session.name, actor: actorOf(session), canSignOut: true, link: null, name: null } satisfies Known
+    return { session: session.name, actor: actorOf(session), canSignOut: true, link: null } satisfies Known
   })
 
   // From a request to an answer.
