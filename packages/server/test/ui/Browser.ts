@@ -22,7 +22,7 @@ export const tokenIn = (page: Reply): string => valueIn(page, "csrf_token")
 
 /** The text of a page's alert; empty where there is none. */
 export const alertIn = ({ text }: Reply): string =>
-  unescaped(/<p class="alert"[^>]*role="alert"[^>]*>([^<]*)</.exec(text)?.[1] ?? "")
+  unescaped(/<p class="alert" role="alert"[^>]*>([^<]*)</.exec(text)?.[1] ?? "")
 
 type Fields = Readonly<Record<string, string | ReadonlyArray<string>>>
 
