@@ -14,7 +14,7 @@ type Check = readonly [name: string, command: string, ...args: ReadonlyArray<str
 const lists: ReadonlyArray<ReadonlyArray<Check>> = [
   [
     ["types", "tsc", "-p", ".ci/tsconfig.json"],
-    ["console types", "tsc", "-p", "packages/server/src/console/static"],
+    ["page script types", "tsc", "-p", "packages/server/src/ui/static"],
     ["effect", "effect-tsgo", "diagnostics", "--project", ".ci/tsconfig.json"],
     ["lint", "oxlint", "-c", ".oxlintrc.json", "--type-aware", "--deny-warnings"],
     ["format", "oxfmt", "--config", ".oxfmtrc.json", "--check", "."]

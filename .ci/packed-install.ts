@@ -131,7 +131,7 @@ const typed: Readonly<Record<string, string>> = {
 
 const program = "node_modules/doorhook/bin/doorhook.js"
 
-/** The command serves, and finds the console's scripts: those are files beside the bundle. */
+/** The command serves, and finds the script of its pages: a file beside the bundle. */
 const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void> => {
   const [command, ...args] = [...node, join(folder, program)]
   const child = spawn(command, [...args, "serve", "--port", "0", "--database", "memory"], {
@@ -147,9 +147,9 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   }
   const [, origin] = /listening on (http\S+)\s/.exec(said) ?? []
   if (origin === undefined) throw new Error(`doorhook serve said: ${said}`)
-  const { status } = await fetch(new URL("/console/main.js", origin))
+  const { status } = await fetch(new URL("/console/live.js", origin))
   if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM")
-  if (status !== 200) throw new Error(`the console's script: ${status}`)
+  if (status !== 200) throw new Error(`the script of the pages: ${status}`)
 }
 
 /** The suite catches a faulty receiver, which is a program of its own beside the bundle. */

@@ -76,7 +76,7 @@ export type {
 export type { ClientRequest } from "./oauth/ClientAuthentication.ts"
 export * from "./oauth/Clients.ts"
 export * from "./oauth/Grants.ts"
-export type { LoginAttempt, LoginResult } from "./oauth/Login.ts"
+export type { LoginAttempt, LoginResult, SignInResult } from "./oauth/Login.ts"
 export * as LoginThrottle from "./oauth/LoginThrottle.ts"
 export * from "./oauth/OAuthError.ts"
 export * as Parameters from "./oauth/Parameters.ts"

@@ -75,6 +75,7 @@ const settings: {
   tokenRequestsPerMinute: ["DOORHOOK_TOKEN_REQUESTS_PER_MINUTE", "unlimited", "unlimited", "0"],
   accessTokensPerGrant: ["DOORHOOK_ACCESS_TOKENS_PER_GRANT", "5", 5, "unlimited"],
   appearance: ["DOORHOOK_APPEARANCE", '{"name":"North Tower"}', { name: "North Tower" }, "North Tower"],
+  texts: ["DOORHOOK_TEXTS", '{"fr":{"deny":"Refuser"}}', { fr: { deny: "Refuser" } }, "Refuser"],
   scopes: ["DOORHOOK_SCOPES", '{"doors:open":"Open"}', { "doors:open": "Open" }, '{"a b":"x"}'],
   refreshRequiresSecret: ["DOORHOOK_REFRESH_REQUIRES_SECRET", "true", true, "maybe"],
   refreshRotation: ["DOORHOOK_REFRESH_ROTATION", "always", "always", "often"],
@@ -149,6 +150,9 @@ describe("the environment", () => {
       assert.include(flagged.stderr, "lease (DOORHOOK_LEASE):")
       const look = yield* runHere(["serve"], { DOORHOOK_APPEARANCE: '{"nmae":"x"}' })
       assert.match(look.stderr, /^doorhook: appearance\.nmae \(DOORHOOK_APPEARANCE\): is not known here/)
+      const texts = yield* runHere(["serve"], { DOORHOOK_TEXTS: '{"fr":{"dney":"Refuser","deny":1}}' })
+      assert.include(texts.stderr, "texts.fr.dney (DOORHOOK_TEXTS): is not known here")
+      assert.include(texts.stderr, "texts.fr.deny (DOORHOOK_TEXTS): must be a text")
     })
   )
 

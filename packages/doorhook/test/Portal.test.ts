@@ -1,5 +1,6 @@
 /**
- * Links to an integration's own page, as a host makes them: by the facade and by the command.
+ * The pages as a host has them: links to an integration's own page, by the facade and by the command, and sessions behind https and over
+ * several processes.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -105,6 +106,60 @@ describe("portal links", () => {
       assert.strictEqual((yield* opens(url, again.url)).status, 303)
       yield* Effect.promise(() => two.rotatePortalSecret())
       assert.strictEqual((yield* opens(other, again.url)).status, 403)
+    }),
+    testPatience
+  )
+})
+
+/** Signs in as an operator, as a browser would. */
+const signIn = (url: string, prefix = "") =>
+  Effect.promise(async () => {
+    const form = await fetch(`${url}${prefix}/console/notices`)
+    const [, token = ""] = /name="csrf_token" value="([^"]+)"/.exec(await form.text()) ?? []
+    const [cookie = ""] = form.headers.getSetCookie()
+    const answer = await fetch(`${url}${prefix}/console/sign-in`, {
+      method: "POST",
+      redirect: "manual",
+      headers: { cookie: cookie.split(";")[0] ?? "" },
+      body: new URLSearchParams({ csrf_token: token, key, next: "/console/notices" })
+    })
+    const [session = ""] = answer.headers.getSetCookie()
+    return { cookie, location: answer.headers.get("location"), session }
+  })
+
+describe("an operator's session", () => {
+  live(
+    "has cookies of this host alone behind https, and leads to pages behind the prefix",
+    Effect.gen(function* () {
+      const { url } = yield* startAll
+      const { cookie, location, session } = yield* signIn(url, "/hooks")
+      assert.match(cookie, /^__Host-doorhook_login=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+      assert.match(
+        session,
+        /^__Host-doorhook_console=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/
+      )
+      assert.strictEqual(location, "/hooks/console/notices")
+    })
+  )
+
+  live(
+    "holds in every process over the database with the same key, and in none with another",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      const started = yield* Effect.forEach([key, key, `another-${key}`], (operatorKey) =>
+        start({ database, operatorKey, logger: false })
+      )
+      const [one, two, three] = yield* Effect.forEach(started, mount)
+      const { session } = yield* signIn(one?.url ?? "")
+      const statusAt = (url = "") =>
+        Effect.promise(async () => {
+          const page = await fetch(`${url}/console/notices`, { headers: { cookie: session.split(";")[0] ?? "" } })
+          return page.status
+        })
+      assert.deepStrictEqual(
+        [yield* statusAt(one?.url), yield* statusAt(two?.url), yield* statusAt(three?.url)],
+        [200, 200, 403]
+      )
     }),
     testPatience
   )

@@ -25,7 +25,6 @@ import { makeApiEndpoint } from "./api/ApiEndpoint.ts"
 import type { ApiSettings } from "./api/ApiSettings.ts"
 import { makeIntegrationRoutes } from "./api/Integrations.ts"
 import { makePremisesRoutes } from "./api/Premises.ts"
-import { makeConsoleRoutes } from "./console/ConsoleRoutes.ts"
 import { makeHealthRoutes } from "./health/HealthRoutes.ts"
 import type { HealthSettings } from "./health/HealthSettings.ts"
 import { StoreProbe } from "./health/Pulse.ts"
@@ -38,9 +37,11 @@ import type { Route } from "./http/Route.ts"
 import { makeOAuthRoutes, oauthFace } from "./oauth/OAuthRoutes.ts"
 import { makeOpenApiRoute } from "./openapi/OpenApi.ts"
 import { makeOperatorRoutes, OperatorApi } from "./operator/OperatorApi.ts"
+import { KeyGuard } from "./operator/OperatorKey.ts"
 import type { OperatorKey } from "./operator/OperatorKey.ts"
-import { PortalLinks } from "./portal/PortalLinks.ts"
-import { makePortalRoutes } from "./portal/PortalRoutes.ts"
+import { PortalLinks } from "./operator/PortalLinks.ts"
+import { History } from "./ui/History.ts"
+import { makeUiRoutes } from "./ui/Ui.ts"
 
 /** What the routes need. */
 export type ServerServices =
@@ -74,8 +75,7 @@ export const makeRoutes = Effect.gen(function* () {
     ...(yield* makePremisesRoutes(api)),
     ...(yield* makeIntegrationRoutes(api)),
     ...(yield* makeOperatorRoutes),
-    ...(yield* makePortalRoutes),
-    ...(yield* makeConsoleRoutes),
+    ...(yield* makeUiRoutes),
     ...(yield* makeHealthRoutes)
   ]
   return { routes: [...routes, yield* makeOpenApiRoute(routes)], api: api.face }
@@ -85,7 +85,9 @@ export const makeRoutes = Effect.gen(function* () {
 export const surface: Layer.Layer<HttpSurface, never, ServerServices> = Layer.effect(
   HttpSurface,
   Effect.flatMap(makeRoutes, ({ api, routes }) => makeHttpSurface(routes, { api, oauth: oauthFace }))
-).pipe(Layer.provide(Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.layer)))
+).pipe(
+  Layer.provide(Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.layer, KeyGuard.layer, History.layer))
+)
 
 /** Answers the requests of a listener. */
 export const serve: Layer.Layer<never, never, Listener | ServerServices> = Layer.unwrap(

@@ -9,12 +9,18 @@ import { describeRoutes } from "../src/openapi/OpenApi.ts"
 import { makeRoutes } from "../src/Server.ts"
 import { StoreProbe } from "../src/health/Pulse.ts"
 import { OperatorApi } from "../src/operator/OperatorApi.ts"
-import { PortalLinks } from "../src/portal/PortalLinks.ts"
+import { KeyGuard } from "../src/operator/OperatorKey.ts"
+import { PortalLinks } from "../src/operator/PortalLinks.ts"
+import { History } from "../src/ui/History.ts"
 import { services } from "./TestServer.ts"
 
-const needed = Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.layer).pipe(
-  Layer.provideMerge(Layer.merge(services(), Layer.orDie(PublicUrl.layer("https://doors.example"))))
-)
+const needed = Layer.mergeAll(
+  OperatorApi.layer,
+  PortalLinks.layer,
+  StoreProbe.layer,
+  KeyGuard.layer,
+  History.layer
+).pipe(Layer.provideMerge(Layer.merge(services(), Layer.orDie(PublicUrl.layer("https://doors.example")))))
 
 /** Every route that is served. */
 export const routes: ReadonlyArray<Route> = await Effect.runPromise(

@@ -55,8 +55,10 @@ import { PublicUrl } from "../src/http/PublicUrl.ts"
 import { OperatorKey } from "../src/operator/OperatorKey.ts"
 import { serve } from "../src/Server.ts"
 import type { ServerServices } from "../src/Server.ts"
+import { HostTexts } from "../src/ui/Texts.ts"
+import type { TextsShape } from "../src/ui/Texts.ts"
 
-/** Users by access token: buildings they administer, tenants they are. */
+/** Users by access token: buildings they administer, tenants they are. The password of each is `password of NAME`. */
 const users: Readonly<
   Record<string, { readonly buildings: ReadonlyArray<number>; readonly tenants: ReadonlyArray<number> }>
 > = {
@@ -191,7 +193,11 @@ const TestDirectory = Layer.effect(
       )
     return {
       client: () => Effect.succeed(null),
-      authenticate: () => Effect.succeed(null),
+      authenticate: (login, password) =>
+        ask(
+          "authenticate",
+          () => users[login] !== undefined && Redacted.value(password) === `password of ${login}`
+        ).pipe(Effect.map((isRight) => (isRight ? { id: UserId.make(login) } : null))),
       isActive: (user) => ask("isActive", () => users[user] !== undefined),
       administers: (user, id) => ask("administers", () => users[user]?.buildings.includes(id) ?? false),
       hasBuilding: (id) =>
@@ -288,6 +294,7 @@ export interface TestServerOptions {
   readonly health?: Partial<HealthSettingsShape>
   readonly delivery?: DeliverySettingsOverrides
   readonly aliases?: Readonly<Record<string, ResourceType>>
+  readonly texts?: TextsShape
 }
 
 /** Everything that the routes need, but the public URL. */
@@ -337,6 +344,7 @@ export const address: Effect.Effect<string, never, Listener> = Effect.map(Listen
 /** A running server; its address is that of the `Listener` in the context. */
 export const testServer = (options: TestServerOptions = {}) =>
   serve.pipe(
+    Layer.provide(Layer.succeed(HostTexts, options.texts ?? {})),
     Layer.provide(PublicUrl.layerListening),
     Layer.provideMerge(services(options)),
     Layer.provideMerge(listener),

@@ -7,7 +7,7 @@
 import { Cause, Effect, Exit } from "effect"
 import type { Fiber, Scope as Lifetime } from "effect"
 import type { UserId } from "../model/Ids.ts"
-import type { OwnedScope, Scope } from "../model/Integration.ts"
+import type { Scope } from "../model/Integration.ts"
 import { Directory, DirectoryError, mayAccess } from "../ports/Directory.ts"
 import { DeliverySettings, directoryPatience } from "./DeliverySettings.ts"
 
@@ -34,10 +34,10 @@ interface Known {
 /** How many scopes have a remembered answer at most, so that memory stays bounded. */
 const mostKnown = 1_024
 
-const keyOf = (user: UserId, scope: OwnedScope): string => `${scope.type} ${scope.id} ${user}`
+const keyOf = (user: UserId, scope: Scope): string => `${scope.type} ${scope.id} ${user}`
 
 /** The scope as one number. Ids are positive, so the sign can tell buildings from tenants. */
-const numberOf = ({ id, type }: OwnedScope): number => id * (type === "building" ? 1 : -1)
+const numberOf = ({ id, type }: Scope): number => id * (type === "building" ? 1 : -1)
 
 /** A defect of the directory is a failure of it: deliveries wait, and the log has its cause. */
 const failureOf = (cause: Cause.Cause<DirectoryError>): DirectoryError => {
@@ -129,7 +129,7 @@ export class AccessCheck {
     }
   }
 
-  #askDirectory(user: UserId, scope: OwnedScope, onAnswer: OnAnswer): AccessAnswer | null {
+  #askDirectory(user: UserId, scope: Scope, onAnswer: OnAnswer): AccessAnswer | null {
     let question: Effect.Effect<boolean, DirectoryError>
     try {
       question = mayAccess(this.#directory, user, scope)
@@ -144,7 +144,7 @@ export class AccessCheck {
     return null
   }
 
-  #remember(user: UserId, scope: OwnedScope, exit: Outcome): AccessAnswer {
+  #remember(user: UserId, scope: Scope, exit: Outcome): AccessAnswer {
     if (Exit.isFailure(exit)) return failureOf(exit.cause)
     const answer = exit.value
     if (!this.#isInTurn) return answer

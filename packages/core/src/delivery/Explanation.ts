@@ -110,7 +110,7 @@ export const explain = (explained: Explained, reader: Reader = "operator"): Expl
       return {
         why: ending,
         next: retryText(explained, due),
-        actions: reader === "operator" ? [...Remedies.allowFirst(explained), "resend"] : []
+        actions: reader === "operator" ? [...Remedies.allowFirst(explained), "resend"] : ["resend"]
       }
     case "delivered":
       return { why: ending, next: "Nothing: it has arrived.", actions: [] }

@@ -1,6 +1,6 @@
 /**
- * What can be done about a delivery that is not sent any more, in plain words: by whoever runs the service, and by whoever owns
- * the integration, who has a page of its own and nobody's commands.
+ * What can be done about a delivery that is not sent any more, in plain words: by operators, with their commands, and by the
+ * owner of the integration, on the pages of the service.
  */
 import type { Delivery } from "../model/Delivery.ts"
 import type { Integration } from "../model/Integration.ts"
@@ -18,7 +18,7 @@ export interface Explained {
 }
 
 /**
- * What somebody who runs the service can do about a delivery, as the operator API names it: allow the integration its
+ * What can be done about a delivery, as the operator API names it: allow the integration its
  * network, probe it with one delivery, enable it, send the delivery again, or recover all of the integration since then.
  */
 export const actions = ["allow", "probe", "enable", "resend", "recover"] as const
@@ -26,7 +26,7 @@ export type Action = (typeof actions)[number]
 
 export interface Remedy {
   readonly next: string
-  /** What can be done, in the order in which it helps; nothing for an owner, to whom the operator API is closed. */
+  /** What the reader can do, in the order in which it helps. */
   readonly actions: ReadonlyArray<Action>
 }
 
@@ -36,7 +36,7 @@ const disabledWords = {
   failing: "because its receiver had acknowledged nothing for too long"
 } as const
 
-/** What a reader is told where the two can do different things. */
+/** Advice where operators and owners do it in different places. */
 const words = {
   operator: {
     ask: "unless it is asked for: resend this delivery, or recover all of the integration since a time",
@@ -47,18 +47,19 @@ const words = {
     tryLate: "To see whether the receiver takes it by now, resend it"
   },
   owner: {
-    ask: "by itself. Those who run this service can send this delivery again, or all since a time. To see whether the receiver works by now, send a test event from the page of all deliveries",
+    ask: "by itself. Send this delivery again, or recover all since a time. To see whether the receiver works by now, send a test event first",
     probe:
-      "Try it again on the page of all deliveries: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then those who run this service can send this delivery again, or all since a time",
-    enable: "Ask those who run this service to enable it, and to send this delivery again, or all since a time",
-    rightBack: "When the right is back, ask those who run this service to send this delivery again",
-    tryLate: "To see whether the receiver works by now, send a test event from the page of all deliveries"
+      "Try it again: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then send this delivery again, or recover all since a time",
+    enable: "Enable it, then send this delivery again, or recover all since a time",
+    rightBack: "When the right is back, send this delivery again",
+    tryLate: "To see whether the receiver takes it by now, send it again"
   }
 } as const satisfies Readonly<Record<Reader, object>>
 
+/** Networks are the operator's to allow. */
 const forReader = (reader: Reader, { actions, next }: Remedy): Remedy => ({
   next,
-  actions: reader === "operator" ? actions : []
+  actions: reader === "operator" ? actions : actions.filter((action) => action !== "allow")
 })
 
 /** Nothing is sent by itself any more; what was never sent is not sent again. */

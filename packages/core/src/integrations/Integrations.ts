@@ -6,10 +6,10 @@
  */
 import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
-import type { ClientId, UserId } from "../model/Ids.ts"
-import { IntegrationId } from "../model/Ids.ts"
+import type { UserId } from "../model/Ids.ts"
+import { ClientId, IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
-import { OwnedScope, switched, switchedByPut } from "../model/Integration.ts"
+import { Scope, switched, switchedByPut } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
 import { ResourceTypes } from "../model/ResourceType.ts"
@@ -35,8 +35,12 @@ import { candidateUrl, DocumentMismatch, mismatchOf, readAttributes, readChanges
 /** The user and client that a call acts for. */
 export interface Actor {
   readonly user_id: UserId
-  readonly client_id: ClientId
+  /** Null on doorhook's own pages: the user acts there, whichever client created an integration. */
+  readonly client_id: ClientId | null
 }
+
+/** The client of integrations that were created on doorhook's own pages. */
+export const ownPages = ClientId.make("doorhook: own pages")
 
 /** Versions in which an integration may be changed; null is any. */
 export type ExpectedVersions = ReadonlyArray<number> | null
@@ -48,7 +52,7 @@ export interface Created {
 }
 
 /** There is no such building or tenant, or the user has no right to it. */
-export class ScopeNotFound extends Schema.TaggedError<ScopeNotFound>()("ScopeNotFound", { scope: OwnedScope }) {
+export class ScopeNotFound extends Schema.TaggedError<ScopeNotFound>()("ScopeNotFound", { scope: Scope }) {
   override get message(): string {
     return `There is no ${this.scope.type} ${this.scope.id} that you may manage.`
   }
@@ -109,20 +113,20 @@ export class Integrations extends Context.Service<
      */
     readonly create: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       document: unknown,
       idempotencyKey: string | null
     ) => Effect.Effect<Created, CreateError | PortError>
     /** One integration of a scope. Asks at once: an `Exit` where the directory and the store answer at once. */
     readonly get: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       id: IntegrationId
     ) => Effect.Effect<Integration, ScopeNotFound | IntegrationNotFound | PortError>
     /** One page of the integrations of a scope, in the order of their creation. */
     readonly list: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       page: { readonly offset: number; readonly limit: number }
     ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
     /**
@@ -131,7 +135,7 @@ export class Integrations extends Context.Service<
      */
     readonly replace: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       id: IntegrationId,
       document: unknown,
       expected: ExpectedVersions
@@ -139,7 +143,7 @@ export class Integrations extends Context.Service<
     /** Changes only what a document names; `bindings` as a whole. */
     readonly patch: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       id: IntegrationId,
       document: unknown,
       expected: ExpectedVersions
@@ -150,7 +154,7 @@ export class Integrations extends Context.Service<
      */
     readonly rotateSecret: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       id: IntegrationId,
       expected: ExpectedVersions
     ) => Effect.Effect<
@@ -160,7 +164,7 @@ export class Integrations extends Context.Service<
     /** Deletes an integration and cancels its pending deliveries. */
     readonly remove: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       id: IntegrationId,
       expected: ExpectedVersions
     ) => Effect.Effect<void, ScopeNotFound | IntegrationNotFound | VersionConflict | PortError>
@@ -188,7 +192,7 @@ export class Integrations extends Context.Service<
 
       const changeBy = Effect.fnUntraced(function* <A>(
         actor: Actor,
-        scope: OwnedScope,
+        scope: Scope,
         id: IntegrationId,
         document: unknown,
         expected: ExpectedVersions,
@@ -226,7 +230,11 @@ export class Integrations extends Context.Service<
         get: (actor, scope, id) => Effect.flatMapEager(authorize(actor, scope), () => find(actor, scope, id)),
         list: (actor, scope, { limit, offset }) =>
           Effect.flatMapEager(authorize(actor, scope), () =>
-            store.list(scope, { offset, limit, ...(clientIsolation && { client_id: actor.client_id }) })
+            store.list(scope, {
+              offset,
+              limit,
+              ...(clientIsolation && actor.client_id !== null && { client_id: actor.client_id })
+            })
           ),
         replace: (actor, scope, id, document, expected) =>
           changeBy(actor, scope, id, document, expected, readAttributes, applyAttributes),
@@ -261,7 +269,7 @@ const applyChanges = (
 const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Service"], clientIsolation: boolean) => {
   const ofScope = <A extends LocatedIntegration>(
     actor: Actor,
-    scope: OwnedScope,
+    scope: Scope,
     id: IntegrationId,
     found: Effect.Effect<A | null, StoreError>
   ): Effect.Effect<A, IntegrationNotFound | StoreError> =>
@@ -275,17 +283,17 @@ const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Se
     )
 
   return {
-    authorize: (actor: Actor, scope: OwnedScope): Effect.Effect<void, ScopeNotFound | DirectoryError> =>
+    authorize: (actor: Actor, scope: Scope): Effect.Effect<void, ScopeNotFound | DirectoryError> =>
       Effect.flatMapEager(hasRight(directory, actor.user_id, scope), (isRight) =>
         isRight ? Exit.void : Exit.fail(new ScopeNotFound({ scope }))
       ),
-    find: (actor: Actor, scope: OwnedScope, id: IntegrationId) => ofScope(actor, scope, id, store.find(id)),
-    locate: (actor: Actor, scope: OwnedScope, id: IntegrationId) => ofScope(actor, scope, id, store.locate(id))
+    find: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.find(id)),
+    locate: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.locate(id))
   }
 }
 
 const isCreator = ({ client_id }: Actor, { created_by }: Pick<LocatedIntegration, "created_by">): boolean =>
-  created_by.client_id === client_id
+  client_id === null || created_by.client_id === client_id
 
 /** Fails unless the client created the integration. */
 const requireCreator = <E>(
@@ -317,7 +325,7 @@ const makeInputReader = Effect.gen(function* () {
   const aliases = yield* ResourceTypeAliases
 
   /** The problem with the addresses that a URL's name has now; null if there is none. */
-  const checkName = Effect.fnUntraced(function* (url: URL, allow: AllowList, client: ClientId) {
+  const checkName = Effect.fnUntraced(function* (url: URL, allow: AllowList, client: string) {
     const host = UrlPolicy.hostOf(url)
     if (UrlPolicy.isAddressLiteral(host)) return null
     const addresses = yield* resolver.addresses(host, client).pipe(
@@ -350,7 +358,7 @@ const makeInputReader = Effect.gen(function* () {
     if (Result.isFailure(checked)) return yield* readWith(checked.failure)
     const input = yield* readWith(null)
     // A look-up can hold a thread for seconds, so only a valid document causes one.
-    const urlProblem = yield* checkName(checked.success, allow, actor.client_id)
+    const urlProblem = yield* checkName(checked.success, allow, actor.client_id ?? `user ${actor.user_id}`)
     return urlProblem === null ? input : yield* readWith(urlProblem)
   })
 })
@@ -379,7 +387,7 @@ const makeCreate = <E>(
   }: {
     readonly find: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       id: IntegrationId
     ) => Effect.Effect<Integration, IntegrationNotFound | StoreError>
     readonly limit: number | undefined
@@ -392,7 +400,7 @@ const makeCreate = <E>(
 
   const createNew = Effect.fnUntraced(function* (
     actor: Actor,
-    scope: OwnedScope,
+    scope: Scope,
     document: unknown,
     request: IdempotentRequest | null
   ) {
@@ -404,7 +412,7 @@ const makeCreate = <E>(
       scope,
       status,
       disabled_reason: status === "disabled" ? "manual" : null,
-      created_by: { user_id: actor.user_id, client_id: actor.client_id },
+      created_by: { user_id: actor.user_id, client_id: actor.client_id ?? ownPages },
       signing_secret,
       previous_secrets: [],
       overrides: {},
@@ -421,25 +429,16 @@ const makeCreate = <E>(
   })
 
   /** What an earlier request with the key created; null if there was none. */
-  const replay = Effect.fnUntraced(function* (
-    actor: Actor,
-    scope: OwnedScope,
-    { fingerprint, key }: IdempotentRequest
-  ) {
+  const replay = Effect.fnUntraced(function* (actor: Actor, scope: Scope, { fingerprint, key }: IdempotentRequest) {
     const [remembered] = yield* keys.find([key], yield* Clock.currentTimeMillis)
     if (remembered === undefined) return null
     if (remembered.fingerprint !== fingerprint) return yield* new KeyReused()
     return { integration: yield* find(actor, scope, IntegrationId.make(Number(remembered.answer))), replayed: true }
   })
 
-  return Effect.fnUntraced(function* (
-    actor: Actor,
-    scope: OwnedScope,
-    document: unknown,
-    idempotencyKey: string | null
-  ) {
+  return Effect.fnUntraced(function* (actor: Actor, scope: Scope, document: unknown, idempotencyKey: string | null) {
     if (idempotencyKey === null) return yield* createNew(actor, scope, document, null)
-    const sender = [actor.client_id, actor.user_id, scope.type, scope.id, idempotencyKey]
+    const sender = [actor.client_id ?? ownPages, actor.user_id, scope.type, scope.id, idempotencyKey]
     const key = `integration ${JSON.stringify(sender)}`
     if (inFlight.has(key)) return yield* new KeyInUse()
     inFlight.add(key)

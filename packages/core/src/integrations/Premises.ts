@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import type { BuildingId, DeliveryId, IntegrationId } from "../model/Ids.ts"
-import type { OwnedScope } from "../model/Integration.ts"
+import type { Scope } from "../model/Integration.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
 import type { EventPage, FeedItem } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -51,7 +51,7 @@ export class Premises extends Context.Service<
     /** Events of a building, or those that involve a tenant, latest first; counts `countedEvents` at most. */
     readonly events: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       resource_type: ResourceType,
       range: EventRange
     ) => Effect.Effect<EventPage, ScopeNotFound | PageTooDeep | StoreError | DirectoryError>
@@ -114,7 +114,7 @@ export class IntegrationFeed extends Context.Service<
     /** At most `limit` deliveries after a cursor (0: from the beginning), oldest first. */
     readonly read: (
       actor: Actor,
-      scope: OwnedScope,
+      scope: Scope,
       id: IntegrationId,
       page: { readonly after: DeliveryId | 0; readonly limit: number }
     ) => Effect.Effect<FeedPage, ScopeNotFound | IntegrationNotFound | StoreError | DirectoryError>

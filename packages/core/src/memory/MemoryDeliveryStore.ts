@@ -363,10 +363,11 @@ const keep = <Kind extends NewNotice>(state: State, notice: Kind): Notice<Kind> 
 }
 
 const toListed = (stored: StoredDelivery): ListedDelivery => {
+  const listed = { ...toDelivery(stored), resource_type: stored.event.resource_type }
   const last = stored.history.at(-1)
-  if (last === undefined) return { ...toDelivery(stored), last_attempt: null }
+  if (last === undefined) return { ...listed, last_attempt: null }
   const { response_excerpt: _, ...last_attempt } = last
-  return { ...toDelivery(stored), last_attempt }
+  return { ...listed, last_attempt }
 }
 
 /** The deliveries that a filter selects, by the narrowest index. */

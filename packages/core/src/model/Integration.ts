@@ -5,16 +5,13 @@ import { Schema } from "effect"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "./Ids.ts"
 import { Action, ResourceType } from "./ResourceType.ts"
 
-/** What an integration of a user belongs to and therefore may see. */
-export const OwnedScope = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("building"), id: BuildingId }),
-  Schema.Struct({ type: Schema.Literal("tenant"), id: TenantId })
-])
-export type OwnedScope = typeof OwnedScope.Type
-
-/** What an integration belongs to: besides users' own, there is the operator's, which gets notifications of the service itself. */
+/**
+ * What an integration belongs to and therefore may see. That of the service is the operator's own, which gets notifications:
+ * no user has a right to it.
+ */
 export const Scope = Schema.Union([
-  ...OwnedScope.members,
+  Schema.Struct({ type: Schema.Literal("building"), id: BuildingId }),
+  Schema.Struct({ type: Schema.Literal("tenant"), id: TenantId }),
   Schema.Struct({ type: Schema.Literal("service"), id: Schema.Literal(1) })
 ])
 export type Scope = typeof Scope.Type

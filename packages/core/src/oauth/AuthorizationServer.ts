@@ -19,7 +19,7 @@ import { makeCheckAuthorize } from "./AuthorizationRequest.ts"
 import { AuthorizationSettings } from "./AuthorizationSettings.ts"
 import type { ClientRequest } from "./ClientAuthentication.ts"
 import { makeClientAuthentication } from "./ClientAuthentication.ts"
-import type { LoginAttempt, LoginResult } from "./Login.ts"
+import type { LoginAttempt, LoginResult, SignInResult } from "./Login.ts"
 import { makeLogin } from "./Login.ts"
 import * as LoginThrottle from "./LoginThrottle.ts"
 import type { OAuthError, TooManyGuesses, TooManyTokens } from "./OAuthError.ts"
@@ -58,6 +58,12 @@ export class AuthorizationServer extends Context.Service<
       request: AuthorizeRequest,
       attempt: LoginAttempt
     ) => Effect.Effect<LoginResult, StoreError | DirectoryError>
+
+    /** Logs a user in to doorhook's own pages. Failures count together with those of `login`. */
+    readonly signIn: (attempt: LoginAttempt) => Effect.Effect<SignInResult, DirectoryError>
+
+    /** Whether a user who has signed in still exists. */
+    readonly isActive: (user: UserId) => Effect.Effect<boolean, DirectoryError>
 
     /** The token endpoint, both grants (RFC 6749 sections 4.1.3 and 6). */
     readonly token: (request: ClientRequest) => Effect.Effect<TokenResponse, Refusal | TooManyTokens>

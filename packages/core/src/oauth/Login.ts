@@ -21,8 +21,12 @@ export interface LoginAttempt {
   readonly address: string | null
 }
 
-export type LoginResult =
-  | { readonly _tag: "LoggedIn"; readonly code: string }
+export type LoginResult = { readonly _tag: "LoggedIn"; readonly code: string } | NotSignedIn
+
+/** A login without an application: to doorhook's own pages. */
+export type SignInResult = { readonly _tag: "SignedIn"; readonly user: UserId } | NotSignedIn
+
+type NotSignedIn =
   /** Unknown login or wrong password: nothing says which. */
   | { readonly _tag: "Refused" }
   /** Too many failures. `retry_after` is in whole seconds. */
@@ -77,18 +81,24 @@ export const makeLogin = ({ directory, now, secrets, store, throttle }: LoginNee
       ? Effect.succeed(null)
       : directory.authenticate(name, password)
 
+  const signIn = Effect.fnUntraced(function* (attempt: LoginAttempt): Effect.fn.Return<SignInResult, DirectoryError> {
+    const guess = { kind: "login", name: attempt.login, address: attempt.address } as const
+    const guarded = yield* throttle.guard(guess, () => authenticate(attempt))
+    if (guarded._tag === "Throttled") return guarded
+    return guarded.value === null ? { _tag: "Refused" } : { _tag: "SignedIn", user: guarded.value.id }
+  })
+
   const login = Effect.fnUntraced(function* (
     request: AuthorizeRequest,
     attempt: LoginAttempt
   ): Effect.fn.Return<LoginResult, StoreError | DirectoryError> {
-    const guess = { kind: "login", name: attempt.login, address: attempt.address } as const
-    const guarded = yield* throttle.guard(guess, () => authenticate(attempt))
-    if (guarded._tag === "Throttled") return guarded
-    if (guarded.value === null) return { _tag: "Refused" }
-    return { _tag: "LoggedIn", code: yield* approve(request, guarded.value.id) }
+    const result = yield* signIn(attempt)
+    return result._tag === "SignedIn" ? { _tag: "LoggedIn", code: yield* approve(request, result.user) } : result
   })
 
-  return { approve, login, session }
+  const isActive = (user: UserId): Effect.Effect<boolean, DirectoryError> => directory.isActive(user)
+
+  return { approve, isActive, login, session, signIn }
 }
 
 /**

@@ -221,6 +221,8 @@ export type LastAttempt = Omit<Attempt, "response_excerpt">
 
 /** A delivery in a list, with its last attempt; null before the first. */
 export interface ListedDelivery extends Delivery {
+  /** Of its event; null when its row can't be found. */
+  readonly resource_type: ResourceType | null
   readonly last_attempt: LastAttempt | null
 }
 

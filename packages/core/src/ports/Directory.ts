@@ -7,7 +7,7 @@ import type { Redacted } from "effect"
 import type { Client } from "../model/Client.ts"
 import * as DurationText from "../model/DurationText.ts"
 import type { BuildingId, TenantId, UserId } from "../model/Ids.ts"
-import type { OwnedScope } from "../model/Integration.ts"
+import type { Scope } from "../model/Integration.ts"
 
 /** The host could not answer. Requests are answered with 503; deliveries wait and are not counted as attempts. */
 export class DirectoryError extends Schema.TaggedError<DirectoryError>()("DirectoryError", {
@@ -142,15 +142,23 @@ export const withDeadlines = <E, R>(directory: Layer.Layer<Directory, E, R>): La
 export const hasRight = (
   directory: Directory["Service"],
   user: UserId,
-  scope: OwnedScope
-): Effect.Effect<boolean, DirectoryError> =>
-  scope.type === "building" ? directory.administers(user, scope.id) : directory.isTenant(user, scope.id)
+  scope: Scope
+): Effect.Effect<boolean, DirectoryError> => {
+  switch (scope.type) {
+    case "building":
+      return directory.administers(user, scope.id)
+    case "tenant":
+      return directory.isTenant(user, scope.id)
+    case "service":
+      return Effect.succeed(false)
+  }
+}
 
 /** Whether a user still exists and may receive the events of a scope. Asks at once where the directory does. */
 export const mayAccess = (
   directory: Directory["Service"],
   user: UserId,
-  scope: OwnedScope
+  scope: Scope
 ): Effect.Effect<boolean, DirectoryError> =>
   Effect.flatMapEager(directory.isActive(user), (isActive) =>
     isActive ? hasRight(directory, user, scope) : Effect.succeed(false)

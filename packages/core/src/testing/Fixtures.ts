@@ -7,7 +7,7 @@ import { laneOf } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
 import { BuildingId, ClientId, EventId, TenantId, UserId } from "../model/Ids.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
-import type { Integration, OwnedScope } from "../model/Integration.ts"
+import type { Integration, Scope } from "../model/Integration.ts"
 import { JsonText } from "../model/JsonText.ts"
 import { builtInTable } from "../model/ResourceType.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
@@ -28,8 +28,8 @@ import { expectPresent } from "./SuiteCase.ts"
 /** The time at which cases begin: far from the system clock, which stores must not read. */
 export const start = 5_000_000
 
-export const building = (id: number): OwnedScope => ({ type: "building", id: BuildingId.make(id) })
-export const tenant = (id: number): OwnedScope => ({ type: "tenant", id: TenantId.make(id) })
+export const building = (id: number): Scope => ({ type: "building", id: BuildingId.make(id) })
+export const tenant = (id: number): Scope => ({ type: "tenant", id: TenantId.make(id) })
 
 export const newIntegration = (fields: Partial<NewIntegration> = {}): NewIntegration => ({
   scope: building(1),

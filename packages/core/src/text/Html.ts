@@ -57,6 +57,8 @@ export const template: Template = templateWith((text) => text)
 /** The parts of a page that differ. */
 export interface Page {
   readonly title: Part
+  /** Its language (BCP 47); English by default. */
+  readonly lang?: string
   /** The style sheet, byte for byte between its tags, so that a policy may allow it by its digest. */
   readonly style: string
   readonly body: Html
@@ -65,8 +67,8 @@ export interface Page {
 }
 
 /** A whole page, which fits the width of the screen it is on. */
-export const page = ({ body, head = nothing, style, title }: Page): Html => template`<!doctype html>
-<html lang="en">
+export const page = ({ body, head = nothing, lang = "en", style, title }: Page): Html => template`<!doctype html>
+<html lang="${lang}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

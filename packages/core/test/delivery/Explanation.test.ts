@@ -210,32 +210,32 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   ]
 ]
 
-const again = "send this delivery again, or all since a time"
+const again = "end this delivery again, or recover all since a time"
 const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]> = [
   [
     "exhausted",
     {},
-    `Nothing more is sent by itself. Those who run this service can ${again}. To see whether the receiver works by now, send a test event from the page of all deliveries.`
+    `Nothing more is sent by itself. S${again}. To see whether the receiver works by now, send a test event first.`
   ],
   [
     "exhausted",
     { integration: disabledBy("failing") },
-    `The integration is disabled, because its receiver had acknowledged nothing for too long. Try it again on the page of all deliveries: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then those who run this service can ${again}.`
+    `The integration is disabled, because its receiver had acknowledged nothing for too long. Try it again: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then s${again}.`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy("manual") },
-    `The integration is disabled, by hand. Ask those who run this service to enable it, and to ${again}.`
+    `The integration is disabled, by hand. Enable it, then s${again}.`
   ],
   [
     "cancelled",
     { reason: "right_lost", last: null },
-    "Nothing is sent. When the right is back, ask those who run this service to send this delivery again."
+    "Nothing is sent. When the right is back, send this delivery again."
   ],
   [
     "expired",
     {},
-    "Nothing more is sent: it would come too late to be of use. To see whether the receiver works by now, send a test event from the page of all deliveries."
+    "Nothing more is sent: it would come too late to be of use. To see whether the receiver takes it by now, send it again."
   ],
   [
     "retrying",
@@ -324,7 +324,7 @@ describe("the explanation of a delivery", () => {
             if (reader === "owner") assert.notMatch(text, /resend|[Pp]robe|allow-target|what was seen/)
           }
           assert.notStrictEqual(next, "")
-          if (reader === "owner") assert.deepStrictEqual([...actions], [])
+          if (reader === "owner") assert.notInclude(actions, "allow")
         }
       })
     )

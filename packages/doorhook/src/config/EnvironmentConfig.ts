@@ -1,7 +1,7 @@
 /**
  * The engine's settings from the environment, or from whatever else a `ConfigProvider` reads: `DOORHOOK_DATABASE`,
  * `DOORHOOK_ACK_TIMEOUT`, and so on, each setting of `EngineConfig` under its name in capitals. Lists are separated by commas,
- * retry schedules are written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`; `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES` and `DOORHOOK_APPEARANCE` are JSON.
+ * retry schedules are written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`; `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES`, `DOORHOOK_APPEARANCE` and `DOORHOOK_TEXTS` are JSON.
  */
 import { Config, Effect, Option, Record, Redacted, Result, Struct } from "effect"
 import { EngineConfig } from "./EngineConfig.ts"
@@ -86,6 +86,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   tokenRequestsPerMinute: number,
   accessTokensPerGrant: number,
   appearance: json("appearance", '{"name":"Doors"}'),
+  texts: json("texts", '{"fr":{"log_in":"Se connecter"}}'),
   scopes: json("scopes", '{"doors:open":"Open your doors"}'),
   refreshRequiresSecret: truth,
   refreshRotation: text,

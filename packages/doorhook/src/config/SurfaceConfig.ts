@@ -3,7 +3,7 @@
  * in front of it, and how its pages look.
  */
 import type { AuthorizationSettingsShape, ResourceType } from "@doorhook/core"
-import { AppearanceShape } from "@doorhook/server"
+import { AppearanceShape, TextsShape } from "@doorhook/server"
 import type { ApiSettingsShape, HttpSettingsShape } from "@doorhook/server"
 import { Result, Schema } from "effect"
 import type { InvalidConfig } from "./ReadingSettings.ts"
@@ -53,6 +53,11 @@ export const surfaceFields = {
   ),
   /** The host's own look of the pages that people see. Default: doorhook's. */
   appearance: Schema.optional(AppearanceShape),
+  /**
+   * The host's own texts of the pages, by language and name, like `{ "fr": { "log_in": "Se connecter" } }`. Default: doorhook's,
+   * in English and German.
+   */
+  texts: Schema.optional(TextsShape),
   /**
    * Scopes of the host's own beside `public`, each with what the consent page says that it allows, like
    * `{ "doors:open": "Open your doors" }`. Default none.

@@ -4,10 +4,10 @@
  * They outlive the process with the database, the receiver's port does not: what is there is pointed at the receiver.
  */
 import { bindAll, builtInTable, BuildingId, ClientId, Integrations, TenantId, UserId } from "@doorhook/core"
-import type { OwnedScope } from "@doorhook/core"
+import type { Scope } from "@doorhook/core"
 import { Effect } from "effect"
 
-const owners: ReadonlyArray<{ readonly scope: OwnedScope; readonly login: string }> = [
+const owners: ReadonlyArray<{ readonly scope: Scope; readonly login: string }> = [
   { scope: { type: "building", id: BuildingId.make(1) }, login: "admin@example.com" },
   { scope: { type: "building", id: BuildingId.make(2) }, login: "admin@example.com" },
   { scope: { type: "tenant", id: TenantId.make(101) }, login: "tenant@example.com" }

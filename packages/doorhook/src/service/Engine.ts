@@ -25,6 +25,7 @@ import type { Directory } from "@doorhook/core"
 import {
   ApiSettings,
   Appearance,
+  HostTexts,
   HealthSettings,
   httpDefaults,
   HttpSettings,
@@ -113,7 +114,10 @@ export const layer = <E, R = never>(
     HttpSettings,
     Effect.map(Effect.fromResult(httpOverrides(config)), (overrides) => ({ ...httpDefaults, ...overrides }))
   )
-  const appearance = Layer.succeed(Appearance, config.appearance ?? {})
+  const appearance = Layer.merge(
+    Layer.succeed(Appearance, config.appearance ?? {}),
+    Layer.succeed(HostTexts, config.texts ?? {})
+  )
   const notifications = Notifications.targetLayer(config)
   return Layer.mergeAll(
     services,

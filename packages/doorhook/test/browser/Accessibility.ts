@@ -1,7 +1,8 @@
 /**
- * What can be told of a page's accessibility by looking at it in the browser: names, headings, ids, contrast, and the size of
- * what is tapped.
+ * The accessibility of a page as it is shown in the browser: by the rules of axe, and by some of our own, which also look at headings and
+ * the size of what is tapped.
  */
+import axe from "axe-core"
 import { Predicate } from "effect"
 import type { Page } from "playwright-core"
 
@@ -71,15 +72,24 @@ const look = (tappable: number) => `
   for (const element of all("button, input:not([type=hidden]), select, summary, a")) {
     const { height } = element.getBoundingClientRect()
     const inText = element.tagName === "A" && getComputedStyle(element).display === "inline"
-    const least = element.matches("td a, summary, p a, dd a, .plain a, .apart > a") ? 24 : ${tappable}
+    const least = element.matches("td a, summary:not(.button), p a, dd a, .plain a, .apart > a, [type=checkbox]") ? 24 : ${tappable}
     if (!inText && height < least - 0.5) say(element, "only " + height + " high")
   }
   if (document.documentElement.scrollWidth > document.documentElement.clientWidth) problems.push("scrolls sideways: " + document.documentElement.scrollWidth)
   return problems
 })()`
 
+/** In the page, with axe in it: what breaks its rules, in words. */
+const byAxe = `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+  violations.flatMap(({ help, id, nodes }) => nodes.map(({ html }) => id + ": " + help + ": " + html.slice(0, 160))))`
+
+const textsIn = (found: unknown): ReadonlyArray<string> =>
+  Array.isArray(found) ? found.filter(Predicate.isString) : ["the page could not be looked at"]
+
 /** Everything that is wrong with the page as it is shown now; `tappable` is how high controls must be, in pixels. */
 export const accessibilityProblems = async (page: Page, tappable = 44): Promise<ReadonlyArray<string>> => {
-  const found: unknown = await page.evaluate(look(tappable))
-  return Array.isArray(found) ? found.filter(Predicate.isString) : ["the page could not be looked at"]
+  const own = textsIn(await page.evaluate(look(tappable)))
+  // Evaluated by the browser's debugger: the page's own policy lets no such script in.
+  await page.evaluate(axe.source)
+  return [...own, ...textsIn(await page.evaluate(byAxe))]
 }

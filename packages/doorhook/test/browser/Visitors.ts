@@ -19,6 +19,14 @@ export const hasBrowser = path !== null
 
 export const phone = { viewport: { width: 375, height: 720 }, isMobile: true, hasTouch: true } as const
 
+/** How pages are looked at: on a desk and on a phone, light and dark. */
+export const looks = [
+  ["light, on a desk", { colorScheme: "light" }],
+  ["dark, on a desk", { colorScheme: "dark" }],
+  ["light, on a phone", { colorScheme: "light", ...phone }],
+  ["dark, on a phone", { colorScheme: "dark", ...phone }]
+] as const satisfies ReadonlyArray<readonly [string, BrowserContextOptions]>
+
 /** What takes longer hangs, in milliseconds. */
 const patience = 60_000
 

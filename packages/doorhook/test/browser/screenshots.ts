@@ -5,7 +5,7 @@ import { Effect, Exit, Scope } from "effect"
 import { mkdir } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import type { Page } from "playwright-core"
-import { harmless, openConsoleStage, operatorKey } from "./ConsoleStage.ts"
+import { harmless, openPageStage, operatorKey, owner } from "./PageStage.ts"
 import { openVisitors, phone } from "./Visitors.ts"
 
 const folder = fileURLToPath(new URL("../../../../docs/images/", import.meta.url))
@@ -14,14 +14,13 @@ const hand = { ...phone, viewport: { width: 375, height: 760 }, deviceScaleFacto
 
 const scope = Scope.makeUnsafe()
 const open = <A, E>(make: Effect.Effect<A, E, Scope.Scope>) => Effect.runPromise(Scope.provide(make, scope))
-const stage = await open(openConsoleStage(harmless))
+const stage = await open(openPageStage(harmless))
 const visitors = await open(openVisitors)
 await mkdir(folder, { recursive: true })
 
 for (const path of ["/good", "/flaky", "/gone"]) await stage.integrate(path)
 await stage.publish(40)
 const broken = await stage.integrate("/broken")
-const moody = await stage.integrate("/moody")
 await stage.publish(2)
 const traffic = setInterval(() => void stage.publish(1 + Math.floor(Math.random() * 5)), 300)
 
@@ -35,43 +34,33 @@ const signIn = async (page: Page) => {
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
 }
 
-const view = async (page: Page, address: string) => {
-  await page.goto(`${stage.url}/console#/${address}`)
-  await page.locator("[aria-busy=true]").waitFor({ state: "detached" })
-}
-
 const { page } = await visitors.page(desk)
+// The chart needs some minutes to be one.
+await Effect.runPromise(Effect.sleep("6 minutes"))
 await signIn(page)
-// The lines over the last minute need a while to be lines.
-await Effect.runPromise(Effect.sleep("20 seconds"))
 await take(page, "overview", true)
-await view(page, "deliveries")
-await take(page, "deliveries")
-const delivery = await stage.until(moody, "delivered")
-await view(page, `deliveries/${await stage.until(broken, "retrying")}`)
+const delivery = await stage.until(broken, "retrying")
+await page.goto(`${stage.url}/console/deliveries/${delivery}`)
 await page.getByText("What the receiver answered").first().click()
 await take(page, "delivery", true)
-await view(page, "integrations")
-await page.getByText("acknowledged 200").first().waitFor()
-await take(page, "integrations")
-await view(page, `integrations/${broken}`)
-await take(page, "integration")
 
-const mobile = await visitors.page(hand)
-await signIn(mobile.page)
-await Effect.runPromise(Effect.sleep("7 seconds"))
-await take(mobile.page, "phone-overview")
-await view(mobile.page, `deliveries/${delivery}`)
-await take(mobile.page, "phone-delivery")
+const { page: small } = await visitors.page(hand)
+await signIn(small)
+await take(small, "phone-overview")
+await small.goto(`${stage.url}/console/deliveries/${delivery}`)
+await take(small, "phone-delivery")
+
+const { page: own } = await visitors.page(desk)
+await own.goto(`${stage.url}/portal`)
+await own.getByLabel("Login").fill(owner.login)
+await own.getByLabel("Password").fill(owner.password)
+await own.getByRole("button", { name: "Sign in" }).click()
+await own.getByRole("heading", { level: 1, name: "Your webhooks" }).waitFor()
+await take(own, "portal")
+await own.goto(`${stage.url}/portal/${broken}`)
+await own.getByText("Send a test event").first().click()
+await take(own, "portal-test")
 
 clearInterval(traffic)
-const owner = await visitors.page(desk)
-await owner.page.goto((await stage.doorhook.portalLink(broken)).url)
-await take(owner.page, "portal")
-await owner.page.goto((await stage.doorhook.portalLink(moody)).url)
-await owner.page.getByRole("button", { name: "Send a test event" }).click()
-await owner.page.getByRole("heading", { name: "Attempts" }).waitFor()
-await take(owner.page, "portal-test", true)
-
+await visitors.closePages()
 await Effect.runPromise(Scope.close(scope, Exit.void))
-process.stdout.write(`pictures taken: ${folder}\n`)

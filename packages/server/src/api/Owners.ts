@@ -2,7 +2,7 @@
  * The owners of integrations and events in paths: buildings and tenants, and the ids of both.
  */
 import { BuildingId, parsePositiveInt, TenantId } from "@doorhook/core"
-import type { IntegrationId, OwnedScope, Scope } from "@doorhook/core"
+import type { IntegrationId, Scope } from "@doorhook/core"
 import { Exit, Option } from "effect"
 import type { Read } from "../http/Query.ts"
 import { parseIntegrationId, pathId } from "../http/Query.ts"
@@ -13,13 +13,13 @@ export const owners = [
   {
     segment: "buildings",
     parameter: "building_id",
-    toScope: (text: string): Option.Option<OwnedScope> =>
+    toScope: (text: string): Option.Option<Scope> =>
       Option.map(parsePositiveInt(BuildingId, text), (id) => ({ type: "building", id }))
   },
   {
     segment: "tenants",
     parameter: "tenant_id",
-    toScope: (text: string): Option.Option<OwnedScope> =>
+    toScope: (text: string): Option.Option<Scope> =>
       Option.map(parsePositiveInt(TenantId, text), (id) => ({ type: "tenant", id }))
   }
 ] as const
@@ -35,14 +35,11 @@ export const ownerUrl = (publicUrl: string, scope: Scope): string => `${publicUr
 export const collectionUrl = (publicUrl: string, scope: Scope): string => `${ownerUrl(publicUrl, scope)}/integrations`
 
 /** The owner that the path names. */
-export const scopeIn = ({ parameter, segment, toScope }: Owner, params: Params): Read<OwnedScope> =>
+export const scopeIn = ({ parameter, segment, toScope }: Owner, params: Params): Read<Scope> =>
   pathId(params, parameter, toScope, `${segment}, which is a positive whole number`)
 
 /** The integration that the path names, and its owner. */
-export const targetIn = (
-  owner: Owner,
-  params: Params
-): Read<{ readonly scope: OwnedScope; readonly id: IntegrationId }> => {
+export const targetIn = (owner: Owner, params: Params): Read<{ readonly scope: Scope; readonly id: IntegrationId }> => {
   const scope = scopeIn(owner, params)
   if (Exit.isFailure(scope)) return Exit.failCause(scope.cause)
   return Exit.map(

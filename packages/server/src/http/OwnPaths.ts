@@ -9,7 +9,7 @@ export const metadataPath = "/.well-known/oauth-authorization-server"
 export const ownPrefixes = ["/oauth/", "/v4/", "/operator/", "/health/", "/portal/", "/console/"] as const
 
 /** The others. */
-export const ownPaths = ["/console", "/metrics", "/openapi.json", metadataPath] as const
+export const ownPaths = ["/console", "/portal", "/metrics", "/openapi.json", metadataPath] as const
 
 /**
  * Whether the metadata of an issuer is asked for at a path: at the endpoint, or at the path that clients make of an issuer with a

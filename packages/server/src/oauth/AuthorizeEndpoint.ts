@@ -11,45 +11,42 @@ import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer } from "../http/Route.ts"
+import { seeOther } from "../ui/Page.ts"
+import type { Pages } from "../ui/Page.ts"
+import { loginNames as fields } from "../ui/Parts.ts"
+import { formTokenField, makeFormTokens } from "../ui/Session.ts"
+import type { HostVisitor } from "../ui/Session.ts"
+import type { Language } from "../ui/Texts.ts"
 import { readParameters } from "./FormBody.ts"
 import type { FormProblem } from "./FormPages.ts"
-import { consentPage, decision, fields, loginPage } from "./FormPages.ts"
+import { codePage, consentPage, decision, loginPage, problemPage, returnPage } from "./FormPages.ts"
 import type { Scopes } from "./Metadata.ts"
 import { descriptionsOf, paths } from "./Metadata.ts"
-import type { Pages } from "./Page.ts"
-import { codePage, confidential, problemPage, returnPage } from "./Page.ts"
-import type { Visitor } from "./Visitor.ts"
-import { cleanUrl, csrfField, findVisitor, makeCsrfTokens, repeatable } from "./Visitor.ts"
+import { cleanUrl, findVisitor, repeatable } from "./Visitor.ts"
 
-/** Sends the browser on with a GET, whatever the method was (RFC 9700 section 4.12). */
-const seeOther = (location: string): Answer => ({ status: 303, headers: { ...confidential, location }, body: null })
-
-const throttled = (retryAfter: number): FormProblem => ({
-  message: `Too many attempts. Please wait ${Math.ceil(retryAfter / 60)} min. before you try again.`,
+const throttled = ({ t }: Language, retryAfter: number): FormProblem => ({
+  message: t("throttled", { minutes: Math.ceil(retryAfter / 60) }),
   status: 429,
   headers: { "retry-after": String(retryAfter) }
 })
 
-const expired: FormProblem = {
-  message: "The page was open for too long, or the browser refuses cookies. Please try again.",
-  status: 403
-}
-
-const wrongLogin: FormProblem = { message: "Login or password is wrong. Please try again.", status: 403 }
-
-const undecided: FormProblem = { message: "Please choose whether to allow or to deny.", status: 400 }
+const expired = ({ t }: Language): FormProblem => ({ message: t("form_expired"), status: 403 })
 
 /** A visitor who can be shown a form. */
-type Present = Exclude<Visitor, { readonly _tag: "Elsewhere" }>
+type Present = Exclude<HostVisitor, { readonly _tag: "Elsewhere" }>
 
-/** The user a form is for; null when it asks for login and password. */
-const userOf = (visitor: Visitor) => (visitor._tag === "User" ? visitor.id : null)
+/** The user a form is for; empty when it asks for login and password. */
+const userOf = (visitor: HostVisitor): string => (visitor._tag === "User" ? visitor.id : "")
 
 /** Makes the handlers of the two methods. */
-export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (pages: Pages, scopes: Scopes) {
+export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
+  pages: Pages,
+  languageOf: (x: Exchange) => Language,
+  scopes: Scopes
+) {
   const authorization = yield* AuthorizationServer
   const publicUrl = yield* PublicUrl
-  const csrf = yield* makeCsrfTokens
+  const csrf = yield* makeFormTokens("authorize form")
 
   /** Path of this endpoint as the browser sees it, behind any prefix that the service is mounted at. */
   const ownPath = (): string => new URL(`${publicUrl.url}${paths.authorize}`).pathname
@@ -64,21 +61,21 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (pages: Pages, 
   }
 
   /** Answers a request that can't be put before the user. */
-  const refuse = (problem: AuthorizeProblem): Effect.Effect<Answer> => {
+  const refuse = (x: Exchange, problem: AuthorizeProblem): Effect.Effect<Answer> => {
     switch (problem._tag) {
       case "Redirect": {
         const { error, error_description } = problem
         return Effect.succeed(toClient(problem, { error, error_description }))
       }
       case "Throttled": {
-        const { headers, message, status } = throttled(problem.retry_after)
-        return pages.answer(problemPage(message, status, headers))
+        const { headers, message, status } = throttled(languageOf(x), problem.retry_after)
+        return pages.answer(problemPage(languageOf(x), message, status, headers))
       }
       case "Page": {
         // A 401 needs a challenge (RFC 9110 section 15.5.2); this one makes no browser ask for a password.
         const headers: Readonly<Record<string, string>> =
           problem.status === 401 ? { "www-authenticate": 'Bearer realm="doorhook"' } : {}
-        return pages.answer(problemPage(problem.message, problem.status, headers))
+        return pages.answer(problemPage(languageOf(x), problem.message, problem.status, headers))
       }
     }
   }
@@ -93,10 +90,11 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (pages: Pages, 
   ) {
     const { setCookie, token } = yield* csrf.forForm(x, userOf(present))
     const input = {
+      language: languageOf(x),
       request,
       scopes: descriptionsOf(request.scope, scopes),
       action: ownPath(),
-      hidden: [...repeatable(parameters), [csrfField, token] as const],
+      hidden: [...repeatable(parameters), [formTokenField, token] as const],
       problem
     }
     const page = yield* pages.answer(
@@ -108,9 +106,9 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (pages: Pages, 
   })
 
   /** Ends the step with the code that the user has allowed. */
-  const finish = (request: AuthorizeRequest, code: string): Effect.Effect<Answer> =>
+  const finish = (x: Exchange, request: AuthorizeRequest, code: string): Effect.Effect<Answer> =>
     request.redirect_uri === outOfBandUri
-      ? pages.answer(codePage(request, code))
+      ? pages.answer(codePage(languageOf(x), request, code))
       : Effect.succeed(toClient(request, { code }))
 
   const logIn = Effect.fnUntraced(function* (
@@ -126,11 +124,11 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (pages: Pages, 
     })
     switch (result._tag) {
       case "Refused":
-        return yield* showForm(x, request, form, present, wrongLogin)
+        return yield* showForm(x, request, form, present, { message: languageOf(x).t("wrong_login"), status: 403 })
       case "Throttled":
-        return yield* showForm(x, request, form, present, throttled(result.retry_after))
+        return yield* showForm(x, request, form, present, throttled(languageOf(x), result.retry_after))
       case "LoggedIn":
-        return yield* finish(request, result.code)
+        return yield* finish(x, request, result.code)
     }
   })
 
@@ -138,7 +136,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (pages: Pages, 
     // Without a question mark of its own, a name that begins with one would lose it.
     const parameters = Parameters.fromPairs(new URLSearchParams(`?${x.query}`))
     const check = yield* authorization.checkAuthorize(parameters, x.address)
-    if (check._tag !== "Valid") return yield* refuse(check)
+    if (check._tag !== "Valid") return yield* refuse(x, check)
     if (parameters.values.has("client_secret")) {
       return seeOther(RedirectUri.withParameters(ownPath(), Object.fromEntries(repeatable(parameters))))
     }
@@ -150,22 +148,28 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (pages: Pages, 
 
   const post = Effect.fnUntraced(function* (x: Exchange, body: Uint8Array): Effect.fn.Return<Answer, KnownError> {
     const form = yield* readParameters(x.header("content-type"), body)
-    if (form === null) return yield* pages.answer(problemPage("The form came in an unknown encoding.", 415))
+    const language = languageOf(x)
+    if (form === null) return yield* pages.answer(problemPage(language, language.t("unknown_encoding"), 415))
     const present = yield* findVisitor(authorization, publicUrl.url, x, form)
-    const isGenuine = yield* csrf.isGenuine(x, form, userOf(present))
+    const isGenuine = yield* csrf.isGenuine(x, form.values.get(formTokenField), userOf(present))
     const check = yield* authorization.checkAuthorize(form, x.address)
     if (check._tag !== "Valid") {
-      return isGenuine ? yield* refuse(check) : yield* pages.answer(problemPage(expired.message, expired.status))
+      return isGenuine
+        ? yield* refuse(x, check)
+        : yield* pages.answer(problemPage(language, language.t("form_expired"), 403))
     }
     const { request } = check
     // No redirect to the login page: the user pressed a button, and must see that it did nothing.
-    if (present._tag === "Elsewhere") return yield* pages.answer(returnPage(request, cleanUrl(publicUrl.url, form)))
-    if (!isGenuine) return yield* showForm(x, request, form, present, expired)
+    if (present._tag === "Elsewhere")
+      return yield* pages.answer(returnPage(language, request, cleanUrl(publicUrl.url, form)))
+    if (!isGenuine) return yield* showForm(x, request, form, present, expired(language))
     const chosen = form.values.get(decision.name)
-    if (chosen === decision.deny) return yield* refuse(denied(request))
+    if (chosen === decision.deny) return yield* refuse(x, denied(request))
     if (present._tag === "Stranger") return yield* logIn(x, request, form, present)
-    if (chosen !== decision.allow) return yield* showForm(x, request, form, present, undecided)
-    return yield* finish(request, yield* authorization.approve(request, present.id))
+    if (chosen !== decision.allow) {
+      return yield* showForm(x, request, form, present, { message: language.t("undecided"), status: 400 })
+    }
+    return yield* finish(x, request, yield* authorization.approve(request, present.id))
   })
 
   return { get, post }

@@ -1,16 +1,16 @@
 /**
- * The two forms of the authorize step: login and consent. Each names the application, what it asks for and where the user
- * goes next, and ends in two buttons. No script; made for a phone, a screen reader and a password manager.
+ * The pages of the authorize step: login and consent, each of which names the application, what it asks for and where the user
+ * goes next, and ends in two buttons; and those that end the step. No script; made for a phone, a screen reader and a password
+ * manager.
  */
 import type { AuthorizeRequest } from "@doorhook/core"
-import { Html, outOfBandUri, publicScope } from "@doorhook/core"
-import type { PageContent } from "./Page.ts"
+import { codeLifetimeSeconds, Html, outOfBandUri, publicScope } from "@doorhook/core"
+import type { PageContent } from "../ui/Page.ts"
+import { loginFields } from "../ui/Parts.ts"
+import type { Language, TextKey } from "../ui/Texts.ts"
 
 /** The name of the two buttons, and their values. */
 export const decision = { name: "decision", allow: "allow", deny: "deny" } as const
-
-/** Names of the fields that the user fills in. */
-export const fields = { login: "login", password: "password" } as const
 
 /** What was wrong with the last attempt. */
 export interface FormProblem {
@@ -21,6 +21,7 @@ export interface FormProblem {
 
 /** What both forms need. */
 interface FormInput {
+  readonly language: Language
   readonly request: AuthorizeRequest
   /** Descriptions of the scopes that are asked for beside `public`. */
   readonly scopes: ReadonlyArray<string>
@@ -43,77 +44,107 @@ interface ConsentPageInput extends FormInput {
 
 /** What differs between the forms. */
 interface FormWords {
-  readonly title: string
-  readonly heading: string
+  readonly title: TextKey
+  readonly heading: TextKey
   /** What the user fills in; null for buttons only. */
   readonly inputs: Html.Html | null
-  readonly allow: string
+  readonly allow: TextKey
   readonly warning: Html.Html
 }
 
 /** The page that asks for login and password. Logging in to it is the consent. */
-export const loginPage = (input: LoginPageInput): PageContent => {
-  const describedBy = input.problem === null ? null : Html.template` aria-describedby="problem"`
-  return formPage(input, {
-    title: "Log in for",
-    heading: "Log in",
-    inputs: Html.template`<label for="login">Login</label>
-<input id="login" name="${fields.login}" type="text" value="${input.login}" autocomplete="username" autocapitalize="none" spellcheck="false" required${describedBy}>
-<label for="password">Password</label>
-<input id="password" name="${fields.password}" type="password" autocomplete="current-password" required${describedBy}>
-`,
-    allow: "Log in and allow",
-    warning: Html.template`Only log in if you started this yourself.`
+export const loginPage = (input: LoginPageInput): PageContent =>
+  formPage(input, {
+    title: "login_title",
+    heading: "log_in",
+    inputs: loginFields(input.language, input.login, input.problem === null ? null : "problem"),
+    allow: "login_allow",
+    warning: Html.template`${input.language.t("login_warning")}`
   })
-}
 
 /** The page for a user of the host. It names the user: somebody else may have logged in on this device. */
 export const consentPage = (input: ConsentPageInput): PageContent =>
   formPage(input, {
-    title: "Allow access for",
-    heading: "Allow access?",
+    title: "consent_title",
+    heading: "consent_heading",
     inputs: null,
-    allow: "Allow",
-    warning: Html.template`You are logged in as <strong>${input.user}</strong>. Only allow if that is you and you started this yourself.`
+    allow: "consent_allow",
+    warning: input.language.html("consent_warning", { user: Html.template`<strong>${input.user}</strong>` })
   })
 
-const formPage = ({ request, scopes, action, hidden, problem }: FormInput, words: FormWords): PageContent => ({
-  title: `${problem === null ? "" : "Error: "}${words.title} ${request.client.name}`,
-  // Chromium checks `form-action` against every redirect that follows, also from the client's callback to wherever it leads.
-  formsLeadOn: true,
-  ...(problem === null ? {} : { status: problem.status, headers: problem.headers ?? {} }),
-  body: Html.template`<h1>${words.heading}</h1>
-<p><strong>${request.client.name}</strong> asks for ${access(request.scope)}.</p>
-${abilities(scopes)}${alert(problem)}
-<form method="post" action="${action}">
-${[...hidden].map(hiddenField)}${words.inputs}<button type="submit" name="${decision.name}" value="${decision.allow}">${words.allow}</button>
-<button type="submit" name="${decision.name}" value="${decision.deny}" class="quiet" formnovalidate>Deny</button>
-</form>
-<p class="muted">${destination(request.redirect_uri)} ${words.warning}</p>`
-})
-
-/** What the `public` scope opens; other scopes alone don't. */
-const access = (scope: string): string =>
-  scope.split(" ").includes(publicScope) ? "access to your buildings, doors and calls" : "your permission"
-
-const abilities = (scopes: ReadonlyArray<string>): Html.Html | null =>
+const formPage = (
+  { action, hidden, language: { html, lang, t }, problem, request, scopes }: FormInput,
+  words: FormWords
+): PageContent => {
+  const title = t(words.title, { client: request.client.name })
+  const asked = request.scope.split(" ").includes(publicScope) ? "asks_public" : "asks_other"
+  return {
+    title: problem === null ? title : t("error_title", { title }),
+    lang,
+    // Chromium checks `form-action` against every redirect that follows, also from the client's callback to wherever it leads.
+    formsLeadOn: true,
+    ...(problem === null ? {} : { status: problem.status, headers: problem.headers ?? {} }),
+    body: Html.template`<h1>${t(words.heading)}</h1>
+<p>${html(asked, { client: Html.template`<strong>${request.client.name}</strong>` })}</p>
+${
   scopes.length === 0
     ? null
-    : Html.template`<p>It will be able to:</p>
+    : Html.template`<p>${t("abilities")}</p>
 <ul class="scopes">
 ${scopes.map((description) => Html.template`<li>${description}</li>\n`)}</ul>
 `
-
-const alert = (problem: FormProblem | null): Html.Html | null =>
-  problem === null ? null : Html.template`<p class="alert" id="problem" role="alert">${problem.message}</p>`
+}${problem === null ? null : Html.template`<p class="alert" id="problem" role="alert">${problem.message}</p>`}
+<form method="post" action="${action}">
+${[...hidden].map(hiddenField)}${words.inputs}<button type="submit" name="${decision.name}" value="${decision.allow}">${t(words.allow)}</button>
+<button type="submit" name="${decision.name}" value="${decision.deny}" class="quiet" formnovalidate>${t("deny")}</button>
+</form>
+<p class="muted">${destination(t, request.redirect_uri)} ${words.warning}</p>`
+  }
+}
 
 const hiddenField = ([name, value]: readonly [string, string]): Html.Html =>
   Html.template`<input type="hidden" name="${name}" value="${value}">
 `
 
 /** Where the user goes next, in words. */
-const destination = (redirectUri: string): string => {
-  if (redirectUri === outOfBandUri) return "You will then be shown a code to enter there."
+const destination = (t: Language["t"], redirectUri: string): string => {
+  if (redirectUri === outOfBandUri) return t("then_code")
   const { host, protocol } = new URL(redirectUri)
-  return `You will then go on to ${host === "" ? `the app that answers to ${protocol}` : host}.`
+  return host === "" ? t("then_app", { protocol }) : t("then_host", { host })
 }
+
+/** Shows a code to copy. An attacker on the phone may have asked the user to read it out: the page warns of that. */
+export const codePage = ({ html, lang, t }: Language, request: AuthorizeRequest, code: string): PageContent => ({
+  title: t("code_title", { client: request.client.name }),
+  lang,
+  body: Html.template`<h1>${t("code_heading")}</h1>
+<p>${html("code_copy", { client: Html.template`<strong>${request.client.name}</strong>` })}</p>
+<code id="authorization_code">${code}</code>
+<p class="muted">${t("code_warning", { minutes: codeLifetimeSeconds / 60 })}</p>`
+})
+
+/** Says that the user's session at the host has ended, with a link to log in again. */
+export const returnPage = ({ lang, t }: Language, request: AuthorizeRequest, url: string): PageContent => ({
+  title: t("error_title", { title: t("return_title", { client: request.client.name }) }),
+  lang,
+  status: 403,
+  body: Html.template`<h1>${t("return_heading")}</h1>
+<p class="alert" role="alert">${t("return_message")}</p>
+<p><a href="${url}">${t("return_link")}</a></p>`
+})
+
+/** Says what went wrong and what to do about it. */
+export const problemPage = (
+  { lang, t }: Language,
+  message: string,
+  status: number,
+  headers: Readonly<Record<string, string>> = {}
+): PageContent => ({
+  title: t("error_title", { title: t("problem_title") }),
+  lang,
+  status,
+  headers,
+  body: Html.template`<h1>${t("problem_heading")}</h1>
+<p class="alert" role="alert">${message}</p>
+<p>${t("problem_help")}</p>`
+})

@@ -4,17 +4,21 @@
 import { AuthorizationServer, AuthorizationSettings, authorizeParameters, OAuthErrorCode } from "@doorhook/core"
 import type { ClientRequest, Crypto } from "@doorhook/core"
 import { Effect, Exit, Schema } from "effect"
+import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError, RequestFailure } from "../http/Failures.ts"
 import { failure, notAllowed, nothingHere } from "../http/Failures.ts"
 import { isMetadataPath } from "../http/OwnPaths.ts"
 import type { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer, Face, Handler, Route } from "../http/Route.ts"
+import { confidential, makePages } from "../ui/Page.ts"
+import type { Pages } from "../ui/Page.ts"
+import { HostTexts, makeLanguages } from "../ui/Texts.ts"
+import type { Language } from "../ui/Texts.ts"
 import { makeAuthorizeEndpoint } from "./AuthorizeEndpoint.ts"
 import { maxBodyBytes, readParameters } from "./FormBody.ts"
 import { metadataOf, paths } from "./Metadata.ts"
-import { confidential, makePages, problemPage } from "./Page.ts"
-import type { Pages } from "./Page.ts"
+import { problemPage } from "./FormPages.ts"
 
 const jsonHeaders = { "content-type": "application/json", ...confidential }
 
@@ -46,13 +50,14 @@ export const oauthFace: Face = {
 }
 
 /** Failures as users read them. A method without a meaning here comes from a program. */
-const makePageFace = (pages: Pages): Face => ({
+const makePageFace = (pages: Pages, languageOf: (x: Exchange) => Language): Face => ({
   refuse: (x, refusal) => {
     const { headers, message, status } = refusal
     if (status === 405) return oauthFace.refuse(x, refusal)
-    if (status === 500) return pages.answer(problemPage(internal, status, headers))
-    const text = status === 503 ? "The service is not available at the moment." : message
-    return pages.answer(problemPage(text, status, headers))
+    const language = languageOf(x)
+    if (status === 500) return pages.answer(problemPage(language, language.t("internal"), status, headers))
+    const text = status === 503 ? language.t("unavailable") : message
+    return pages.answer(problemPage(language, text, status, headers))
   }
 })
 
@@ -84,8 +89,9 @@ export const makeOAuthRoutes: Effect.Effect<
   const publicUrl = yield* PublicUrl
   const { scopes } = yield* AuthorizationSettings
   const pages = yield* makePages
-  const authorize = yield* makeAuthorizeEndpoint(pages, scopes)
-  const pageFace = makePageFace(pages)
+  const languageOf = makeLanguages(yield* HostTexts)
+  const authorize = yield* makeAuthorizeEndpoint(pages, languageOf, scopes)
+  const pageFace = makePageFace(pages, languageOf)
 
   const endpoint = { method: "POST", face: oauthFace, bodyFirst: maxBodyBytes } as const
   const metadata: Handler = (x) => {

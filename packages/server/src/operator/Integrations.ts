@@ -23,8 +23,8 @@ import { Effect, Schema } from "effect"
 import { decodeDocument } from "../http/Documents.ts"
 import { PageSecret } from "../http/PageSecret.ts"
 import { all, integrationIdIn, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "../http/Query.ts"
-import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "../portal/PortalLinks.ts"
 import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
+import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "./PortalLinks.ts"
 
 /**
  * Whose an integration is, as hosts number their buildings and tenants. That of the `service` (1) is the operator's own, which

@@ -29,7 +29,6 @@ import { json } from "../http/MediaType.ts"
 import type { PageSecret } from "../http/PageSecret.ts"
 import type { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer, Params, Route } from "../http/Route.ts"
-import { PortalLinks } from "../portal/PortalLinks.ts"
 import { makeClientHandlers } from "./Clients.ts"
 import { makeDeliveryHandlers } from "./Deliveries.ts"
 import { makeEventHandlers } from "./Events.ts"
@@ -38,8 +37,8 @@ import { makeGrantHandlers } from "./Grants.ts"
 import { makeIntegrationHandlers } from "./Integrations.ts"
 import { makeNoticeHandlers } from "./Notices.ts"
 import type { Operation, OperatorHandler } from "./Operation.ts"
-import type { OperatorKey } from "./OperatorKey.ts"
-import { makeKeyGuard } from "./OperatorKey.ts"
+import { KeyGuard } from "./OperatorKey.ts"
+import { PortalLinks } from "./PortalLinks.ts"
 
 /** What the operations need. */
 export type OperatorServices =
@@ -133,29 +132,27 @@ const answerWith =
           body: JSON.stringify(document)
         }
 
-/** The routes of all operations. Made once, so that wrong keys are counted over all of them. */
-export const makeOperatorRoutes: Effect.Effect<
-  ReadonlyArray<Route>,
-  never,
-  OperatorApi | OperatorKey | Crypto
-> = Effect.gen(function* () {
-  const { handlers } = yield* OperatorApi
-  const authenticate = yield* makeKeyGuard
-  return handlers.map(({ operation, run }): Route => {
-    const { bodyLimit, method, path, query } = operation
-    return {
-      method,
-      path,
-      face: jsonFace,
-      query,
-      handle: (x, params) =>
-        // Not `andThen`: nothing may be done before the key is checked.
-        Effect.flatMap(authenticate(x), () =>
-          Effect.map(
-            run({ params, query: x.query, text: readText(x, bodyLimit), header: (name) => x.header(name) }),
-            answerWith(operation)
+/** The routes of all operations. */
+export const makeOperatorRoutes: Effect.Effect<ReadonlyArray<Route>, never, OperatorApi | KeyGuard> = Effect.gen(
+  function* () {
+    const { handlers } = yield* OperatorApi
+    const { authenticate } = yield* KeyGuard
+    return handlers.map(({ operation, run }): Route => {
+      const { bodyLimit, method, path, query } = operation
+      return {
+        method,
+        path,
+        face: jsonFace,
+        query,
+        handle: (x, params) =>
+          // Not `andThen`: nothing may be done before the key is checked.
+          Effect.flatMap(authenticate(x), () =>
+            Effect.map(
+              run({ params, query: x.query, text: readText(x, bodyLimit), header: (name) => x.header(name) }),
+              answerWith(operation)
+            )
           )
-        )
-    }
-  })
-})
+      }
+    })
+  }
+)

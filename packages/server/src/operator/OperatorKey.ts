@@ -77,21 +77,34 @@ const guessOf = (x: Exchange): LoginThrottle.Guess => ({
   address: x.address
 })
 
-/** Makes the check of the key that a request presents. Made once, because it counts failures. */
-export const makeKeyGuard: Effect.Effect<
-  (x: Exchange) => Effect.Effect<void, RequestFailure>,
-  never,
-  OperatorKey | Crypto
-> = Effect.gen(function* () {
-  const isKey = yield* makeKeyCheck((yield* OperatorKey).key)
-  const clock = yield* Clock.Clock
-  const { guard } = LoginThrottle.make(() => clock.currentTimeMillisUnsafe())
-  return Effect.fnUntraced(function* (x: Exchange) {
-    const presented = readBearer(x.header("authorization"))
-    if (presented._tag === "Absent") return yield* keyMissing
-    const attempt = Effect.map(isKey(presented.token), (isRight) => isRight || null)
-    const guarded = yield* guard(guessOf(x), () => attempt)
-    if (guarded._tag === "Throttled") return yield* throttled(guarded.retry_after)
-    if (guarded.value === null) return yield* keyWrong
-  })
-})
+/** Checks the key in requests and in the sign-in form. One for the whole surface, because it counts failures. */
+export class KeyGuard extends Context.Service<
+  KeyGuard,
+  {
+    /** Fails unless the request presents the key in its `Authorization` header. */
+    readonly authenticate: (x: Exchange) => Effect.Effect<void, RequestFailure>
+    /** Fails unless a text that came with a request is the key. */
+    readonly check: (x: Exchange, key: string) => Effect.Effect<void, RequestFailure>
+  }
+>()("@doorhook/server/operator/KeyGuard") {
+  static readonly layer: Layer.Layer<KeyGuard, never, OperatorKey | Crypto> = Layer.effect(
+    KeyGuard,
+    Effect.gen(function* () {
+      const isKey = yield* makeKeyCheck((yield* OperatorKey).key)
+      const clock = yield* Clock.Clock
+      const { guard } = LoginThrottle.make(() => clock.currentTimeMillisUnsafe())
+      const check = Effect.fnUntraced(function* (x: Exchange, key: string) {
+        const guarded = yield* guard(guessOf(x), () => Effect.map(isKey(key), (isRight) => isRight || null))
+        if (guarded._tag === "Throttled") return yield* throttled(guarded.retry_after)
+        if (guarded.value === null) return yield* keyWrong
+      })
+      return KeyGuard.of({
+        check,
+        authenticate: (x) => {
+          const presented = readBearer(x.header("authorization"))
+          return presented._tag === "Absent" ? keyMissing : check(x, presented.token)
+        }
+      })
+    })
+  )
+}

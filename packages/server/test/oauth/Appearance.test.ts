@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { createHash } from "node:crypto"
-import { AppearanceShape } from "../../src/oauth/Page.ts"
+import { AppearanceShape } from "../../src/ui/Page.ts"
 import { authorizeC1, Browser, formOf, startServer } from "./OAuthServer.ts"
 
 const css = 'h1 { color: rgb(200 0 0); background: url("https://evil.example/x.png") }\n.brand > svg { width: 2rem }'

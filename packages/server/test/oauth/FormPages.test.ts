@@ -2,6 +2,7 @@ import { ClientId } from "@doorhook/core"
 import type { AuthorizeRequest } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { consentPage, loginPage } from "../../src/oauth/FormPages.ts"
+import { makeLanguages } from "../../src/ui/Texts.ts"
 import { descriptionsOf, metadataOf } from "../../src/oauth/Metadata.ts"
 
 const scopes = { "doors:open": "Open <doors>", "doors:list": "See your doors" }
@@ -18,6 +19,7 @@ const requestOf = (scope: string): AuthorizeRequest => ({
 /** The texts of both forms for a scope. */
 const pagesFor = (scope: string): ReadonlyArray<string> => {
   const input = {
+    language: makeLanguages({})({ header: () => undefined }),
     request: requestOf(scope),
     scopes: descriptionsOf(scope, scopes),
     action: "/oauth/authorize",

@@ -38,7 +38,9 @@ export const claimDue = Effect.gen(function* () {
 export const attempt = Effect.fnUntraced(function* (
   outcome: AttemptOutcome,
   state: "delivered" | "exhausted" | "expired" | "retrying" | "cancelled",
-  gone = false
+  gone = false,
+  response_excerpt: string | null = outcome === "bad_status" ? "oops" : null,
+  detail: string | null = null
 ) {
   const store = yield* DeliveryStore
   const now = yield* Clock.currentTimeMillis
@@ -51,8 +53,8 @@ export const attempt = Effect.fnUntraced(function* (
       duration_ms: 12,
       outcome,
       status: outcome === "bad_status" ? 500 : null,
-      response_excerpt: outcome === "bad_status" ? "oops" : null,
-      detail: null
+      response_excerpt,
+      detail
     },
     state,
     reason: state === "exhausted" ? "schedule_used_up" : null,

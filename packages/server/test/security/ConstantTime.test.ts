@@ -18,8 +18,8 @@ const comparisons = [
   "packages/core/src/oauth/Secrets.ts",
   "packages/core/src/delivery/Signature.ts",
   "packages/server/src/http/Credentials.ts",
-  "packages/server/src/oauth/Visitor.ts",
-  "packages/server/src/portal/PortalLinks.ts"
+  "packages/server/src/operator/PortalLinks.ts",
+  "packages/server/src/ui/Session.ts"
 ]
 
 const operand = String.raw`[\w$.?]+(?:\([\w$., ]*\))?`

@@ -86,9 +86,9 @@ const surfaceOf = (
   path: string,
   type: string | undefined
 ): "page" | "oauth" | "metadata" | "api" | "operator" | "other" => {
-  if (path === "/oauth/authorize" || path === "/console") return "page"
-  // Not told by the path: the router sees a page of the portal in much that only looks like one.
-  if (path.startsWith("/portal") && type?.startsWith("text/html")) return "page"
+  if (path === "/oauth/authorize" || path === "/console" || path === "/portal") return "page"
+  // The path alone does not show it: the router sees a page of an integration in much that only looks like one.
+  if (/^\/(?:portal|console)/.test(path) && type?.startsWith("text/html")) return "page"
   if (["/oauth/token", "/oauth/revoke", "/oauth/introspect"].includes(path)) return "oauth"
   if (path.startsWith("/v4/")) return "api"
   if (path.startsWith("/operator/")) return "operator"

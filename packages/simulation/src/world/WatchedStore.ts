@@ -55,7 +55,7 @@ export const allDeliveries = Effect.fnUntraced(function* (
 ) {
   const all = yield* store.list({ ...filter, limit: everything })
   const withHistory: Array<FinalDelivery> = []
-  for (const { last_attempt: _, ...delivery } of all) {
+  for (const { last_attempt: _, resource_type: __, ...delivery } of all) {
     const found = yield* store.find(delivery.id)
     withHistory.push({ ...delivery, history: found?.attempts ?? [] })
   }

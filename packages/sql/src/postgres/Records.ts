@@ -85,7 +85,15 @@ export const list = Effect.fnUntraced(function* (sql: Sql, filter: DeliveryFilte
   const rows = yield* sql.unsafe<{ readonly detail: string | null }>(records.lastAttempts, [ids, ids])
   const attempts = yield* decodeLastAttempts(rows.map((row) => ({ ...row, detail: fromStored(row.detail) })))
   const last = new Map<DeliveryId, LastAttempt>(attempts.map(({ delivery_id, ...attempt }) => [delivery_id, attempt]))
-  return deliveries.map((delivery): ListedDelivery => ({ ...delivery, last_attempt: last.get(delivery.id) ?? null }))
+  const types = yield* sql.unsafe<Pick<Event, "id" | "resource_type">>(Lists.typesById, [
+    texts([...new Set(deliveries.map(({ event_id }) => event_id))])
+  ])
+  const typeOf = new Map(types.map(({ id, resource_type }) => [id, resource_type]))
+  return deliveries.map((delivery): ListedDelivery => ({
+    ...delivery,
+    resource_type: typeOf.get(delivery.event_id) ?? null,
+    last_attempt: last.get(delivery.id) ?? null
+  }))
 })
 
 /** The deliveries of an integration after one, up to the last that a transaction still open can't precede. */

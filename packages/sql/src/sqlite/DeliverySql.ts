@@ -162,7 +162,7 @@ const shownOf = (
 ): string => `${id}, d.event, e.id, d.integration, d.state, d.reason, d.attempts, d.due_at, e.created_at, d.attempt_started_at,
     d.attempt_duration_ms, d.attempt_outcome, d.attempt_status, d.attempt_detail, d.attempt_excerpt`
 const withEvent = "LEFT JOIN events AS e ON e.seq = d.event"
-export const findDelivery = `SELECT ${shownOf("d.id")} FROM deliveries AS d ${withEvent} WHERE d.id = ?`
+export const findDelivery = `SELECT ${shownOf("d.id")}, e.resource_type FROM deliveries AS d ${withEvent} WHERE d.id = ?`
 export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, status, detail, response_excerpt
   FROM attempts WHERE delivery_id = ? ORDER BY number`
 export const lastAttempt = `SELECT number, started_at, duration_ms, outcome, status, detail, response_excerpt
@@ -201,7 +201,7 @@ export const list = (
   if (state === "pending" && !ofEvent) also.push("d.due_at IS NOT NULL")
   if (state !== undefined && codes[state] > 1) also.push("d.state > 1")
   const select: Select = (id, from, where) =>
-    `SELECT ${shownOf(id)} FROM ${from} ${withEvent} WHERE ${[where, ...also].join(" AND ")}`
+    `SELECT ${shownOf(id)}, e.resource_type FROM ${from} ${withEvent} WHERE ${[where, ...also].join(" AND ")}`
   const selectIn = (index: string): string =>
     select(
       "d.id",

@@ -16,7 +16,7 @@ import type {
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import { Attempt, Delivery, Event, inTurn } from "@doorhook/core"
+import { Attempt, Delivery, Event, inTurn, ResourceType } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StatementSync } from "node:sqlite"
@@ -36,7 +36,13 @@ const decodeEvents = Schema.decodeUnknownEffect(Schema.Array(Event))
 const { response_excerpt: _, ...withoutExcerpt } = Attempt.fields
 const LastAttempt = Schema.Struct(withoutExcerpt)
 const decodeListed = Schema.decodeUnknownEffect(
-  Schema.Array(Schema.Struct({ ...Delivery.fields, last_attempt: Schema.NullOr(LastAttempt) }))
+  Schema.Array(
+    Schema.Struct({
+      ...Delivery.fields,
+      resource_type: Schema.NullOr(ResourceType),
+      last_attempt: Schema.NullOr(LastAttempt)
+    })
+  )
 )
 const decodeFound = Schema.decodeUnknownEffect(
   Schema.NullOr(Schema.Struct({ delivery: Delivery, event: Schema.NullOr(Event), attempts: Schema.Array(Attempt) }))
@@ -177,7 +183,8 @@ export const makeRecords = (
       .slice(0, limit)
       .map((row) => {
         const before = row[11] === null && row[6] !== 0 ? q.lastAttempt.get(deliveryId(row[0])) : undefined
-        return { ...shownOf(row), last_attempt: before === undefined ? endingAttemptOf(row) : attemptFrom(before, 0) }
+        const last_attempt = before === undefined ? endingAttemptOf(row) : attemptFrom(before, 0)
+        return { ...shownOf(row), resource_type: row[15], last_attempt }
       })
   }
 

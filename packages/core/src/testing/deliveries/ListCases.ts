@@ -98,6 +98,8 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* expectEqual("from the beginning", idsOf(yield* store.list({ limit: 100 })), ids)
       const newest = idsOf(yield* store.list({ order: "newest", limit: 100 }))
       yield* expectEqual("from the end", newest, ids.toReversed())
+      const [first] = yield* store.list({ limit: 1 })
+      yield* expectEqual("type of the event", first?.resource_type, "access_log")
     })
   },
   {

@@ -31,6 +31,9 @@ export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, stat
 export const eventsById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at
   FROM events WHERE id = ANY($1)`
 
+/** The resource types of some events. */
+export const typesById = `SELECT id, resource_type FROM events WHERE id = ANY($1)`
+
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
 /**

@@ -1,0 +1,347 @@
+/**
+ * The pages of operators as an operator has them: in Chromium, with and without JavaScript, by mouse and by keyboard, on a phone, by
+ * what a screen reader is told; with receivers that answer what must not become a part of the page.
+ */
+import { afterEach, assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Page } from "playwright-core"
+import { shared } from "../harness/Shared.ts"
+import { accessibilityProblems } from "./Accessibility.ts"
+import { hostile, openPageStage, operatorKey } from "./PageStage.ts"
+import { openSites } from "./Sites.ts"
+import { hasBrowser, looks, openVisitors } from "./Visitors.ts"
+
+const openStage = Effect.gen(function* () {
+  const visitors = yield* openVisitors
+  const site = yield* openSites
+  const stage = yield* openPageStage()
+  return yield* Effect.promise(async () => {
+    const good = await stage.integrate("/good")
+    const broken = await stage.integrate("/broken")
+    const gone = await stage.integrate("/gone")
+    await stage.publish(1)
+    await stage.until(gone, "cancelled")
+    await stage.publish(2)
+    return { ...stage, visitors, site, good, broken, gone, brokenDelivery: await stage.until(broken, "retrying") }
+  })
+})
+const stage = shared(openStage, hasBrowser)
+afterEach(() => (hasBrowser ? stage().visitors.closePages() : undefined))
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor()
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
+const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
+
+/** Opens what a button asks before it does it. */
+const open = (page: Page, name: string) => page.locator("summary").getByText(name, { exact: true }).click()
+
+const signIn = async (page: Page) => {
+  await page.goto(`${stage().url}/console`)
+  await page.getByLabel("Operator key").fill(operatorKey)
+  await button(page, "Sign in").click()
+  await heading(page, "Overview")
+}
+
+/** Every page, below the console's address. */
+const places = (): ReadonlyArray<string> => {
+  const { broken, brokenDelivery, gone } = stage()
+  return [
+    "",
+    "/deliveries?find=127.0.0.1&state=troubled",
+    `/deliveries/${brokenDelivery}`,
+    "/integrations",
+    `/integrations/${broken}`,
+    `/integrations/${gone}`,
+    "/clients?user_id=admin",
+    "/notices",
+    "/publish"
+  ]
+}
+
+describe.skipIf(!hasBrowser)("an operator with a browser", () => {
+  it.each([true, false])(
+    "sees what is wrong, finds the delivery, reads why, sends it again and recovers, from one place; with JavaScript: %s",
+    async (javaScriptEnabled) => {
+      const { broken, brokenDelivery, visitors } = stage()
+      const { addresses, complaints, context, page } = await visitors.page({ javaScriptEnabled })
+      await signIn(page)
+      await page.getByText("Ready: events are accepted").waitFor()
+      await page.getByRole("link", { name: /^retrying/ }).click()
+      await heading(page, "Deliveries")
+      await page.getByLabel("Host, integration, event or delivery").fill(broken)
+      await page.getByLabel("State").selectOption({ label: "not acknowledged" })
+      await button(page, "Show").click()
+      await link(page, brokenDelivery).click()
+      await heading(page, `${brokenDelivery}: access log`)
+      await page.getByText("The receiver answered 500", { exact: false }).first().waitFor()
+      await page.getByText("What the receiver answered").first().click()
+      assert.strictEqual(await page.locator(".timeline pre").first().innerText(), hostile)
+      assert.include(await page.locator("pre").last().innerText(), "</pre><script>window.hacked = 1</script>")
+
+      const attempts = await page.locator(".timeline > li:not(.coming)").count()
+      await open(page, "Send again")
+      await page.locator("details[open]").getByRole("button", { name: "Send again" }).click()
+      await page.getByText("It was sent.").waitFor()
+      while ((await page.locator(".timeline > li:not(.coming)").count()) === attempts)
+        await link(page, "Refresh").click()
+
+      await page.goto(`${stage().url}/console/integrations/${broken}`)
+      await open(page, "Recover")
+      await page.locator("details[open]").getByRole("button", { name: "Recover" }).click()
+      await page.getByText(/Deliveries that are sent again: \d/).waitFor()
+
+      const cookies = (await context.cookies()).map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite }))
+      assert.deepInclude(cookies, { httpOnly: true, name: "doorhook_console", sameSite: "Strict" })
+      await button(page, "Sign out").click()
+      await heading(page, "Operator console")
+      assert.deepStrictEqual(
+        (await context.cookies()).map(({ name }) => name),
+        ["doorhook_login"]
+      )
+      assert.deepStrictEqual(complaints, [])
+      if (javaScriptEnabled) assert.isUndefined(await page.evaluate("window.hacked"))
+      assert.deepStrictEqual([...new Set(addresses.map((address) => new URL(address).origin))], [stage().url])
+      for (const address of addresses) assert.notInclude(address, operatorKey)
+    }
+  )
+
+  it("sends a test to one integration, disables and enables it, and makes a link for its owner", async () => {
+    const { doorhook, good, visitors } = stage()
+    const { page } = await visitors.page({ permissions: ["clipboard-read", "clipboard-write"] })
+    await signIn(page)
+    const address = `${stage().url}/console/integrations/${good}`
+    const testsAt = (path: string) =>
+      stage()
+        .bodiesAt(path)
+        .filter((body) => body.includes('"test":true')).length
+    await page.goto(address)
+    await open(page, "Send a test event")
+    await page.locator("details[open]").getByRole("button", { name: "Send a test event" }).click()
+    await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
+    assert.deepStrictEqual([testsAt("/good"), testsAt("/broken")], [1, 0])
+
+    await page.goto(address)
+    await open(page, "Disable")
+    await page.locator("details[open]").getByRole("button", { name: "Disable" }).click()
+    await page.getByText("It was disabled by hand.", { exact: false }).waitFor()
+    assert.strictEqual((await doorhook.integrations.show(good)).status, "disabled")
+    await open(page, "Enable")
+    await page.locator("details[open]").getByRole("button", { name: "Enable" }).click()
+    await page.getByText("It is enabled.").waitFor()
+    assert.strictEqual((await doorhook.integrations.show(good)).status, "enabled")
+
+    await open(page, "Make a link for its owner")
+    await page.locator("details[open]").getByRole("button", { name: "Make a link for its owner" }).click()
+    const made = await page.getByRole("textbox", { name: "Link" }).inputValue()
+    assert.isTrue(made.startsWith(`${stage().url}/portal/open/dh_pl_${good}.`))
+    await button(page, "Copy").click()
+    await button(page, "Copied").waitFor()
+    assert.strictEqual(await page.evaluate("navigator.clipboard.readText()"), made)
+  })
+
+  it("tries again what doorhook has disabled, and it is enabled", async () => {
+    const { doorhook, gone, visitors } = stage()
+    const { page } = await visitors.page()
+    await signIn(page)
+    await page.goto(`${stage().url}/console/integrations/${gone}`)
+    await page.getByText("the receiver answered 410 Gone", { exact: false }).waitFor()
+    await open(page, "Try it again")
+    await page.locator("details[open]").getByRole("button", { name: "Try it again" }).click()
+    await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
+    assert.strictEqual((await doorhook.integrations.show(gone)).status, "enabled")
+    await link(page, "Notices").click()
+    await page.getByText("acknowledges again").first().waitFor()
+  })
+
+  it("sees pages refresh themselves, while what was opened and chosen stays", async () => {
+    const { brokenDelivery, doorhook, visitors } = stage()
+    const { page } = await visitors.page()
+    await page.clock.install()
+    await signIn(page)
+    await page.goto(`${stage().url}/console/deliveries/${brokenDelivery}?done=sent`)
+    // What was done is said once.
+    assert.notInclude(page.url(), "done")
+    await page.locator("summary", { hasText: "What the receiver answered" }).first().focus()
+    await page.keyboard.press("Enter")
+    const attempts = await page.locator(".timeline > li:not(.coming)").count()
+    await doorhook.deliveries.resend(brokenDelivery)
+    while ((await page.locator(".timeline > li:not(.coming)").count()) === attempts) {
+      const answered = page.waitForResponse(/console\/deliveries\/dlv_/)
+      await page.clock.fastForward("00:04")
+      await (await answered).finished()
+    }
+    await page.locator("details[open] summary:focus").waitFor()
+    // A question that is open is not taken away.
+    await open(page, "Send again")
+    const before = stage().bodiesAt("/broken").length
+    await page.clock.fastForward("00:30")
+    await page.locator("details.ask[open]").waitFor()
+    assert.strictEqual(stage().bodiesAt("/broken").length, before)
+  })
+
+  it("is told when the service does not answer, and when it does again", async () => {
+    const { visitors } = stage()
+    const { page } = await visitors.page()
+    await page.clock.install()
+    await signIn(page)
+    await page.route("**/console", (route) => route.abort())
+    await page.clock.fastForward("00:06")
+    await page.getByRole("alert").getByText("The service does not answer.", { exact: false }).waitFor()
+    // What was shown before stays.
+    assert.strictEqual(await page.getByRole("heading", { name: "Events a second" }).count(), 1)
+    await page.unroute("**/console")
+    await page.clock.fastForward("00:06")
+    await page.getByText("The service does not answer.", { exact: false }).waitFor({ state: "hidden" })
+  })
+
+  it("selects all of a page and sends it again", async () => {
+    const { visitors } = stage()
+    const { page } = await visitors.page()
+    await signIn(page)
+    await page.goto(`${stage().url}/console/deliveries?find=${stage().good}`)
+    await page.getByLabel("Select all on this page").check()
+    const boxes = await page.locator("input[name=delivery]").count()
+    assert.strictEqual(await page.locator("input[name=delivery]:checked").count(), boxes)
+    await button(page, "Send selected again").click()
+    await page.getByText(`Deliveries that are sent again: ${boxes}`).waitFor()
+  })
+
+  it("is led to the sign-in page when the session has ended elsewhere", async () => {
+    const { visitors } = stage()
+    const { context, page } = await visitors.page()
+    await page.clock.install()
+    await signIn(page)
+    await context.clearCookies({ name: "doorhook_console" })
+    await page.goto(`${stage().url}/console/notices`)
+    await heading(page, "Operator console")
+    await page.getByLabel("Operator key").fill(operatorKey)
+    await page.keyboard.press("Enter")
+    await heading(page, "Notices")
+    await context.clearCookies({ name: "doorhook_console" })
+    await page.clock.fastForward("00:15")
+    await heading(page, "Operator console")
+    assert.strictEqual(await page.getByRole("navigation").count(), 0)
+  })
+
+  it("needs no mouse: skips to the content, goes to a delivery, is asked and changes their mind", async () => {
+    const { brokenDelivery, visitors } = stage()
+    const { page } = await visitors.page()
+    await page.goto(`${stage().url}/console`)
+    const focused = () => page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
+    assert.strictEqual(await focused(), "key")
+    await page.keyboard.type(operatorKey)
+    await page.keyboard.press("Enter")
+    await heading(page, "Overview")
+    const order: Array<unknown> = []
+    for (let step = 0; step < 8; step++) {
+      await page.keyboard.press("Tab")
+      order.push(await focused())
+      assert.strictEqual(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "solid")
+    }
+    assert.deepStrictEqual(order, [
+      "Skip to the content",
+      "Overview",
+      "Deliveries",
+      "Integrations",
+      "Clients",
+      "Notices",
+      "Publish",
+      "Sign out"
+    ])
+    await page.goto(`${stage().url}/console/deliveries/${brokenDelivery}`)
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    assert.strictEqual(await focused(), "main")
+    await page.locator("summary", { hasText: "Send again" }).focus()
+    await page.keyboard.press("Enter")
+    await page.locator("details.ask[open]").waitFor()
+    await page.keyboard.press("Enter")
+    await page.locator("details.ask[open]").waitFor({ state: "detached" })
+  })
+})
+
+describe.skipIf(!hasBrowser)("an operator's page", () => {
+  it.each(looks)("has names, headings, contrast and room: %s", async (_, options) => {
+    const { visitors } = stage()
+    const { complaints, page } = await visitors.page(options)
+    await page.goto(`${stage().url}/console`)
+    assert.deepStrictEqual(await accessibilityProblems(page), [])
+    await signIn(page)
+    for (const place of places()) {
+      await page.goto(`${stage().url}/console${place}`)
+      for (const summary of await page.locator("summary").all()) await summary.click()
+      assert.deepStrictEqual(await accessibilityProblems(page), [], place)
+    }
+    assert.deepStrictEqual(complaints, [])
+  })
+
+  it("tells a screen reader what is what", async () => {
+    const { brokenDelivery, visitors } = stage()
+    const { page } = await visitors.page()
+    await signIn(page)
+    await page.goto(`${stage().url}/console/deliveries/${brokenDelivery}`)
+    const snapshot = await page.locator("body").ariaSnapshot()
+    assert.match(snapshot, /- banner:[\s\S]*- navigation "doorhook console":[\s\S]*- main:/)
+    assert.include(snapshot, `heading "${brokenDelivery}: access log" [level=1]`)
+    assert.match(snapshot, /- region "Status":[\s\S]*- region "Attempts":[\s\S]*- list:[\s\S]*- region "What is sent":/)
+    await page.goto(`${stage().url}/console/deliveries`)
+    const list = await page.locator("main").ariaSnapshot()
+    assert.match(list, /- search:[\s\S]*- searchbox "Host, integration, event or delivery"[\s\S]*- combobox "State"/)
+    assert.match(list, /- table "Deliveries":[\s\S]*- columnheader "Last attempt"/)
+  })
+
+  it("runs no script that got into it, and makes no HTML of a text", async () => {
+    const { visitors } = stage()
+    const { addresses, complaints, page } = await visitors.page()
+    await signIn(page)
+    for (const place of places()) {
+      await page.goto(`${stage().url}/console${place}`)
+      assert.isUndefined(await page.evaluate("window.hacked"), place)
+    }
+    assert.deepStrictEqual(complaints, [])
+    const refusal = (expression: string) =>
+      page.evaluate(`(() => { try { ${expression}; return "done" } catch (error) { return String(error) } })()`)
+    assert.match(String(await refusal("document.body.innerHTML = '<b>x</b>'")), /TrustedHTML/)
+    assert.match(String(await refusal("document.createElement('script').src = 'https://evil.example/x.js'")), /Trusted/)
+    await refusal("const image = new Image(); image.src = 'https://evil.example/x.png'; document.body.append(image)")
+    await page.goto(`${stage().url}/console`)
+    assert.match(complaints.join("\n"), /Content Security Policy/)
+    assert.notInclude(addresses.join("\n"), "/console/x")
+  })
+
+  it("is shown in no frame, whichever it is", async () => {
+    const { visitors } = stage()
+    const { context, page } = await visitors.page()
+    await signIn(page)
+    const frames = await context.newPage()
+    for (const place of ["/console", "/portal", ...places().map((one) => `/console${one}`)]) {
+      await frames.goto(`${stage().url}/health/live`)
+      await frames.setContent(`<iframe src="${stage().url}${place}"></iframe>`)
+      await frames.waitForLoadState("load")
+      const [, frame] = frames.frames()
+      assert.strictEqual((await frame?.locator("main").count()) ?? 0, 0, place)
+    }
+  })
+
+  it("takes no form of another site, and no planted cookie", async () => {
+    const { doorhook, good, site, visitors } = stage()
+    const { context, page } = await visitors.page()
+    await signIn(page)
+    await page.goto(`${stage().url}/console/integrations/${good}`)
+    const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
+    const action = `${stage().url}/console/integrations/${good}/status`
+    // As bad as can be: the other site knows the token.
+    const form = `<form method="post" action="${action}"><input name="csrf_token" value="${token}"><input name="status" value="disabled"><button>go</button></form>`
+    await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
+    const answered = page.waitForResponse(action)
+    await button(page, "go").click()
+    assert.strictEqual((await answered).status(), 403)
+    assert.strictEqual((await doorhook.integrations.show(good)).status, "enabled")
+
+    const { page: fresh } = await visitors.page()
+    const [session] = (await context.cookies()).filter(({ name }) => name === "doorhook_console")
+    const planted = (session?.value ?? "").replace(/.$/, (last) => (last === "A" ? "B" : "A"))
+    await fresh.context().addCookies([{ name: "doorhook_console", value: planted, url: stage().url }])
+    assert.strictEqual((await fresh.goto(`${stage().url}/console/notices`))?.status(), 403)
+  })
+})

@@ -1,0 +1,360 @@
+/**
+ * The pages of owners as an owner has them: by a link from the host, by a login, or with the host's own; in Chromium, with and
+ * without JavaScript.
+ */
+import { afterEach, assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { createServer } from "node:http"
+import type { Page } from "playwright-core"
+import { listening } from "@doorhook/testkit/Listening"
+import { start } from "../harness/Embedded.ts"
+import { shared } from "../harness/Shared.ts"
+import { accessibilityProblems } from "./Accessibility.ts"
+import { hostile, openPageStage, owner } from "./PageStage.ts"
+import { openSites } from "./Sites.ts"
+import { hasBrowser, looks, openVisitors } from "./Visitors.ts"
+
+const openStage = Effect.gen(function* () {
+  const visitors = yield* openVisitors
+  const site = yield* openSites
+  const stage = yield* openPageStage()
+  return yield* Effect.promise(async () => {
+    const good = await stage.integrate("/good")
+    const broken = await stage.integrate("/broken")
+    const gone = await stage.integrate("/gone")
+    await stage.publish(1)
+    await stage.until(gone, "cancelled")
+    return { ...stage, visitors, site, good, broken, gone, brokenDelivery: await stage.until(broken, "retrying") }
+  })
+})
+const stage = shared(openStage, hasBrowser)
+afterEach(() => (hasBrowser ? stage().visitors.closePages() : undefined))
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor()
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
+const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
+
+/** Presses a button that asks first, and answers its question. */
+const confirm = async (page: Page, name: string) => {
+  await page.locator("summary").getByText(name, { exact: true }).click()
+  await page.locator("details[open]").getByRole("button", { name, exact: true }).click()
+}
+
+const tests = (path: string) =>
+  stage()
+    .bodiesAt(path)
+    .filter((body) => body.includes('"test":true'))
+
+const signIn = async (page: Page) => {
+  await page.goto(`${stage().url}/portal`)
+  await page.getByLabel("Login").fill(owner.login)
+  await page.getByLabel("Password").fill(owner.password)
+  await button(page, "Sign in").click()
+  await heading(page, "Your webhooks")
+  await page.getByRole("heading", { level: 2, name: "North Tower" }).waitFor()
+}
+
+describe.skipIf(!hasBrowser)("the holder of a link", () => {
+  it("sends a test and sees that it arrived, without JavaScript and without a trace of the link", async () => {
+    const { doorhook, good, visitors } = stage()
+    const { addresses, complaints, context, page } = await visitors.page({ javaScriptEnabled: false })
+    const { expires_at, url } = await doorhook.portalLink(good)
+    const minutes = (Date.parse(expires_at) - Date.now()) / 60_000
+    assert.isTrue(minutes > 14 && minutes <= 15, expires_at)
+    await page.goto(url)
+    assert.strictEqual(page.url(), `${stage().url}/portal/${good}`)
+    const rows = await page.getByRole("row").count()
+    await confirm(page, "Send a test event")
+    await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
+    assert.match(page.url(), /\/portal\/\d+\/deliveries\/dlv_\d+$/)
+    assert.include(await page.locator("pre").last().innerText(), '"test":true')
+    const [sent = "", ...more] = tests("/good")
+    assert.strictEqual(more.length, 0)
+    assert.strictEqual(tests("/broken").length, 0)
+    const event: unknown = JSON.parse(sent)
+    assert.nestedPropertyVal(event, "event.resource_type", "access_log")
+    await link(page, "All deliveries").click()
+    assert.strictEqual(await page.getByRole("row").count(), rows + 1)
+
+    assert.deepStrictEqual(complaints, [])
+    assert.deepStrictEqual([...new Set(addresses.map((address) => new URL(address).origin))], [stage().url])
+    assert.deepStrictEqual(
+      addresses.filter((address) => address.includes("dh_pl_")),
+      [url]
+    )
+    const cookies = await context.cookies()
+    assert.deepStrictEqual(
+      cookies.map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite })),
+      [
+        { httpOnly: true, name: `doorhook_portal_${good}`, sameSite: "Lax" },
+        { httpOnly: true, name: "doorhook_login", sameSite: "Lax" }
+      ]
+    )
+  })
+
+  it("reads what the receiver answered, as text, and nothing of another integration", async () => {
+    const { broken, doorhook, good, visitors } = stage()
+    const { page } = await visitors.page()
+    await page.goto((await doorhook.portalLink(broken)).url)
+    await page.getByText("has acknowledged nothing since", { exact: false }).waitFor()
+    await page.getByRole("link", { name: /^dlv_/ }).first().click()
+    await page.getByText("What the receiver answered").first().click()
+    assert.strictEqual(await page.locator("pre").first().innerText(), hostile)
+    assert.isUndefined(await page.evaluate("window.hacked"))
+    const { deliveries } = await doorhook.deliveries.list({ integration_id: good, limit: 1 })
+    const foreign = await page.goto(`${stage().url}/portal/${broken}/deliveries/${deliveries[0]?.id}`)
+    assert.strictEqual(foreign?.status(), 404)
+    assert.strictEqual((await page.goto(`${stage().url}/portal/${good}`))?.status(), 403)
+    assert.strictEqual(await link(page, "New integration").count(), 0)
+  })
+
+  it("tries again what doorhook has disabled, and it is enabled", async () => {
+    const { doorhook, gone, visitors } = stage()
+    const { page } = await visitors.page()
+    await page.goto((await doorhook.portalLink(gone)).url)
+    await page.getByText("the receiver answered 410 Gone", { exact: false }).waitFor()
+    await confirm(page, "Try it again")
+    await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
+    assert.strictEqual((await doorhook.integrations.show(gone)).status, "enabled")
+  })
+
+  it("is told politely that the link has expired, while the page is open and when it is opened", async () => {
+    const { doorhook, good, visitors } = stage()
+    const { page } = await visitors.page({ javaScriptEnabled: false })
+    // It lives as long as it takes to open it on this machine.
+    const title = page.getByRole("heading", { level: 1 })
+    let url = ""
+    for (let seconds = 1; !(await page.locator("h1").allInnerTexts())[0]?.startsWith("Integration"); seconds *= 2) {
+      url = (await doorhook.portalLink(good, { expiresIn: `${seconds}s` })).url
+      await page.goto(url)
+    }
+    while ((await page.reload())?.status() !== 403) await page.waitForLoadState()
+    // The browser has let go of the cookie, or the service does not take it any more.
+    assert.match(await title.innerText(), /^(?:This link has expired|Your webhooks)$/)
+    await page.goto(url)
+    assert.strictEqual(await title.innerText(), "This link has expired")
+  })
+
+  it("sends nothing by a form of another site", async () => {
+    const { broken, doorhook, site, visitors } = stage()
+    const { page } = await visitors.page()
+    await page.goto((await doorhook.portalLink(broken)).url)
+    const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
+    const before = tests("/broken").length
+    // As bad as can be: the other site knows the token.
+    const form = `<form method="post" action="${stage().url}/portal/${broken}/test"><input name="csrf_token" value="${token}"><button>go</button></form>`
+    await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
+    const answered = page.waitForResponse(`${stage().url}/portal/${broken}/test`)
+    await button(page, "go").click()
+    assert.strictEqual((await answered).status(), 403)
+    assert.strictEqual(tests("/broken").length, before)
+  })
+})
+
+describe.skipIf(!hasBrowser)("an owner who logs in", () => {
+  it.each([true, false])(
+    "adds an integration, tries it, edits, pauses, renews its secret and deletes it; with JavaScript: %s",
+    async (javaScriptEnabled) => {
+      const { doorhook, visitors } = stage()
+      const { addresses, complaints, page } = await visitors.page({ javaScriptEnabled })
+      await signIn(page)
+      await page.getByRole("region", { name: "North Tower" }).getByRole("link", { name: "New integration" }).click()
+      await heading(page, "New integration")
+      const receiver = (await doorhook.integrations.show(stage().good)).url.split("?")[0] ?? ""
+      await page.getByLabel("URL of the receiver").fill("ftp://receiver.example/hook")
+      await page.getByLabel("call").uncheck()
+      await button(page, "Create").click()
+      await page.getByRole("alert").getByText("The URL", { exact: false }).waitFor()
+      assert.isFalse(await page.getByLabel("call").isChecked())
+      await page.getByLabel("URL of the receiver").fill(receiver)
+      await button(page, "Create").click()
+      await heading(page, "The integration is created")
+      const secret = await page.locator("#secret").innerText()
+      assert.match(secret, /^whsec_/)
+      await link(page, "I have copied it").click()
+      await heading(page, /^Integration \d+: 127\.0\.0\.1/)
+      const id = /\d+$/.exec(new URL(page.url()).pathname)?.[0] ?? ""
+
+      await confirm(page, "Send a test event")
+      await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
+      await link(page, "All deliveries").click()
+      await link(page, "Edit").click()
+      await page.getByLabel("call").check()
+      await button(page, "Save").click()
+      await page.getByText("Saved.").waitFor()
+      assert.deepStrictEqual(
+        (await doorhook.integrations.show(id)).bindings.map(({ resource_type }) => resource_type),
+        ["call", "access_log"]
+      )
+      await confirm(page, "Pause")
+      await page.getByText("It was disabled by hand.", { exact: false }).waitFor()
+      await confirm(page, "Enable")
+      await page.getByText("It is enabled.").waitFor()
+      await confirm(page, "New secret")
+      await heading(page, "The integration has a new secret")
+      assert.notStrictEqual(await page.locator("#secret").innerText(), secret)
+      await link(page, "Verify signatures").click()
+      await link(page, "Python").click()
+      await page.getByText("def is_genuine", { exact: false }).waitFor()
+      await link(page, "Back to the integration").click()
+      await confirm(page, "Delete")
+      await page.getByText("The integration is deleted.").waitFor()
+      await button(page, "Sign out").click()
+      await page.getByLabel("Password").waitFor()
+
+      // Chromium itself reports the refused form.
+      assert.deepStrictEqual(
+        complaints.filter((text) => !text.includes("422")),
+        []
+      )
+      for (const address of addresses) assert.notMatch(address, /whsec_|right/)
+    }
+  )
+
+  it("sends several of their deliveries again", async () => {
+    const { broken, visitors } = stage()
+    const { page } = await visitors.page()
+    await signIn(page)
+    await page.goto(`${stage().url}/portal/${broken}`)
+    await page.getByLabel("Select all on this page").check()
+    const before = stage().bodiesAt("/broken").length
+    await button(page, "Send selected again").click()
+    await page.getByText(/It was sent\.|Deliveries that are sent again: \d+/).waitFor()
+    while (stage().bodiesAt("/broken").length === before) await page.reload()
+    assert.isAbove(stage().bodiesAt("/broken").length, before)
+  })
+
+  it("needs no mouse", async () => {
+    const { good, visitors } = stage()
+    const { page } = await visitors.page()
+    await signIn(page)
+    await page.goto(`${stage().url}/portal/${good}`)
+    await page.locator("summary", { hasText: "Send a test event" }).focus()
+    assert.strictEqual(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "solid")
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await page.waitForURL(/deliveries\/dlv_/)
+  })
+})
+
+/** A host with a login of its own: `/login` logs in whoever comes and sends them back. */
+const openHost = Effect.gen(function* () {
+  const server = createServer()
+  const { url } = yield* listening(server)
+  const doorhook = yield* start({
+    publicUrl: url,
+    directory: {
+      client: () => null,
+      authenticate: () => null,
+      session: ({ headers }) =>
+        (headers["cookie"] ?? "").includes("host_session=u1") ? { id: "u1", name: "Ada" } : { login_url: "/login" },
+      administers: (user, building) => user === "u1" && building === 1,
+      isTenant: () => false,
+      buildings: () => [{ id: 1, name: "South <Tower>", time_zone: "Europe/Berlin", access_points: [] }],
+      tenants: () => []
+    }
+  })
+  server.on("request", (request, response) => {
+    const target = new URL(request.url ?? "/", url)
+    if (target.pathname !== "/login") return doorhook.node(request, response)
+    const location = target.searchParams.get("return_to") ?? "/"
+    return response.writeHead(303, { "set-cookie": "host_session=u1; Path=/; HttpOnly; SameSite=Lax", location }).end()
+  })
+  return { ...(yield* openVisitors), url }
+})
+
+describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
+  const host = shared(openHost, hasBrowser)
+  afterEach(() => (hasBrowser ? host().closePages() : undefined))
+
+  it("is sent to the host's login and back, and is nobody here once the host says so", async () => {
+    const { url } = host()
+    const { context, page } = await host().page()
+    await page.goto(`${url}/portal`)
+    await page.getByRole("heading", { level: 2, name: "South <Tower>" }).waitFor()
+    assert.strictEqual(await button(page, "Sign out").count(), 0)
+    assert.deepStrictEqual((await context.cookies()).map(({ name }) => name).toSorted(), [
+      "doorhook_login",
+      "host_session"
+    ])
+    await link(page, "New integration").first().click()
+    await page.getByLabel("URL of the receiver").fill("https://receiver.example/hook")
+    await button(page, "Create").click()
+    await heading(page, "The integration is created")
+    await context.clearCookies({ name: "host_session" })
+    await page.goto(`${url}/portal/new`)
+    assert.strictEqual(page.url(), `${url}/portal/new`)
+    assert.include(
+      (await context.cookies()).map(({ name }) => name),
+      "host_session"
+    )
+  })
+})
+
+describe.skipIf(!hasBrowser)("an owner's page", () => {
+  it.each(looks)("has names, headings, contrast and room: %s", async (_, options) => {
+    const { broken, brokenDelivery, doorhook, visitors } = stage()
+    const { complaints, page } = await visitors.page(options)
+    const look = async (address: string) => {
+      await page.goto(address)
+      for (const summary of await page.locator("summary").all()) await summary.click()
+      assert.deepStrictEqual(await accessibilityProblems(page), [], address)
+    }
+    await look(`${stage().url}/portal`)
+    await look((await doorhook.portalLink(broken)).url)
+    await look(`${stage().url}/portal/${broken}/edit`)
+    await page.context().clearCookies()
+    await signIn(page)
+    const places = [
+      "",
+      "/new",
+      `/${broken}`,
+      `/${broken}/edit`,
+      `/${broken}/verify?in=go`,
+      `/${broken}/deliveries/${brokenDelivery}`
+    ]
+    for (const place of places) await look(`${stage().url}/portal${place}`)
+    assert.deepStrictEqual(complaints, [])
+  })
+
+  it("is in German for a browser that asks for it, on every page", async () => {
+    const { broken, brokenDelivery, visitors } = stage()
+    const { page } = await visitors.page({ locale: "de-DE" })
+    await page.goto(`${stage().url}/portal`)
+    await page.getByLabel("Anmeldename").fill(owner.login)
+    await page.getByLabel("Passwort").fill(owner.password)
+    await button(page, "Anmelden").click()
+    await heading(page, "Ihre Webhooks")
+    for (const place of ["", "/new", `/${broken}`, `/${broken}/deliveries/${brokenDelivery}`]) {
+      await page.goto(`${stage().url}/portal${place}`)
+      assert.strictEqual(await page.locator("html").getAttribute("lang"), "de")
+      assert.deepStrictEqual(await accessibilityProblems(page), [], place)
+      // What core says is English, and marked as such.
+      const text = await page.evaluate(`[...document.querySelectorAll("main *")].filter((one) =>
+        one.closest("[lang=en], pre, .mono, code") === null && one.children.length === 0).map((one) => one.textContent).join(" ")`)
+      assert.notMatch(String(text), /\b(?:the|is|Send|Deliveries|Attempt)\b/, place)
+    }
+  })
+
+  it("is shown in no frame, whichever it is", async () => {
+    const { broken, brokenDelivery, visitors } = stage()
+    const { context, page } = await visitors.page()
+    await signIn(page)
+    const frames = await context.newPage()
+    for (const place of [
+      "",
+      "/new",
+      `/${broken}`,
+      `/${broken}/edit`,
+      `/${broken}/verify`,
+      `/${broken}/deliveries/${brokenDelivery}`
+    ]) {
+      await frames.goto(`${stage().url}/health/live`)
+      await frames.setContent(`<iframe src="${stage().url}/portal${place}"></iframe>`)
+      await frames.waitForLoadState("load")
+      const [, frame] = frames.frames()
+      assert.strictEqual((await frame?.locator("main").count()) ?? 0, 0, place)
+    }
+  })
+})

@@ -1,0 +1,104 @@
+/**
+ * What the pages have to show: an embedded doorhook on a server of its own, an owner who administers a building and rents a unit,
+ * receivers of every temper, and an integration for each.
+ */
+import { Effect } from "effect"
+import { createServer } from "node:http"
+import { setTimeout as pause } from "node:timers/promises"
+import { listening } from "@doorhook/testkit/Listening"
+import type { Received } from "@doorhook/testkit/Receiver"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { directory, start, tokenFrom } from "../harness/Embedded.ts"
+import { createIntegration } from "../harness/ThirdParty.ts"
+
+export const operatorKey = "the-operator-of-these-tests-0123456789"
+
+/** What a receiver may answer that must not become a part of a page. */
+export const hostile = `</pre><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">{"error":"no such door"}`
+
+/** The owner's login and password. */
+export const owner = { login: "admin", password: "right" } as const
+
+/** What the host's directory has of the owner. */
+const premises = {
+  ...directory,
+  isTenant: (user: string, tenant: number) => user === owner.login && tenant === 101,
+  buildings: (user: string) =>
+    user === owner.login
+      ? [{ id: 1, name: "North Tower", time_zone: "Europe/Berlin", access_points: [{ id: 11, name: "Front door" }] }]
+      : [],
+  tenants: (user: string) => (user === owner.login ? [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }] : [])
+}
+
+/** How each receiver answers, by the path that it listens on. */
+const tempers: Readonly<Record<string, (nth: number) => readonly [status: number, body: string]>> = {
+  "/good": () => [200, "taken"],
+  "/flaky": (nth) => (nth % 3 === 0 ? [503, "busy, come back later"] : [200, "taken"]),
+  "/broken": () => [500, hostile],
+  "/gone": (nth) => (nth === 1 ? [410, "nobody lives here"] : [200, "back again"]),
+  "/moody": (nth) => (nth === 1 ? [500, hostile] : [200, "taken"])
+}
+
+/** What every receiver and address of a stage has in it, for tests; pictures are taken without. */
+interface Wording {
+  readonly complaint: string
+  readonly query: string
+}
+const malicious: Wording = { complaint: hostile, query: "?<img/src=x/onerror=window.hacked=1>" }
+export const harmless: Wording = { complaint: '{"error":"no such door","door":11}', query: "" }
+
+/** The path of a request, without its query. */
+const placeOf = ({ path }: Received): string => path.split("?")[0] ?? ""
+
+/** Starts it all. Integrations are named by the path of their receiver. */
+export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
+  const calls = new Map<string, number>()
+  const receiver = yield* startReceiver((received) => {
+    const place = placeOf(received)
+    const nth = (calls.get(place) ?? 0) + 1
+    calls.set(place, nth)
+    const [status, text] = tempers[place]?.(nth) ?? [404, "no such path"]
+    return { status, headers: { "content-type": "text/html" }, body: text === hostile ? complaint : text }
+  })
+  const server = createServer()
+  const { url } = yield* listening(server)
+  const doorhook = yield* start({
+    publicUrl: url,
+    operatorKey,
+    directory: premises,
+    retry: { access_log: ["1s", "1h"] }
+  })
+  server.on("request", doorhook.node)
+  const token = yield* tokenFrom(url)
+  const integrations: Record<string, string> = {}
+  const integrate = async (path: string, types: ReadonlyArray<string> = ["access_log"]) => {
+    const { id } = await createIntegration(url, token, `${receiver.origin}${path}${query}`, types)
+    return (integrations[path] = id)
+  }
+  return {
+    doorhook,
+    url,
+    integrations,
+    integrate,
+    /** What receivers got at a path. */
+    bodiesAt: (path: string) => receiver.received.filter((one) => placeOf(one) === path).map(({ body }) => body),
+    /** Publishes so many events, with names that must stay texts. */
+    publish: (count: number) =>
+      doorhook.publish(
+        Array.from({ length: count }, (_, index) => ({
+          resource_type: "access_log" as const,
+          action: "create" as const,
+          building_id: 1,
+          data: { id: index + 1, name: `</pre><script>window.hacked = 1</script>` }
+        }))
+      ),
+    /** Resolves when a delivery to an integration is in a state. */
+    until: async (id: string, state: string) => {
+      for (;;) {
+        const { deliveries } = await doorhook.deliveries.list({ integration_id: id, state, limit: 1 })
+        if (deliveries[0] !== undefined) return deliveries[0].id
+        await pause(20)
+      }
+    }
+  }
+})

@@ -1,0 +1,129 @@
+/**
+ * Links that a host gives to the owners of integrations: each opens the page of one integration, for a while.
+ *
+ * The host knows its users; doorhook does not. Nothing is stored for a link: its token names the integration and when it ends,
+ * signed, and every process over the database can check it. Opening a link leaves a session cookie in the browser
+ * (`ui/Session.ts`).
+ */
+import {
+  constantTimeEquals,
+  Crypto,
+  IntegrationId,
+  isoOf,
+  OperatorIntegrations,
+  parsePositiveInt
+} from "@doorhook/core"
+import type { StoreError, UnknownIntegration } from "@doorhook/core"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Base64Url } from "effect/encoding"
+import { PageSecret } from "../http/PageSecret.ts"
+import { PublicUrl } from "../http/PublicUrl.ts"
+
+/** A link, and when it ends (ISO 8601 UTC). The page that it opens ends at the same time. */
+export const PortalLink = Schema.Struct({ url: Schema.String, expires_at: Schema.String })
+export type PortalLink = typeof PortalLink.Type
+
+/** Lifetime of a link by default, and the longest, in milliseconds. */
+export const defaultLinkLifetime = 15 * 60_000
+export const longestLinkLifetime = 24 * 3_600_000
+
+/** How far the clocks of two processes may differ, in milliseconds. */
+const clockTolerance = 60_000
+
+/** Use of a token. Neither can stand in for the other. */
+export type Purpose = "link" | "visit"
+
+/** Content of a token. */
+export interface Grant {
+  readonly integration_id: IntegrationId
+  /** When it ends, in milliseconds since the epoch. */
+  readonly expires_at: number
+  /** Distinguishes it from others for the same integration. */
+  readonly nonce: string
+}
+
+/** What a token gives access to at the moment. */
+export type Access =
+  | { readonly _tag: "Granted"; readonly grant: Grant }
+  | { readonly _tag: "Expired" }
+  | { readonly _tag: "Unknown" }
+
+export class PortalLinks extends Context.Service<
+  PortalLinks,
+  {
+    /** Makes a link to an integration's page. `lifetime` is in milliseconds. */
+    readonly create: (
+      id: IntegrationId,
+      lifetime?: number
+    ) => Effect.Effect<PortalLink, UnknownIntegration | StoreError>
+    /** Checks a token. */
+    readonly check: (purpose: Purpose, token: string) => Effect.Effect<Access, StoreError>
+    /** Makes a token for another purpose that ends when the grant does. */
+    readonly tokenFor: (purpose: Purpose, grant: Grant) => Effect.Effect<string, StoreError>
+    /** The grant of an opened link, with a nonce of its own. */
+    readonly renamed: (grant: Grant) => Effect.Effect<Grant>
+  }
+>()("@doorhook/server/operator/PortalLinks") {
+  static readonly layer: Layer.Layer<PortalLinks, never, OperatorIntegrations | PageSecret | Crypto | PublicUrl> =
+    Layer.effect(
+      PortalLinks,
+      Effect.gen(function* () {
+        const integrations = yield* OperatorIntegrations
+        const crypto = yield* Crypto
+        const publicUrl = yield* PublicUrl
+        const { make, read } = makeTokens(yield* PageSecret)
+
+        const nonce = Effect.sync(() => Base64Url.encode(crypto.randomBytes(12)))
+
+        const create = Effect.fnUntraced(function* (id: IntegrationId, lifetime = defaultLinkLifetime) {
+          yield* integrations.show(id)
+          const expires_at = (yield* Clock.currentTimeMillis) + lifetime
+          const token = yield* make("link", { integration_id: id, expires_at, nonce: yield* nonce })
+          return { url: `${publicUrl.url}/portal/open/${token}`, expires_at: isoOf(expires_at) }
+        })
+
+        const check = Effect.fnUntraced(function* (
+          purpose: Purpose,
+          token: string
+        ): Effect.fn.Return<Access, StoreError> {
+          const grant = yield* read(purpose, token)
+          const now = yield* Clock.currentTimeMillis
+          // No link is issued for longer. This one comes from someone who has read the secret, or from a wrong clock.
+          if (grant === null || grant.expires_at > now + longestLinkLifetime + clockTolerance)
+            return { _tag: "Unknown" }
+          return now < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }
+        })
+
+        return PortalLinks.of({
+          create,
+          check,
+          tokenFor: make,
+          renamed: (grant) => Effect.map(nonce, (name) => ({ ...grant, nonce: name }))
+        })
+      })
+    )
+}
+
+const encoder = new TextEncoder()
+
+const tokenPattern = /^dh_pl_(\d{1,16})\.(\d{1,16})\.([\w-]{1,64})\.[\w-]{43}$/
+
+const makeTokens = ({ sign }: PageSecret["Service"]) => {
+  const make = (purpose: Purpose, { expires_at, integration_id, nonce }: Grant): Effect.Effect<string, StoreError> => {
+    const text = `${integration_id}.${expires_at}.${nonce}`
+    return Effect.map(sign(`portal ${purpose}`, text), (signature) => `dh_pl_${text}.${signature}`)
+  }
+
+  /** The content of a token, expired or not; null when its signature is wrong. */
+  const read = (purpose: Purpose, token: string): Effect.Effect<Grant | null, StoreError> => {
+    const match = tokenPattern.exec(token)
+    const integration_id = Option.getOrNull(parsePositiveInt(IntegrationId, match?.[1] ?? ""))
+    if (match === null || integration_id === null) return Effect.succeed(null)
+    const grant: Grant = { integration_id, expires_at: Number(match[2]), nonce: match[3] ?? "" }
+    return Effect.map(make(purpose, grant), (genuine) =>
+      constantTimeEquals(encoder.encode(genuine), encoder.encode(token)) ? grant : null
+    )
+  }
+
+  return { make, read }
+}

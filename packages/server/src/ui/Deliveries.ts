@@ -1,0 +1,401 @@
+/**
+ * Deliveries, for operators and owners: lists with filters, of which several can be sent again, and one delivery with what was sent,
+ * what came back, and the next step. The `detail` of an attempt, which may describe doorhook's own network, is for operators alone.
+ */
+import {
+  bodyOf,
+  Deliveries,
+  DeliveryNotFound,
+  DeliveryRequest,
+  DeliveryState,
+  deliveryStates,
+  EventId,
+  Explanation,
+  formatDeliveryId,
+  hiddenValue,
+  Html,
+  OperatorIntegrations,
+  parseDeliveryId,
+  ResourceTypes,
+  Signature
+} from "@doorhook/core"
+import type {
+  Attempt,
+  DeliveryId,
+  DeliveryWithAttempts,
+  IntegrationId,
+  ListedDelivery,
+  StoreError,
+  SurveyedIntegration
+} from "@doorhook/core"
+import { Effect, Option, Schema } from "effect"
+import { parseIntegrationId } from "../http/Query.ts"
+import type { Shown, Visit } from "./Parts.ts"
+import {
+  ago,
+  ask,
+  at,
+  badge,
+  facts,
+  field,
+  form,
+  hidden,
+  hostOf,
+  outcomeBadge,
+  pager,
+  panel,
+  said,
+  select,
+  table,
+  typeName
+} from "./Parts.ts"
+import type { Search } from "./Search.ts"
+import { makeSearch } from "./Search.ts"
+
+/** Deliveries on a page. */
+const perPage = 25
+
+/** The most deliveries that one form sends again. */
+const mostResent = 25
+
+const isState = Schema.is(DeliveryState)
+const isEventId = Schema.is(EventId)
+
+/** Which deliveries a list shows, and where it is. */
+export interface ListOf {
+  /** Path of the page below the role's home. */
+  readonly path: string
+  /** Path of single deliveries, below the role's home. */
+  readonly deliveries: string
+  /** The integration whose deliveries are listed; null for all. */
+  readonly integration: IntegrationId | null
+}
+
+/** A time of a form, which has no zone: UTC. */
+const timeIn = (query: URLSearchParams, name: string): number | undefined => {
+  const text = query.get(name) ?? ""
+  const millis = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN
+  return Number.isNaN(millis) ? undefined : millis
+}
+
+/** States that stand for several. */
+const troubled = ["retrying", "exhausted", "expired"] as const
+
+export const makeDeliveryPages = Effect.gen(function* () {
+  const deliveries = yield* Deliveries
+  const integrations = yield* OperatorIntegrations
+  const types = yield* ResourceTypes
+  const { find, integrationsAt } = yield* makeSearch
+
+  /** An integration, as far as it is there. */
+  const integrationOf = (id: IntegrationId) =>
+    Effect.catchTag(integrations.show(id), "UnknownIntegration", () => Effect.succeed(null))
+
+  /** The part of a search that a text of the visitor's stands for: an event, an integration or a host. */
+  const textFilter = (text: string): Effect.Effect<Partial<Search>, StoreError> => {
+    if (text === "") return Effect.succeed({})
+    if (isEventId(text)) return Effect.succeed({ event_id: text })
+    const id = Option.getOrNull(parseIntegrationId(text))
+    return id === null
+      ? Effect.map(integrationsAt(text), (found) => ({ integrations: found }))
+      : Effect.succeed({ integrations: [id] })
+  }
+
+  /** A list with its filters, as the query of the visit says. */
+  const list = Effect.fnUntraced(function* (visit: Visit, of: ListOf) {
+    const { query } = visit
+    const state = query.get("state") ?? ""
+    const type = query.get("type") ?? ""
+    const cursor = Option.getOrUndefined(parseDeliveryId(query.get("after") ?? ""))
+    const [since, until] = [timeIn(query, "since"), timeIn(query, "until")]
+    const found = yield* find({
+      limit: perPage,
+      ...(of.integration === null
+        ? yield* textFilter((query.get("find") ?? "").trim())
+        : { integrations: [of.integration] }),
+      ...(isState(state) && { states: [state] as const }),
+      ...(state === "troubled" && { states: troubled }),
+      ...(types.has(type) && { resource_type: type }),
+      ...(since !== undefined && { since }),
+      ...(until !== undefined && { until }),
+      ...(cursor !== undefined && { after: cursor })
+    })
+    const hosts = new Map<IntegrationId, string>()
+    if (of.integration === null) {
+      for (const id of new Set(found.items.map(({ integration_id }) => integration_id))) {
+        const one = yield* integrationOf(id)
+        if (one !== null) hosts.set(id, hostOf(one.integration.configuration.url))
+      }
+    }
+    return Html.template`${filters(visit, of, types.keys())}
+${listForm(visit, of, found.items, hosts)}
+${
+  found.searched_to === null
+    ? null
+    : Html.template`<p class="notice">${visit.language.html("searched_to", { time: at(visit.language, found.searched_to) })}</p>`
+}${pager(visit.language, `${visit.home}${of.path}`, query, found.next === null ? null : formatDeliveryId(found.next))}`
+  })
+
+  /** The page of all deliveries; leads to a single one that is searched for. */
+  const listPage = Effect.fnUntraced(function* (visit: Visit) {
+    const title = visit.language.t("deliveries")
+    const body = yield* list(visit, { path: "/deliveries", deliveries: "/deliveries", integration: null })
+    return {
+      title,
+      place: "/deliveries",
+      refresh: 5,
+      body: Html.template`<h1>${title}</h1>
+<section class="panel" aria-label="${title}">${body}</section>`
+    } satisfies Shown
+  })
+
+  /** One delivery that is known to be the visitor's to see. */
+  const detail = Effect.fnUntraced(function* (visit: Visit, id: DeliveryId, of: ListOf) {
+    const delivery = yield* deliveries.show(id, visit.role)
+    return detailPage(visit, delivery, yield* integrationOf(delivery.integration_id), of)
+  })
+
+  /** Sends deliveries again. Returns how many; those of an integration that takes none are left out, unless all are. */
+  const resend = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
+    let sent = 0
+    for (const [index, id] of ids.entries()) {
+      const sending = Effect.as(deliveries.resend(id), 1)
+      const isLast = index === ids.length - 1
+      // The last one says why nothing was sent.
+      sent += yield* isLast && sent === 0
+        ? sending
+        : Effect.catchTag(sending, "NotDeliverable", () => Effect.succeed(0))
+    }
+    return sent
+  })
+
+  /** Fails unless all deliveries are those of an integration. */
+  const requireOf = (integration: IntegrationId, ids: ReadonlyArray<DeliveryId>) =>
+    Effect.forEach(
+      ids,
+      (id) =>
+        Effect.flatMap(deliveries.show(id), ({ integration_id }) =>
+          integration_id === integration ? Effect.void : Effect.fail(new DeliveryNotFound({ id }))
+        ),
+      { discard: true }
+    )
+
+  return { list, listPage, detail, requireOf, resend }
+})
+
+/** The deliveries that a form names. */
+export const deliveriesIn = (fields: URLSearchParams): ReadonlyArray<DeliveryId> =>
+  [...new Set(fields.getAll("delivery"))]
+    .slice(0, mostResent)
+    .flatMap((text) => Option.match(parseDeliveryId(text), { onNone: () => [], onSome: (id) => [id] }))
+
+const filters = (
+  { home, language: { t }, language, query }: Visit,
+  { integration, path }: ListOf,
+  types: Iterable<string>
+): Html.Html => {
+  const states: ReadonlyArray<readonly [string, string]> = [
+    ["", t("every_state")],
+    ["troubled", t("not_acknowledged")],
+    ...deliveryStates.map((state) => [state, t(`state_${state}`)] as const)
+  ]
+  const names: ReadonlyArray<readonly [string, string]> = [
+    ["", t("every_type")],
+    ...[...types].map((type) => [type, typeName(language, type)] as const)
+  ]
+  const time = (name: "since" | "until") =>
+    field(
+      name,
+      t(name),
+      (attributes) => Html.template`<input type="datetime-local" ${attributes} value="${query.get(name) ?? ""}">`
+    )
+  return Html.template`<form method="get" action="${home}${path}" class="filters" role="search">
+${
+  integration === null
+    ? field(
+        "find",
+        t("find"),
+        (attributes) =>
+          Html.template`<input type="search" ${attributes} value="${query.get("find") ?? ""}" autocomplete="off" autocapitalize="none" spellcheck="false">`
+      )
+    : null
+}${field("state", t("state"), (attributes) => select(attributes, states, query.get("state") ?? ""))}${field("type", t("type"), (attributes) => select(attributes, names, query.get("type") ?? ""))}${time("since")}${time("until")}<button type="submit" class="quiet">${t("show")}</button></form>`
+}
+
+/** Rows with boxes to select them by, and a button for those. */
+const listForm = (
+  visit: Visit,
+  of: ListOf,
+  items: ReadonlyArray<ListedDelivery>,
+  hosts: ReadonlyMap<IntegrationId, string>
+): Html.Html => {
+  const {
+    home,
+    language,
+    language: { t },
+    now
+  } = visit
+  const all = of.integration === null
+  const next = ({ next_attempt_at, reason, state }: ListedDelivery): Html.Part => {
+    if (state !== "retrying" || next_attempt_at === null) return reason === null ? null : t(`reason_${reason}`)
+    return next_attempt_at <= now ? t("due_now") : ago(visit, next_attempt_at)
+  }
+  const rows = items.map((one): ReadonlyArray<Html.Part> => {
+    const id = formatDeliveryId(one.id)
+    const last = one.last_attempt
+    return [
+      Html.template`<input type="checkbox" name="delivery" value="${id}" aria-label="${t("select_delivery", { id })}">`,
+      Html.template`<a class="whole" href="${home}${of.deliveries}/${id}">${id}</a>`,
+      badge(one.state, t(`state_${one.state}`)),
+      typeName(language, one.resource_type),
+      ...(all
+        ? [
+            Html.template`<a href="${home}/integrations/${one.integration_id}">${hosts.get(one.integration_id) ?? t("deleted_integration")}</a>`
+          ]
+        : []),
+      last === null
+        ? null
+        : Html.template`${outcomeBadge(language, last)}${last.number > 1 ? ` ${language.count("attempts", last.number)}` : null}`,
+      next(one),
+      ago(visit, one.created_at)
+    ]
+  })
+  const selectAll = Html.template`<input type="checkbox" data-select-all hidden aria-label="${t("select_all")}"><span class="hidden">${t("selected")}</span>`
+  const columns = [
+    selectAll,
+    t("delivery"),
+    t("state"),
+    t("type"),
+    ...(all ? [t("receiver")] : []),
+    t("last_attempt"),
+    t("next"),
+    t("created")
+  ]
+  const listed = table(t("deliveries"), columns, rows, t("no_deliveries"))
+  if (items.length === 0) return listed
+  return form(
+    visit,
+    `${of.deliveries}/resend`,
+    Html.template`${hidden("back", of.path)}${listed}
+<div class="row selected"><button type="submit" class="quiet">${t("resend_selected")}</button> <span class="muted">${t("resend_selected_hint", { n: mostResent })}</span></div>`
+  )
+}
+
+const excerpt = ({ t }: Visit["language"], { number, response_excerpt }: Attempt): Html.Html | null =>
+  response_excerpt === null || response_excerpt === ""
+    ? null
+    : Html.template`<details id="answer-${number}"><summary>${t("answer")}</summary><pre tabindex="0" aria-label="${t("answer")}">${response_excerpt}</pre></details>`
+
+const attemptItem = ({ language, role }: Visit, attempt: Attempt): Html.Html =>
+  Html.template`<li class="${attempt.outcome}"><strong>${language.t("attempt", { n: attempt.number })}</strong> ${outcomeBadge(language, attempt)} <span class="muted">${at(language, attempt.started_at)}, ${language.duration(attempt.duration_ms)}</span>
+<p>${said(Explanation.explainAttempt(attempt, role))}</p>${excerpt(language, attempt)}</li>
+`
+
+/** The headers of the last attempt, each with what it is. */
+const headerRows = (
+  { t }: Visit["language"],
+  { event_id, history }: DeliveryWithAttempts,
+  integration: SurveyedIntegration | null
+): Html.Html => {
+  const last = history.at(-1)
+  const own = Object.keys(integration?.integration.overrides.headers ?? {})
+  const rows: ReadonlyArray<readonly [string, string, string]> = [
+    ["content-type", "application/json", t("header_type")],
+    ["user-agent", DeliveryRequest.userAgent, t("header_agent")],
+    [Signature.headerNames.id, event_id, t("header_id")],
+    [
+      Signature.headerNames.timestamp,
+      last === undefined ? "" : String(Math.floor(last.started_at / 1_000)),
+      t("header_timestamp")
+    ],
+    [Signature.headerNames.attempt, last === undefined ? "" : String(last.number), t("header_attempt")],
+    [Signature.headerNames.signature, "v1,...", t("header_signature")],
+    ...own.map((name) => [name, hiddenValue, t("header_own")] as const)
+  ]
+  return table(
+    t("headers"),
+    [t("header"), t("value"), t("meaning")],
+    rows.map(([name, value, meaning]) => [
+      Html.template`<span class="mono whole">${name}</span>`,
+      Html.template`<span class="mono">${value}</span>`,
+      meaning
+    ]),
+    ""
+  )
+}
+
+/** Explained actions that are taken on the integration's page. */
+const elsewhere = ["allow", "probe", "enable", "recover"] as const
+
+const detailPage = (
+  visit: Visit,
+  delivery: DeliveryWithAttempts,
+  integration: SurveyedIntegration | null,
+  of: ListOf
+): Shown => {
+  const {
+    home,
+    language,
+    language: { html, t },
+    role
+  } = visit
+  const id = formatDeliveryId(delivery.id)
+  const { event, explanation, history, next_attempt_at, state } = delivery
+  const due = state === "retrying" && next_attempt_at !== null ? next_attempt_at : null
+  const path = role === "operator" ? `/integrations/${delivery.integration_id}` : `/${delivery.integration_id}`
+  const where = integration === null ? t("deleted_integration") : hostOf(integration.integration.configuration.url)
+  const title = t("delivery_title", { type: typeName(language, event?.resource_type ?? null), id })
+  const isFirst = history.length === 0
+  const steps = elsewhere.filter((action) => explanation.actions.includes(action))
+  return {
+    title,
+    refresh: 3,
+    place: role === "operator" ? "/deliveries" : "",
+    body: Html.template`<p><a href="${home}${of.path}">${t("all_deliveries")}</a></p>
+<div class="row apart"><h1>${title}</h1>${badge(state, t(`state_${state}`))}</div>
+${panel(
+  "now",
+  t("status"),
+  Html.template`${facts([
+    [t("why"), said(explanation.why)],
+    [t("next"), Html.template`${said(explanation.next)}${due === null ? null : Html.template` (${ago(visit, due)})`}`],
+    [t("integration"), integration === null ? where : Html.template`<a href="${home}${path}">${where}</a>`],
+    ["webhook-id", Html.template`<span class="mono">${delivery.event_id}</span>`],
+    [t("created"), at(language, delivery.created_at)],
+    delivery.reason === null ? null : [t("reason"), t(`reason_${delivery.reason}`)]
+  ])}<div class="row">${
+    integration === null
+      ? null
+      : ask(visit, `${of.deliveries}/resend`, {
+          label: t(isFirst ? "send_now" : "send_again"),
+          text: t(isFirst ? "send_now_ask" : "send_again_ask"),
+          fields: hidden("delivery", id)
+        })
+  }${steps.map((step) => Html.template`<a class="button quiet" href="${home}${path}">${t(`step_${step}`)}</a>`)}<a class="button quiet" href="${home}${of.deliveries}/${id}">${t("refresh")}</a></div>`
+)}
+${panel(
+  "attempts",
+  t("attempts"),
+  isFirst && due === null
+    ? Html.template`<p class="muted">${t("no_attempts")}</p>`
+    : Html.template`<ol class="timeline">${history.map((one) => attemptItem(visit, one))}${
+        due === null
+          ? null
+          : Html.template`<li class="coming"><strong>${t("attempt", { n: delivery.attempts + 1 })}</strong> ${html("attempt_comes", { when: ago(visit, due), time: at(language, due) })}</li>`
+      }</ol>`
+)}
+${
+  event === null
+    ? null
+    : panel(
+        "sent",
+        t("request"),
+        Html.template`${integration === null ? null : Html.template`<p class="mono">POST ${integration.integration.configuration.url}</p>`}
+<h3>${t("headers")}</h3>
+${headerRows(language, delivery, integration)}
+<h3 id="payload">${t("body")}</h3>
+<pre tabindex="0" aria-labelledby="payload">${bodyOf(event)}</pre>`
+      )
+}`
+  }
+}

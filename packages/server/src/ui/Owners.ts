@@ -1,0 +1,334 @@
+/**
+ * What owners see and set beside their deliveries: all integrations of their buildings and tenants, new ones, changes, the
+ * signing secret, and code that verifies a signature. The rules are core's: each call asks the directory for the right.
+ */
+import type { Actor, Binding, Integration, Scope, SurveyedIntegration } from "@doorhook/core"
+import {
+  BuildingId,
+  Html,
+  Integrations,
+  integrationType,
+  OperatorIntegrations,
+  parsePositiveInt,
+  Premises,
+  ResourceTypes,
+  TenantId
+} from "@doorhook/core"
+import { Effect, Option, Redacted } from "effect"
+import type { KnownError } from "../http/Failures.ts"
+import { notFound } from "../http/Failures.ts"
+import type { Answer } from "../http/Route.ts"
+import { actorOf, patchOf, pathOf, scopeName } from "./Integrations.ts"
+import { seeOther } from "./Page.ts"
+import type { Shown, Visit } from "./Parts.ts"
+import { after, ago, alert, field, form, health, hidden, hostOf, panel, select, table, typeName } from "./Parts.ts"
+import { snippets } from "./Snippets.ts"
+
+/** Integrations of one place that the page of all shows; the place's own page shows `perPlace`. */
+const perGlance = 10
+const perPlace = 100
+
+/** Places on the page of all. */
+const mostPlaces = 50
+
+/** A building or tenant of a user, and what it is called. */
+interface Place {
+  readonly scope: Scope
+  readonly name: string
+}
+
+/** What the form of an integration holds. */
+interface Entered {
+  readonly url: string
+  readonly bindings: ReadonlyArray<Binding>
+}
+
+/** The box of an action of a resource type. */
+const boxName = "binding"
+
+export const makeOwnerPages = Effect.gen(function* () {
+  const integrations = yield* Integrations
+  const premises = yield* Premises
+  const surveyed = yield* OperatorIntegrations
+  const types = yield* ResourceTypes
+
+  const placesOf = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
+    const buildings = yield* premises.buildings(actor)
+    const tenants = yield* premises.tenants(actor)
+    return [
+      ...buildings.map(({ id, name }): Place => ({ scope: { type: "building", id }, name })),
+      ...tenants.map(({ id, unit }): Place => {
+        const scope = { type: "tenant", id } as const
+        return {
+          scope,
+          name: unit === null ? scopeName(visit.language, scope) : visit.language.t("unit", { label: unit.label })
+        }
+      })
+    ]
+  })
+
+  /** All integrations of the owner, place by place. */
+  const home = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
+    const {
+      home: base,
+      language,
+      language: { t },
+      query
+    } = visit
+    const places = yield* placesOf(visit, actor)
+    const chosen = query.get("place")
+    const shown = chosen === null ? places.slice(0, mostPlaces) : places.filter(({ scope }) => keyOf(scope) === chosen)
+    const sections: Array<Html.Html> = []
+    for (const { name, scope } of shown) {
+      const limit = chosen === null ? perGlance : perPlace
+      const { items, total } = yield* integrations.list(actor, scope, { offset: 0, limit })
+      const rows: Array<ReadonlyArray<Html.Part>> = []
+      for (const { id } of items) {
+        const one = yield* Effect.catchTag(surveyed.show(id), "UnknownIntegration", () => Effect.succeed(null))
+        if (one === null) continue
+        const { bindings, configuration } = one.integration
+        rows.push([
+          Html.template`<a href="${base}/${id}">${t("integration_title", { id })}</a>`,
+          health(language, one),
+          Html.template`<span class="mono">${hostOf(configuration.url)}</span>`,
+          bindings.map(({ resource_type }) => typeName(language, resource_type)).join(", "),
+          one.failing === null ? null : ago(visit, one.failing.since)
+        ])
+      }
+      const key = keyOf(scope)
+      const columns = [t("integration"), t("health"), t("host"), t("sends"), t("failing_since")]
+      sections.push(
+        panel(
+          key,
+          name,
+          Html.template`${table(name, columns, rows, t("no_integrations"))}
+<p class="row">${total > items.length ? Html.template`<a href="${base}?place=${key}">${t("all_of", { n: total })}</a>` : null}<a class="button quiet" href="${base}/new?place=${key}">${t("new_integration")}</a></p>`
+        )
+      )
+    }
+    return {
+      title: t("your_integrations"),
+      place: "",
+      refresh: 10,
+      body: Html.template`<h1>${t("your_integrations")}</h1>
+${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
+        chosen === null && places.length > mostPlaces
+          ? Html.template`<p class="muted">${t("more_places", { n: places.length - mostPlaces })}</p>`
+          : null
+      }`
+    } satisfies Shown
+  })
+
+  /** The page of a new integration, with what was entered, and what is wrong with it. */
+  const newPage = Effect.fnUntraced(function* (
+    visit: Visit,
+    actor: Actor,
+    entered: Entered & { readonly place: string; readonly key: string },
+    problem: Html.Html | null = null,
+    status = 200
+  ) {
+    const { t } = visit.language
+    const places = yield* placesOf(visit, actor)
+    const options = places.map(
+      ({ name, scope }) => [keyOf(scope), `${name} (${scopeName(visit.language, scope)})`] as const
+    )
+    const fields = Html.template`${hidden("key", entered.key)}${field("place", t("place"), (attributes) => select(attributes, options, entered.place))}${integrationFields(visit, entered)}<button type="submit">${t("create")}</button>`
+    return {
+      title: t("new_integration"),
+      place: "/new",
+      status,
+      body: Html.template`<h1>${t("new_integration")}</h1>
+${problem}${options.length === 0 ? Html.template`<p>${t("no_places")}</p>` : Html.template`<section class="panel" aria-label="${t("new_integration")}">${form(visit, "/new", fields, "fields")}</section>`}`
+    } satisfies Shown
+  })
+
+  const editPage = (
+    visit: Visit,
+    { id, version }: Pick<Integration, "id" | "version">,
+    entered: Entered,
+    problem: Html.Html | null = null,
+    status = 200
+  ): Shown => {
+    const {
+      home: base,
+      language: { t }
+    } = visit
+    const path = pathOf(visit, id)
+    const fields = Html.template`${hidden("version", String(version))}${integrationFields(visit, entered)}<button type="submit">${t("save")}</button> <a class="button quiet" href="${base}${path}">${t("cancel")}</a>`
+    return {
+      title: t("edit_title", { id }),
+      place: "",
+      status,
+      body: Html.template`<h1>${t("edit_title", { id })}</h1>
+${problem}<section class="panel" aria-label="${t("edit")}">${form(visit, `${path}/edit`, fields, "fields")}</section>`
+    }
+  }
+
+  const integrationFields = ({ language, language: { t } }: Visit, { bindings, url }: Entered): Html.Html => {
+    const isBound = (type: string, action: string): boolean =>
+      bindings.some(({ actions, resource_type }) => resource_type === type && actions.includes(action))
+    const boxes = [...types].flatMap(([type, { actions }]) =>
+      actions.map(
+        (action) =>
+          Html.template`<label class="box"><input type="checkbox" name="${boxName}" value="${type} ${action}"${isBound(type, action) ? Html.template` checked` : null}> ${typeName(language, type)}${actions.length === 1 ? null : ` (${action})`}</label>\n`
+      )
+    )
+    return Html.template`${field("url", t("url"), (attributes) => Html.template`<input type="url" ${attributes} value="${url}" required class="wide" autocomplete="off" autocapitalize="none" spellcheck="false">`, t("url_hint"))}<fieldset><legend>${t("which_events")}</legend>
+${boxes}</fieldset>
+`
+  }
+
+  /** What was entered into the form of an integration. */
+  const enteredIn = (fields: URLSearchParams): Entered => {
+    const chosen = fields.getAll(boxName).map((text) => text.split(" ", 2))
+    const bindings = [...types.keys()].flatMap((type): ReadonlyArray<Binding> => {
+      const actions = chosen.flatMap(([name, action]) => (name === type && action !== undefined ? [action] : []))
+      return actions.length === 0 ? [] : [{ resource_type: type, actions }]
+    })
+    return { url: (fields.get("url") ?? "").trim(), bindings }
+  }
+
+  /** Creates an integration, and shows its secret in this answer alone. A form that is sent twice creates one. */
+  const create = (visit: Visit, actor: Actor, fields: URLSearchParams) =>
+    Effect.gen(function* () {
+      const place = fields.get("place") ?? ""
+      const scope = scopeOf(place)
+      if (scope === null) return yield* notFound(visit.language.t("no_place"))
+      const entered = enteredIn(fields)
+      const key = fields.get("key") ?? ""
+      const document = { data: { type: integrationType, attributes: attributesOf(entered) } }
+      return yield* Effect.matchEffect(integrations.create(actor, scope, document, key === "" ? null : key), {
+        onFailure: (error) =>
+          error._tag === "InvalidInput" || error._tag === "LimitReached"
+            ? newPage(visit, actor, { ...entered, place, key }, alert(problemText(error), "en"), 422)
+            : Effect.fail(error),
+        onSuccess: ({ integration, replayed }): Effect.Effect<Answer | Shown> =>
+          Effect.succeed(
+            replayed
+              ? seeOther(`${visit.home}${pathOf(visit, integration.id)}`)
+              : secretPage(visit, integration, "created_title")
+          )
+      })
+    })
+
+  /** Changes URL and bindings, unless something else has changed the integration since the form was shown. */
+  const edit = (visit: Visit, found: SurveyedIntegration, fields: URLSearchParams) => {
+    const { id, scope } = found.integration
+    const entered = enteredIn(fields)
+    const { bindings, configuration } = attributesOf(entered)
+    const document = patchOf(id, { configuration: { url: configuration.url }, bindings })
+    const { version } = found.integration
+    return Effect.matchEffect(integrations.patch(actorOf(visit, found), scope, id, document, expected(fields)), {
+      onFailure: (error): Effect.Effect<Answer | Shown, KnownError> =>
+        error._tag === "InvalidInput"
+          ? Effect.succeed(editPage(visit, { id, version }, entered, alert(problemText(error), "en"), 422))
+          : Effect.fail(error),
+      onSuccess: () => Effect.succeed(seeOther(after(`${visit.home}${pathOf(visit, id)}`, "saved")))
+    })
+  }
+
+  const rotate = (visit: Visit, found: SurveyedIntegration, fields: URLSearchParams) => {
+    const { id, scope } = found.integration
+    return Effect.map(integrations.rotateSecret(actorOf(visit, found), scope, id, expected(fields)), (integration) =>
+      secretPage(visit, integration, "rotated_title")
+    )
+  }
+
+  const remove = (visit: Visit, found: SurveyedIntegration, fields: URLSearchParams) => {
+    const { id, scope } = found.integration
+    return Effect.map(integrations.remove(actorOf(visit, found), scope, id, expected(fields)), () =>
+      visit.link === null ? seeOther(after(visit.home, "deleted")) : null
+    )
+  }
+
+  return {
+    home,
+    newPage,
+    editPage: (visit: Visit, { integration }: SurveyedIntegration) =>
+      editPage(visit, integration, { url: integration.configuration.url, bindings: integration.bindings }),
+    verifyPage,
+    create,
+    edit,
+    rotate,
+    remove,
+    nothingEntered: (place: string): Entered & { readonly place: string } => ({
+      place,
+      url: "",
+      bindings: [...types].map(([resource_type, { actions }]) => ({ resource_type, actions }))
+    })
+  }
+})
+
+/** A building or tenant as a word of an address. */
+const keyOf = ({ id, type }: Scope): string => `${type}-${id}`
+
+const scopeOf = (key: string): Scope | null => {
+  const [type, id = ""] = key.split("-", 2)
+  if (type === "building")
+    return Option.getOrNull(Option.map(parsePositiveInt(BuildingId, id), (parsed) => ({ type, id: parsed })))
+  if (type === "tenant")
+    return Option.getOrNull(Option.map(parsePositiveInt(TenantId, id), (parsed) => ({ type, id: parsed })))
+  return null
+}
+
+const attributesOf = ({ bindings, url }: Entered) => ({
+  integrator: "webhook" as const,
+  configuration: { url, method: "post" as const },
+  bindings
+})
+
+/** The version that a form was shown for. Null takes any. */
+const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
+  const text = fields.get("version") ?? ""
+  return /^\d{1,15}$/.test(text) ? [Number(text)] : null
+}
+
+/** What core says is wrong, without pointers into a document that nobody has seen. */
+const problemText = (error: {
+  readonly message: string
+  readonly problems?: ReadonlyArray<{ readonly detail: string }>
+}): string => error.problems?.map(({ detail }) => detail).join(" ") ?? error.message
+
+/** The one page that shows a signing secret. */
+const secretPage = (visit: Visit, integration: Integration, title: "created_title" | "rotated_title"): Shown => {
+  const {
+    home,
+    language: { t }
+  } = visit
+  const path = pathOf(visit, integration.id)
+  return {
+    title: t(title),
+    place: "",
+    body: Html.template`<h1>${t(title)}</h1>
+<section class="panel" aria-labelledby="secret-title"><h2 id="secret-title">${t("secret")}</h2>
+<p>${t("secret_once")}</p>
+<code id="secret">${Redacted.value(integration.signing_secret)}</code>
+<p class="row"><button type="button" class="quiet" data-copy="secret" data-copied="${t("copied")}" data-failed="${t("not_copied")}" hidden>${t("copy")}</button>
+<a class="button" href="${home}${path}">${t("secret_kept")}</a> <a class="button quiet" href="${home}${path}/verify">${t("verify")}</a></p></section>`
+  }
+}
+
+/** Code that verifies a signature, in the language that the visitor has chosen. */
+const verifyPage = (visit: Visit, { integration }: SurveyedIntegration): Shown => {
+  const {
+    home,
+    language: { t },
+    query
+  } = visit
+  const path = `${home}${pathOf(visit, integration.id)}`
+  const [first] = snippets
+  const chosen = snippets.find(({ id }) => id === query.get("in")) ?? first
+  return {
+    title: t("verify"),
+    place: "",
+    body: Html.template`<p><a href="${path}">${t("back_to_integration")}</a></p>
+<h1>${t("verify")}</h1>
+<p>${t("verify_text")}</p>
+<nav class="row tabs" aria-label="${t("verify_language")}">${snippets.map(
+      ({ id, language }) =>
+        Html.template`<a class="button quiet" href="${path}/verify?in=${id}"${id === chosen?.id ? Html.template` aria-current="true"` : null}>${language}</a>`
+    )}</nav>
+<pre tabindex="0" id="snippet" class="code" aria-label="${chosen?.language ?? ""}">${chosen?.code ?? ""}</pre>
+<p class="row"><button type="button" class="quiet" data-copy="snippet" data-copied="${t("copied")}" data-failed="${t("not_copied")}" hidden>${t("copy")}</button></p>`
+  }
+}

@@ -1,0 +1,314 @@
+/**
+ * What pages are made of: a visit, its frame, and pieces of HTML that several pages use.
+ */
+import type { Actor, IntegrationId, LastAttempt, ResourceType, SurveyedIntegration } from "@doorhook/core"
+import { Html, isoOf, labelOf } from "@doorhook/core"
+import type { Exchange } from "../http/Exchange.ts"
+import type { RequestFailure } from "../http/Failures.ts"
+import type { Params } from "../http/Route.ts"
+import type { PageContent } from "./Page.ts"
+import { formTokenField } from "./Session.ts"
+import type { Language, TextKey } from "./Texts.ts"
+
+/** A request to a page, by somebody who may open it. */
+export interface Visit {
+  readonly x: Exchange
+  readonly params: Params
+  readonly query: URLSearchParams
+  readonly language: Language
+  readonly role: "operator" | "owner"
+  /** Path of the role's first page as the browser sees it: `/console` or `/portal`, behind any prefix. */
+  readonly home: string
+  /** Distinguishes the session from others: form tokens are bound to it. */
+  readonly session: string
+  readonly formToken: string
+  /** The owner; null for an operator, and for the holder of a link, who acts for the creator of the integration. */
+  readonly actor: Actor | null
+  /** The integration that a link has opened, and until when; null without a link. */
+  readonly link: { readonly id: IntegrationId; readonly expires_at: number } | null
+  /** Whether the visitor can sign out here. */
+  readonly canSignOut: boolean
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** What a page shows within its frame. */
+export interface Shown {
+  readonly title: string
+  readonly body: Html.Html
+  /** The page of the navigation that it belongs to, below the home; null for none. */
+  readonly place?: string
+  /** How often it is refreshed, in seconds; by default never. */
+  readonly refresh?: number
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const operatorPlaces: ReadonlyArray<readonly [string, TextKey]> = [
+  ["", "overview"],
+  ["/deliveries", "deliveries"],
+  ["/integrations", "integrations"],
+  ["/clients", "clients"],
+  ["/notices", "notices"],
+  ["/publish", "publish"]
+]
+const ownerPlaces: ReadonlyArray<readonly [string, TextKey]> = [
+  ["", "integrations"],
+  ["/new", "new_integration"]
+]
+
+/** The page of a visit. */
+export const framed = (visit: Visit, { body, place, refresh, title, ...answer }: Shown): PageContent => {
+  const { home, language, link, role } = visit
+  const { lang, t } = language
+  const places = role === "operator" ? operatorPlaces : link === null ? ownerPlaces : []
+  const of = t(role === "operator" ? "console" : "portal")
+  return {
+    title: `${title} - ${of}`,
+    lang,
+    wide: true,
+    script: `${home}/live.js`,
+    ...(refresh !== undefined && { refresh }),
+    ...answer,
+    header: (brand) => Html.template`<a class="skip" href="#main">${t("skip")}</a>
+<header class="bar"><div>${brand ?? Html.template`<strong>doorhook</strong>`}
+${
+  places.length === 0
+    ? null
+    : Html.template`<nav aria-label="${of}">${places.map(
+        ([path, key]) =>
+          Html.template`<a href="${home}${path}"${path === place ? Html.template` aria-current="page"` : null}>${t(key)}</a>`
+      )}</nav>`
+}${
+      visit.canSignOut
+        ? form(visit, "/sign-out", Html.template`<button type="submit" class="quiet">${t("sign_out")}</button>`, "out")
+        : null
+    }</div><p class="alert" id="stale" role="alert" hidden>${t("stale")}</p></header>
+`,
+    body: Html.template`${flash(visit)}${body}${
+      link === null
+        ? null
+        : Html.template`
+<p class="muted">${language.html("link_until", { time: at(language, link.expires_at) })}</p>`
+    }`
+  }
+}
+
+/** What a form has done, as the address of the page after it says: one of these words, and a number. */
+const done = {
+  sent: "done_sent",
+  recovered: "done_recovered",
+  resent: "done_resent",
+  saved: "done_saved",
+  enabled: "done_enabled",
+  paused: "done_paused",
+  deleted: "done_deleted",
+  removed: "done_removed",
+  revoked: "done_revoked",
+  published: "done_published"
+} as const satisfies Readonly<Record<string, TextKey>>
+export type Done = keyof typeof done
+
+/** The address of a page, with what was done. */
+export const after = (path: string, what: Done, n?: number): string =>
+  `${path}${path.includes("?") ? "&" : "?"}done=${what}${n === undefined ? "" : `&n=${n}`}`
+
+const flash = ({ language, query }: Visit): Html.Html | null => {
+  const word = Object.entries(done).find(([name]) => name === query.get("done"))
+  if (word === undefined) return null
+  const n = /^\d{1,9}$/.exec(query.get("n") ?? "")?.[0] ?? "0"
+  return Html.template`<p class="notice good" role="status" data-done>${language.t(word[1], { n: language.number(Number(n)) })}</p>
+`
+}
+
+/** A form that is sent with its proof. `path` is below the role's home. */
+export const form = ({ formToken, home }: Visit, path: string, fields: Html.Html, name?: string): Html.Html =>
+  Html.template`<form method="post" action="${home}${path}"${name === undefined ? null : Html.template` class="${name}"`}>
+<input type="hidden" name="${formTokenField}" value="${formToken}">
+${fields}
+</form>`
+
+/** A button that asks first: it opens what it would do, and the button that does it. Works without a script. */
+export const ask = (
+  visit: Visit,
+  path: string,
+  {
+    danger = false,
+    fields,
+    label,
+    text,
+    yes
+  }: {
+    readonly label: string
+    readonly text: string
+    /** The button's words, where they are not the label. */
+    readonly yes?: string
+    readonly fields?: Html.Html
+    readonly danger?: boolean
+  }
+): Html.Html => Html.template`<details class="ask"><summary class="button${danger ? " danger" : ""}">${label}</summary>
+<div>${form(visit, path, Html.template`<p>${text}</p>${fields ?? null}<button type="submit"${danger ? Html.template` class="danger"` : null}>${yes ?? label}</button>`)}</div></details>
+`
+
+/** Names of the fields of a login. */
+export const loginNames = { login: "login", password: "password" } as const
+
+/** The fields for login and password; `problem` is the id of what says why the last ones were refused. */
+export const loginFields = ({ t }: Language, login: string, problem: string | null): Html.Html => {
+  const describedBy = problem === null ? null : Html.template` aria-describedby="${problem}"`
+  return Html.template`<label for="login">${t("login")}</label>
+<input id="login" name="${loginNames.login}" type="text" value="${login}" autocomplete="username" autocapitalize="none" spellcheck="false" required${describedBy}>
+<label for="password">${t("password")}</label>
+<input id="password" name="${loginNames.password}" type="password" autocomplete="current-password" required${describedBy}>
+`
+}
+
+/** A field with its label above it, and a hint below. */
+export const field = (
+  id: string,
+  label: string,
+  control: (attributes: Html.Html) => Html.Html,
+  hint: string | null = null
+): Html.Html => Html.template`<div class="field"><label for="${id}">${label}</label>
+${control(Html.template`id="${id}" name="${id}"${hint === null ? null : Html.template` aria-describedby="${id}-hint"`}`)}
+${hint === null ? null : Html.template`<p class="muted" id="${id}-hint">${hint}</p>`}</div>
+`
+
+/** A choice; each option is a value and its words. */
+export const select = (
+  attributes: Html.Html,
+  options: ReadonlyArray<readonly [string, string]>,
+  chosen: string
+): Html.Html =>
+  Html.template`<select ${attributes}>${options.map(
+    ([value, words]) =>
+      Html.template`<option value="${value}"${value === chosen ? Html.template` selected` : null}>${words}</option>`
+  )}</select>`
+
+/** A hidden field. */
+export const hidden = (name: string, value: string): Html.Html =>
+  Html.template`<input type="hidden" name="${name}" value="${value}">`
+
+/** What went wrong with a form. Core's own words are English. */
+export const alert = (text: string, lang?: "en"): Html.Html =>
+  Html.template`<p class="alert" role="alert"${lang === undefined ? null : Html.template` lang="en"`}>${text}</p>
+`
+
+/** A sentence of core's. */
+export const said = (sentence: string): Html.Html => Html.template`<span lang="en">${sentence}</span>`
+
+/** A section with a heading. */
+export const panel = (id: string, heading: Html.Part, body: Html.Html): Html.Html =>
+  Html.template`<section class="panel" aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>
+${body}</section>
+`
+
+/** Pairs of a name and what it is; null leaves one out. */
+export const facts = (pairs: ReadonlyArray<readonly [string, Html.Part] | null>): Html.Html =>
+  Html.template`<dl class="facts">${pairs.map((pair) =>
+    pair === null ? Html.nothing : Html.template`<dt>${pair[0]}</dt><dd>${pair[1]}</dd>`
+  )}</dl>
+`
+
+/** A table that becomes a list of cards on a phone, where the columns' names stand before their values. */
+export const table = (
+  label: string,
+  columns: ReadonlyArray<Html.Part>,
+  rows: ReadonlyArray<ReadonlyArray<Html.Part>>,
+  none: string
+): Html.Html => {
+  if (rows.length === 0) return Html.template`<p class="muted">${none}</p>`
+  const labelled = (column: Html.Part | undefined, at: number) =>
+    at > 1 && typeof column === "string" && column !== "" ? Html.template` data-label="${column}"` : null
+  return Html.template`<table role="table" aria-label="${label}"><thead role="rowgroup"><tr role="row">${columns.map(
+    (column) => Html.template`<th role="columnheader" scope="col">${column}</th>`
+  )}</tr></thead>
+<tbody role="rowgroup">${rows.map(
+    (cells) => Html.template`<tr role="row">${cells.map(
+      (cell, at) => Html.template`<td role="cell"${labelled(columns[at], at)}>${cell}</td>`
+    )}</tr>
+`
+  )}</tbody></table>`
+}
+
+/** Links to the newest and to older entries of a list; `next` is the cursor of those. */
+export const pager = ({ t }: Language, path: string, query: URLSearchParams, next: string | null): Html.Html | null => {
+  const link = (cursor: string | null, words: string) => {
+    const kept = new URLSearchParams([...query].filter(([name]) => !["after", "done", "n"].includes(name)))
+    if (cursor !== null) kept.set("after", cursor)
+    const text = kept.toString()
+    return Html.template`<a class="button" href="${path}${text === "" ? "" : `?${text}`}">${words}</a>`
+  }
+  const first = query.has("after") ? link(null, t("newest")) : null
+  const older = next === null ? null : link(next, t("older"))
+  return first === null && older === null ? null : Html.template`<p class="row pager">${first}${older}</p>`
+}
+
+/** A time. */
+export const at = ({ time }: Language, millis: number): Html.Html =>
+  Html.template`<time datetime="${isoOf(millis)}" class="number">${time(millis)}</time>`
+
+/** How long ago a time was. */
+export const ago = ({ language, now }: Visit, millis: number): Html.Html =>
+  Html.template`<time datetime="${isoOf(millis)}" class="number" title="${language.time(millis)}">${language.ago(millis, now)}</time>`
+
+/** A state in a color of its own. */
+export const badge = (kind: string, words: string): Html.Html =>
+  Html.template`<span class="state ${kind}">${words}</span>`
+
+/** A resource type in words. */
+export const typeName = ({ t }: Language, type: ResourceType | null): string => {
+  if (type === null) return t("type_unknown")
+  return type === "call" || type === "access_log" ? t(`type_${type}`) : labelOf(type)
+}
+
+/** How an attempt ended. */
+export const outcomeBadge = (
+  { t }: Language,
+  { outcome, status }: Pick<LastAttempt, "outcome" | "status">
+): Html.Html =>
+  badge(
+    outcome === "acknowledged" ? outcome : "failed",
+    `${t(`outcome_${outcome}`)}${status === null ? "" : ` ${status}`}`
+  )
+
+/** How an integration is. */
+export const health = ({ t }: Language, { failing, integration }: SurveyedIntegration): Html.Html => {
+  if (integration.status === "disabled")
+    return badge("disabled", t(`disabled_${integration.disabled_reason ?? "manual"}`))
+  return failing === null ? badge("enabled", t("enabled")) : badge("failing", t("failing"))
+}
+
+/** The host of an integration's URL. */
+export const hostOf = (url: string): string => URL.parse(url)?.host ?? url
+
+/** A page without lists that says what happened, and what to do. */
+export const messagePage = (
+  { lang, t }: Language,
+  key: "expired" | "unknown_link" | "deleted" | "gone_page",
+  status: number
+): PageContent => ({
+  title: t(`${key}_title`),
+  lang,
+  status,
+  body: Html.template`<h1>${t(`${key}_title`)}</h1>
+<p>${t(`${key}_text`)}</p>
+<p class="muted">${t(`${key}_help`)}</p>`
+})
+
+/** The page of a failure. Words of core and of the operator API are English. */
+export const failurePage = (
+  { lang, t }: Language,
+  { headers, message, status }: RequestFailure,
+  requestId: string,
+  back: string
+): PageContent => ({
+  title: t("failure_title"),
+  lang,
+  status,
+  headers,
+  body: Html.template`<h1>${t("failure_title")}</h1>
+<p class="alert" role="alert" lang="en">${message}</p>
+<p>${status >= 500 ? t("failure_report", { id: requestId }) : t("failure_back")}</p>
+<p><a href="${back}">${t("failure_link")}</a></p>`
+})

@@ -1,0 +1,140 @@
+/**
+ * Finding deliveries by what no index has: the host of the receiver, the resource type, and the time. Each search reads a bounded
+ * number of rows and says where to go on.
+ */
+import type {
+  DeliveryFilter,
+  EventId,
+  IntegrationId,
+  ListedDelivery,
+  ResourceType,
+  StoreError,
+  SurveyedIntegration,
+  UnreadableIntegration
+} from "@doorhook/core"
+import { Deliveries, DeliveryId, isUnreadable, OperatorIntegrations } from "@doorhook/core"
+import { Effect } from "effect"
+import { hostOf } from "./Parts.ts"
+
+/** The most rows that one search reads, and at a time. */
+const mostRead = 5_000
+const chunk = 250
+
+/** The most integrations whose deliveries are searched at once, and that are looked at to find a host. */
+const mostIntegrations = 20
+const mostSurveyed = 10_000
+const surveyChunk = 1_000
+
+/** What to find: the newest first. Absent members do not filter. */
+export interface Search {
+  readonly states?: DeliveryFilter["states"]
+  readonly integrations?: ReadonlyArray<IntegrationId>
+  readonly event_id?: EventId
+  readonly resource_type?: ResourceType
+  /** From this time, and until before that one, in milliseconds since the epoch. */
+  readonly since?: number
+  readonly until?: number
+  readonly after?: DeliveryId
+  readonly limit: number
+}
+
+/** What was found. */
+export interface Found {
+  readonly items: ReadonlyArray<ListedDelivery>
+  /** Where to go on; null at the end. */
+  readonly next: DeliveryId | null
+  /** Until when was searched, where the search ended before it had found all that it wanted. */
+  readonly searched_to: number | null
+}
+
+export const makeSearch = Effect.gen(function* () {
+  const deliveries = yield* Deliveries
+  const integrations = yield* OperatorIntegrations
+
+  /** The place of a time: deliveries before that id were created before it. Ids grow with time, so halving finds it. */
+  const placeOf = Effect.fnUntraced(function* (time: number) {
+    const before = (id: number) =>
+      Effect.map(deliveries.list({ order: "newest", limit: 1, after: DeliveryId.make(id) }), ([found]) => found ?? null)
+    const [newest] = yield* deliveries.list({ order: "newest", limit: 1 })
+    let [low, high] = [1, (newest?.id ?? 0) + 1]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      const found = yield* before(middle)
+      if (found === null || found.created_at < time) low = middle
+      else high = found.id
+    }
+    return DeliveryId.make(low)
+  })
+
+  /** The next deliveries of a search by what the store can filter. */
+  const read = ({ event_id, integrations: of, states }: Search, after: DeliveryId | undefined, limit: number) => {
+    const filter = {
+      order: "newest",
+      limit,
+      ...(states !== undefined && { states }),
+      ...(event_id !== undefined && { event_id }),
+      ...(after !== undefined && { after })
+    } as const
+    if (of === undefined || of.length > mostIntegrations) return deliveries.list(filter)
+    return Effect.map(
+      Effect.forEach(of, (integration_id) => deliveries.list({ ...filter, integration_id })),
+      (lists) =>
+        lists
+          .flat()
+          .toSorted((a, b) => b.id - a.id)
+          .slice(0, limit)
+    )
+  }
+
+  const find = Effect.fnUntraced(function* (search: Search): Effect.fn.Return<Found, StoreError> {
+    const { integrations: of, limit, resource_type, since, until } = search
+    const wanted = of === undefined ? null : new Set(of)
+    const isWanted = (one: ListedDelivery): boolean =>
+      (wanted === null || wanted.has(one.integration_id)) &&
+      (resource_type === undefined || one.resource_type === resource_type) &&
+      (until === undefined || one.created_at < until)
+    const items: Array<ListedDelivery> = []
+    const start = until === undefined ? undefined : yield* placeOf(until)
+    let after = search.after === undefined || (start !== undefined && start < search.after) ? start : search.after
+    for (let seen = 0; seen < mostRead;) {
+      const size = resource_type === undefined && (of?.length ?? 0) <= mostIntegrations ? limit + 1 : chunk
+      const rows = yield* read(search, after, size)
+      for (const row of rows) {
+        if (since !== undefined && row.created_at < since) return { items, next: null, searched_to: null }
+        if (!isWanted(row)) continue
+        if (items.length === limit) return { items, next: items.at(-1)?.id ?? null, searched_to: null }
+        items.push(row)
+      }
+      if (rows.length < size) return { items, next: null, searched_to: null }
+      seen += rows.length
+      const last = rows.at(-1)
+      after = last?.id
+      if (seen >= mostRead && last !== undefined) return { items, next: last.id, searched_to: last.created_at }
+    }
+    return { items, next: null, searched_to: null }
+  })
+
+  /** The integrations whose host contains a text. */
+  const integrationsAt = Effect.fnUntraced(function* (text: string) {
+    const part = text.toLowerCase()
+    const found: Array<IntegrationId> = []
+    let after: IntegrationId | 0 = 0
+    for (let looked = 0; looked < mostSurveyed; looked += surveyChunk) {
+      const page: ReadonlyArray<SurveyedIntegration | UnreadableIntegration> = yield* integrations.list({
+        after,
+        limit: surveyChunk
+      })
+      for (const one of page) {
+        if (isUnreadable(one)) after = one.id
+        else {
+          after = one.integration.id
+          if (hostOf(one.integration.configuration.url).toLowerCase().includes(part)) found.push(one.integration.id)
+        }
+      }
+      if (page.length < surveyChunk) break
+    }
+    return found
+  })
+
+  return { find, integrationsAt }
+})

@@ -1,0 +1,123 @@
+/**
+ * The texts of all pages, per language: English and German are built in, a host may change them or add others. A browser gets
+ * the language that its `Accept-Language` prefers.
+ *
+ * Sentences that come from core (why a delivery failed, what is wrong with a URL) are English everywhere, and marked as such.
+ */
+import { Html } from "@doorhook/core"
+import { Context, Schema, Struct } from "effect"
+import type { Exchange } from "../http/Exchange.ts"
+import { de } from "./texts/de.ts"
+import { en } from "./texts/en.ts"
+
+export type TextKey = keyof typeof en
+export type Texts = Readonly<Record<TextKey, string>>
+
+/** Keys with a text for one and one for several: `X_one` and `X_other`. */
+type CountKey = TextKey extends infer Key ? (Key extends `${infer Base}_one` ? Base : never) : never
+
+/** Texts of a host, by language (BCP 47). What is left out is doorhook's text in that language, or English. */
+export const TextsShape = Schema.Record(
+  Schema.String,
+  Schema.Record(Schema.Literals(Struct.keys(en)), Schema.optionalKey(Schema.String))
+)
+export type TextsShape = typeof TextsShape.Type
+
+/** Read when the routes are built. */
+export const HostTexts = Context.Reference<TextsShape>("@doorhook/server/ui/HostTexts", { defaultValue: () => ({}) })
+
+type Values = Readonly<Record<string, string | number>>
+
+/** A language, and how it writes texts, numbers and times. */
+export interface Language {
+  /** BCP 47. */
+  readonly lang: string
+  /** A text, with values for its `{placeholders}`. */
+  readonly t: (key: TextKey, values?: Values) => string
+  /** The same as HTML, with pieces of HTML for placeholders. */
+  readonly html: (key: TextKey, parts: Readonly<Record<string, Html.Part>>) => Html.Html
+  /** A number of things, like `2 attempts`. */
+  readonly count: (key: CountKey, n: number) => string
+  readonly number: (n: number) => string
+  /** A time in UTC: the visitor's time zone is unknown. */
+  readonly time: (millis: number) => string
+  /** How long ago a time was, or in how long it will be. */
+  readonly ago: (millis: number, now: number) => string
+  readonly duration: (millis: number) => string
+}
+
+const builtIn: Readonly<Record<string, Partial<Texts>>> = { en, de }
+
+const placeholder = /\{(\w+)\}/
+
+/** A duration as a number and its unit. */
+const inUnits = (millis: number): readonly [number, "millisecond" | "second" | "minute" | "hour" | "day"] => {
+  const seconds = millis / 1_000
+  if (millis < 1_000) return [Math.round(millis), "millisecond"]
+  if (seconds < 10) return [Math.round(seconds * 10) / 10, "second"]
+  if (seconds < 90) return [Math.round(seconds), "second"]
+  if (seconds < 5_400) return [Math.round(seconds / 60), "minute"]
+  if (seconds < 172_800) return [Math.round(seconds / 3_600), "hour"]
+  return [Math.round(seconds / 86_400), "day"]
+}
+
+const makeLanguage = (lang: string, texts: Texts): Language => {
+  const numbers = new Intl.NumberFormat(lang)
+  const plurals = new Intl.PluralRules(lang)
+  const times = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" })
+  const relative = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "short" })
+  const t = (key: TextKey, values: Values = {}): string =>
+    texts[key].replaceAll(new RegExp(placeholder, "g"), (whole, name: string) => String(values[name] ?? whole))
+  return {
+    lang,
+    t,
+    html: (key, parts) => {
+      const pieces = texts[key].split(placeholder)
+      return Html.template`${pieces.map((piece, at) => Html.template`${at % 2 === 0 ? piece : (parts[piece] ?? null)}`)}`
+    },
+    count: (key, n) => t(plurals.select(n) === "one" ? `${key}_one` : `${key}_other`, { n: numbers.format(n) }),
+    number: (n) => numbers.format(n),
+    time: (millis) => `${times.format(millis)} UTC`,
+    ago: (millis, now) => {
+      const [value, unit] = inUnits(Math.abs(millis - now))
+      if (unit === "millisecond") return t("now")
+      return relative.format(millis < now ? -Math.round(value) : Math.round(value), unit)
+    },
+    duration: (millis) => {
+      const [value, unit] = inUnits(millis)
+      return new Intl.NumberFormat(lang, { style: "unit", unit, unitDisplay: "short" }).format(value)
+    }
+  }
+}
+
+const primary = (tag: string): string => tag.split("-", 1)[0]?.toLowerCase() ?? ""
+
+/** The ranges of an `Accept-Language` header (RFC 9110 section 12.5.4), the preferred first. */
+const wantedIn = (header: string): ReadonlyArray<string> =>
+  header
+    .split(",", 20)
+    .map((range) => {
+      const [tag = "", q = "q=1"] = range.trim().split(/\s*;\s*/)
+      return { tag: tag.toLowerCase(), weight: Number(/^q=([01](?:\.\d{1,3})?)$/.exec(q)?.[1] ?? 0) }
+    })
+    .filter(({ weight }) => weight > 0)
+    .toSorted((a, b) => b.weight - a.weight)
+    .map(({ tag }) => tag)
+
+/** Makes the languages of a service. Returns what chooses one for a request. */
+export const makeLanguages = (host: TextsShape): ((x: Pick<Exchange, "header">) => Language) => {
+  const names = [...new Set([...Object.keys(builtIn), ...Object.keys(host)])]
+  const languages = names.map((name) =>
+    makeLanguage(name, { ...en, ...builtIn[primary(name)], ...builtIn[name], ...host[name] })
+  )
+  const english = languages.find(({ lang }) => lang === "en") ?? makeLanguage("en", en)
+  return (x) => {
+    for (const tag of wantedIn(x.header("accept-language") ?? "")) {
+      const found =
+        languages.find(({ lang }) => lang.toLowerCase() === tag) ??
+        languages.find(({ lang }) => primary(lang) === primary(tag))
+      if (found !== undefined) return found
+    }
+    return english
+  }
+}

@@ -1,0 +1,507 @@
+/**
+ * The pages for people: operators at `/console`, owners of integrations at `/portal`. The table of routes, who may open each,
+ * and the way from a form to what it does. The pages themselves are in the files beside this one.
+ *
+ * A form ends in a redirect, so that a reload sends nothing again; only an answer with a new secret is no redirect.
+ */
+import type { Actor, IntegrationId, StoreError, SurveyedIntegration } from "@doorhook/core"
+import {
+  AuthorizationServer,
+  Crypto,
+  formatDeliveryId,
+  makeMinuteCounter,
+  OperatorIntegrations,
+  parseDeliveryId,
+  UnknownIntegration
+} from "@doorhook/core"
+import { Clock, Effect, Option, Redacted } from "effect"
+import { Base64Url } from "effect/encoding"
+import type { Exchange } from "../http/Exchange.ts"
+import { readText } from "../http/Exchange.ts"
+import type { KnownError } from "../http/Failures.ts"
+import { failure, notFound } from "../http/Failures.ts"
+import { PublicUrl } from "../http/PublicUrl.ts"
+import { integrationIdIn, parseIntegrationId, pathId } from "../http/Query.ts"
+import type { Answer, Face, Handler, Method, Params, Route } from "../http/Route.ts"
+import { KeyGuard } from "../operator/OperatorKey.ts"
+import { PortalLinks } from "../operator/PortalLinks.ts"
+import { makeClientPages } from "./Clients.ts"
+import { deliveriesIn, makeDeliveryPages } from "./Deliveries.ts"
+import { makeIntegrationPages, pathOf } from "./Integrations.ts"
+import { liveScript } from "./LiveScript.ts"
+import { makeNoticePages } from "./Notices.ts"
+import { makeOverview } from "./Overview.ts"
+import { makeOwnerPages } from "./Owners.ts"
+import { makePages, seeOther } from "./Page.ts"
+import type { Shown, Visit } from "./Parts.ts"
+import { after, failurePage, framed, loginNames, messagePage } from "./Parts.ts"
+import { makePublishPages } from "./Publish.ts"
+import type { OwnerSession } from "./Session.ts"
+import {
+  askHost,
+  formTokenField,
+  homeOf,
+  linkSessionCookie,
+  linkSessionOf,
+  makeFormTokens,
+  makeSessions,
+  prefixOf
+} from "./Session.ts"
+import { signInPage } from "./SignIn.ts"
+import { HostTexts, makeLanguages } from "./Texts.ts"
+
+/** The largest body of a form, in bytes: one publishes an event. */
+const maxFormBytes = 512 * 1_024
+
+/** How many forms a session of an owner may send in a minute. */
+const formsPerMinute = 60
+
+/** What a page or a form does for a visitor. */
+type Run = (visit: Visit, fields: URLSearchParams) => Effect.Effect<Answer | Shown, KnownError>
+
+/** The same for one integration. */
+type RunOne = (
+  visit: Visit,
+  found: SurveyedIntegration,
+  fields: URLSearchParams
+) => Effect.Effect<Answer | Shown, KnownError>
+
+/** Why somebody could not sign in. */
+interface Refused {
+  readonly text: string
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Checks a form to sign in: the cookie of a session, or what was wrong. */
+type Check = (x: Exchange, fields: URLSearchParams) => Effect.Effect<string | Refused, KnownError>
+
+const isAnswer = (made: Answer | Shown): made is Answer => "status" in made && "headers" in made && !("title" in made)
+
+const none = new URLSearchParams()
+
+export const makeUiRoutes = Effect.gen(function* () {
+  const authorization = yield* AuthorizationServer
+  const crypto = yield* Crypto
+  const guard = yield* KeyGuard
+  const integrations = yield* OperatorIntegrations
+  const links = yield* PortalLinks
+  const publicUrl = yield* PublicUrl
+  const languageOf = makeLanguages(yield* HostTexts)
+  const pages = yield* makePages
+  const sessions = yield* makeSessions
+  const tokens = yield* makeFormTokens("page form")
+  const script = yield* liveScript
+
+  const notices = yield* makeNoticePages
+  const deliveries = yield* makeDeliveryPages
+  const one = yield* makeIntegrationPages(deliveries, notices)
+  const overview = yield* makeOverview(notices)
+  const clients = yield* makeClientPages
+  const publish = yield* makePublishPages
+  const owners = yield* makeOwnerPages
+  const countForm = makeMinuteCounter()
+
+  type Role = Visit["role"]
+  const rootOf = { operator: "/console", owner: "/portal" } as const
+  const baseOf = (role: Role) => `${prefixOf(publicUrl.url)}${rootOf[role]}`
+
+  const faceOf = (role: Role): Face => ({
+    refuse: (x, refusal) => {
+      // Below the page of an integration the way back is that page: the holder of a link has no other.
+      const below = /^\/portal\/\d+(?=\/)/.exec(x.path)?.[0]
+      const back = below === undefined ? baseOf(role) : `${prefixOf(publicUrl.url)}${below}`
+      return pages.answer(failurePage(languageOf(x), refusal, x.id, back))
+    }
+  })
+  const faces = { operator: faceOf("operator"), owner: faceOf("owner") } as const
+
+  // Who has opened a page.
+
+  /** Who a visitor is, before the page is known. */
+  type Known = Pick<Visit, "actor" | "canSignOut" | "link" | "session">
+
+  const operator = (x: Exchange): Effect.Effect<Known | null, StoreError> =>
+    Effect.map(sessions.operator(x), (session) =>
+      session === null ? null : { session: session.name, actor: null, canSignOut: true, link: null }
+    )
+
+  /** The holder of a link to an integration; "expired" once it has ended. */
+  const linkHolder = Effect.fnUntraced(function* (x: Exchange, id: IntegrationId) {
+    const access = yield* links.check("visit", linkSessionOf(x, publicUrl.url, id))
+    if (access._tag === "Expired") return "expired" as const
+    if (access._tag === "Unknown" || access.grant.integration_id !== id) return null
+    const { expires_at, nonce } = access.grant
+    return {
+      session: `link ${nonce}`,
+      actor: null,
+      canSignOut: false,
+      link: { id, expires_at }
+    } satisfies Known
+  })
+
+  const actorOf = ({ user }: Pick<OwnerSession, "user">): Actor => ({ user_id: user, client_id: null })
+
+  /** An owner who is logged in, at the host or here; an answer where the host has a login page of its own. */
+  const owner = Effect.fnUntraced(function* (x: Exchange) {
+    // The way back is built from public parts: no header of the request can change it.
+    const path = x.path.startsWith(rootOf.owner) ? x.path : rootOf.owner
+    const visitor = yield* askHost(authorization, publicUrl.url, x, `${publicUrl.url}${path}`)
+    if (visitor._tag === "Elsewhere") return seeOther(visitor.loginUrl)
+    if (visitor._tag === "User") {
+      const actor = actorOf({ user: visitor.id })
+      return { session: `host ${visitor.id}`, actor, canSignOut: false, link: null } satisfies Known
+    }
+    const session = yield* sessions.owner(x)
+    if (session === null || !(yield* authorization.isActive(session.user))) return null
+    return { session: session.name, actor: actorOf(session), canSignOut: true, link: null } satisfies Known
+  })
+
+  // From a request to an answer.
+
+  const visitOf = Effect.fnUntraced(function* (role: Role, x: Exchange, params: Params, known: Known) {
+    const { setCookie, token } = yield* tokens.forForm(x, known.session)
+    if (setCookie !== null) x.also = { ...x.also, "set-cookie": setCookie }
+    return {
+      ...known,
+      x,
+      params,
+      query: new URLSearchParams(x.query),
+      language: languageOf(x),
+      role,
+      home: baseOf(role),
+      formToken: token,
+      now: yield* Clock.currentTimeMillis
+    } satisfies Visit
+  })
+
+  const render = (visit: Visit, made: Answer | Shown): Effect.Effect<Answer> =>
+    isAnswer(made) ? Effect.succeed(made) : pages.answer(framed(visit, made))
+
+  /** The form to sign in, with what was wrong with the last try. */
+  const showSignIn = Effect.fnUntraced(function* (
+    role: Role,
+    x: Exchange,
+    { login = "", next = x.path, problem = null }: Partial<Parameters<typeof signInPage>[1]>,
+    answer: { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
+  ) {
+    const { setCookie, token } = yield* tokens.forForm(x, `sign in ${role}`)
+    const page = yield* pages.answer({
+      ...signInPage(languageOf(x), { role, home: baseOf(role), token, login, next, problem }),
+      ...answer
+    })
+    return setCookie === null ? page : { ...page, headers: { ...page.headers, "set-cookie": setCookie } }
+  })
+
+  /** Whether a form was shown to this browser in this session. */
+  const isGenuine = (x: Exchange, fields: URLSearchParams, session: string) =>
+    tokens.isGenuine(x, fields.get(formTokenField) ?? undefined, session)
+
+  const forged = (x: Exchange) =>
+    failure(403, { code: "forbidden", title: "Nothing was done", detail: languageOf(x).t("form_expired") })
+
+  /** The fields of a form that was shown in the visitor's session. */
+  const fieldsOf = Effect.fnUntraced(function* (visit: Visit) {
+    const fields = new URLSearchParams(yield* readText(visit.x, maxFormBytes))
+    if (!(yield* isGenuine(visit.x, fields, visit.session))) return yield* forged(visit.x)
+    if (visit.role === "owner") {
+      const { count, seconds } = countForm(visit.session, visit.now)
+      if (count > formsPerMinute) {
+        return yield* failure(
+          429,
+          { code: "rate_limited", title: "Too many requests", detail: visit.language.t("too_many", { seconds }) },
+          { "retry-after": String(seconds) }
+        )
+      }
+    }
+    return fields
+  })
+
+  const carryOut = (visit: Visit, method: Method, run: Run) =>
+    Effect.gen(function* () {
+      const fields = method === "POST" ? yield* fieldsOf(visit) : none
+      return yield* render(visit, yield* run(visit, fields))
+    })
+
+  const operatorRoute = (method: "GET" | "POST", path: string, run: Run): Route => ({
+    method,
+    path: `/console${path}`,
+    face: faces.operator,
+    handle: (x, params) =>
+      Effect.gen(function* () {
+        const known = yield* operator(x)
+        if (known === null) {
+          const isHome = path === "" && method === "GET"
+          return yield* showSignIn(
+            "operator",
+            x,
+            { next: method === "GET" ? target(x) : "/console" },
+            { status: isHome ? 200 : 403 }
+          )
+        }
+        return yield* carryOut(yield* visitOf("operator", x, params, known), method, run)
+      })
+  })
+
+  const ownerRoute = (method: "GET" | "POST", path: string, run: Run): Route => ({
+    method,
+    path: `/portal${path}`,
+    face: faces.owner,
+    handle: (x, params) =>
+      Effect.gen(function* () {
+        const id = path.startsWith("/:id") ? Option.getOrNull(parseIntegrationId(params["id"] ?? "")) : null
+        const holder = id === null ? null : yield* linkHolder(x, id)
+        if (holder === "expired") return yield* pages.answer(messagePage(languageOf(x), "expired", 403))
+        const known = holder ?? (yield* owner(x))
+        if (known === null) {
+          const isHome = path === "" && method === "GET"
+          return yield* showSignIn(
+            "owner",
+            x,
+            { next: method === "GET" ? target(x) : "/portal" },
+            { status: isHome ? 200 : 403 }
+          )
+        }
+        if ("status" in known) return known
+        return yield* carryOut(yield* visitOf("owner", x, params, known), method, run)
+      })
+  })
+
+  /** A page or form of one integration: one that the visitor may see at this moment. */
+  const ofOne =
+    (run: RunOne, isChange = false): Run =>
+    (visit, fields) =>
+      Effect.gen(function* () {
+        const id = yield* integrationIdIn(visit.params)
+        const found = yield* Effect.catchTag(integrations.show(id), "UnknownIntegration", (error) =>
+          visit.link === null ? Effect.fail(error) : Effect.succeed(null)
+        )
+        if (found === null) return yield* pages.answer(messagePage(visit.language, "deleted", 404))
+        // The host has vouched for the holder of a link, who sees it as long as the link lasts.
+        if (visit.link === null) {
+          // What the user has no right to is as good as not there.
+          yield* Effect.catchTags(one.permit(visit, found), {
+            ScopeNotFound: () => new UnknownIntegration({ id }),
+            IntegrationNotFound: () => new UnknownIntegration({ id })
+          })
+        } else if (isChange) yield* one.permit(visit, found)
+        return yield* run(visit, found, fields)
+      })
+
+  // Signing in and out.
+
+  /** Where the visitor wanted to go: path and query. */
+  const target = ({ path, query }: Exchange): string => (query === "" ? path : `${path}?${query}`)
+
+  /** The address after signing in: a page of the role, and nothing that leads elsewhere. */
+  const nextOf = (role: Role, fields: URLSearchParams): string => {
+    const next = fields.get("next") ?? ""
+    const isOwn = next === rootOf[role] || next.startsWith(`${rootOf[role]}/`) || next.startsWith(`${rootOf[role]}?`)
+    return isOwn && /^[\w/.?=&%,:+~-]*$/.test(next) && !next.includes("//") && !next.includes("..")
+      ? `${prefixOf(publicUrl.url)}${next}`
+      : baseOf(role)
+  }
+
+  const signIn =
+    (role: Role, check: Check): Handler =>
+    (x) =>
+      Effect.gen(function* () {
+        const fields = new URLSearchParams(yield* readText(x, maxFormBytes))
+        const next = (fields.get("next") ?? "").slice(0, 2_000)
+        const again = (text: string, answer: Parameters<typeof showSignIn>[3]) =>
+          showSignIn(role, x, { login: fields.get(loginNames.login) ?? "", next, problem: text }, answer)
+        if (!(yield* isGenuine(x, fields, `sign in ${role}`))) {
+          return yield* again(languageOf(x).t("form_expired"), { status: 403 })
+        }
+        const checked = yield* check(x, fields)
+        if (typeof checked !== "string") return yield* again(checked.text, checked)
+        return seeOther(nextOf(role, fields), { "set-cookie": checked })
+      })
+
+  const throttled = (x: Exchange, seconds: number): Refused => ({
+    text: languageOf(x).t("throttled", { minutes: Math.ceil(seconds / 60) }),
+    status: 429,
+    headers: { "retry-after": String(seconds) }
+  })
+
+  const checkKey: Check = (x, fields) =>
+    guard.check(x, fields.get("key") ?? "").pipe(
+      Effect.andThen(sessions.beginOperator),
+      Effect.catchTag("RequestFailure", ({ headers, status }) =>
+        Effect.succeed<Refused>(
+          status === 429
+            ? throttled(x, Number(headers["retry-after"] ?? 60))
+            : { text: languageOf(x).t("wrong_key"), status: 403 }
+        )
+      )
+    )
+
+  const checkLogin: Check = Effect.fnUntraced(function* (x: Exchange, fields: URLSearchParams) {
+    const result = yield* authorization.signIn({
+      login: fields.get(loginNames.login) ?? "",
+      password: Redacted.make(fields.get(loginNames.password) ?? ""),
+      address: x.address
+    })
+    if (result._tag === "Throttled") return throttled(x, result.retry_after)
+    if (result._tag === "Refused") return { text: languageOf(x).t("wrong_login"), status: 403 }
+    return yield* sessions.beginOwner(result.user)
+  })
+
+  const signOut: Run = (visit) => Effect.succeed(seeOther(visit.home, { "set-cookie": sessions.end(visit.role) }))
+
+  /** Exchanges the token of a link for a session. */
+  const open: Handler = (x, params) =>
+    Effect.gen(function* () {
+      const access = yield* links.check("link", params["token"] ?? "")
+      if (access._tag === "Expired") return yield* pages.answer(messagePage(languageOf(x), "expired", 403))
+      if (access._tag === "Unknown") return yield* pages.answer(messagePage(languageOf(x), "unknown_link", 403))
+      const grant = yield* links.renamed(access.grant)
+      const { expires_at, integration_id } = grant
+      const seconds = Math.ceil((expires_at - (yield* Clock.currentTimeMillis)) / 1_000)
+      const session = yield* links.tokenFor("visit", grant)
+      const cookie = linkSessionCookie(publicUrl.url, integration_id, session, seconds)
+      return seeOther(homeOf(publicUrl.url, integration_id), { "set-cookie": cookie })
+    })
+
+  // Deliveries.
+
+  const deliveryOf = (visit: Visit) => pathId(visit.params, "delivery", parseDeliveryId, "a delivery (dlv_...)")
+
+  /** A search for one delivery leads to it. */
+  const allDeliveries: Run = (visit) => {
+    const wanted = Option.getOrNull(parseDeliveryId((visit.query.get("find") ?? "").trim()))
+    return wanted === null
+      ? deliveries.listPage(visit)
+      : Effect.succeed(seeOther(`${visit.home}/deliveries/${formatDeliveryId(wanted)}`))
+  }
+
+  const anyDelivery: Run = (visit) =>
+    Effect.flatMap(deliveryOf(visit), (id) =>
+      deliveries.detail(visit, id, { path: "/deliveries", deliveries: "/deliveries", integration: null })
+    )
+
+  const ownDelivery: RunOne = (visit, found) =>
+    Effect.gen(function* () {
+      const id = yield* deliveryOf(visit)
+      const path = pathOf(visit, found.integration.id)
+      yield* requireOf(found, [id])
+      return yield* deliveries.detail(visit, id, {
+        path,
+        deliveries: `${path}/deliveries`,
+        integration: found.integration.id
+      })
+    })
+
+  const requireOf = (found: SurveyedIntegration, ids: Parameters<typeof deliveries.requireOf>[1]) =>
+    deliveries.requireOf(found.integration.id, ids)
+
+  /** Sends the deliveries that the form names, and leads to the one, or to the list. */
+  const resend = (visit: Visit, fields: URLSearchParams, list: string, path: string): ReturnType<Run> =>
+    Effect.gen(function* () {
+      const ids = deliveriesIn(fields)
+      const [first] = ids
+      if (first === undefined) {
+        return yield* failure(422, {
+          code: "blank",
+          title: "Nothing selected",
+          detail: visit.language.t("none_selected")
+        })
+      }
+      const sent = yield* deliveries.resend(ids)
+      return seeOther(
+        ids.length === 1
+          ? after(`${visit.home}${path}/${formatDeliveryId(first)}`, "sent")
+          : after(`${visit.home}${list}`, "resent", sent)
+      )
+    })
+
+  const resendAny: Run = (visit, fields) => {
+    const back = fields.get("back") ?? ""
+    return resend(visit, fields, /^\/integrations\/\d{1,16}$/.test(back) ? back : "/deliveries", "/deliveries")
+  }
+
+  const resendOwn: RunOne = (visit, found, fields) => {
+    const path = pathOf(visit, found.integration.id)
+    return Effect.andThen(requireOf(found, deliveriesIn(fields)), resend(visit, fields, path, `${path}/deliveries`))
+  }
+
+  // Owners' own pages.
+
+  /** A page or form of owners that are logged in: a link opens one integration alone. */
+  const ofOwner =
+    (run: (visit: Visit, actor: Actor, fields: URLSearchParams) => ReturnType<Run>): Run =>
+    (visit, fields) =>
+      visit.actor === null ? Effect.fail(notFound(visit.language.t("no_place"))) : run(visit, visit.actor, fields)
+
+  const newPage = ofOwner((visit, actor) =>
+    owners.newPage(visit, actor, {
+      ...owners.nothingEntered(visit.query.get("place") ?? ""),
+      key: Base64Url.encode(crypto.randomBytes(18))
+    })
+  )
+
+  const remove: RunOne = (visit, found, fields) =>
+    Effect.flatMap(owners.remove(visit, found, fields), (answer) =>
+      answer === null ? pages.answer(messagePage(visit.language, "gone_page", 200)) : Effect.succeed(answer)
+    )
+
+  const show: RunOne = (visit, found) => one.onePage(visit, found)
+  const change = (run: RunOne): Run => ofOne(run, true)
+
+  const page = (run: (visit: Visit) => ReturnType<Run>): Run => run
+  const routes: ReadonlyArray<Route> = [
+    { method: "GET", path: "/console/live.js", face: faces.operator, handle: script },
+    { method: "POST", path: "/console/sign-in", face: faces.operator, handle: signIn("operator", checkKey) },
+    operatorRoute("POST", "/sign-out", signOut),
+    operatorRoute("GET", "", overview),
+    operatorRoute("GET", "/deliveries", allDeliveries),
+    operatorRoute("POST", "/deliveries/resend", resendAny),
+    operatorRoute("GET", "/deliveries/:delivery", anyDelivery),
+    operatorRoute("GET", "/integrations", one.listPage),
+    operatorRoute("GET", "/integrations/:id", ofOne(show)),
+    ...Object.entries({ ...one.shared, ...one.operators }).map(([action, run]) =>
+      operatorRoute("POST", `/integrations/:id/${action}`, change(run))
+    ),
+    operatorRoute(
+      "GET",
+      "/clients",
+      page((visit) => clients.page(visit))
+    ),
+    operatorRoute("POST", "/clients", clients.add),
+    operatorRoute("POST", "/clients/rotate", clients.rotate),
+    operatorRoute("POST", "/clients/remove", clients.remove),
+    operatorRoute("POST", "/clients/revoke", clients.revoke),
+    operatorRoute("GET", "/notices", notices.page),
+    operatorRoute(
+      "GET",
+      "/publish",
+      page((visit) => Effect.succeed(publish.page(visit)))
+    ),
+    operatorRoute("POST", "/publish", publish.publish),
+
+    { method: "GET", path: "/portal/live.js", face: faces.owner, handle: script },
+    { method: "GET", path: "/portal/open/:token", face: faces.owner, handle: open },
+    { method: "POST", path: "/portal/sign-in", face: faces.owner, handle: signIn("owner", checkLogin) },
+    ownerRoute("POST", "/sign-out", signOut),
+    ownerRoute("GET", "", ofOwner(owners.home)),
+    ownerRoute("GET", "/new", newPage),
+    ownerRoute("POST", "/new", ofOwner(owners.create)),
+    ownerRoute("GET", "/:id", ofOne(show)),
+    ownerRoute(
+      "GET",
+      "/:id/edit",
+      ofOne((visit, found) => Effect.succeed(owners.editPage(visit, found)))
+    ),
+    ownerRoute(
+      "GET",
+      "/:id/verify",
+      ofOne((visit, found) => Effect.succeed(owners.verifyPage(visit, found)))
+    ),
+    ownerRoute("GET", "/:id/deliveries/:delivery", ofOne(ownDelivery)),
+    ownerRoute("POST", "/:id/deliveries/resend", change(resendOwn)),
+    ...Object.entries({ ...one.shared, edit: owners.edit, rotate: owners.rotate, delete: remove }).map(
+      ([action, run]) => ownerRoute("POST", `/:id/${action}`, change(run))
+    )
+  ]
+  return routes
+})

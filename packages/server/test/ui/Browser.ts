@@ -1,0 +1,87 @@
+/**
+ * A browser without JavaScript: keeps cookies, reads pages, sends their forms.
+ */
+import { Effect } from "effect"
+import { call, operatorKey } from "../TestServer.ts"
+import type { Reply } from "../TestServer.ts"
+
+const unescaped = (text: string): string =>
+  text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&")
+
+/** The value of a field of a page; empty where there is none. */
+export const valueIn = (page: Reply, name: string): string =>
+  unescaped(new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1] ?? "")
+
+/** The token of the forms of a page. */
+export const tokenIn = (page: Reply): string => valueIn(page, "csrf_token")
+
+/** The text of a page's alert; empty where there is none. */
+export const alertIn = ({ text }: Reply): string =>
+  unescaped(/<p class="alert" role="alert"[^>]*>([^<]*)</.exec(text)?.[1] ?? "")
+
+type Fields = Readonly<Record<string, string | ReadonlyArray<string>>>
+
+const encoded = (fields: Fields): string =>
+  new URLSearchParams(
+    Object.entries(fields).flatMap(([name, value]): Array<[string, string]> =>
+      typeof value === "string" ? [[name, value]] : value.map((each) => [name, each])
+    )
+  ).toString()
+
+export class Browser {
+  /** Cookies by name. Their paths are not looked at. */
+  readonly cookies = new Map<string, string>()
+
+  request(method: string, path: string, body?: string, headers: Readonly<Record<string, string>> = {}) {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ")
+    const type: Readonly<Record<string, string>> =
+      body === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" }
+    return call(method, path, { headers: { cookie, ...type, ...headers }, ...(body !== undefined && { body }) }).pipe(
+      Effect.tap((reply) => Effect.sync(() => this.#keep(reply)))
+    )
+  }
+
+  #keep({ headers }: Reply) {
+    for (const line of headers.getSetCookie()) {
+      const [pair = ""] = line.split(";")
+      const at = pair.indexOf("=")
+      if (/; Max-Age=0/.test(line)) this.cookies.delete(pair.slice(0, at))
+      else this.cookies.set(pair.slice(0, at), pair.slice(at + 1))
+    }
+  }
+
+  get(path: string) {
+    return this.request("GET", path)
+  }
+
+  /** Sends a form as if it had been shown on a page: with that page's token. */
+  post(page: Reply, path: string, fields: Fields = {}, headers: Readonly<Record<string, string>> = {}) {
+    return this.request("POST", path, encoded({ csrf_token: tokenIn(page), ...fields }), headers)
+  }
+
+  /** Goes to the page that an answer leads to. */
+  follow(reply: Reply) {
+    return this.get(reply.headers.get("location") ?? "/nowhere")
+  }
+}
+
+/** A browser in which an operator has signed in, and the first page. */
+export const operatorSignedIn = Effect.gen(function* () {
+  const browser = new Browser()
+  const form = yield* browser.get("/console")
+  yield* browser.post(form, "/console/sign-in", { key: operatorKey })
+  return { browser, page: yield* browser.get("/console") }
+})
+
+/** A browser in which a user has signed in as an owner, and the first page. */
+export const ownerSignedIn = Effect.fnUntraced(function* (user: string) {
+  const browser = new Browser()
+  const form = yield* browser.get("/portal")
+  yield* browser.post(form, "/portal/sign-in", { login: user, password: `password of ${user}` })
+  return { browser, page: yield* browser.get("/portal") }
+})

@@ -1,0 +1,396 @@
+import { DeliveryStore } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { attempt, published } from "../operator/Attempts.ts"
+import { call, document, operatorKey, testServer } from "../TestServer.ts"
+import { alertIn, Browser, operatorSignedIn, tokenIn, valueIn } from "./Browser.ts"
+
+const as = operatorKey
+
+describe("signing in as an operator", () => {
+  it.effect("takes the key by a form, and leads to the page that was asked for", () =>
+    Effect.gen(function* () {
+      const browser = new Browser()
+      const form = yield* browser.get("/console/notices?after=7")
+      assert.strictEqual(form.status, 403)
+      assert.include(form.text, "Operator key")
+      const signedIn = yield* browser.post(form, "/console/sign-in", {
+        key: operatorKey,
+        next: valueIn(form, "next")
+      })
+      assert.deepStrictEqual([signedIn.status, signedIn.headers.get("location")], [303, "/console/notices?after=7"])
+      const [cookie = ""] = signedIn.headers.getSetCookie()
+      assert.match(cookie, /^doorhook_console=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/)
+      assert.notInclude(cookie, operatorKey)
+      assert.strictEqual((yield* browser.get("/console/notices")).status, 200)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("leads nowhere but to the console's own pages", () =>
+    Effect.gen(function* () {
+      const browser = new Browser()
+      for (const next of [
+        "https://evil.example/",
+        "//evil.example",
+        "/console//evil.example",
+        "/console/../v4",
+        "/consoles",
+        "/console\\evil",
+        "/console/\r\nset-cookie: x=1",
+        "/portal"
+      ]) {
+        const form = yield* browser.get("/console/deliveries")
+        const signedIn = yield* browser.post(form, "/console/sign-in", { key: operatorKey, next })
+        assert.strictEqual(signedIn.headers.get("location"), "/console", next)
+        browser.cookies.delete("doorhook_console")
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("refuses a wrong key, counts it together with those of the API, and makes the address wait", () =>
+    Effect.gen(function* () {
+      const browser = new Browser()
+      const form = yield* browser.get("/console")
+      for (let n = 0; n < 5; n++) {
+        assert.strictEqual((yield* call("GET", "/operator/summary", { as: "wrong" })).status, 401)
+        const refused = yield* browser.post(form, "/console/sign-in", { key: "wrong" })
+        assert.strictEqual(refused.status, 403)
+        assert.match(alertIn(refused), /not the operator key/)
+        assert.isFalse(browser.cookies.has("doorhook_console"))
+      }
+      const throttled = yield* browser.post(form, "/console/sign-in", { key: operatorKey })
+      assert.strictEqual(throttled.status, 429)
+      assert.isNotNull(throttled.headers.get("retry-after"))
+      assert.isFalse(browser.cookies.has("doorhook_console"))
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("ends after twelve hours, by signing out, and when the secret is replaced", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* operatorSignedIn
+      yield* TestClock.adjust("11 hours")
+      assert.strictEqual((yield* browser.get("/console/notices")).status, 200)
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual((yield* browser.get("/console/notices")).status, 403)
+
+      const second = yield* operatorSignedIn
+      const out = yield* second.browser.post(second.page, "/console/sign-out")
+      assert.deepStrictEqual([out.status, out.headers.get("location")], [303, "/console"])
+      assert.strictEqual((yield* second.browser.get("/console/notices")).status, 403)
+
+      const third = yield* operatorSignedIn
+      yield* call("POST", "/operator/portal/rotate_secret", { as })
+      assert.strictEqual((yield* third.browser.get("/console/notices")).status, 403)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("takes no cookie that is made up, changed, or another role's", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* operatorSignedIn
+      const genuine = browser.cookies.get("doorhook_console") ?? ""
+      const [expires = "", nonce = "", subject = "", signature = ""] = genuine.split(".")
+      for (const planted of [
+        "",
+        "x",
+        `${Number(expires) + 1}.${nonce}.${subject}.${signature}`,
+        `${expires}.${nonce.replace(/./, (first) => (first === "A" ? "B" : "A"))}.${subject}.${signature}`,
+        `${expires}.${nonce}.YWRtaW4.${signature}`,
+        genuine.slice(0, -1)
+      ]) {
+        browser.cookies.set("doorhook_console", planted)
+        assert.strictEqual((yield* browser.get("/console/notices")).status, 403, planted)
+      }
+      browser.cookies.set("doorhook_owner", genuine)
+      assert.strictEqual((yield* browser.get("/portal/new")).status, 403)
+      // The operator API goes on to ignore cookies.
+      browser.cookies.set("doorhook_console", genuine)
+      assert.strictEqual((yield* browser.get("/operator/summary")).status, 401)
+    }).pipe(Effect.provide(testServer()))
+  )
+})
+
+/** Every page of operators. */
+const pages = [
+  "/console",
+  "/console/deliveries",
+  "/console/deliveries/dlv_1",
+  "/console/integrations",
+  "/console/integrations/1",
+  "/console/clients?user_id=admin",
+  "/console/notices",
+  "/console/publish"
+]
+
+describe("an operator's pages", () => {
+  it.effect("run the service's own script and nothing else, in no frame and no cache, and leak nothing", () =>
+    Effect.gen(function* () {
+      yield* published(1)
+      const { browser } = yield* operatorSignedIn
+      for (const path of pages) {
+        const page = yield* browser.get(path)
+        assert.strictEqual(page.status, 200, path)
+        const policy = (page.headers.get("content-security-policy") ?? "").split("; ")
+        for (const directive of [
+          "default-src 'none'",
+          "script-src 'self'",
+          "connect-src 'self'",
+          "form-action 'self'",
+          "frame-ancestors 'none'",
+          "base-uri 'none'",
+          "require-trusted-types-for 'script'",
+          "trusted-types 'none'"
+        ]) {
+          assert.include(policy, directive, path)
+        }
+        assert.strictEqual(page.headers.get("x-frame-options"), "DENY")
+        assert.strictEqual(page.headers.get("cache-control"), "no-store")
+        assert.strictEqual(page.headers.get("referrer-policy"), "no-referrer")
+        assert.deepStrictEqual(page.text.match(/<script[^>]*>/g), ['<script src="/console/live.js" defer>'])
+        assert.notMatch(page.text, / on\w+=| style=/)
+        assert.notInclude(page.text, operatorKey)
+        assert.notMatch(page.text, /whsec_/)
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("show texts of receivers, clients and owners as texts", () =>
+    Effect.gen(function* () {
+      const html = `"><script>window.hacked=1</script>`
+      yield* call("POST", "/v4/buildings/1/integrations", {
+        as: "admin",
+        body: document({
+          configuration: { url: "https://receiver.example/?<script>window.hacked=1</script>", method: "post" }
+        })
+      })
+      yield* call("POST", "/operator/clients", {
+        as,
+        body: { id: "<script>", name: html, redirect_uris: ["https://client.example/?<script>"] }
+      })
+      const event = { resource_type: "access_log", action: "create", building_id: 1, data: { name: html } }
+      yield* call("POST", "/operator/events", { as, body: event })
+      yield* attempt("bad_status", "retrying", false, html, html)
+      const { browser } = yield* operatorSignedIn
+      for (const path of [
+        ...pages,
+        `/console/deliveries?find=${encodeURIComponent(html)}`,
+        `/console/clients?user_id=${encodeURIComponent(html)}`
+      ]) {
+        const page = yield* browser.get(path)
+        assert.strictEqual(page.text.match(/<script/g)?.length, 1, path)
+        assert.notInclude(page.text, `"><script`, path)
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("send nothing by a form of another site, another session, or without its token", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const { browser, page } = yield* operatorSignedIn
+      const other = yield* operatorSignedIn
+      const path = `/console/integrations/${integration}/status`
+      const fields = { status: "disabled" }
+      for (const refused of [
+        yield* browser.post(page, path, { ...fields, csrf_token: "" }),
+        yield* browser.post(other.page, path, fields),
+        yield* browser.post(page, path, fields, { "sec-fetch-site": "cross-site" }),
+        yield* browser.post(page, path, fields, { "sec-fetch-site": "same-site" }),
+        yield* new Browser().post(page, path, fields)
+      ]) {
+        assert.strictEqual(refused.status, 403)
+      }
+      // A planted cookie is no proof either: the token signs it together with the session.
+      browser.cookies.set("doorhook_login", "A".repeat(43))
+      assert.strictEqual((yield* browser.post(page, path, fields)).status, 403)
+      assert.strictEqual((yield* call("GET", `/operator/integrations/${integration}`, { as })).at("/status"), "enabled")
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("find deliveries by host, integration, event, state, type and time, and send several again", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 2, 2, 7))
+      yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
+      yield* call("POST", "/v4/buildings/1/integrations", {
+        as: "admin",
+        body: document({
+          configuration: { url: "https://crm.example/in", method: "post" },
+          bindings: [{ resource_type: "call", actions: ["create"] }]
+        })
+      })
+      const publish = (resource_type: string) =>
+        call("POST", "/operator/events", { as, body: { resource_type, action: "create", building_id: 1, data: {} } })
+      yield* publish("access_log")
+      yield* TestClock.adjust("1 hour")
+      const ring = yield* publish("call")
+      yield* publish("access_log")
+      const { browser } = yield* operatorSignedIn
+      const found = (query: Readonly<Record<string, string>>) =>
+        Effect.map(browser.get(`/console/deliveries?${new URLSearchParams(query).toString()}`), ({ text }) =>
+          [...text.matchAll(/name="delivery" value="(dlv_\d+)"/g)].map((match) => match[1])
+        )
+      assert.deepStrictEqual(yield* found({}), ["dlv_3", "dlv_2", "dlv_1"])
+      assert.deepStrictEqual(yield* found({ find: "CRM.example" }), ["dlv_2"])
+      assert.deepStrictEqual(yield* found({ find: "nobody.example" }), [])
+      assert.deepStrictEqual(yield* found({ find: "1" }), ["dlv_3", "dlv_1"])
+      assert.deepStrictEqual(yield* found({ find: ring.textAt("/events/0/id") }), ["dlv_2"])
+      assert.deepStrictEqual(yield* found({ type: "access_log" }), ["dlv_3", "dlv_1"])
+      assert.deepStrictEqual(yield* found({ state: "delivered" }), [])
+      assert.deepStrictEqual(yield* found({ state: "pending", until: "2026-03-02T07:30" }), ["dlv_1"])
+      assert.deepStrictEqual(yield* found({ since: "2026-03-02T07:30", type: "call" }), ["dlv_2"])
+      assert.deepStrictEqual(yield* found({ after: "dlv_3" }), ["dlv_2", "dlv_1"])
+      const single = yield* browser.get("/console/deliveries?find=dlv_2")
+      assert.strictEqual(single.headers.get("location"), "/console/deliveries/dlv_2")
+
+      yield* attempt("bad_status", "exhausted")
+      const list = yield* browser.get("/console/deliveries")
+      assert.strictEqual((yield* browser.post(list, "/console/deliveries/resend")).status, 422)
+      const sent = yield* browser.post(list, "/console/deliveries/resend", { delivery: ["dlv_1", "dlv_3"] })
+      assert.strictEqual(sent.headers.get("location"), "/console/deliveries?done=resent&n=2")
+      assert.include((yield* browser.follow(sent)).text, "Deliveries that are sent again: 2")
+      const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
+      assert.deepStrictEqual(states, ["pending", "exhausted", "pending"])
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("show a delivery with its payload, headers, answers and next step, and send it again", () =>
+    Effect.gen(function* () {
+      yield* published(1)
+      yield* attempt("bad_status", "exhausted", false, "no such door")
+      const { browser } = yield* operatorSignedIn
+      const page = yield* browser.get("/console/deliveries/dlv_1")
+      for (const text of [
+        "POST https://receiver.example/hook",
+        "{&quot;event&quot;:{&quot;resource_type&quot;:&quot;access_log&quot;",
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+        "no such door",
+        "Recover all since a time"
+      ]) {
+        assert.include(page.text, text)
+      }
+      const sent = yield* browser.post(page, "/console/deliveries/resend", { delivery: "dlv_1" })
+      assert.strictEqual(sent.headers.get("location"), "/console/deliveries/dlv_1?done=sent")
+      assert.include((yield* browser.follow(sent)).text, "It was sent.")
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("set, disable, enable, recover and link an integration", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(2)
+      const { browser } = yield* operatorSignedIn
+      const path = `/console/integrations/${integration}`
+      const page = yield* browser.get(path)
+      const shown = (at: string) =>
+        Effect.map(call("GET", `/operator/integrations/${integration}`, { as }), (reply) => reply.at(at))
+
+      yield* browser.post(page, `${path}/status`, { status: "disabled" })
+      assert.strictEqual(yield* shown("/status"), "disabled")
+      const refused = yield* browser.post(page, `${path}/recover`, { "recover-since": "1970-01-01T00:00" })
+      assert.strictEqual(refused.status, 409)
+      assert.include(alertIn(refused), "Enable it first")
+      yield* browser.post(page, `${path}/status`, { status: "enabled" })
+      assert.strictEqual(yield* shown("/status"), "enabled")
+      const recovered = yield* browser.post(page, `${path}/recover`, { "recover-since": "1970-01-01T00:00" })
+      assert.strictEqual(recovered.headers.get("location"), `${path}?done=recovered&n=2`)
+      assert.strictEqual((yield* browser.post(page, `${path}/recover`, { "recover-since": "soon" })).status, 422)
+
+      const saved = yield* browser.post(page, `${path}/overrides`, {
+        acknowledge: "2xx",
+        "retry-access_log": "5s, 30s",
+        "retry-call": "none",
+        allow: "10.0.0.0/8"
+      })
+      assert.strictEqual(saved.status, 303)
+      assert.deepStrictEqual(yield* shown("/overrides"), {
+        acknowledge: "2xx",
+        retry: { access_log: ["5s", "30s"], call: [] },
+        allow_targets: ["10.0.0.0/8"]
+      })
+      const wrong = yield* browser.post(page, `${path}/overrides`, { "retry-access_log": "soon" })
+      assert.strictEqual(wrong.status, 422)
+
+      const linked = yield* browser.post(page, `${path}/link`, { lifetime: "1h" })
+      assert.strictEqual(linked.status, 200)
+      const url = /value="([^"]*\/portal\/open\/[^"]*)"/.exec(linked.text)?.[1] ?? ""
+      assert.strictEqual((yield* call("GET", new URL(url).pathname)).status, 303)
+      assert.strictEqual((yield* browser.post(page, `${path}/rotate`, {})).status, 404)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("register, rotate and remove clients, and revoke grants; a secret is in that answer alone", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* operatorSignedIn
+      const page = yield* browser.get("/console/clients")
+      const fields = { id: "acme", name: "Acme", redirect_uris: "https://client.example/cb", confidential: "yes" }
+      const added = yield* browser.post(page, "/console/clients", fields)
+      const secret = /<code id="secret">([^<]+)</.exec(added.text)?.[1] ?? ""
+      assert.isNotEmpty(secret)
+      assert.strictEqual(added.headers.get("cache-control"), "no-store")
+      assert.notInclude((yield* browser.get("/console/clients")).text, secret)
+      const again = yield* browser.post(page, "/console/clients", fields)
+      assert.strictEqual(again.status, 409)
+      const rotated = yield* browser.post(page, "/console/clients/rotate", { id: "acme" })
+      assert.notStrictEqual(/<code id="secret">([^<]+)</.exec(rotated.text)?.[1], secret)
+      const removed = yield* browser.post(page, "/console/clients/remove", { id: "acme" })
+      assert.strictEqual(removed.headers.get("location"), "/console/clients?done=removed")
+      const revoked = yield* browser.post(page, "/console/clients/revoke", { user_id: "admin" })
+      assert.strictEqual(revoked.headers.get("location"), "/console/clients?user_id=admin&done=revoked&n=0")
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("publish an event, and show it again with what is wrong", () =>
+    Effect.gen(function* () {
+      yield* published(0)
+      const { browser } = yield* operatorSignedIn
+      const page = yield* browser.get("/console/publish")
+      const fields = {
+        kind: "access_log create",
+        building_id: "1",
+        tenant_ids: "",
+        data: `{"id":12345678901234567890}`
+      }
+      const done = yield* browser.post(page, "/console/publish", fields)
+      assert.match(done.headers.get("location") ?? "", /^\/console\/deliveries\?find=evt_\w+&done=published&n=1$/)
+      const [delivery] = yield* (yield* DeliveryStore).list({ limit: 1 })
+      const shown = yield* browser.get(`/console/deliveries/dlv_${delivery?.id}`)
+      assert.include(shown.text, "12345678901234567890")
+      for (const [wrong, what] of [
+        [{ data: "{" }, "not JSON"],
+        [{ data: "[]" }, "data"],
+        [{ building_id: "x" }, "building_id"],
+        [{ kind: "nothing create" }, "resource_type"]
+      ] as const) {
+        const refused = yield* browser.post(page, "/console/publish", { ...fields, ...wrong })
+        assert.include([400, 422], refused.status)
+        assert.include(alertIn(refused), what)
+      }
+      const hint = yield* browser.post(page, "/console/publish", { ...fields, building_id: "77" })
+      assert.include(hint.text, "building_id 77 is not in the directory")
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("have a script that browsers ask for again, and no other file", () =>
+    Effect.gen(function* () {
+      for (const path of ["/console/live.js", "/portal/live.js"]) {
+        const script = yield* call("GET", path)
+        assert.deepStrictEqual(
+          [script.status, script.headers.get("content-type"), script.headers.get("cache-control")],
+          [200, "text/javascript; charset=utf-8", "no-cache"]
+        )
+        const again = yield* call("GET", path, { headers: { "if-none-match": script.headers.get("etag") ?? "" } })
+        assert.deepStrictEqual([again.status, again.text], [304, ""])
+      }
+      for (const name of ["tsconfig.json", "..%2fUi.ts", "main.js"]) {
+        assert.strictEqual((yield* call("GET", `/console/${name}`)).status, 404, name)
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("have forms whose tokens differ from session to session", () =>
+    Effect.gen(function* () {
+      const [one, two] = [yield* operatorSignedIn, yield* operatorSignedIn]
+      assert.notStrictEqual(tokenIn(one.page), tokenIn(two.page))
+    }).pipe(Effect.provide(testServer()))
+  )
+})

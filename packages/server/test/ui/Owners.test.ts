@@ -1,0 +1,219 @@
+import { DeliveryStore } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { attempt, published } from "../operator/Attempts.ts"
+import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
+import { alertIn, Browser, ownerSignedIn, valueIn } from "./Browser.ts"
+
+const as = operatorKey
+
+const secretIn = (text: string): string => /<code id="secret">([^<]+)</.exec(text)?.[1] ?? ""
+
+const shown = (id: string) => call("GET", `/operator/integrations/${id}`, { as })
+
+describe("signing in as an owner", () => {
+  it.effect("takes login and password, and is one throttle with the login page of applications", () =>
+    Effect.gen(function* () {
+      const browser = new Browser()
+      const form = yield* browser.get("/portal")
+      assert.strictEqual(form.status, 200)
+      for (let n = 0; n < 10; n++) {
+        const refused = yield* browser.post(form, "/portal/sign-in", { login: "admin", password: "wrong" })
+        assert.strictEqual(refused.status, 403)
+        assert.match(alertIn(refused), /wrong/)
+        assert.strictEqual(valueIn(refused, "login"), "")
+        assert.notInclude(refused.text, "password of")
+      }
+      const throttled = yield* browser.post(form, "/portal/sign-in", { login: "admin", password: "password of admin" })
+      assert.strictEqual(throttled.status, 429)
+      const other = yield* browser.post(form, "/portal/sign-in", { login: "tenant", password: "password of tenant" })
+      assert.deepStrictEqual([other.status, other.headers.get("location")], [303, "/portal"])
+      const [cookie = ""] = other.headers.getSetCookie()
+      assert.match(cookie, /^doorhook_owner=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("ends when the directory does not know the user any more, and is asked at each request", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const { browser } = yield* ownerSignedIn("admin")
+      assert.strictEqual((yield* browser.get(`/portal/${integration}`)).status, 200)
+      const controls = yield* Controls
+      controls.fault = "directory"
+      assert.strictEqual((yield* browser.get(`/portal/${integration}`)).status, 503)
+      controls.fault = "none"
+      // A session of a user that nobody is: its signature is right, and its user is not there.
+      const ghost = yield* ownerSignedIn("admin")
+      const [, expires = ""] = /^(\d+)\./.exec(ghost.browser.cookies.get("doorhook_owner") ?? "") ?? []
+      assert.isAbove(Number(expires), 0)
+      yield* TestClock.adjust("12 hours")
+      assert.strictEqual((yield* browser.get("/portal/new")).status, 403)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("does not take a form of another site", () =>
+    Effect.gen(function* () {
+      const browser = new Browser()
+      const form = yield* browser.get("/portal")
+      const fields = { login: "admin", password: "password of admin" }
+      for (const refused of [
+        yield* browser.post(form, "/portal/sign-in", fields, { "sec-fetch-site": "cross-site" }),
+        yield* browser.post(form, "/portal/sign-in", { ...fields, csrf_token: "" }),
+        yield* new Browser().post(form, "/portal/sign-in", fields)
+      ]) {
+        assert.strictEqual(refused.status, 403)
+        assert.notMatch(refused.headers.get("set-cookie") ?? "", /doorhook_owner/)
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+})
+
+describe("an owner", () => {
+  it.effect("sees the integrations of their own buildings and tenants, and no others, by no address", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const elsewhere = yield* call("POST", "/v4/buildings/2/integrations", { as: "other", body: document() })
+      const other = elsewhere.textAt("/data/id")
+      const { browser, page } = yield* ownerSignedIn("admin")
+      assert.include(page.text, "Building 1")
+      assert.include(page.text, `href="/portal/${integration}"`)
+      assert.notInclude(page.text, `href="/portal/${other}"`)
+      const gone = yield* browser.get("/portal/99")
+      for (const path of ["", "/edit", "/verify", "/deliveries/dlv_1"]) {
+        const refused = yield* browser.get(`/portal/${other}${path}`)
+        assert.strictEqual(refused.status, 404, path)
+        // Nothing says that there is one.
+        assert.include(refused.text, `There is no integration ${other}.`)
+      }
+      assert.include(gone.text, "There is no integration 99.")
+      for (const [action, fields] of [
+        ["status", { status: "disabled" }],
+        ["delete", {}],
+        ["rotate", {}],
+        ["edit", { url: "https://evil.example/", binding: "access_log create" }],
+        ["test", {}],
+        ["recover", { "recover-since": "1970-01-01T00:00" }],
+        ["deliveries/resend", { delivery: "dlv_1" }]
+      ] as const) {
+        assert.strictEqual((yield* browser.post(page, `/portal/${other}/${action}`, fields)).status, 404, action)
+      }
+      const stored = yield* shown(other)
+      assert.deepStrictEqual([stored.at("/status"), stored.at("/url")], ["enabled", "https://receiver.example/hook"])
+      // A delivery of another integration is none of this one.
+      yield* call("POST", "/operator/events", {
+        as,
+        body: { resource_type: "access_log", action: "create", building_id: 2, data: {} }
+      })
+      const own = `/portal/${integration}/deliveries`
+      assert.strictEqual((yield* browser.get(`${own}/dlv_1`)).status, 200)
+      assert.strictEqual((yield* browser.get(`${own}/dlv_2`)).status, 404)
+      assert.strictEqual((yield* browser.post(page, `${own}/resend`, { delivery: "dlv_2" })).status, 404)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("adds an integration once, sees its secret once, and what core says of a wrong one", () =>
+    Effect.gen(function* () {
+      const { browser } = yield* ownerSignedIn("admin")
+      const form = yield* browser.get("/portal/new?place=building-1")
+      const key = valueIn(form, "key")
+      const fields = {
+        place: "building-1",
+        key,
+        url: "https://own.example/hook",
+        binding: ["call create", "access_log create"]
+      }
+      const wrong = yield* browser.post(form, "/portal/new", {
+        ...fields,
+        url: "http://10.0.0.1/<script>",
+        binding: []
+      })
+      assert.strictEqual(wrong.status, 422)
+      assert.match(alertIn(wrong), /The URL .*\. Must be a list of at least one binding\./)
+      assert.strictEqual(valueIn(wrong, "url"), "")
+      assert.include(wrong.text, 'value="http://10.0.0.1/&lt;script&gt;"')
+      const created = yield* browser.post(form, "/portal/new", fields)
+      assert.strictEqual(created.status, 200)
+      assert.match(secretIn(created.text), /^whsec_/)
+      assert.strictEqual(created.headers.get("cache-control"), "no-store")
+      const again = yield* browser.post(form, "/portal/new", fields)
+      assert.strictEqual(again.status, 303)
+      const page = yield* browser.follow(again)
+      assert.include(page.text, "https://own.example/hook")
+      assert.notMatch(page.text, /whsec_/)
+      const list = yield* call("GET", "/v4/buildings/1/integrations", { as: "admin" })
+      assert.strictEqual(list.at("/meta/page_info/total_item_count"), 1)
+      for (const place of ["building-2", "tenant-101", "building-x", ""]) {
+        const refused = yield* browser.post(form, "/portal/new", { ...fields, place, key: `${key}${place}` })
+        assert.strictEqual(refused.status, 404, place)
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("edits, pauses and enables, rotates the secret and deletes, whichever client created it", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const { browser } = yield* ownerSignedIn("colleague")
+      const path = `/portal/${integration}`
+      const page = yield* browser.get(path)
+      const form = yield* browser.get(`${path}/edit`)
+      const fields = { url: "https://new.example/hook", binding: "call create", version: valueIn(form, "version") }
+      const edited = yield* browser.post(form, `${path}/edit`, fields)
+      assert.strictEqual(edited.headers.get("location"), `${path}?done=saved`)
+      assert.strictEqual((yield* shown(integration)).at("/url"), "https://new.example/hook")
+      // The form was shown for what it was before.
+      assert.strictEqual((yield* browser.post(form, `${path}/edit`, fields)).status, 412)
+      const empty = yield* browser.post(form, `${path}/edit`, { url: "ftp://x", binding: [], version: "2" })
+      assert.strictEqual(empty.status, 422)
+
+      yield* browser.post(page, `${path}/status`, { status: "disabled" })
+      assert.strictEqual((yield* shown(integration)).at("/disabled_reason"), "manual")
+      yield* browser.post(page, `${path}/status`, { status: "enabled" })
+      assert.strictEqual((yield* shown(integration)).at("/status"), "enabled")
+
+      const now = yield* browser.get(path)
+      const version = valueIn(now, "version")
+      const rotated = yield* browser.post(now, `${path}/rotate`, { version })
+      const secret = secretIn(rotated.text)
+      assert.match(secret, /^whsec_/)
+      // A reload of the answer sends the form again: it does not rotate the new secret away.
+      assert.strictEqual((yield* browser.post(now, `${path}/rotate`, { version })).status, 412)
+      for (const after of [yield* browser.get(path), yield* browser.get(`${path}/verify`)]) {
+        assert.notInclude(after.text, secret)
+      }
+      const gone = yield* browser.post(page, `${path}/delete`)
+      assert.strictEqual(gone.headers.get("location"), "/portal?done=deleted")
+      assert.strictEqual((yield* shown(integration)).status, 404)
+    }).pipe(Effect.provide(testServer({ delivery: { clientIsolation: true } })))
+  )
+
+  it.effect("sees reasons without doorhook's own network, sends again and recovers", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(2)
+      yield* attempt("connection_refused", "exhausted", false, null, "connect ECONNREFUSED 10.1.2.3:443")
+      const { browser } = yield* ownerSignedIn("admin")
+      const path = `/portal/${integration}`
+      const detail = yield* browser.get(`${path}/deliveries/dlv_1`)
+      assert.include(detail.text, "No connection to the receiver came about.")
+      assert.notInclude(detail.text, "10.1.2.3")
+      const sent = yield* browser.post(detail, `${path}/deliveries/resend`, { delivery: "dlv_1" })
+      assert.strictEqual(sent.headers.get("location"), `${path}/deliveries/dlv_1?done=sent`)
+      const recovered = yield* browser.post(detail, `${path}/recover`, { "recover-since": "1970-01-01T00:00" })
+      assert.strictEqual(recovered.headers.get("location"), `${path}?done=recovered&n=1`)
+      const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
+      assert.deepStrictEqual(states, ["pending", "pending"])
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("may send sixty forms a minute", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const { browser, page } = yield* ownerSignedIn("admin")
+      const pause = browser.post(page, `/portal/${integration}/status`, { status: "enabled" })
+      for (let n = 0; n < 60; n++) assert.strictEqual((yield* pause).status, 303)
+      assert.strictEqual((yield* pause).status, 429)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* pause).status, 303)
+    }).pipe(Effect.provide(testServer()))
+  )
+})
