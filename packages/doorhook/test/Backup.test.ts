@@ -398,6 +398,14 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
       /can't be dumped: error: no; way$/
     ],
     [
+      "pg_dump fails, which other users of the machine see without the password",
+      {
+        pg_dump: `const { argv, env } = process; console.error(argv.some((one) => one.includes(env.PGPASSWORD)) ? "seen" : "not seen"); process.exit(1)`,
+        pg_restore: ""
+      },
+      /can't be dumped: not seen$/
+    ],
+    [
       "the dump can't be read back",
       { pg_dump: writesHalf, pg_restore: `console.error("error: unexpected end of file"); process.exit(1)` },
       /can't be read back: error: unexpected end of file\./
