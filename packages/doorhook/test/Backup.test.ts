@@ -400,7 +400,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
     [
       "pg_dump fails, which other users of the machine see without the password",
       {
-        pg_dump: `const { argv, env } = process; console.error(argv.some((one) => one.includes(env.PGPASSWORD)) ? "seen" : "not seen"); process.exit(1)`,
+        pg_dump: `const { argv, env } = process; console.error(argv.some((one) => one.includes(":" + env.PGPASSWORD)) ? "seen" : "not seen"); process.exit(1)`,
         pg_restore: ""
       },
       /can't be dumped: not seen$/

@@ -35,9 +35,10 @@ const page = read(new URL("operations.md", docs))
 /** Whether there is a program that Prometheus comes with. */
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0
 
-const promtool = (...args: ReadonlyArray<string>): void => {
+/** What it complains about; nothing when it exits with 0. */
+const complaintOf = (...args: ReadonlyArray<string>): string => {
   const { status, stderr, stdout } = spawnSync("promtool", args, { encoding: "utf8" })
-  assert.strictEqual(status, 0, `${stdout}${stderr}`)
+  return status === 0 ? "" : `${stdout}${stderr}`
 }
 
 describe("the rules for Prometheus", () => {
@@ -66,9 +67,12 @@ describe("the rules for Prometheus", () => {
     )
   })
 
-  it.runIf(hasPromtool)("are what promtool accepts", () => promtool("check", "rules", file))
+  it.runIf(hasPromtool)("are what promtool accepts", () => {
+    assert.strictEqual(complaintOf("check", "rules", file), "")
+  })
 
-  it.runIf(hasPromtool)("fire when something is wrong, and not when all is well", () =>
-    promtool("test", "rules", fileURLToPath(new URL("prometheus-rules.test.yaml", import.meta.url)))
-  )
+  it.runIf(hasPromtool)("fire when something is wrong, and not when all is well", () => {
+    const cases = fileURLToPath(new URL("prometheus-rules.test.yaml", import.meta.url))
+    assert.strictEqual(complaintOf("test", "rules", cases), "")
+  })
 })
