@@ -135,7 +135,7 @@ const writeRunning = async (): Promise<void> => {
   write(
     "metrics",
     "Metrics",
-    "At `GET /metrics`, in the text format of Prometheus. Counters appear when there is something to count.",
+    "At `GET /metrics`, in the text format of Prometheus. Counters are there from the start, at 0.",
     table(
       ["metric", "kind", "meaning"],
       [...found]

@@ -1,12 +1,16 @@
 /**
- * Backups as `docs/backup.md` describes them, each restored: what was accepted goes on where it stood.
+ * Backups as `docs/backup.md` describes them, each restored: what was accepted goes on where it stood. And what keeps
+ * `doorhook backup` from writing one: then it leaves nothing behind.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
-import { Effect } from "effect"
-import { spawnSync } from "node:child_process"
-import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { Effect, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { linkSync, readdirSync, readFileSync, statSync, symlinkSync, watch, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { Webhook } from "standardwebhooks"
 import { installedTools, startInstalled } from "@doorhook/testkit/postgres/InstalledServer"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
@@ -15,10 +19,41 @@ import { directory, event, live, mount, tokenFrom } from "./harness/Embedded.ts"
 import { eventually } from "./harness/Eventually.ts"
 import { runHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
+import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { callApi, createIntegration } from "./harness/ThirdParty.ts"
 
 const encryptionKey = "kept-in-another-place-0123456789abcdef"
+
+const execute = promisify(execFile)
+
+const decodeWritten = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ bytes: Schema.Int, events: Schema.Int }))
+)
+
+/** Interrupts a backup as Ctrl-C does, as soon as its unfinished file is there and as it should be. */
+const interruptWhen = Effect.fnUntraced(function* (
+  args: ReadonlyArray<string>,
+  folder: string,
+  isReached: (part: string) => boolean,
+  env: Readonly<Record<string, string>> = {}
+) {
+  const changes = yield* Effect.acquireRelease(
+    Effect.sync(() => watch(folder)),
+    (watcher) => Effect.sync(() => watcher.close())
+  )
+  const { child, finished } = yield* startDoorhook(args, env)
+  const reached = new Promise<void>((resolve) =>
+    changes.on("change", () => {
+      const part = readdirSync(folder).find((name) => name.endsWith(".part"))
+      if (part !== undefined && isReached(join(folder, part))) resolve()
+    })
+  )
+  yield* Effect.promise(() => Promise.race([reached, finished]))
+  child.kill("SIGINT")
+  const { code, stderr, stdout } = yield* Effect.promise(() => finished)
+  assert.deepStrictEqual([code, stdout, stderr], [130, "", ""])
+})
 
 const open = (database: string) =>
   Effect.acquireRelease(
@@ -38,7 +73,7 @@ const open = (database: string) =>
 const rehearse = Effect.fnUntraced(function* (
   from: string,
   to: string,
-  steps: { readonly running?: () => void; readonly stopped: () => void | Promise<unknown> }
+  steps: { readonly running?: () => Promise<void>; readonly stopped: () => Promise<unknown> }
 ) {
   const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 500 : 200))
   const left = yield* Effect.gen(function* () {
@@ -52,13 +87,11 @@ const rehearse = Effect.fnUntraced(function* (
       Effect.promise(() => doorhook.deliveries.list({ state: "retrying" })),
       ({ deliveries }) => deliveries.length === 1
     )
-    steps.running?.()
+    yield* Effect.promise(async () => steps.running?.())
     return { token, signing_secret, id, key: doorhook.operatorKey, delivery: waiting.deliveries[0]?.id ?? "" }
   }).pipe(Effect.scoped)
-  yield* Effect.promise(async () => steps.stopped())
+  yield* Effect.promise(() => steps.stopped())
 
-  const checked = yield* runHere(["doctor", "--database", to], { DOORHOOK_ENCRYPTION_KEY: encryptionKey })
-  assert.match(checked.stdout, /ok +tables +version \d+, the newest/)
   const doorhook = yield* open(to)
   assert.strictEqual(doorhook.operatorKey, left.key)
   const { url } = yield* mount(doorhook)
@@ -78,76 +111,233 @@ const rehearse = Effect.fnUntraced(function* (
   }
 })
 
-const run = (command: string, ...args: ReadonlyArray<string>): void => {
-  const { status, stderr } = spawnSync(command, args, { encoding: "utf8" })
-  assert.strictEqual(status, 0, stderr)
-}
-
 /** Runs the commands of `docs/backup.md` that mention a text, with some words replaced, as somebody with an open umask. */
-const runGuide = (
+const runGuide = async (
   mentions: string,
-  {
-    folder,
-    tools,
-    words = {}
-  }: { readonly folder: string; readonly tools: string; readonly words?: Record<string, string> }
-): void => {
+  { folder, tools, words = {} }: { folder: string; tools: string; words?: Record<string, string> }
+): Promise<string> => {
   const guide = readFileSync(new URL("../../../docs/backup.md", import.meta.url), "utf8")
   const block = [...guide.matchAll(/```sh\n([^]*?)```/g)].find(([, text = ""]) => text.includes(mentions))?.[1] ?? ""
   assert.include(block, mentions)
   const script = Object.entries(words).reduce((text, [word, other]) => text.replaceAll(word, other), block)
-  const PATH = `${tools}:${dirname(process.execPath)}:${process.env["PATH"]}`
-  const { status, stderr } = spawnSync("sh", ["-ec", `umask 022\n${script}`], {
+  const PATH = `${tools}:${process.env["PATH"]}`
+  const { stdout } = await execute("sh", ["-ec", `umask 022\n${script}`], {
     cwd: folder,
-    encoding: "utf8",
-    env: { ...process.env, PATH }
+    env: { ...process.env, DOORHOOK_ENCRYPTION_KEY: encryptionKey, PATH }
   })
-  assert.strictEqual(status, 0, stderr)
+  return stdout
 }
 
 /** Who may read a file, besides root. */
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 
-/** A folder with a `sqlite3` in it, for machines that have none: runs one statement on a file. */
-const sqliteShell = Effect.map(temporaryFolder, (folder) => {
-  const program = `#!/usr/bin/env node
-const { DatabaseSync } = require("node:sqlite")
-const shell = new DatabaseSync(process.argv[2])
-shell.exec(process.argv[3])
-shell.close()
-`
-  writeFileSync(join(folder, "sqlite3"), program, { mode: 0o700 })
+const writeProgram = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o700 })
+
+/** A folder with an `npx` that runs the doorhook of this checkout. */
+const withNpx = Effect.map(temporaryFolder, (folder) => {
+  const bin = fileURLToPath(new URL("../bin/doorhook.js", import.meta.url))
+  writeProgram(join(folder, "npx"), `#!/bin/sh\nshift\nexec "${process.execPath}" "${bin}" "$@"\n`)
   return folder
 })
+
+const isWhole = /^ok +tables +version \d+, the newest$/m
 
 describe("a backup on SQLite", () => {
   live(
     "is taken while the service runs, for its owner alone, and goes on where it stood",
     Effect.gen(function* () {
-      const [folder, tools] = [yield* temporaryFolder, yield* sqliteShell]
-      const [from, backup, to] = [join(folder, "doorhook.db"), join(folder, "backup.db"), join(folder, "restored.db")]
-      const running = () => {
-        runGuide("VACUUM INTO", { folder, tools })
-        assert.strictEqual(modeOf(backup), 0o600)
-      }
-      yield* rehearse(from, to, { running, stopped: () => copyFileSync(backup, to) })
+      const [folder, other, tools] = [yield* temporaryFolder, yield* temporaryFolder, yield* withNpx]
+      const backup = join(folder, "backup.db")
+      const to = join(other, "doorhook.db")
+      // What a database that was lost has left there.
+      for (const end of ["", "-wal", "-shm"]) writeFileSync(to + end, "of the old database")
+      yield* rehearse(join(folder, "doorhook.db"), to, {
+        running: async () => {
+          const said = await runGuide("backup --database doorhook.db", { folder, tools })
+          assert.match(said, /^holds +1 event, 1 delivery$/m)
+          assert.match(said, /^keep +DOORHOOK_ENCRYPTION_KEY/m)
+          assert.strictEqual(modeOf(backup), 0o600)
+        },
+        stopped: async () => {
+          await runGuide("cp backup.db", { folder: other, tools, words: { "backup.db": backup } })
+          assert.match(await runGuide("doctor --database doorhook.db", { folder: other, tools }), isWhole)
+        }
+      })
+    })
+  )
+
+  live(
+    "holds one state of a service that goes on accepting",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
+      const doorhook = yield* open(from)
+      const publish = () => doorhook.publish(Array.from({ length: 50 }, () => event))
+      const accepted = yield* Effect.promise(publish)
+      const backup = yield* startDoorhook(["backup", "--database", from, "--out", to, "--json"])
+      const during = yield* Effect.promise(async () => {
+        const ended = backup.finished.then(() => "ended")
+        for (let batches = 0; ; batches++) if ((await Promise.race([ended, publish()])) === "ended") return batches
+      })
+      const { code, stderr, stdout } = yield* Effect.promise(() => backup.finished)
+      assert.strictEqual(code, 0, stderr)
+      assert.isAtLeast(during, 1)
+      const copy = new DatabaseSync(to, { readOnly: true })
+      const ids = copy.prepare("SELECT id FROM events").all()
+      copy.close()
+      const { bytes, events } = decodeWritten(stdout)
+      assert.deepStrictEqual([events, bytes], [ids.length, statSync(to).size])
+      const held = new Set(ids.map(({ id }) => id))
+      for (const { id } of accepted) assert.isTrue(held.has(id))
+    })
+  )
+
+  live(
+    "is one of tables that are to be upgraded",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const from = join(folder, "older.db")
+      const database = new DatabaseSync(from)
+      database.exec(readFileSync(new URL("fixtures/sqlite-v1.sql", import.meta.url), "utf8"))
+      database.close()
+      const { code, stderr, stdout } = yield* runHere([
+        "backup",
+        "--database",
+        from,
+        "--out",
+        join(folder, "backup.db")
+      ])
+      assert.strictEqual(code, 0, stderr)
+      assert.match(stdout, /^holds +\d+ events, 5 deliveries\ntables +version 1, /m)
+    })
+  )
+
+  const damaged = (path: string): void => {
+    const database = new DatabaseSync(path)
+    database.exec("CREATE TABLE t (a TEXT)")
+    for (let row = 0; row < 100; row++) database.prepare("INSERT INTO t VALUES (?)").run("x".repeat(1_000))
+    database.close()
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0xff, 4_096 * 3, 4_096 * 6))
+  }
+
+  const foreign = (path: string): void => {
+    const database = new DatabaseSync(path)
+    database.exec("CREATE TABLE t (a TEXT)")
+    database.close()
+  }
+
+  /** What the folder has beside `doorhook.db`, a new database, and what the command is given and says. */
+  const refusals: ReadonlyArray<
+    readonly [
+      what: string,
+      args: string,
+      code: number,
+      said: RegExp,
+      prepare?: (file: (name: string) => string) => void
+    ]
+  > = [
+    ["a file that is there", "doorhook.db there.db", 3, /there\.db: it is there already\..*--force\.$/],
+    ["the database itself", "doorhook.db doorhook.db --force", 3, /belongs to the database itself/],
+    ["its lock", "doorhook.db doorhook.db-lock --force", 3, /belongs to the database itself/],
+    [
+      "a link to the database",
+      "doorhook.db link.db --force",
+      3,
+      /belongs to the database itself/,
+      (file) => symlinkSync(file("doorhook.db"), file("link.db"))
+    ],
+    ["a folder", "doorhook.db .", 3, /it is a folder\. Name a file in it\.$/],
+    ["no folder", "doorhook.db none/backup.db", 1, /can't be written: there is no such file or folder\.$/],
+    [
+      "a file with a log beside it",
+      "doorhook.db there.db --force",
+      3,
+      /there\.db-wal is there/,
+      (file) => writeFileSync(file("there.db-wal"), "a log")
+    ],
+    ["no database", "none.db backup.db", 3, /There is no database none\.db\. Name the file/],
+    ["memory", "memory backup.db", 3, /in memory can't be backed up/],
+    ["a damaged database", "damaged.db backup.db", 1, /damaged\.db is damaged/, (file) => damaged(file("damaged.db"))],
+    [
+      "a database of others",
+      "other.db backup.db",
+      1,
+      /holds no tables of doorhook/,
+      (file) => foreign(file("other.db"))
+    ],
+    ["a text", "there.db backup.db", 1, /there\.db is damaged or no database/],
+    [
+      "a database with two names",
+      "second.db backup.db",
+      1,
+      /has 2 names/,
+      (file) => linkSync(file("doorhook.db"), file("second.db"))
+    ]
+  ]
+
+  it.live.each(refusals)("is refused, in one line: %s", ([, args, exitCode, said, prepare]) =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = (name: string): string => join(folder, name)
+      yield* runHere(["migrate", "--database", file("doorhook.db")])
+      writeFileSync(file("there.db"), "of another program")
+      prepare?.(file)
+      const before = readdirSync(folder).map((name) => [name, readFileSync(file(name), "base64")])
+      const [database = "", out = "", ...flags] = args.split(" ")
+      const from = database === "memory" ? database : file(database)
+      const { code, stderr, stdout } = yield* runHere(["backup", "--database", from, "--out", file(out), ...flags])
+      assert.deepStrictEqual([code, stdout], [exitCode, ""], stderr)
+      assert.match(stderr.replaceAll(`${folder}/`, ""), new RegExp(`^doorhook: .*${said.source.replace(/\$$/, "")}`))
+      assert.lengthOf(stderr.trimEnd().split("\n"), 1)
+      assert.deepStrictEqual(
+        readdirSync(folder).map((name) => [name, readFileSync(file(name), "base64")]),
+        before
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  live(
+    "replaces a file with --force, and leaves nothing of one that is interrupted",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
+      yield* runHere(["migrate", "--database", from])
+      writeFileSync(to, "an older one", { mode: 0o644 })
+      const replaced = yield* runHere(["backup", "--database", from, "--out", to, "--force"])
+      assert.strictEqual(replaced.code, 0, replaced.stderr)
+      assert.strictEqual(modeOf(to), 0o600)
+      // Blocks readers.
+      const other = new DatabaseSync(from)
+      other.exec("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
+      const before = readdirSync(folder)
+      yield* interruptWhen(["backup", "--database", from, "--out", to, "--force"], folder, () => true)
+      other.close()
+      assert.deepStrictEqual(readdirSync(folder), before)
     })
   )
 })
 
 /** A dump of one database, restored into another, by the programs in a folder. */
-const rehearseDump = (server: TestServer, tools: string) =>
+const rehearseDump = (server: TestServer, programs: string) =>
   Effect.gen(function* () {
     const [from, to] = [server.url(yield* newDatabase(server)), server.url(yield* newDatabase(server))]
-    const folder = yield* temporaryFolder
+    const [folder, npx] = [yield* temporaryFolder, yield* withNpx]
     const file = join(folder, "doorhook.dump")
-    const words = { "postgres://doorhook@db.internal/doorhook": from }
+    const tools = `${npx}:${programs}`
+    const guide = (mentions: string, database: string) =>
+      runGuide(mentions, { folder, tools, words: { "postgres://doorhook@db.internal/doorhook": database } })
     yield* rehearse(from, to, {
-      running: () => {
-        runGuide("pg_dump", { folder, tools, words })
+      running: async () => {
+        const said = await guide("backup --database postgres", from)
+        assert.match(said, /^holds +1 event, 1 delivery$/m)
+        assert.match(said, /^keep +DOORHOOK_ENCRYPTION_KEY/m)
         assert.strictEqual(modeOf(file), 0o600)
       },
-      stopped: () => run(join(tools, "pg_restore"), "--no-owner", `--dbname=${to}`, file)
+      stopped: async () => {
+        await guide("pg_restore", to)
+        assert.match(await guide("doctor --database postgres", to), isWhole)
+      }
     })
   }).pipe(Effect.scoped)
 
@@ -181,6 +371,89 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
         ({ stop }) => Effect.promise(stop)
       )
       return yield* rehearseDump(older, tools.folder)
+    }).pipe(Effect.scoped)
+  )
+
+  /** Runs a backup with programs of ours in place of those of PostgreSQL: JavaScript, by name. */
+  const withPrograms = (programs: Readonly<Record<string, string>>) =>
+    Effect.gen(function* () {
+      const [folder, tools] = [yield* temporaryFolder, yield* temporaryFolder]
+      for (const [name, text] of Object.entries(programs)) {
+        const version = `if (process.argv[2] === "--version") { console.log("${name} (PostgreSQL) 99.1"); process.exit() }`
+        writeProgram(join(tools, name), `#!${process.execPath}\n${version}\n${text}\n`)
+      }
+      const database = server.url(yield* newDatabase(server))
+      yield* runHere(["migrate", "--database", database])
+      return { folder, args: ["backup", "--database", database, "--out", join(folder, "b.dump")], env: { PATH: tools } }
+    })
+
+  const writesHalf = `require("node:fs").writeFileSync(process.argv.find((one) => one.startsWith("--file=")).slice(7), "half")`
+
+  const flaws: ReadonlyArray<readonly [string, Readonly<Record<string, string>>, RegExp]> = [
+    ["there is no pg_dump", {}, /There is no pg_dump in PATH\. Install the PostgreSQL client programs of version \d+/],
+    ["there is no pg_restore", { pg_dump: "" }, /There is no pg_restore in PATH\. Install/],
+    [
+      "pg_dump fails",
+      { pg_dump: `${writesHalf}; console.error("error: no\\nway"); process.exit(1)`, pg_restore: "" },
+      /can't be dumped: error: no; way$/
+    ],
+    [
+      "pg_dump fails, which other users of the machine see without the password",
+      {
+        pg_dump: `const { argv, env } = process; console.error(argv.some((one) => one.includes(":" + env.PGPASSWORD)) ? "seen" : "not seen"); process.exit(1)`,
+        pg_restore: ""
+      },
+      /can't be dumped: not seen$/
+    ],
+    [
+      "the dump can't be read back",
+      { pg_dump: writesHalf, pg_restore: `console.error("error: unexpected end of file"); process.exit(1)` },
+      /can't be read back: error: unexpected end of file\./
+    ],
+    [
+      "the dump lacks tables",
+      { pg_dump: writesHalf, pg_restore: 'console.log("COPY doorhook.events (id) FROM stdin;\\n\\\\.")' },
+      /The dump lacks migrations, integrations, queue, deliveries, settings\./
+    ]
+  ]
+
+  it.live.each(flaws)("is refused, in one line, when %s", ([, programs, said]) =>
+    Effect.gen(function* () {
+      const { args, env, folder } = yield* withPrograms(programs)
+      const { code, stderr, stdout } = yield* runDoorhook(args, env)
+      assert.deepStrictEqual([code, stdout], [1, ""], stderr)
+      assert.match(stderr.trimEnd(), said)
+      assert.lengthOf(stderr.trimEnd().split("\n"), 1)
+      assert.lengthOf(readdirSync(folder), 0)
+    }).pipe(Effect.scoped)
+  )
+
+  live(
+    "leaves nothing of one that is interrupted",
+    Effect.gen(function* () {
+      const { args, env, folder } = yield* withPrograms({
+        pg_dump: `${writesHalf}; setInterval(() => undefined, 60_000)`,
+        pg_restore: ""
+      })
+      yield* interruptWhen(args, folder, (part) => statSync(part).size > 0, env)
+      assert.lengthOf(readdirSync(folder), 0)
+    })
+  )
+
+  it.live("is refused by a pg_dump that is older than the server", (context) =>
+    Effect.gen(function* () {
+      const tools = installedTools()
+      const [newest] = yield* Effect.promise(() => server.administer("SHOW server_version_num"))
+      const major = Math.trunc(Number(newest?.["server_version_num"]) / 10_000)
+      if (typeof tools === "string" || tools.version >= major) return context.skip("there is no older pg_dump")
+      const { args, folder } = yield* withPrograms({})
+      const { code, stderr } = yield* runDoorhook(args, { PATH: tools.folder })
+      assert.strictEqual(code, 1)
+      assert.match(
+        stderr,
+        new RegExp(`pg_dump is of version ${tools.version}, .* version ${major}\\. Install .*-${major};`)
+      )
+      assert.lengthOf(readdirSync(folder), 0)
     }).pipe(Effect.scoped)
   )
 })

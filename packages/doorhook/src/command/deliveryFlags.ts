@@ -128,6 +128,22 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   return config
 })
 
+/** The flags of commands that use a database and deliver nothing. */
+export const databaseFlags = { database: deliveryFlags.database, config: deliveryFlags.config }
+
+/** The same as `deliveryConfigOf`, of these flags. */
+export const databaseConfigOf = (given: Command.Command.Config.Infer<typeof databaseFlags>) =>
+  deliveryConfigOf({
+    directory: Option.none(),
+    allowTarget: [],
+    retry: [],
+    ackTimeout: Option.none(),
+    disableAfter: Option.none(),
+    retention: Option.none(),
+    caFile: Option.none(),
+    ...given
+  })
+
 const again = (flag: string, value: Option.Option<string>): ReadonlyArray<string> =>
   Option.match(value, { onNone: () => [], onSome: (text) => [flag, text] })
 

@@ -2,6 +2,7 @@
  * The `doorhook` command with all that it can do.
  */
 import { Command } from "effect/cli"
+import { backupCommand } from "./backup.ts"
 import { clientsCommand } from "./clients.ts"
 import { deliveriesCommand } from "./deliveries.ts"
 import { doctorCommand } from "./doctor.ts"
@@ -28,6 +29,7 @@ export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
       portalCommand,
       doctorCommand,
       migrateCommand,
+      backupCommand,
       simulate,
       conformance
     ])

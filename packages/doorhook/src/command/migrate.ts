@@ -2,31 +2,18 @@
  * `doorhook migrate`: brings the tables up to date without serving, for deployments that do so as a step of its own.
  */
 import { CommandFailure } from "@doorhook/core"
-import { Console, Effect, Layer, Option } from "effect"
+import { Console, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as Database from "../service/Database.ts"
 import { makeFolder } from "../service/DatabaseFolder.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
-import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
-
-const { config, database } = deliveryFlags
-
-/** What says how to deliver, which is not done here. */
-const unused = {
-  directory: Option.none<string>(),
-  allowTarget: [],
-  retry: [],
-  ackTimeout: Option.none<string>(),
-  disableAfter: Option.none<string>(),
-  retention: Option.none<string>(),
-  caFile: Option.none<string>()
-}
+import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
 
 export const migrateCommand = Command.make(
   "migrate",
-  { database, config },
+  databaseFlags,
   Effect.fnUntraced(function* (given) {
-    const settings = yield* deliveryConfigOf({ ...unused, ...given })
+    const settings = yield* databaseConfigOf(given)
     const name = settings.database ?? Database.defaultDatabase
     const before = yield* inspect(name)
     if (before === null) return yield* CommandFailure.usage("A database in memory has nothing to bring up to date.")

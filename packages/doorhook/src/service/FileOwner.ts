@@ -44,7 +44,7 @@ const realPathOf = (database: string): string =>
 const lockOf = (database: string): string => `${realPathOf(database)}-lock`
 
 /** Fails when a file has other names than this one. */
-const checkOneName = (database: string): Effect.Effect<void, DatabaseUnusable> =>
+export const checkOneName = (database: string): Effect.Effect<void, DatabaseUnusable> =>
   Effect.suspend(() => {
     const names = statSync(database, { throwIfNoEntry: false })?.nlink ?? 1
     return names <= 1

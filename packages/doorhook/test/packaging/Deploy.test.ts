@@ -1,10 +1,12 @@
 /**
- * The files to deploy from: they can be read by what reads them, and the commands in them are ours.
+ * The files to deploy from: the programs that read them accept them, where these are installed, and the commands in them are ours.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { parse } from "yaml"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { live } from "../harness/Embedded.ts"
@@ -30,6 +32,52 @@ const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: 
   const database = here.includes("--database") ? [] : ["--database", shared ?? join(folder, "doorhook.db")]
   yield* startHere([...here, ...port, ...database], ready)
 }, Effect.scoped)
+
+/** Runs a program that checks a file. What it writes to standard error is a complaint. */
+const check = (program: string, args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
+  const { status, stderr } = spawnSync(program, args, { encoding: "utf8", env: { ...process.env, ...env } })
+  return { status, stderr }
+}
+
+const isThere = (program: string, ...args: ReadonlyArray<string>): boolean => spawnSync(program, args).status === 0
+
+/** Compose, as a plugin of docker or as a program of its own. */
+const composeProgram = [["docker", "compose"], ["docker-compose"]].find(([program = "", ...args]) =>
+  isThere(program, ...args, "version")
+)
+
+describe("the files to deploy, read by their own programs", () => {
+  for (const unit of ["doorhook.service", "doorhook-worker@.service"]) {
+    it.live.runIf(isThere("systemd-analyze", "--version"))(`systemd accepts ${unit}`, () =>
+      Effect.gen(function* () {
+        // Node.js may be elsewhere on this machine, and a program that is not there is an error.
+        const here = join(yield* temporaryFolder, unit)
+        writeFileSync(here, read(unit).replaceAll("/usr/bin/node", process.execPath))
+        const answer = check("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", here])
+        assert.deepStrictEqual(answer, { status: 0, stderr: "" })
+      }).pipe(Effect.scoped)
+    )
+  }
+
+  const config = (keys: Readonly<Record<string, string>>) => {
+    const [program = "", ...args] = composeProgram ?? []
+    const file = fileURLToPath(new URL("../../../../docs/deploy/compose.yaml", import.meta.url))
+    return check(program, [...args, "--file", file, "config", "--quiet"], keys)
+  }
+
+  it.runIf(composeProgram !== undefined)(
+    "compose accepts compose.yaml with its keys, and names one that is missing",
+    () => {
+      const keys = { POSTGRES_PASSWORD: "p", DOORHOOK_OPERATOR_KEY: "o", DOORHOOK_ENCRYPTION_KEY: "e" }
+      assert.deepStrictEqual(config(keys), { status: 0, stderr: "" })
+      for (const key of Object.keys(keys)) {
+        const { status, stderr } = config({ ...keys, [key]: "" })
+        assert.notStrictEqual(status, 0)
+        assert.match(stderr, new RegExp(`${key}|openssl rand`))
+      }
+    }
+  )
+})
 
 const listening = /doorhook listening on/
 const working = /doorhook worker ready/

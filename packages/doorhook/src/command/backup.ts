@@ -1,0 +1,139 @@
+/**
+ * `doorhook backup`: copies the database to a file while the service runs, and checks the copy before it gets its name.
+ */
+import { CommandFailure, columns, counted, fileTroubleOf, onOneLine, shownJson } from "@doorhook/core"
+import { SqliteFile } from "@doorhook/sql"
+import { Console, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
+import { closeSync, existsSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs"
+import * as Path from "node:path"
+import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
+import { version as doorhookVersion } from "../version.ts"
+import type { Copied } from "./backupSources.ts"
+import { copySqlite, dumpPostgres } from "./backupSources.ts"
+import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
+import { stopOnHangup } from "./stopping.ts"
+
+/** Ends of the names of files that SQLite and doorhook keep beside a database. */
+const besides = ["-wal", "-shm", "-journal", "-lock"]
+
+/** Whether a file is the database or one that belongs to it, under whatever name. */
+const belongsTo = (database: string, out: string): boolean => {
+  const place = existsSync(database) ? realpathSync(database) : Path.resolve(database)
+  const folder = Path.dirname(Path.resolve(out))
+  const name = Path.join(existsSync(folder) ? realpathSync(folder) : folder, Path.basename(out))
+  const identity = SqliteFile.identityOf(out)
+  return ["", ...besides].some(
+    (end) => name === place + end || SqliteFile.isSameFile(identity, SqliteFile.identityOf(place + end))
+  )
+}
+
+/** What keeps a copy from being written there; null when nothing does. */
+const flawOfTarget = (out: string, database: string, mayReplace: boolean): string | null => {
+  if (statSync(out, { throwIfNoEntry: false })?.isDirectory() === true) return "it is a folder. Name a file in it."
+  if (isFile(database) && belongsTo(database, out)) return "it belongs to the database itself. Name another file."
+  const log = ["-wal", "-journal"].map((end) => out + end).find(existsSync)
+  if (log !== undefined) return `${log} is there, and SQLite would read it as the copy's. Name another file.`
+  return existsSync(out) && !mayReplace ? "it is there already. Name another file, or replace it with --force." : null
+}
+
+const checkTarget = (out: string, database: string, mayReplace: boolean): Effect.Effect<void, CommandFailure> =>
+  Effect.suspend(() => {
+    const flaw = flawOfTarget(out, database, mayReplace)
+    return flaw === null ? Effect.void : Effect.fail(CommandFailure.usage(`--out ${out}: ${flaw}`))
+  })
+
+const onDisk = (out: string, run: () => void): Effect.Effect<void, CommandFailure> =>
+  Effect.try({
+    try: run,
+    catch: (error) =>
+      new CommandFailure({ message: `--out ${out}: it can't be written: ${fileTroubleOf(error)}.`, exitCode: 1 })
+  })
+
+const syncAt = (path: string, mode: "r" | "r+"): void => {
+  const descriptor = openSync(path, mode)
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Makes an empty file that its owner alone can read, and removes it at the end of the scope unless it was renamed. */
+const partFor = (out: string) => {
+  const part = `${out}.${process.pid}.part`
+  return Effect.acquireRelease(
+    Effect.as(
+      onDisk(out, () => closeSync(openSync(part, "wx", 0o600))),
+      part
+    ),
+    () => Effect.sync(() => [part, `${part}-journal`].forEach((path) => rmSync(path, { force: true })))
+  )
+}
+
+/** Gives a finished file its name, in a way that a power cut can't leave half of it under that name. */
+const finish = (part: string, out: string): Effect.Effect<void, CommandFailure> =>
+  onDisk(out, () => {
+    renameSync(part, out)
+    // Windows syncs no folders.
+    if (process.platform !== "win32") syncAt(Path.dirname(Path.resolve(out)), "r")
+  })
+
+const sizeText = (bytes: number): string =>
+  bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+
+const keep = ({ isSealed }: Copied): string =>
+  isSealed
+    ? "DOORHOOK_ENCRYPTION_KEY, in another place: doorhook can't start on this backup without it"
+    : "secrets in it are readable: nobody else may read the file"
+
+const out = Flag.String("out").pipe(
+  Flag.withDescription("The file to write, for its owner alone"),
+  Flag.withMetavar("FILE")
+)
+
+const force = Flag.Boolean("force").pipe(
+  Flag.withDescription("Replace the file when it is there already"),
+  Flag.withDefault(false)
+)
+
+const json = Flag.Boolean("json").pipe(Flag.withDescription("Print what was written as JSON"), Flag.withDefault(false))
+
+export const backupCommand = Command.make(
+  "backup",
+  { ...databaseFlags, out, force, json },
+  Effect.fnUntraced(function* (given) {
+    const { database = defaultDatabase } = yield* databaseConfigOf(given)
+    if (database === "memory") return yield* CommandFailure.usage("A database in memory can't be backed up.")
+    yield* stopOnHangup(undefined)
+    yield* checkTarget(given.out, database, given.force)
+    const part = yield* partFor(given.out)
+    const copied = yield* isPostgres(database) ? dumpPostgres(database, part) : copySqlite(database, part)
+    yield* onDisk(given.out, () => syncAt(part, "r+"))
+    const bytes = statSync(part).size
+    // Somebody else may have made it by now.
+    yield* checkTarget(given.out, database, given.force)
+    yield* finish(part, given.out)
+    const { deliveries, engine, events, isSealed, version } = copied
+    if (given.json) {
+      const written = { file: Path.resolve(given.out), bytes, events, deliveries, tables_version: version, engine }
+      return yield* Console.log(shownJson({ ...written, secrets_encrypted: isSealed, doorhook: doorhookVersion }))
+    }
+    const rows = [
+      ["backup", `${Path.resolve(given.out)}, ${sizeText(bytes)}, checked`],
+      ["holds", `${counted(events, "event")}, ${counted(deliveries, "delivery", "deliveries")}`],
+      ["tables", `version ${version}, ${engine}, doorhook ${doorhookVersion}`],
+      ["keep", keep(copied)]
+    ]
+    for (const line of columns(rows)) yield* Console.log(onOneLine(line))
+  }, Effect.scoped)
+).pipe(
+  Command.withDescription("Copy the database to a file while the service runs, and check the copy"),
+  Command.withExamples([
+    { command: "doorhook backup --database doorhook.db --out backup.db", description: "A SQLite file" },
+    {
+      command: "doorhook backup --database postgres://doorhook@db.internal/doorhook --out doorhook.dump",
+      description: "The schema doorhook of a PostgreSQL database, by pg_dump"
+    }
+  ])
+)

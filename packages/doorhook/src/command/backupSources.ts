@@ -1,0 +1,207 @@
+/**
+ * Writes a copy of a database to a file, from a running service too, and reads the copy to check it.
+ */
+import { CommandFailure, onOneLine } from "@doorhook/core"
+import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
+import { SecretBox, SqliteFile } from "@doorhook/sql"
+import { Effect } from "effect"
+import { existsSync } from "node:fs"
+import { inspect } from "../service/DatabaseInspection.ts"
+import { checkNoFolder } from "../service/DatabaseFile.ts"
+import { checkOneName } from "../service/FileOwner.ts"
+import type { ProgramFailed } from "./runProgram.ts"
+import { runProgram } from "./runProgram.ts"
+
+/** What a copy was found to hold. */
+export interface Copied extends Pick<Inspection, "engine" | "version"> {
+  readonly events: number
+  readonly deliveries: number
+  /** Whether it holds secrets that only the encryption key opens. */
+  readonly isSealed: boolean
+}
+
+const failed = (message: string) => new CommandFailure({ message: onOneLine(message), exitCode: 1 })
+
+/** Fails unless the tables are doorhook's, and of a version whose names this doorhook knows. */
+const checkTables = (
+  database: string,
+  found: Inspection | null
+): Effect.Effect<Pick<Copied, "engine" | "version">, CommandFailure> => {
+  if (found === null || !found.exists) {
+    return Effect.fail(failed(`${database} holds no tables of doorhook. Name the database that the service uses.`))
+  }
+  return found.version > found.newest
+    ? Effect.fail(
+        failed(
+          `A newer doorhook made the tables of ${database} (version ${found.version}, this doorhook knows ${found.newest}). Back up with that doorhook.`
+        )
+      )
+    : Effect.succeed(found)
+}
+
+// ---- SQLite
+
+/**
+ * Runs statements on a file and prints a row of each. In a process of its own: SQLite blocks the process that calls it, and
+ * one that is blocked does not react to Ctrl-C.
+ */
+const statementRunner = `
+const { DatabaseSync } = process.getBuiltinModule("node:sqlite")
+const [file, ...statements] = process.argv.slice(1)
+try {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 10_000 })
+  for (const statement of statements) console.log(Object.values(database.prepare(statement).get() ?? {}).join())
+  database.close()
+} catch (error) {
+  console.error(error.message)
+  process.exitCode = 1
+}`
+
+const query = Effect.fnUntraced(function* (file: string, statements: ReadonlyArray<string>) {
+  const answers: Array<string> = []
+  const args = ["--no-warnings", "--eval", statementRunner, "--", file, ...statements]
+  yield* runProgram(process.execPath, args, { onLine: (line) => void answers.push(line) })
+  return answers
+})
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+const sealedPattern = quoted(`${SecretBox.sealedPrefix}%`)
+
+const checks: ReadonlyArray<string> = [
+  "PRAGMA integrity_check(1)",
+  "SELECT count(*) FROM events",
+  "SELECT count(*) FROM deliveries",
+  `SELECT EXISTS (SELECT 1 FROM integrations WHERE signing_secret LIKE ${sealedPattern})
+     OR EXISTS (SELECT 1 FROM settings WHERE value LIKE ${sealedPattern})`
+]
+
+/** Until version 5 of the tables, deliveries that have not ended are in a table of their own. */
+const queueCheck = (version: number): string => (version <= 5 ? "SELECT count(*) FROM queue" : "SELECT 0")
+
+const copyFailure =
+  (database: string) =>
+  ({ said }: ProgramFailed): CommandFailure =>
+    failed(
+      said.includes("malformed") || said.includes("not a database")
+        ? `${database} is damaged or no database of SQLite (${said}). Restore it from an earlier backup.`
+        : `${database} can't be copied: SQLite says: ${said}.`
+    )
+
+/** Fails where SQLite would make a new database, or read this one without its log. */
+const checkSource = Effect.fnUntraced(function* (database: string) {
+  yield* checkNoFolder(database)
+  if (!existsSync(database)) {
+    return yield* CommandFailure.usage(
+      `There is no database ${database}. Name the file that the service uses with --database, or set DOORHOOK_DATABASE.`
+    )
+  }
+  yield* checkOneName(database)
+  const flaw = SqliteFile.flawOfLog(database)
+  if (flaw !== null) return yield* failed(`${database} can't be copied: ${flaw}`)
+})
+
+/** `VACUUM INTO` copies one state of the database, its log included, while another process writes. */
+export const copySqlite = Effect.fnUntraced(function* (
+  database: string,
+  copy: string
+): Effect.fn.Return<Copied, CommandFailure | DatabaseUnusable> {
+  yield* checkSource(database)
+  yield* query(database, [`VACUUM INTO ${quoted(copy)}`]).pipe(Effect.mapError(copyFailure(database)))
+  const { engine, version } = yield* Effect.flatMap(inspect(copy), (found) => checkTables(database, found))
+  const [integrity, events, ended, isSealed, queued] = yield* query(copy, [...checks, queueCheck(version)]).pipe(
+    Effect.mapError(({ said }) => failed(`The copy can't be read back: ${said}. Check the disk of --out.`))
+  )
+  if (integrity !== "ok") return yield* failed(`The copy is damaged (${integrity}). Check the disks; copy again.`)
+  return {
+    engine,
+    version,
+    events: Number(events),
+    deliveries: Number(ended) + Number(queued),
+    isSealed: isSealed === "1"
+  }
+})
+
+// ---- PostgreSQL
+
+/** Tables that each version has. */
+const tables = ["migrations", "integrations", "events", "queue", "deliveries", "settings"]
+
+const majorOf = (text: string): number => Number(/(\d+)(?:\.\d+|devel|beta|rc)/.exec(text)?.[1] ?? 0)
+
+const install = (major: number): string =>
+  `Install the PostgreSQL client programs of version ${major} or later (Debian, Ubuntu: postgresql-client-${major}; Alpine: postgresql${major}-client; macOS: brew install libpq), and put them first in PATH.`
+
+/** Fails when a program is not there, or older than the server. */
+const checkProgram = Effect.fnUntraced(function* (program: string, server: number) {
+  let version = ""
+  yield* runProgram(program, ["--version"], { onLine: (line) => (version += line) }).pipe(
+    Effect.mapError(({ isMissing, said }) =>
+      failed(isMissing ? `There is no ${program} in PATH. ${install(server)}` : `${program}: ${said}`)
+    )
+  )
+  if (majorOf(version) < server) {
+    return yield* failed(
+      `${program} is of version ${majorOf(version)}, and can't read a PostgreSQL server of version ${server}. ${install(server)}`
+    )
+  }
+})
+
+/** The URL as an argument, which other users of the machine can see, and the password as they can't. */
+const withoutPassword = (database: string) => {
+  const url = new URL(database)
+  const password = url.searchParams.get("password") ?? decodeURIComponent(url.password)
+  url.password = ""
+  url.searchParams.delete("password")
+  return { url: url.href, env: password === "" ? {} : { PGPASSWORD: password } }
+}
+
+/** Counts what a dump restores, line by line of the SQL that it stands for. */
+const makeCounter = () => {
+  const rows = new Map<string, number>()
+  let table: string | null = null
+  let isSealed = false
+  const onLine = (line: string): void => {
+    if (table === null) {
+      table = /^COPY doorhook\.(\w+) .*FROM stdin;$/.exec(line)?.[1] ?? null
+      if (table !== null) rows.set(table, 0)
+    } else if (line === "\\.") table = null
+    else {
+      rows.set(table, (rows.get(table) ?? 0) + 1)
+      if (table === "integrations" || table === "settings")
+        isSealed ||= line.split("\t").some((value) => value.startsWith(SecretBox.sealedPrefix))
+    }
+  }
+  return { onLine, rows, isSealed: () => isSealed }
+}
+
+/** Reads a whole dump: its list of contents alone would not show that the end is missing. */
+const readDump = Effect.fnUntraced(function* (dump: string) {
+  const { isSealed, onLine, rows } = makeCounter()
+  yield* runProgram("pg_restore", ["--file=-", dump], { onLine }).pipe(
+    Effect.mapError(({ said }) => failed(`The dump can't be read back: ${said}. Check the disk of --out.`))
+  )
+  const missing = tables.filter((table) => !rows.has(table))
+  if (missing.length > 0) {
+    return yield* failed(
+      `The dump lacks ${missing.join(", ")}. Check that the user of the URL may read all tables of the schema doorhook.`
+    )
+  }
+  const count = (table: string): number => rows.get(table) ?? 0
+  return { events: count("events"), deliveries: count("queue") + count("deliveries"), isSealed: isSealed() }
+})
+
+/** `pg_dump` copies one state of the schema while other processes write. */
+export const dumpPostgres = Effect.fnUntraced(function* (
+  database: string,
+  dump: string
+): Effect.fn.Return<Copied, CommandFailure | DatabaseUnusable> {
+  const { env, url } = withoutPassword(database)
+  const { engine, version } = yield* Effect.flatMap(inspect(database), (found) => checkTables(url, found))
+  for (const program of ["pg_dump", "pg_restore"]) yield* checkProgram(program, majorOf(engine))
+  const args = ["--format=custom", "--schema=doorhook", "--no-password", `--file=${dump}`, `--dbname=${url}`]
+  yield* runProgram("pg_dump", args, { env, onLine: () => undefined }).pipe(
+    Effect.mapError(({ said }) => failed(`The database can't be dumped: ${said}`))
+  )
+  return { engine, version, ...(yield* readDump(dump)) }
+})

@@ -1,0 +1,78 @@
+/**
+ * The rules for alerts: Prometheus reads them, each fires when it should, and each leads to what the documentation says to do.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { parse } from "yaml"
+
+const docs = new URL("../../../../docs/", import.meta.url)
+const file = fileURLToPath(new URL("prometheus-rules.yaml", docs))
+const read = (path: string | URL): string => readFileSync(path, "utf8")
+
+const Rule = Schema.Struct({
+  alert: Schema.String.check(Schema.isPattern(/^Doorhook[A-Z][A-Za-z]+$/)),
+  expr: Schema.NonEmptyString,
+  for: Schema.String.check(Schema.isPattern(/^\d+[smh]$/)),
+  labels: Schema.Struct({ severity: Schema.Literals(["critical", "warning"]) }),
+  annotations: Schema.Struct({
+    summary: Schema.NonEmptyString,
+    description: Schema.NonEmptyString,
+    runbook: Schema.String.check(Schema.isPattern(/^docs\/operations\.md#[a-z-]+$/))
+  })
+})
+
+const decode = Schema.decodeUnknownSync(
+  Schema.Struct({ groups: Schema.NonEmptyArray(Schema.Struct({ name: Schema.String, rules: Schema.Array(Rule) })) }),
+  { onExcessProperty: "error" }
+)
+
+const rules = decode(parse(read(file))).groups.flatMap((group) => group.rules)
+const page = read(new URL("operations.md", docs))
+
+/** Whether there is a program that Prometheus comes with. */
+const hasPromtool = spawnSync("promtool", ["--version"]).status === 0
+
+/** What it complains about; nothing when it exits with 0. */
+const complaintOf = (...args: ReadonlyArray<string>): string => {
+  const { status, stderr, stdout } = spawnSync("promtool", args, { encoding: "utf8" })
+  return status === 0 ? "" : `${stdout}${stderr}`
+}
+
+describe("the rules for Prometheus", () => {
+  it("have a name each, and lead to a section that says what to do", () => {
+    assert.lengthOf(new Set(rules.map(({ alert }) => alert)), rules.length)
+    const anchors = new Set(
+      [...page.matchAll(/^## (.*)$/gm)].map(([, heading = ""]) =>
+        heading
+          .toLowerCase()
+          .replaceAll(/[^a-z -]/g, "")
+          .replaceAll(" ", "-")
+      )
+    )
+    for (const { annotations } of rules) {
+      const anchor = annotations.runbook.split("#")[1] ?? ""
+      assert.isTrue(anchors.has(anchor), `docs/operations.md has no section ${anchor}`)
+    }
+  })
+
+  it("are all in the table of symptoms, and none that is not there", () => {
+    const rows = /^## An alert\n[^]*?(?=^## )/m.exec(page)?.[0] ?? ""
+    const listed = [...rows.matchAll(/`(Doorhook\w+)`/g)].map(([, name]) => name)
+    assert.sameMembers(
+      listed,
+      rules.map(({ alert }) => alert)
+    )
+  })
+
+  it.runIf(hasPromtool)("are what promtool accepts", () => {
+    assert.strictEqual(complaintOf("check", "rules", file), "")
+  })
+
+  it.runIf(hasPromtool)("fire when something is wrong, and not when all is well", () => {
+    const cases = fileURLToPath(new URL("prometheus-rules.test.yaml", import.meta.url))
+    assert.strictEqual(complaintOf("test", "rules", cases), "")
+  })
+})
