@@ -13,10 +13,10 @@ const sources = globSync("packages/{core,node,server,sql,doorhook}/src/**/*.ts",
 
 /** Where a secret is compared with what somebody presents. */
 const comparisons = [
+  "packages/core/src/delivery/Signature.ts",
   "packages/core/src/memory/DocumentDirectory.ts",
   "packages/core/src/memory/MemoryTokenStore.ts",
   "packages/core/src/oauth/Secrets.ts",
-  "packages/core/src/delivery/Signature.ts",
   "packages/server/src/http/Credentials.ts",
   "packages/server/src/operator/PortalLinks.ts",
   "packages/server/src/ui/Session.ts"

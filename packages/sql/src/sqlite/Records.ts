@@ -16,7 +16,7 @@ import type {
   Purged,
   PurgeRequest
 } from "@doorhook/core"
-import { Attempt, Delivery, Event, inTurn, ResourceType } from "@doorhook/core"
+import { Attempt, Delivery, Event, inTurn } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StatementSync } from "node:sqlite"
@@ -39,7 +39,8 @@ const decodeListed = Schema.decodeUnknownEffect(
   Schema.Array(
     Schema.Struct({
       ...Delivery.fields,
-      resource_type: Schema.NullOr(ResourceType),
+      // Read as it stands: what is damaged shows, and holds up no list.
+      resource_type: Schema.NullOr(Schema.String),
       last_attempt: Schema.NullOr(LastAttempt)
     })
   )
