@@ -138,7 +138,7 @@ const lineReader = (isService: boolean): ((text: string) => Line) => {
     try {
       value = JSON.parse(text)
     } catch {
-      return Result.fail(["is not JSON"])
+      return Result.fail(["is not JSON, one object on each line (NDJSON)"])
     }
     if (!Predicate.isObject(value) || Array.isArray(value)) return Result.fail(["is not a JSON object"])
     const written: unknown = Reflect.get(value, "at")
