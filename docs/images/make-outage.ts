@@ -1,5 +1,5 @@
 /**
- * Makes the pictures of `docs/outages.md` anew: `node --conditions=source docs/images/make-outage.ts`. It runs the command
+ * Makes the pictures of `docs/outages.md` again: `node --conditions=source docs/images/make-outage.ts`. It runs the command
  * that the page shows, opens its report in Chromium (`CHROMIUM_PATH`, or the system's own) and takes parts of it.
  */
 import { execFileSync } from "node:child_process"

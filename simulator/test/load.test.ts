@@ -10,7 +10,16 @@ import { Effect, Option, Stream } from "effect"
 import { plan } from "../src/plan/Plan.ts"
 import { Rng, root } from "../src/random/Substream.ts"
 import type { Arrival } from "../src/run/Load.ts"
-import { arrivalTimes, atRate, extentOf, readEvents, readRate, readStages, shareOf } from "../src/run/Load.ts"
+import {
+  arrivalTimes,
+  atRate,
+  extentOf,
+  newEventOf,
+  readEvents,
+  readRate,
+  readStages,
+  shareOf
+} from "../src/run/Load.ts"
 import { platform, simulate } from "./Simulating.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
@@ -97,15 +106,11 @@ const line = (at: string, more: Readonly<Record<string, unknown>> = {}) =>
     ...more
   })
 
-const read = (
-  lines: ReadonlyArray<string>,
-  types: ReadonlyArray<string> | null = ["access_log"],
-  duration = Infinity
-) =>
+const read = (lines: ReadonlyArray<string>, isService = false, duration = Infinity) =>
   Effect.gen(function* () {
     const file = join(yield* temporaryFolder, "events.ndjson")
     yield* Effect.promise(() => writeFile(file, lines.join("\n")))
-    return yield* readEvents(file, types, duration)
+    return yield* readEvents(file, isService, duration)
   }).pipe(Effect.provide(platform()))
 
 describe("a file of events", () => {
@@ -114,12 +119,12 @@ describe("a file of events", () => {
       const planned = yield* Stream.runCollect(arrivals)
       const file = yield* read(
         planned.map(({ event }) => JSON.stringify(event)),
-        null
+        true
       )
       const sent = yield* Stream.runCollect(file.arrivals)
       assert.deepStrictEqual(
-        sent.map(({ at, event }) => [at, event.data]),
-        planned.map(({ at, event }) => [at, event.data])
+        sent.map(({ at, event }) => [at, newEventOf(event)]),
+        planned.map(({ at, event }) => [at, newEventOf(event)])
       )
       assert.strictEqual(file.events, planned.length)
     })
@@ -129,7 +134,7 @@ describe("a file of events", () => {
     Effect.gen(function* () {
       const file = yield* read(
         [line("2026-03-02T08:00:00Z"), "", line("2026-03-02T09:00:30+01:00", { building_id: 2, tenant_ids: [7, 8] })],
-        null
+        true
       )
       assert.deepStrictEqual([file.events, file.span, file.beginning], [2, 30_001, Date.parse("2026-03-02T08:00:00Z")])
       assert.deepStrictEqual(
@@ -140,8 +145,8 @@ describe("a file of events", () => {
         ]
       )
       const [first] = yield* Stream.runCollect(file.arrivals)
-      assert.deepStrictEqual(first?.event.data, { id: 1, door: "own member" })
-      const part = yield* read([line("2026-03-02T08:00:00Z"), line("2026-03-02T09:00:00Z")], null, 60_000)
+      assert.strictEqual(first?.event.data, '{"id":1,"door":"own member"}')
+      const part = yield* read([line("2026-03-02T08:00:00Z"), line("2026-03-02T09:00:00Z")], true, 60_000)
       assert.strictEqual(part.events, 1)
     })
   )
@@ -149,10 +154,20 @@ describe("a file of events", () => {
   it.live.each([
     { lines: [line("2026-03-02T08:00:00Z"), "{"], says: "line 2: " },
     { lines: [line("yesterday")], says: "line 1: /at must be a time like" },
+    { lines: [line("2026-03-02 08:00:00")], says: "line 1: /at must be a time like" },
+    { lines: [`[${line("2026-03-02T08:00:00Z")}]`], says: "line 1: is not a JSON object" },
+    {
+      lines: [line("2026-03-02T08:00:00Z").replace('"data"', '"data":{},"data"')],
+      says: "line 1: /data is given more than once"
+    },
+    {
+      lines: [line("2026-03-02T08:00:00Z").replace("tenant_ids", "tenants_id")],
+      says: "line 1: tenants_id is no member of an event"
+    },
     { lines: [line("2026-03-02T08:00:00Z", { building_id: "x", data: 1 })], says: "/building_id" },
     {
       lines: [line("2026-03-02T08:00:00Z", { resource_type: "door_forced" })],
-      says: "/resource_type must be one of access_log"
+      says: "/resource_type must be call or access_log; others are the declared ones of a service"
     },
     {
       lines: [line("2026-03-02T08:00:00Z"), line("2026-03-02T07:00:00Z")],

@@ -4,11 +4,12 @@
 import { readFile, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, Crypto, Transport } from "@doorhook/core"
+import { Equipment } from "@doorhook/simulator"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestConsole } from "effect/testing"
 import type { RunReport } from "../src/results/RunReport.ts"
@@ -102,6 +103,44 @@ describe("simulate run --events", () => {
         ["log.ndjson", "2026-03-02T08:00", 59_001]
       )
       assert.match(report.command, /^npx doorhook simulate run --to http:\/\/127\.0\.0\.1:1 --seed 1 --events /)
+    }).pipe(Effect.provide(platform()))
+  )
+
+  it.live("sends `data` as it is written, to a service and to a receiver", () =>
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "log.ndjson")
+      const data = '{"9":1e2, "1":"\\u0041", "long": 12345678901234567890, "exact": 0.10000000000000000001, "one": 1.0}'
+      const line = recorded(0, 1).replace('{"id":1,"badge":"B1"}', data)
+      yield* Effect.promise(() => writeFile(file, `${line}\n`))
+      const bodies: Array<string> = []
+      const client = HttpClient.make((request, { pathname }) =>
+        Effect.sync(() => {
+          if (request.body._tag === "Uint8Array") bodies.push(new TextDecoder().decode(request.body.body))
+          const answer = pathname === "/operator/events" ? { events: [{ id: "evt_1", deliveries: 0 }] } : {}
+          return HttpClientResponse.fromWeb(request, Response.json({ deliveries: [], next: null, ...answer }))
+        })
+      )
+      yield* Effect.provideService(simulate(...toService, "--events", file), HttpClient.HttpClient, client)
+      assert.deepStrictEqual(bodies, [
+        `[{"resource_type":"access_log","action":"create","building_id":7,"tenant_ids":[71],"data":${data}}]`
+      ])
+      const received: Array<string> = []
+      const transport = Layer.effect(
+        Transport,
+        Transport.fromPost(({ body }) =>
+          Effect.sync(() => {
+            received.push(body)
+            return { _tag: "Answered", status: 200, retry_after: null, excerpt: "", headers_elapsed: 1, elapsed: 1 }
+          })
+        )
+      )
+      yield* Effect.provideService(
+        simulate("run", "--to-receiver", "http://127.0.0.1:1/hook", "--events", file),
+        Equipment,
+        { transport, crypto: Crypto.layerWebCrypto }
+      )
+      const body = `{"event":{"resource_type":"access_log","action":"create","data":${data}}}`
+      assert.deepStrictEqual([...new Set(received)], [body])
     }).pipe(Effect.provide(platform()))
   )
 

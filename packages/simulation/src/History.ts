@@ -85,6 +85,7 @@ export type Fact =
   | {
       readonly kind: "member"
       readonly engine: number
+      readonly worker: string
       readonly until: number | null
       readonly continued: boolean
     }

@@ -136,6 +136,32 @@ export const leasingVariants: ReadonlyArray<Variant> = [
     }
   },
   {
+    name: "an engine that keeps its name when its membership has lapsed",
+    check: "leases",
+    seed: 1,
+    breakage: {
+      ...engine(({ stores: { deliveries, ...stores } }) => {
+        let first: string | null = null
+        const named = <A extends { readonly worker: string }>(call: A): A => ({
+          ...call,
+          worker: (first ??= call.worker)
+        })
+        return {
+          stores: {
+            ...stores,
+            deliveries: {
+              ...deliveries,
+              claim: (request) => deliveries.claim(named(request)),
+              settle: (outcomes, now, disableAfter) => deliveries.settle(named(outcomes), now, disableAfter),
+              heartbeat: (beat) => deliveries.heartbeat(named(beat))
+            }
+          }
+        }
+      }),
+      scenario: lapsing
+    }
+  },
+  {
     name: "an engine that keeps what it holds when it ends",
     check: "leases",
     seed: 2,

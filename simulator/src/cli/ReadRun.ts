@@ -212,8 +212,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
       Option.isSome(texts.duration) && profile === null
         ? yield* durationIn("duration", texts.duration.value, 1)
         : Infinity
-    const types = kind === "service" ? null : [...builtInTable.keys()]
-    const { arrivals, beginning, events, premises, span } = yield* readEvents(path, types, length)
+    const { arrivals, beginning, events, premises, span } = yield* readEvents(path, kind === "service", length)
     const duration = profile === null ? span : extentOf(profile).length
     const load: Load = {
       name: path.split("/").at(-1) ?? path,

@@ -40,7 +40,8 @@ const problemsIn = (error: Schema.SchemaError): string => {
 
 const isoPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
-const instantOfIso = (text: string): Option.Option<number> =>
+/** A time with an offset, in milliseconds since the epoch. */
+export const instantOfIso = (text: string): Option.Option<number> =>
   isoPattern.test(text) && !Number.isNaN(Date.parse(text)) ? Option.some(Date.parse(text)) : Option.none()
 
 /** Reads one line. */

@@ -2,7 +2,7 @@
  * The delivery engine of core over given ports: in this process and in real time, on virtual time, and in the deterministic
  * simulation.
  */
-import type { Crypto, DeliverySettingsShape, NewEvent, Notice } from "@doorhook/core"
+import type { Crypto, DeliverySettingsShape, Notice } from "@doorhook/core"
 import {
   AbsentDirectory,
   DeliverySettings,
@@ -11,7 +11,6 @@ import {
   Dispatcher,
   IdempotencyStore,
   IntegrationStore,
-  JsonText,
   NoticeListener,
   Notices,
   Publisher,
@@ -21,7 +20,6 @@ import {
 } from "@doorhook/core"
 import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
-import type { LoadEvent } from "./Load.ts"
 
 /** All stores over one state. */
 export interface Stores {
@@ -88,12 +86,3 @@ export const engineLayer = <E1, E2>(
 
 /** What `engineLayer` builds. */
 export type EngineServices = Layer.Success<ReturnType<typeof engineLayer>>
-
-/** An event as a publisher takes it. */
-export const newEventOf = (event: LoadEvent): NewEvent => ({
-  action: event.action,
-  building_id: event.building_id,
-  resource_type: event.resource_type,
-  tenant_ids: event.tenant_ids,
-  data: JsonText.JsonText.make(JSON.stringify(event.data), { disableChecks: true })
-})

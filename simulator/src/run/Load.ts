@@ -1,21 +1,27 @@
 /**
  * What a run sends, and when: the day of a scenario, a file of events, or either at a rate of its own.
  */
-import { Action, BuildingId, CommandFailure, DurationText, fileTrouble, schemaProblems, TenantId } from "@doorhook/core"
-import { Effect, FileSystem, Option, Schema, Stream } from "effect"
+import type { BuildingId, NewEvent, TenantId } from "@doorhook/core"
+import { builtInTable, CommandFailure, DurationText, fileTrouble, JsonText, PublishRequest } from "@doorhook/core"
+import { Effect, FileSystem, Option, Predicate, Result, Stream } from "effect"
+import { instantOfIso } from "../plan/EventRow.ts"
 import { movedTo } from "../plan/PlannedEvent.ts"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { exponential } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import type { Premises } from "./World.ts"
 
-/** An event as it is published, of a plan or recorded elsewhere. */
-export interface LoadEvent {
-  readonly resource_type: string
-  readonly action: string
-  readonly building_id: BuildingId
-  readonly tenant_ids: ReadonlyArray<TenantId>
-  readonly data: object
+/** An event of a plan, or one recorded elsewhere, whose `data` stays the text that it was. */
+export type LoadEvent = PlannedEvent | NewEvent
+
+const isPlanned = (event: LoadEvent): event is PlannedEvent => Object.hasOwn(event, "at")
+
+/** An event as a publisher takes it. */
+export const newEventOf = (event: LoadEvent): NewEvent => {
+  if (!isPlanned(event)) return event
+  const { action, building_id, data, resource_type, tenant_ids } = event
+  const text = JsonText.JsonText.make(JSON.stringify(data), { disableChecks: true })
+  return { resource_type, action, building_id, tenant_ids, data: text }
 }
 
 /** An event and its time in the plan, in milliseconds since the epoch. */
@@ -107,8 +113,6 @@ export const atRate = <E, R>(
     }
   )
 
-const isPlanned = (event: LoadEvent): event is PlannedEvent => Object.hasOwn(event, "at")
-
 /** Every `count`th event from the `nth` on: the share of one generator of several. */
 export const shareOf =
   (nth: number, count: number) =>
@@ -121,20 +125,40 @@ export const shareOf =
           Stream.map(([event]) => event)
         )
 
-/** A line of a file of events: as `simulate plan` writes it, or recorded elsewhere. Other members are left out. */
-const Line = Schema.fromJsonString(
-  Schema.Struct({
-    at: Schema.String.check(
-      Schema.makeFilter((text) => !Number.isNaN(Date.parse(text)) || "must be a time like 2026-03-02T07:30:00.000Z")
-    ),
-    building_id: BuildingId,
-    tenant_ids: Schema.Array(TenantId),
-    resource_type: Schema.NonEmptyString,
-    action: Action,
-    data: Schema.Record(Schema.String, Schema.Unknown)
-  })
-)
-const decodeLine = Schema.decodeResult(Line)
+/** An event of a file and its time, or what is wrong with its line. */
+type Line = Result.Result<{ readonly event: NewEvent; readonly at: number }, ReadonlyArray<string>>
+
+const otherTypes = "; others are the declared ones of a service (--to)"
+
+/** Reads lines of a file of events. With a service the resource types are the service's to check. */
+const lineReader = (isService: boolean): ((text: string) => Line) => {
+  const { fromText } = isService ? PublishRequest.uncheckedReader : PublishRequest.readerOf(builtInTable)
+  return (text) => {
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      return Result.fail(["is not JSON, one object on each line (NDJSON)"])
+    }
+    if (!Predicate.isObject(value) || Array.isArray(value)) return Result.fail(["is not a JSON object"])
+    const written: unknown = Reflect.get(value, "at")
+    const at = Predicate.isString(written) ? instantOfIso(written) : Option.none()
+    const timeless = Option.isNone(at) ? ["/at must be a time like 2026-03-02T07:30:00.000Z"] : []
+    return Result.match(fromText(text), {
+      onFailure: ({ problems }) =>
+        Result.fail([
+          ...timeless,
+          ...problems.map(({ detail, pointer }) =>
+            `${pointer} ${detail}${pointer === "/resource_type" && !isService ? otherTypes : ""}`.trimStart()
+          )
+        ]),
+      onSuccess: ({ events: [event], oversights }): Line =>
+        event === undefined || Option.isNone(at) || oversights.length > 0
+          ? Result.fail([...timeless, ...oversights])
+          : Result.succeed({ event, at: at.value })
+    })
+  }
+}
 
 interface EventFile {
   readonly arrivals: Stream.Stream<Arrival, CommandFailure>
@@ -148,14 +172,11 @@ interface EventFile {
 
 /**
  * Reads a file of events once through, so that a mistake is found before anything is sent; they are read again while they are
- * sent. `types` are the resource types that can be published; null where only the service knows them.
+ * sent.
  */
-export const readEvents = Effect.fnUntraced(function* (
-  path: string,
-  types: ReadonlyArray<string> | null,
-  duration: number
-) {
+export const readEvents = Effect.fnUntraced(function* (path: string, isService: boolean, duration: number) {
   const files = yield* FileSystem.FileSystem
+  const readLine = lineReader(isService)
   const wrong = (line: number, what: string) => CommandFailure.usage(`--events ${path}, line ${line}: ${what}`)
   let number = 0
   let first: number | null = null
@@ -163,21 +184,10 @@ export const readEvents = Effect.fnUntraced(function* (
   const read = (text: string): Effect.Effect<Arrival | null, CommandFailure> => {
     number++
     if (text.trim() === "") return Effect.succeed(null)
-    const line = decodeLine(text)
-    if (line._tag === "Failure")
-      return wrong(
-        number,
-        `${schemaProblems(line.failure)
-          .map(({ detail, pointer }) => `${pointer === "" ? "it" : pointer} ${detail}`)
-          .join("; ")}; expected an event as simulate plan writes it`
-      )
-    const { at: written, ...event } = line.success
-    const at = Date.parse(written)
-    if (types !== null && !types.includes(event.resource_type))
-      return wrong(
-        number,
-        `/resource_type must be one of ${types.join(", ")}; others are the declared ones of a service (--to)`
-      )
+    const line = readLine(text)
+    if (Result.isFailure(line))
+      return wrong(number, `${line.failure.join("; ")}; expected an event as simulate plan writes it`)
+    const { at, event } = line.success
     if (at < last) return wrong(number, "/at is earlier than on the line before; sort the file by time")
     last = at
     first ??= at

@@ -7,6 +7,7 @@ import { Cause, Clock, Effect, Option, Predicate, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
 import type { LoadEvent } from "./Load.ts"
+import { newEventOf } from "./Load.ts"
 
 /** A running service. */
 export interface Service {
@@ -59,13 +60,11 @@ const PublishAnswer = Schema.fromJsonString(
   })
 )
 
-const toWire = ({ resource_type, action, building_id, tenant_ids, data }: LoadEvent) => ({
-  resource_type,
-  action,
-  building_id,
-  tenant_ids,
-  data
-})
+/** The member `data` is text already. */
+const toWire = (event: LoadEvent): string => {
+  const { data, ...rest } = newEventOf(event)
+  return `${JSON.stringify(rest).slice(0, -1)},"data":${data}}`
+}
 
 /** The operator API's errors; what has a `source` says little without it. */
 const ErrorAnswer = Schema.fromJsonString(
@@ -130,7 +129,7 @@ const publish = (service: Service, events: ReadonlyArray<LoadEvent>, key: string
     service,
     HttpClientRequest.post(`${service.url}/operator/events`).pipe(
       HttpClientRequest.setHeader("idempotency-key", key),
-      HttpClientRequest.bodyText(JSON.stringify(events.map(toWire)), "application/json")
+      HttpClientRequest.bodyText(`[${events.map(toWire).join(",")}]`, "application/json")
     ),
     (text) =>
       Effect.map(Schema.decodeEffect(PublishAnswer)(text), ({ events }): Answer => {

@@ -3,7 +3,7 @@
  */
 import type { DeliverySettingsShape } from "@doorhook/core"
 import { isDisturbed } from "./Knowledge.ts"
-import type { Check, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
+import type { Check, EntryOf, Request, Trace, TracedDelivery, Violation } from "./Trace.ts"
 import { beatInterval, clockOf, entriesOf, leastShare, longestUnseen } from "./Trace.ts"
 
 /** Whether a clock jumped so that memberships ended that had not, or the other way round. */
@@ -35,6 +35,23 @@ const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
     return violations
   })
 
+/** A worker whose membership is over, by its own clock or by the store's answer, must go on under another name. */
+const outliving = (trace: Trace): ReadonlyArray<Violation> => {
+  const known = new Map<string, { readonly answer: EntryOf<"member">; readonly hasLapsed: boolean }>()
+  return trace.entries.flatMap((entry): ReadonlyArray<Violation> => {
+    if (entry.kind === "member") {
+      const before = known.get(entry.worker)
+      // The first answer of a name continues nothing.
+      known.set(entry.worker, { answer: entry, hasLapsed: before !== undefined && !entry.continued })
+    }
+    const last = entry.kind === "heartbeat" && entry.until !== null ? known.get(entry.worker) : undefined
+    if (entry.kind !== "heartbeat" || last === undefined) return []
+    if (!last.hasLapsed && (last.answer.until ?? 0) > entry.now) return []
+    const what = `engine ${entry.engine} went on as ${entry.worker}, whose membership had lapsed`
+    return [{ what, entries: [last.answer.index, entry.index] }]
+  })
+}
+
 /** Memberships outlast attempts by more than clocks are apart, so that only a clock that jumps makes two of one. */
 const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<Violation> => {
   const isOver =
@@ -50,10 +67,11 @@ const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<V
 
 export const leases: Check = {
   name: "leases",
-  rule: "A delivery is leased to one worker and never open twice at once, unless a clock jumps; attempts fit into memberships; stale outcomes settle nothing.",
+  rule: "A delivery is leased to one worker and never open twice at once, unless a clock jumps; attempts fit into memberships; stale outcomes settle nothing; who lapsed goes on under another name.",
   violations: (trace) => [
     ...trace.breaches,
     ...outlasting(trace),
+    ...outliving(trace),
     ...[...trace.deliveries.values()].flatMap(({ requests }) =>
       requests.flatMap((first, at) => requests.slice(at + 1).flatMap((second) => overlap(trace, first, second)))
     )

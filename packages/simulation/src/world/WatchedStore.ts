@@ -258,7 +258,9 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       heartbeat: (beat) =>
         call("heartbeat", heartbeat(beat)).pipe(
           Effect.tap(({ continued }) =>
-            Effect.sync(() => history.add({ kind: "member", engine, until: beat.until, continued }))
+            Effect.sync(() =>
+              history.add({ kind: "member", engine, worker: beat.worker, until: beat.until, continued })
+            )
           )
         ),
       warn: (now, disableAfter, limit) =>
