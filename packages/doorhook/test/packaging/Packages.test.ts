@@ -18,6 +18,7 @@ import { live } from "../harness/Embedded.ts"
 import { eventually, testPatience } from "../harness/Eventually.ts"
 import { directory } from "../harness/KnownDirectory.ts"
 import { callApi } from "../harness/ThirdParty.ts"
+import { describeExamples } from "./Examples.ts"
 import { describeRelease, reachingRegistry } from "./Release.ts"
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url))
@@ -389,3 +390,4 @@ describe("the guide to embedding", () => {
 
 describe("a release", describeRelease)
 
+await describeOnPostgres("the examples", (server) => describeExamples(folder, join(folder, "examples"), server))
