@@ -19,6 +19,7 @@ import { eventually, testPatience } from "../harness/Eventually.ts"
 import { directory } from "../harness/KnownDirectory.ts"
 import { callApi } from "../harness/ThirdParty.ts"
 import { describeExamples } from "./Examples.ts"
+import { describeImage } from "./Image.ts"
 import { describeRelease, reachingRegistry } from "./Release.ts"
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url))
@@ -389,5 +390,7 @@ describe("the guide to embedding", () => {
 })
 
 describe("a release", describeRelease)
+
+describe("the image", () => describeImage(folder))
 
 await describeOnPostgres("the examples", (server) => describeExamples(folder, join(folder, "examples"), server))
