@@ -4,36 +4,56 @@
  *
  * Runs every check even when one fails, so that one run shows all there is to mend.
  */
-import { spawnSync } from "node:child_process"
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
 import { published } from "./published.ts"
 
-const checks: ReadonlyArray<readonly [name: string, command: string, ...args: ReadonlyArray<string>]> = [
-  ["types", "tsc", "-p", ".ci/tsconfig.json"],
-  ["console types", "tsc", "-p", "packages/server/src/console/static"],
-  ["effect", "effect-tsgo", "diagnostics", "--project", ".ci/tsconfig.json"],
-  ["lint", "oxlint", "-c", ".oxlintrc.json", "--type-aware", "--deny-warnings"],
-  ["format", "oxfmt", "--config", ".oxfmtrc.json", "--check", "."],
-  ["imports", "node", ".ci/check-imports.ts"],
-  ["build", "npm", "run", "--silent", "build"],
-  ["comments", "node", ".ci/check-comments.ts"],
-  ...published.map((place) => [`package ${place}`, "publint", "--strict", "--pack", "false", place] as const),
-  ["unused", "knip", "-c", ".ci/knip.json", "--no-progress", "--no-config-hints"],
-  ["docs", "node", ".ci/check-docs.ts"]
+type Check = readonly [name: string, command: string, ...args: ReadonlyArray<string>]
+
+/** Each list in its order, both at once: most of the checks use one core. */
+const lists: ReadonlyArray<ReadonlyArray<Check>> = [
+  [
+    ["types", "tsc", "-p", ".ci/tsconfig.json"],
+    ["console types", "tsc", "-p", "packages/server/src/console/static"],
+    ["effect", "effect-tsgo", "diagnostics", "--project", ".ci/tsconfig.json"],
+    ["lint", "oxlint", "-c", ".oxlintrc.json", "--type-aware", "--deny-warnings"],
+    ["format", "oxfmt", "--config", ".oxfmtrc.json", "--check", "."]
+  ],
+  [
+    ["docs", "node", "--conditions=source", ".ci/check-docs.ts"],
+    ["imports", "node", ".ci/check-imports.ts"],
+    ["build", "npm", "run", "--silent", "build"],
+    ["comments", "node", ".ci/check-comments.ts"],
+    ...published.map((place): Check => [`package ${place}`, "publint", "--strict", "--pack", "false", place]),
+    ["unused", "knip", "-c", ".ci/knip.json", "--no-progress", "--no-config-hints"]
+  ]
 ]
 
 if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
-  process.stdout.write(
-    `npm run check runs all of these, and fails when one does: ${checks.map(([name]) => name).join(", ")}\n`
-  )
+  const names = lists.flat().map(([name]) => name)
+  process.stdout.write(`npm run check runs all of these, and fails when one does: ${names.join(", ")}\n`)
   process.exit(0)
 }
 
-const failed = checks.filter(([name, command, ...args]) => {
-  const run = spawnSync(command, args, { encoding: "utf8", shell: false })
-  const ok = run.status === 0
-  process.stdout.write(`${ok ? "ok  " : "FAIL"} ${name}\n`)
-  if (!ok) process.stdout.write(`${run.stdout ?? ""}${run.stderr ?? ""}${run.error?.message ?? ""}\n`)
-  return !ok
-})
+const run = promisify(execFile)
 
-if (failed.length > 0) process.exitCode = 1
+const passes = async ([name, command, ...args]: Check): Promise<boolean> => {
+  try {
+    await run(command, args, { maxBuffer: Infinity })
+    process.stdout.write(`ok   ${name}\n`)
+    return true
+  } catch (error) {
+    const { message, stderr = "", stdout = "" }: { message?: string; stderr?: string; stdout?: string } = Object(error)
+    process.stdout.write(`FAIL ${name}\n${stdout}${stderr}${stdout + stderr === "" ? message : ""}\n`)
+    return false
+  }
+}
+
+const inTurn = async (checks: ReadonlyArray<Check>): Promise<boolean> => {
+  let ok = true
+  for (const check of checks) ok = (await passes(check)) && ok
+  return ok
+}
+
+const ended = await Promise.all(lists.map(inTurn))
+if (ended.includes(false)) process.exitCode = 1

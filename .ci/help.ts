@@ -1,28 +1,17 @@
 /**
- * What `doorhook ... --help` says, of any command, asked for once.
+ * What `doorhook ... --help` says, of any command, asked for once. All of them in this process: a start takes longer than a
+ * help. Run with `--conditions=source`.
  */
-import { execFile } from "node:child_process"
-import { availableParallelism } from "node:os"
-import { promisify } from "node:util"
-
-const run = promisify(execFile)
-const bin = new URL("../packages/doorhook/bin/doorhook.js", import.meta.url).pathname
-
-/** As many processes at once as this machine has places for. */
-const lanes: Array<Promise<unknown>> = Array.from({ length: availableParallelism() }, () => Promise.resolve())
-let turn = 0
-
-const ask = (path: ReadonlyArray<string>): Promise<string> => {
-  const lane = turn++ % lanes.length
-  const asked = (lanes[lane] ?? Promise.resolve()).then(async () => {
-    const { stdout } = await run(process.execPath, [bin, ...path, "--help"], { env: { ...process.env, NO_COLOR: "1" } })
-    return stdout
-  })
-  lanes[lane] = asked.catch(() => undefined)
-  return asked
-}
+import { Effect } from "effect"
+import { runHere } from "../packages/doorhook/test/harness/InProcess.ts"
 
 const known = new Map<string, Promise<string>>()
+
+const ask = async (path: ReadonlyArray<string>): Promise<string> => {
+  const { code, stderr, stdout } = await Effect.runPromise(runHere([...path, "--help"], { NO_COLOR: "1" }))
+  if (code !== 0) throw new Error(`doorhook ${path.join(" ")} --help: ${stderr}`)
+  return stdout
+}
 
 /** The help of a command, by the words after `doorhook`. */
 export const helpOf = (path: ReadonlyArray<string>): Promise<string> => {

@@ -13,6 +13,11 @@ export default defineConfig({
   test: {
     ...base.test,
     isolate: true,
-    include: ["packages/core/test/rules/*.test.ts", "packages/core/test/oauth/RedirectUri.test.ts"]
+    include: [
+      "packages/core/test/model/{AddressPolicy,Failing,RetryPolicy,TokenLife,UrlPolicy}.test.ts",
+      "packages/core/test/publish/Matching.test.ts",
+      "packages/core/test/delivery/{Acknowledgement,AttemptExplanation,Consequences,DeliveryPolicy,DeliveryRequest,Explanation,Redirect,Settling,Signature,Standing,StandingSequences}.test.ts",
+      "packages/core/test/oauth/RedirectUri.test.ts"
+    ]
   }
 })

@@ -285,7 +285,7 @@ describe("run", () => {
       assert.notInclude(failing.output, "Every event")
       const doctor = yield* conformance("doctor", "--url", target.url, "--probe", "exec:echo 0")
       assert.strictEqual(doctor.exitCode, 4)
-      assert.match(doctor.message, /^None of the events was acknowledged, .* --secret-file FILE, or /)
+      assert.match(doctor.message, /^None of the events was acknowledged, .* --secret SECRET, or /)
       assert.notInclude(doctor.output, "can be tested")
     })
   )

@@ -160,7 +160,7 @@ describe.concurrent("a receiver that remembers or acts in a wrong way is found o
   it.live.each(faults)("%s: %s", ([, named, manners]) =>
     Effect.gen(function* () {
       // All of them run beside each other, on whatever the machine has left.
-      const report = yield* run(manners(), { only: [named], maxTime: 60_000 })
+      const report = yield* run(manners(), { only: [named], maxTime: 120_000 })
       assert.deepStrictEqual(idsWith(report, "FAIL"), [named], shown(report))
       const [failed] = report.requirements
       assert.isNotEmpty(failed?.history)

@@ -291,6 +291,10 @@ describe("an exchange", () => {
     [answered(200, 4_951), "borderline"],
     [answered(200, 5_051), "late"],
     [{ ...answered(200, 10), elapsed: 5_020 }, "borderline"],
+    [{ ...answered(200, 5_100), stalled: 51 }, "borderline"],
+    [{ ...answered(200, 5_102), stalled: 51 }, "late"],
+    [{ ...answered(200, 10), elapsed: 5_100, stalled: 51 }, "borderline"],
+    [{ ...answered(200, 4_900), stalled: 4_000 }, "acknowledged"],
     [answered(302), "refused"],
     [late, "late"],
     [endless, "unfinished"],
@@ -319,4 +323,25 @@ it("of findings on one trace, proof comes before accidents, a MUST before what i
   assert.strictEqual(both(open, lateOne, weak), lateOne)
   assert.strictEqual(both(weak, open), open)
   assert.strictEqual(both(weak, pass([0])), weak)
+})
+
+describe("a breach shows of a genuine event", () => {
+  const forgery = attemptOf({ kind: "forged", exchange: answered(401) })
+  const [refusal, acknowledged] = [attemptOf({ ...again, exchange: answered(409) }), attemptOf()]
+  const withEffects = (count: number, ...attempts: ReadonlyArray<Attempt>): Trace =>
+    traceOf(attempts, { effects: [counted(count)] })
+  const rows: ReadonlyArray<readonly [shows: string | null, judge: Judge, trace: Trace]> = [
+    ["unacknowledged", everyAttempt, each(answered(500))],
+    ["unacknowledged", everyAttempt, traceOf([forgery, refusal])],
+    ["duplicate_refused", everyAttempt, traceOf([acknowledged, refusal])],
+    ["lost", exactlyOnce, withEffects(0, acknowledged)],
+    ["lost", exactlyOnce, withEffects(0, forgery, attemptOf(again))],
+    ["doubled", exactlyOnce, withEffects(2, acknowledged, attemptOf({ ...again, started: 9 }))],
+    ["doubled_at_once", exactlyOnce, withEffects(2, acknowledged, attemptOf({ started: 2 }))],
+    [null, noPhantom, withEffects(2, forgery)]
+  ]
+  it.each(rows)("%s", (shows, judge, trace) => {
+    const finding = judge(trace, defaultTerms)
+    assert.strictEqual(finding.verdict === "FAIL" ? finding.symptom : "passed", shows)
+  })
 })

@@ -7,6 +7,7 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect, Fiber, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { unlinkSync, writeFileSync } from "node:fs"
+import type { Socket } from "node:net"
 import { execProbe } from "../src/probes/ExecProbe.ts"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
 import { logProbe, parseLog } from "../src/probes/LogProbe.ts"
@@ -46,6 +47,41 @@ describe("an address that does not answer", () => {
       const { message } = yield* Fiber.join(reading)
       assert.include(message, "did not answer within 10000 ms")
       assert.strictEqual(target.received.length, 1)
+    })
+  )
+})
+
+describe("an address that is asked often", () => {
+  it.live("is asked over connections that are kept, and again where one of them was closed", () =>
+    Effect.gen(function* () {
+      const sockets = new Set<Socket>()
+      const target = yield* receiver(({ index }, response, socket) => {
+        sockets.add(socket)
+        // As a receiver that is ended in the middle.
+        if (index === 30) socket.resetAndDestroy()
+        else answer(response, 200, '{"effects":1}')
+      })
+      const { concurrency, read } = httpProbe(new URL("/probe", target.url))
+      const readings = yield* Effect.forEach(
+        Array.from({ length: 60 }, () => subject),
+        read,
+        { concurrency }
+      )
+      assert.strictEqual(readings.filter(({ effects }) => effects === 1).length, 60)
+      assert.strictEqual(target.received.length, 61)
+      assert.isBelow(sockets.size, 60)
+    })
+  )
+
+  it.live("is left alone afterwards, so that one at a time can be served", () =>
+    Effect.gen(function* () {
+      const closed = Promise.withResolvers<void>()
+      const target = yield* receiver((_, response, socket) => {
+        socket.on("close", closed.resolve)
+        answer(response, 200, '{"effects":1}')
+      })
+      yield* httpProbe(new URL("/probe", target.url)).read(subject)
+      yield* Effect.promise(() => closed.promise)
     })
   )
 })

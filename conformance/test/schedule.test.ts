@@ -8,7 +8,7 @@ import { defaults } from "../src/record/Options.ts"
 import { plansOf } from "../src/record/Plan.ts"
 import type { Need } from "../src/requirements/Requirement.ts"
 import { needs } from "../src/requirements/Requirement.ts"
-import { fitting, lastTime, longestFirst, reserveOf, scheduleOf, timeOfAll, until } from "../src/run/Schedule.ts"
+import { fitting, lastUntil, longestFirst, reserveOf, scheduleOf, timeOfAll, until } from "../src/run/Schedule.ts"
 
 const options = { ...defaults, url: ["http://127.0.0.1/"], seed: 1, level: 3 } as const
 const sight = new Set<Need>(["effects", "digest", "stop", "kill", "pause"])
@@ -84,8 +84,16 @@ describe("the schedule of a run", () => {
 
   it("is quiet once, after all else but what waits for that and what moves the clock", () => {
     const lanes = batches.filter(({ movesClock: moves }) => !moves).map(({ lane }) => lane)
-    assert.deepStrictEqual(lanes.slice(-2), ["last", "quiet"])
+    assert.deepStrictEqual(lanes.slice(-2), ["quiet", "last"])
     assert.strictEqual(lanes.filter((lane) => lane === "quiet").length, 1)
+  })
+
+  it("kills the receiver before it holds it still, which takes longer", () => {
+    const operated = batches.filter(({ lane, step }) => lane === "operated" && step === "given")
+    assert.deepStrictEqual(
+      operated.map(({ endsReceiver: ends }) => ends),
+      [true, false]
+    )
   })
 
   it("begins what waits longest first, where others run beside it, and leaves what runs alone in its order", () => {
@@ -95,7 +103,19 @@ describe("the schedule of a run", () => {
     assert.deepStrictEqual(longestFirst("timing", [quick, waiting]), [quick, waiting])
   })
 
-  it("gives many events between an event and its duplicate 12 seconds, and a tenth of a long run", () => {
-    assert.deepStrictEqual([40_000, 120_000, 600_000].map(lastTime), [12_000, 12_000, 60_000])
+  it("gives many events between an event and its duplicate 12 seconds, a tenth of a long run, and some time in any case", () => {
+    const ends = [
+      [1_000, 40_000],
+      [30_000, 40_000],
+      [36_000, 40_000],
+      [40_000, 120_000],
+      [110_000, 120_000],
+      [118_000, 120_000],
+      [200_000, 600_000]
+    ] as const
+    assert.deepStrictEqual(
+      ends.map(([now, maxTime]) => Math.round(lastUntil(now, maxTime))),
+      [13_000, 35_200, 37_400, 52_000, 114_000, 114_000, 260_000]
+    )
   })
 })

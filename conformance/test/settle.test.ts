@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import type { Trace } from "../src/evidence/Trace.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
-import type { Probe } from "../src/probes/Probe.ts"
+import type { Probe, Subject } from "../src/probes/Probe.ts"
 import { drawn, readAgain, settle } from "../src/run/Settle.ts"
 import type { Reader } from "../src/run/Settle.ts"
 import { attemptOf, counted, traceOf } from "./support/traces.ts"
@@ -77,12 +78,40 @@ describe("settling", () => {
     })
   )
 
-  it.live("asks a command for some of many events only, the same ones for a seed", () =>
+  /** A probe that takes this long for each answer, at which no event has had a second effect. */
+  const slowProbe = (milliseconds: number) => {
+    const { asked, probe } = probeOf("exec", () => 1)
+    return { asked, probe: { ...probe, read: (of: Subject) => Effect.delay(probe.read(of), milliseconds) } }
+  }
+  const slowly = <A, E>(effect: Effect.Effect<A, E>) =>
     Effect.gen(function* () {
-      const { asked, probe } = probeOf("exec", () => 1)
-      const { traces } = yield* settle([inBulk(events(500))], readerOf(probe), 1_000)
-      assert.strictEqual(asked.size, 60)
-      assert.strictEqual(traces[0]?.effects.filter((one) => one !== null).length, 60)
+      const fiber = yield* Effect.forkChild(effect)
+      yield* TestClock.adjust("10 minutes")
+      return yield* Fiber.join(fiber)
+    })
+
+  it.effect("looks at as many of many events as a short time suffices for, and at every other event", () =>
+    Effect.gen(function* () {
+      const counts: Array<number> = []
+      for (const each of [1, 200, 5_000]) {
+        const { asked, probe } = slowProbe(each)
+        const { traces } = yield* slowly(settle([inBulk(events(500)), events(20)], readerOf(probe), 1_000))
+        assert.strictEqual(traces[1]?.effects.filter((one) => one !== null).length, 20)
+        counts.push(traces[0]?.effects.filter((one) => one !== null).length ?? 0)
+        assert.isAtLeast(asked.size, 20)
+      }
+      assert.deepStrictEqual(counts, [300, 60, 20])
+    })
+  )
+
+  it.effect("looks again within the time that it is given, first at what was sent again", () =>
+    Effect.gen(function* () {
+      const { asked, probe } = slowProbe(200)
+      const again = attemptOf({ event: 49, webhook_id: "evt_50", first: false })
+      const trace = { ...events(50), attempts: [...events(50).attempts, again] }
+      yield* slowly(readAgain([trace], readerOf(probe), 500))
+      assert.strictEqual(asked.size, 24)
+      assert.isTrue(asked.has("evt_50"))
     })
   )
 
@@ -99,7 +128,7 @@ describe("settling", () => {
     Effect.gen(function* () {
       const { probe } = probeOf("http", (id) => (id === "evt_1" ? 2 : 0))
       const before = { ...events(2), effects: [counted(1), counted(1)] }
-      const [after] = yield* readAgain([before], readerOf(probe))
+      const [after] = yield* readAgain([before], readerOf(probe), 1_000)
       assert.deepStrictEqual(after?.effects, [counted(2), counted(1)])
     })
   )

@@ -10,7 +10,7 @@ import { accessLog, noted } from "../src/history/Events.ts"
 import { again, keyOf, makeCase, newEvent, only } from "../src/history/History.ts"
 import type { Case } from "../src/history/History.ts"
 import { retry } from "../src/history/Variations.ts"
-import type { Finding } from "../src/judgement/Finding.ts"
+import type { Finding, Symptom } from "../src/judgement/Finding.ts"
 import { fail, inconclusive, nothing, pass } from "../src/judgement/Finding.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
 import type { CaseRun, Ended, Evidence } from "../src/record/Evidence.ts"
@@ -136,6 +136,16 @@ const lateAgain = planned([
 ])
 const strangers = { strangers: ["evt_x"] }
 
+const stalled = runOf(second, {
+  trace: traced(second, { attempts: [attemptOf({ exchange: { ...answered(200, 5_100), stalled: 400 } })] })
+})
+const stalledAgain = { ...stalled, repeats: [stalled.trace, stalled.trace] }
+const stoodStill = planned([[stalled.trace, inconclusive(0, "held up")]])
+const stoodStillThenLate = planned([
+  [stalled.trace, inconclusive(0, "held up")],
+  [repeat, late]
+])
+
 const both = [one, two] as const
 const half = { ...two, whole: false }
 const repeatedTwice = { ...two, repeats: [traced(second), repeat] }
@@ -201,7 +211,11 @@ const rows: ReadonlyArray<readonly [what: string, says: RegExp, ...given: Parame
   ["a late answer came beside others, another alone", /INCONCLUSIVE/, foundTwice(late), [one, beside]],
   ["a late answer came beside others", /INCONCLUSIVE/, lateOnce, [one, beside]],
   ["a late answer came beside others and not alone", /PASS/, lateOnce, [one, { ...beside, repeats: [repeat] }]],
-  ["a wrong answer came beside others", /FAIL/, broken, [one, beside]]
+  ["a wrong answer came beside others", /FAIL/, broken, [one, beside]],
+  ["an answer came while the suite stood still", /INCONCLUSIVE .*not confirmed/, stoodStill, [one, stalled]],
+  ["the repeat of such an answer was in time", /PASS/, stoodStill, [one, { ...stalled, repeats: [repeat] }]],
+  ["the suite stood still in each repeat too", /INCONCLUSIVE held up$/, stoodStill, [one, stalledAgain]],
+  ["a repeat of such an answer was late", /FAIL/, stoodStillThenLate, [one, { ...stalled, repeats: [repeat] }]]
 ]
 
 describe("a verdict", () => {
@@ -329,6 +343,8 @@ describe("what a pass rests on", () => {
 
   it("is over how long and how many ids memory was seen to last", () => {
     assert.deepStrictEqual(memoryOf({ runs: [remembered], terms: defaultTerms }), { seconds: 42, ids: 1_586 })
+    const plan: Plan = { ...planned([], {}, "R-DUP-05"), given: [], strengths: new Map() }
+    assert.match(outcomeOf(plan, [remembered]).observed, /memory was seen to last over 42 s and 1,586 ids$/)
     assert.isNull(memoryOf({ runs: [one], terms: defaultTerms }), "nothing came again")
     const twice = { ...remembered, trace: { ...remembered.trace, effects: [counted(2)] } }
     assert.isNull(memoryOf({ runs: [twice], terms: defaultTerms }), "it was not known again")
@@ -337,12 +353,6 @@ describe("what a pass rests on", () => {
   it("is that the probe counts past one, where that was not seen", () => {
     assert.isFalse(countsPastOne({ runs: [remembered], calibration }))
     assert.isTrue(countsPastOne({ runs: [], calibration: { ...calibration, double: { expected: 2, observed: 2 } } }))
-    const plan: Plan = { ...planned([], { needs: ["effects"] }, "R-DUP-05"), given: [], strengths: new Map() }
-    const { caveats } = outcomeOf(plan, [remembered], "complete", { calibration })
-    assert.deepStrictEqual(caveats, [
-      "not verified: that the probe counts past one (--control-url lets the suite see that)",
-      "memory was seen to last over 42 s and 1,586 ids"
-    ])
   })
 
   it("is judged from the evidence alone", () => {
@@ -358,15 +368,14 @@ describe("what a pass rests on", () => {
 })
 
 describe("what follows from what", () => {
-  const broken = (id: string, trace: Trace): Outcome => ({
+  const broken = (id: string, trace: Trace, symptom: Symptom | null = null, isOrdinary = false): Outcome => ({
     requirement: find(id) ?? assert.fail(id),
     verdict: "FAIL",
     observed: "",
-    decisive: { run: one, trace, attempt: 0, event: 0, because: "", terms: defaultTerms },
+    decisive: { run: one, trace, attempt: 0, event: 0, symptom, isOrdinary, because: "", terms: defaultTerms },
     confirmed: null,
     cases: { directed: 1, directedDone: 1, randomDone: 0 },
     cutShort: [],
-    caveats: [],
     lacksTime: false
   })
   const plain = traceOf([attemptOf()], { ops: [newEvent(accessLog)], history: { v: 1, ops: [newEvent(accessLog)] } })
@@ -378,13 +387,38 @@ describe("what follows from what", () => {
   )
   const lost = traceOf([attemptOf({ kind: "amid" })], { history: killed.history, effects: [counted(0)] })
 
-  it("is what presupposes a requirement that fails on plain events", () => {
-    const cause = broken("R-LOS-01", plain)
-    const all = [cause, broken("R-LATE-01", lost)]
-    assert.deepStrictEqual(
-      all.map((outcome) => causesOf(outcome, all)),
-      [[], ["R-LOS-01"]]
-    )
+  const refused = (status: number): Trace => ({ ...plain, attempts: [attemptOf({ exchange: answered(status) })] })
+  const causesIn = (...all: ReadonlyArray<Outcome>) => all.map((outcome) => causesOf(outcome, all))
+
+  it("is what shows no more than ordinary events do, whatever else its histories hold", () => {
+    const lossy = broken("R-LOS-01", plain, "lost", true)
+    assert.deepStrictEqual(causesIn(lossy, broken("R-SIG-02", lost, "lost")), [[], ["R-LOS-01"]])
+    assert.deepStrictEqual(causesIn(lossy, broken("R-SIG-02", lost)), [[], []], "a forgery took effect")
+    const doubling = broken("R-DUP-02", plain, "doubled", true)
+    assert.deepStrictEqual(causesIn(doubling, broken("R-SIG-02", lost, "lost")), [[], []], "of another kind")
+    const refusing = broken("R-DUP-01", refused(409), "duplicate_refused", true)
+    const forgery = (status: number) => broken("R-SIG-02", refused(status), "duplicate_refused")
+    assert.deepStrictEqual(causesIn(refusing, forgery(409), forgery(500)), [[], ["R-DUP-01"], []])
+  })
+
+  it("is the signature where ordinary events are not lost", () => {
+    const forgery = makeCase("state", "", { k: "forged", event: accessLog, kind: "random", by: "plain" }, again(0, []))
+    const attempts = [attemptOf({ kind: "forged", exchange: answered(401) }), attemptOf({ op: 1, first: false })]
+    const gone = traceOf(attempts, { history: forgery.history, effects: [counted(0)] })
+    const all = causesIn(broken("R-LOS-01", gone, "lost"), broken("R-SIG-02", gone, "lost"))
+    assert.deepStrictEqual(all, [["R-SIG-02"], []])
+  })
+
+  it("is the race where copies at once have two effects, and a lost memory where all duplicates have", () => {
+    const race = broken("R-DUP-04", lost, "doubled_at_once")
+    assert.deepStrictEqual(causesIn(broken("R-DUP-02", lost, "doubled_at_once"), race), [["R-DUP-04"], []])
+    assert.deepStrictEqual(causesIn(broken("R-DUP-02", plain, "doubled", true), race), [[], ["R-DUP-02"]])
+  })
+
+  it("is a presupposed requirement with the same symptom", () => {
+    const crash = broken("R-CRA-01", lost, "lost")
+    assert.deepStrictEqual(causesIn(crash, broken("R-CRA-03", lost, "lost")), [[], ["R-CRA-01"]])
+    assert.deepStrictEqual(causesIn({ ...crash, verdict: "PASS" }, broken("R-CRA-03", lost, "lost")), [[], []])
   })
 
   it("is what examines all, of the requirement whose own cases broke it", () => {
@@ -396,7 +430,7 @@ describe("what follows from what", () => {
   })
 
   it("is nothing of what passed, or of what stands by itself", () => {
-    const passed: Outcome = { ...broken("R-LOS-01", plain), verdict: "PASS", decisive: null }
+    const passed: Outcome = { ...broken("R-LOS-01", plain, "lost", true), verdict: "PASS", decisive: null }
     const all = [passed, broken("R-LATE-01", lost)]
     assert.deepStrictEqual(
       all.map((outcome) => causesOf(outcome, all)),

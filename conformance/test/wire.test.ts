@@ -11,6 +11,7 @@ import { Deferred, Effect, Fiber } from "effect"
 import { createServer } from "node:https"
 import type { Socket } from "node:net"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
+import { leastElapsed } from "../src/evidence/Exchange.ts"
 import type { HttpRequest } from "../src/evidence/Exchange.ts"
 import { makeBarrier } from "../src/http/Barrier.ts"
 import { ask, open, plainSending } from "../src/http/Wire.ts"
@@ -95,6 +96,34 @@ describe("an exchange", () => {
       assert.deepInclude(yield* answeredWith(() => undefined, 100), { outcome: "timeout", connected: true })
       // What only announces an answer is none.
       assert.deepInclude(yield* answeredWith("HTTP/1.1 103 Early Hints\r\n\r\n", 100), { outcome: "timeout" })
+    })
+  )
+
+  /** Keeps this process from all else. */
+  const standStill = (milliseconds: number): void => {
+    const until = performance.now() + milliseconds
+    while (performance.now() < until);
+  }
+
+  it.live("is waited for as much longer as the suite itself stood still, and says how long that was", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver((_, response) => {
+        standStill(400)
+        setTimeout(() => response.end("ok"), 150)
+      })
+      const exchange = yield* exchanged(url, plainSending(250))
+      assert.deepInclude(exchange, { _tag: "Answered", status: 200, ending: "complete" })
+      assert.isAtLeast(exchange.stalled ?? 0, 300)
+      assert.isBelow(leastElapsed(exchange), 250)
+    })
+  )
+
+  it.live("that does not come runs out of time though the suite stood still", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver(() => standStill(400))
+      const exchange = yield* exchanged(url, plainSending(250))
+      assert.deepInclude(exchange, { _tag: "Failed", outcome: "timeout" })
+      assert.isAtLeast(leastElapsed(exchange), 250)
     })
   )
 

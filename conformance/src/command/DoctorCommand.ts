@@ -34,7 +34,7 @@ const calibrationLines = (calibration: ProbeCalibration): ReadonlyArray<string> 
 /** Without an acknowledged event there is nothing to try a probe with. */
 const acknowledgesNothing = ({ secret, urls: [url] }: Means): CommandFailure =>
   unusable({
-    message: `None of the events was acknowledged, so the probe could not be tried. \`${program.called} run --url ${UrlPolicy.shownUrl(url)} --only R-ACK-01\` shows what was answered.${secret === null ? ` A receiver that checks signatures needs its secret: --secret-file FILE, or ${secretVariable}.` : ""}`
+    message: `None of the events was acknowledged, so the probe could not be tried. \`${program.called} run --url ${UrlPolicy.shownUrl(url)} --only R-ACK-01\` shows what was answered.${secret === null ? ` A receiver that checks signatures needs its secret: --secret SECRET, or ${secretVariable}.` : ""}`
   })
 
 /** The highest level there is everything for. */

@@ -45,7 +45,9 @@ export const runFlags = {
   owned: boolean("owned"),
   binding: texts("binding"),
   secret: Flag.Redacted("secret").pipe(
-    Flag.withDescription(`Signs what is sent: the receiver's whsec_ secret. Better in ${secretVariable}`),
+    Flag.withDescription(
+      `Signs what is sent: the receiver's whsec_ secret, or the whsk_ private key of the public one it has. Better in ${secretVariable}`
+    ),
     Flag.withFallbackConfig(Config.Redacted(secretVariable)),
     orNull
   ),
@@ -168,7 +170,9 @@ const readSecret = ({ secret, secretFile }: TargetFlags): Reading<Redacted.Redac
   const given = secretFile === null ? secret : Redacted.make(secretFile.trim())
   return given === null || Signature.keyOf(given) !== null
     ? Effect.succeed(given)
-    : refuse(`--secret (or ${secretVariable}) must be a Standard Webhooks secret: whsec_ and base64`)
+    : refuse(
+        `--secret (or ${secretVariable}) must be a Standard Webhooks secret, whsec_ and base64, or an Ed25519 private key, whsk_ and base64 of 32 bytes`
+      )
 }
 
 /** The URL of a flag other than `--url`. */
@@ -224,7 +228,7 @@ const lackingFor = ({ options, secret, urls }: Checked): string | null => {
     level === 1 ? `--profile ${profile} needs a probe: --level 2 --probe ...` : null
   const lacks: Readonly<Record<Profile, string | null>> = {
     signed:
-      secret === null ? `--profile signed needs the receiver's secret: --secret-file FILE, or ${secretVariable}` : null,
+      secret === null ? `--profile signed needs the receiver's secret: --secret SECRET, or ${secretVariable}` : null,
     tenant:
       urls.length < 2
         ? "--profile tenant needs a second --url: the receiver's URL for another integration"

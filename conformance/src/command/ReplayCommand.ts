@@ -60,10 +60,10 @@ const planFor = (one: Case, id: string, options: Options, sight: ReturnType<type
 }
 
 /** Why a history that passes now proves nothing. */
-const unproven = ({ reproduced, seed }: StoredCase): string =>
+const unproven = ({ reproduced, seed, violates }: StoredCase): string =>
   reproduced === null || reproduced.failed === 0
-    ? `it passes, but it never failed by itself: what it takes to fail, others did or sent. Run the suite again with --seed ${seed} to see whether it still does`
-    : "it passes, but not as often as it takes to believe that"
+    ? `it passes, but that proves nothing: when it failed, other cases ran beside it, and alone it was never seen to fail. Run the whole suite again with --seed ${seed}. If ${violates} passes there, delete the file`
+    : "it passes, but not as often as it takes to believe that. Replay it again with more --max-time"
 
 /** Executes a stored history until it fails, or often enough to believe that it does not any more. */
 const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Options, means: Means) {

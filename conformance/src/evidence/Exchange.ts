@@ -23,6 +23,9 @@ export type Ending = typeof Ending.Type
 
 const Headers = Schema.Record(Schema.String, Schema.String)
 
+/** For how many milliseconds of `elapsed` the suite's own process stood still; missing where it did not. */
+const stalled = Schema.optionalKey(Schema.Finite)
+
 const Answered = Schema.TaggedStruct("Answered", {
   status: Schema.Int,
   /** The `retry-after` header as sent, null when there was none. */
@@ -32,6 +35,7 @@ const Answered = Schema.TaggedStruct("Answered", {
   /** Milliseconds from the start of the request until the headers were there, and until all was over. */
   headers_elapsed: Schema.Finite,
   elapsed: Schema.Finite,
+  stalled,
   ending: Ending,
   /** Bytes of body that came. */
   bytes: Schema.Int,
@@ -57,6 +61,7 @@ const Failed = Schema.TaggedStruct("Failed", {
   outcome: Failure,
   detail: Schema.String,
   elapsed: Schema.Finite,
+  stalled,
   /** Whether a connection stood: without one, the receiver never saw the request. */
   connected: Schema.Boolean
 })
@@ -136,6 +141,9 @@ export const answeredOf = (
   detail: ending === "complete" ? null : detailOf(error),
   elapsed: at
 })
+
+/** How long a receiver took, without what the suite itself stood still: it took that long at least. */
+export const leastElapsed = ({ elapsed, stalled = 0 }: Exchange): number => elapsed - stalled
 
 /** An exchange without one. */
 export const failedOf = (error: unknown, connected: boolean, at: number): Exchange => ({

@@ -2,6 +2,7 @@
  * Operations that deliver: again and again, several times at once, many.
  */
 import { Effect } from "effect"
+import { leastElapsed } from "../evidence/Exchange.ts"
 import { plainEvents, accessLog, withMember } from "../history/Events.ts"
 import type { OperationOf } from "../history/Operations.ts"
 import { object, string } from "../history/Json.ts"
@@ -51,16 +52,40 @@ export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
  * Sends an event until it is acknowledged. A receiver may refuse an event while an earlier attempt of it still runs, so
  * that only the last refusal counts, which comes after the deadline of any attempt before.
  */
-export const retryUntil = Effect.fnUntraced(function* (execution: Execution, actor: Actor, _: unknown, op: number) {
+export const retryUntil = Effect.fnUntraced(function* (
+  execution: Execution,
+  actor: Actor,
+  _: unknown,
+  op: number,
+  over = execution.connection
+) {
   const { terms } = execution.setting
   const how: ReadonlyArray<Variation> = actor.sent === 0 ? [] : retry
   for (const pause of [...pausesFor(terms), null]) {
-    const exchange = yield* send(execution, actor, how, { op })
+    const exchange = yield* send(execution, actor, how, { op }, over)
     const reading = read(exchange, terms)
     if (reading === "acknowledged" || reading === "late" || pause === null) return
     markProvisional(execution, actor)
     yield* Effect.sleep(pause)
   }
+})
+
+/** How many events are retried at once: doorhook has retries of several under way, too. */
+const retriesAtOnce = 3
+
+/** Retries every event that was not acknowledged. */
+export const retryOpen = Effect.fnUntraced(function* (
+  execution: Execution,
+  operation: OperationOf<"retry_open">,
+  op: number
+) {
+  const open = execution.actors.filter(({ acknowledged }) => !acknowledged)
+  const worker = Effect.fnUntraced(function* (own: Connection) {
+    for (let actor = open.shift(); actor !== undefined; actor = open.shift()) {
+      yield* retryUntil(execution, actor, operation, op, own)
+    }
+  })
+  yield* atOnce(execution, Math.min(retriesAtOnce, open.length), worker)
 })
 
 /** Mints events that are there for others' sake; each with texts of its own, so that one that is stored with another's shows. */
@@ -88,7 +113,7 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
       const actor = yield* mintOther(execution, made++)
       const exchange = yield* send(execution, actor, [], { op }, own)
       // A receiver that hangs costs a deadline each time.
-      if (exchange.elapsed > execution.setting.terms.deadline) return
+      if (leastElapsed(exchange) > execution.setting.terms.deadline) return
     }
   })
   yield* atOnce(execution, Math.min(most, count), worker)
@@ -130,9 +155,9 @@ export const load = Effect.fnUntraced(function* (
       const early = due(index) - now()
       if (early > 0) yield* Effect.sleep(early)
       const overdue = Math.max(0, now() - due(index))
-      const { elapsed } = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
+      const exchange = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
       // One that answers in time could have done so when it was due, had there been another connection.
-      if (lacksConnections && elapsed - overdue <= inTime && elapsed > late) heldUp += 1
+      if (lacksConnections && exchange.elapsed - overdue <= inTime && leastElapsed(exchange) > late) heldUp += 1
     }
   })
   yield* atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)

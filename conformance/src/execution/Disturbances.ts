@@ -5,7 +5,7 @@ import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect } from "effect"
 import { accessLog, bodyOf, plainEvents, withUnknown } from "../history/Events.ts"
 import type { HttpRequest } from "../evidence/Exchange.ts"
-import { carrierOf, forgeryOf, malformations } from "../history/Forgeries.ts"
+import { carrierOf, forgeryOf, keyOf, malformations } from "../history/Forgeries.ts"
 import type { Signed } from "../history/Forgeries.ts"
 import { string } from "../history/Json.ts"
 import type { Cut, OperationOf } from "../history/Operations.ts"
@@ -44,7 +44,7 @@ const mintUsual = (execution: Execution, bulk = false) =>
 
 /** Begins many requests, ten at once, and goes away from all of them. */
 export const storm = (execution: Execution, { count, percent }: OperationOf<"abort_storm">, op: number) =>
-  mintUsual(execution).pipe(
+  mintUsual(execution, true).pipe(
     Effect.flatMap((actor) => cut(execution, actor, { cut: { in: "body", percent } }, op)),
     Effect.replicateEffect(count, { concurrency: most, discard: true })
   )
@@ -80,7 +80,7 @@ const forge = Effect.fnUntraced(function* (
   const genuine = yield* requestOf(execution, actor, bodyOf(event))
   const content = { id: actor.minted.webhook_id, signedAt: actor.signedAt, body: genuine.body }
   const otherwise: Partial<Signed> = signed?.(content, terms.tolerance) ?? {}
-  const by = otherwise.by ?? secret
+  const by = otherwise.by === undefined || secret === null ? secret : yield* keyOf(otherwise.by, secret)
   const crypto = yield* Crypto
   const made = yield* DeliveryRequest.headersOf(
     crypto,

@@ -9,7 +9,8 @@ import type { Exchange, HttpRequest } from "../evidence/Exchange.ts"
 import type { Actor } from "./Execution.ts"
 
 const names = Signature.headerNames
-const secretPrefix = "whsec_"
+/** What a secret, or a private key, begins with. */
+const secretPrefix = /^whs(?:ec|k)_/
 
 /** A MAC as it may stand in an answer: base64 with or without its padding, of either alphabet, or hex. */
 const formsOf = (mac: string): ReadonlyArray<string> => {
@@ -42,7 +43,7 @@ export const leakOf = Effect.fnUntraced(function* (
       timestamp,
       body: request.body
     })
-    const mac = good.slice("v1,".length)
+    const mac = good.slice(good.indexOf(",") + 1)
     if (mac !== "" && !sent.includes(mac) && formsOf(mac).some((form) => said.includes(form))) return "signature"
   }
   return null

@@ -3,12 +3,13 @@
  * sender's worker has. How each operation is carried out: one row for each kind.
  */
 import { Effect } from "effect"
+import { leastElapsed } from "../evidence/Exchange.ts"
 import type { Trace } from "../evidence/Trace.ts"
 import type { EventTemplate } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
 import type { Operation, OperationKind, OperationOf } from "../history/Operations.ts"
 import type { Variation } from "../history/Variations.ts"
-import { fill, load, race, retryUntil, volleys } from "./Deliveries.ts"
+import { fill, load, race, retryOpen, retryUntil, volleys } from "./Deliveries.ts"
 import { cut, forged, malformed, otherMethod, stall, storm } from "./Disturbances.ts"
 import { begin, fallShort, find, mint, traceOf } from "./Execution.ts"
 import type { Actor, Execution, Occasion, Services, Setting } from "./Execution.ts"
@@ -62,11 +63,7 @@ const performers: Performers = {
   new: onNew(sendAs),
   again: onKnown(sendAs),
   retry: onKnown(retryUntil),
-  retry_open: (execution, operation, op) =>
-    Effect.forEach(
-      execution.actors.filter(({ acknowledged }) => !acknowledged),
-      (actor) => retryUntil(execution, actor, operation, op)
-    ),
+  retry_open: retryOpen,
   again_all: (execution, { how }, op) => sendEach(execution, execution.actors, how, op),
   race_new: onNew(race),
   race_again: onKnown(race),
@@ -121,7 +118,9 @@ const lateUntilGivenUp = 3
 const isGivenUp = ({ attempts, setting }: Execution, { ops }: History): boolean => {
   const late = attempts.filter(({ exchange, kind, op }) => {
     const sent = ops[op]?.k
-    return kind === "delivery" && (sent === "new" || sent === "again") && exchange.elapsed > setting.terms.deadline
+    return (
+      kind === "delivery" && (sent === "new" || sent === "again") && leastElapsed(exchange) > setting.terms.deadline
+    )
   })
   return late.length >= lateUntilGivenUp
 }

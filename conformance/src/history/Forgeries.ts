@@ -3,7 +3,8 @@
  * it, and how it is made of the genuine one. Each is an attack, or a mistake of a verifier that it finds out.
  */
 import { Signature } from "@doorhook/core"
-import { Redacted, Schema, Struct } from "effect"
+import type { Crypto } from "@doorhook/core"
+import { Effect, Redacted, Schema, Struct } from "effect"
 import { bodyOf } from "./Events.ts"
 import type { EventTemplate } from "./Events.ts"
 import { inOtherCase } from "./Json.ts"
@@ -18,7 +19,8 @@ export interface Signed {
   readonly id: string
   readonly signedAt: number
   readonly body: string
-  readonly by?: Redacted.Redacted<string>
+  /** Another key: somebody else's, one of zeros, or the public key taken for a secret. */
+  readonly by?: "stranger" | "nobody" | "public"
 }
 
 /** How a kind is made of the genuine request. What a row leaves out stays as it is. */
@@ -36,18 +38,45 @@ export interface ForgeryKind {
 
 const names = Signature.headerNames
 const random = "v1,q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="
-const stranger = Redacted.make("whsec_c29tZWJvZHkgZWxzZSdzIHNlY3JldCwgbm90IHlvdXJz")
-/** HMAC fills keys up with zeros: this is the empty one, in a form that every implementation takes (RFC 2104, section 2). */
-const emptySecret = Redacted.make("whsec_AA==")
+
+/** Keys of others, of the kind that the receiver expects: `whsec_` secrets, or `whsk_` private keys. */
+const others = {
+  stranger: {
+    secret: Redacted.make("whsec_c29tZWJvZHkgZWxzZSdzIHNlY3JldCwgbm90IHlvdXJz"),
+    privateKey: Redacted.make("whsk_c29tZWJvZHkgZWxzZSdzIHByaXZhdGUga2V5LCAzMmI=")
+  },
+  nobody: {
+    // HMAC fills keys up with zeros: this is the empty one, in a form that every implementation takes (RFC 2104, section 2).
+    secret: Redacted.make("whsec_AA=="),
+    privateKey: Redacted.make(`whsk_${"A".repeat(43)}=`)
+  }
+} as const
+
+/** What a forger signs with where the receiver expects signatures of `genuine`. */
+export const keyOf = (
+  by: NonNullable<Signed["by"]>,
+  genuine: Redacted.Redacted
+): Effect.Effect<Redacted.Redacted, never, Crypto> =>
+  Effect.map(Signature.publicKeyOf(genuine), (publicKey) => {
+    // Of a secret there is no public key.
+    if (publicKey === null) return others[by === "public" ? "stranger" : by].secret
+    return by === "public" ? Redacted.make(publicKey.replace("whpk_", "whsec_")) : others[by].privateKey
+  })
 
 type How = Omit<ForgeryKind, "words" | "strength">
 const must = (words: string, how: How): ForgeryKind => ({ words, strength: "MUST", ...how })
 /** Nobody without the secret can send it, or the interface names no number for it. */
 const should = (words: string, how: How): ForgeryKind => ({ words, strength: "SHOULD", ...how })
 
-/** A signature is `v1,` and 44 characters; the last before `=` holds bits that decoders ignore, the one before it not. */
-const mac = 3
-const lastFullCharacter = mac + 41
+/** Where the base64 of a signature begins, behind its version and a comma. */
+const startOf = (signature: string): number => signature.indexOf(",") + 1
+const macOf = (signature: string): string => signature.slice(startOf(signature))
+
+/** The last character of it whose bits all count: decoders ignore some bits of the last one before `=`. */
+const lastFullCharacter = (signature: string): number => signature.replace(/=+$/, "").length - 2
+
+/** The same under the version of the other kind of key. */
+const underOtherVersion = (good: string): string => `${good.startsWith("v1a,") ? "v1" : "v1a"},${macOf(good)}`
 
 /** Another base64 character, so that the bytes differ. */
 const flip = (text: string, at: number): string =>
@@ -69,18 +98,23 @@ export const forgeries = {
   bare: must("without signature, timestamp and webhook-id", { without: [names.id, names.timestamp, names.signature] }),
   empty: must("with an empty signature", { signature: () => "" }),
   random: must("with a random signature", { signature: () => random }),
-  other_secret: must("signed with another secret", { signed: () => ({ by: stranger }) }),
-  empty_secret: must("signed with an empty secret", { signed: () => ({ by: emptySecret }) }),
-  truncated: must("with half of the good signature", { signature: (good) => good.slice(0, mac + 22) }),
+  other_secret: must("signed with another secret", { signed: () => ({ by: "stranger" }) }),
+  empty_secret: must("signed with an empty secret", { signed: () => ({ by: "nobody" }) }),
+  public_key: must("signed with the public key as if it were a secret", { signed: () => ({ by: "public" }) }),
+  truncated: must("with half of the good signature", { signature: (good) => good.slice(0, startOf(good) + 22) }),
   lengthened: should("with the good signature and more text behind it", { signature: (good) => `${good}AAAA` }),
-  first_byte: must("with a signature whose first byte is wrong", { signature: (good) => flip(good, mac) }),
-  last_byte: must("with a signature whose last byte is wrong", { signature: (good) => flip(good, lastFullCharacter) }),
-  other_case: must("with the good signature in the other case", {
-    signature: (good) => good.slice(0, mac) + inOtherCase(good.slice(mac))
+  first_byte: must("with a signature whose first byte is wrong", { signature: (good) => flip(good, startOf(good)) }),
+  last_byte: must("with a signature whose last byte is wrong", {
+    signature: (good) => flip(good, lastFullCharacter(good))
   }),
-  version_0: must("with the good signature under version v0", { signature: (good) => `v0,${good.slice(mac)}` }),
-  version_1a: must("with the good signature under version v1a", { signature: (good) => `v1a,${good.slice(mac)}` }),
-  version_none: must("with the good signature without a version", { signature: (good) => good.slice(mac) }),
+  other_case: must("with the good signature in the other case", {
+    signature: (good) => good.slice(0, startOf(good)) + inOtherCase(macOf(good))
+  }),
+  version_0: must("with the good signature under version v0", { signature: (good) => `v0,${macOf(good)}` }),
+  version_other: must("with the good signature under the version of another kind of key", {
+    signature: underOtherVersion
+  }),
+  version_none: must("with the good signature without a version", { signature: macOf }),
   version_word: must("with the signature «none»", { signature: () => "none" }),
   other_id: must("with the signature of another webhook-id", {
     signed: ({ id }) => ({ id: otherId(id) }),
@@ -98,7 +132,7 @@ export const forgeries = {
     body: (_, event) => bodyOf(changed(event))
   }),
   added_space: must("with a space added to the signed body", { body: (body) => `${body} ` }),
-  two_wrong: must("with two wrong signatures", { signature: (good) => `${flip(good, 5)} ${random}` }),
+  two_wrong: must("with two wrong signatures", { signature: (good) => `${flip(good, startOf(good) + 2)} ${random}` }),
   past: should("signed twice the tolerance ago", { signed: later(-2) }),
   future: should("signed twice the tolerance ahead", { signed: later(2) }),
   past_soon: should("signed a little more than the tolerance ago", { signed: later(-1.1) }),

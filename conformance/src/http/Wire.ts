@@ -8,9 +8,9 @@
 import { maxExcerptLength, UrlPolicy } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
-import { request as requestPlain } from "node:http"
+import { Agent as AgentPlain, request as requestPlain } from "node:http"
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http"
-import { request as requestTls } from "node:https"
+import { Agent as AgentTls, request as requestTls } from "node:https"
 import { connect as connectPlain, isIP } from "node:net"
 import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
@@ -21,10 +21,14 @@ import type { Form } from "../history/Variations.ts"
 import { portOf } from "../PortOf.ts"
 import type { Barrier } from "./Barrier.ts"
 import { longestHold } from "./Barrier.ts"
+import { watchStalls } from "./Stalls.ts"
 
 /** How one request is sent. */
 export interface Sending extends Form {
-  /** Waits for the end of the answer at most this long, in milliseconds; pauses of the form are added. */
+  /**
+   * Waits for the end of the answer at most this long, in milliseconds. Pauses of the form are added, and the time in
+   * which the suite itself stood still: nothing could be seen then.
+   */
   readonly limit: number
   /**
    * Given up after this many bytes of the body (one that stalls sends no more, and waits), or this many milliseconds
@@ -288,7 +292,25 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
       if (sending.close) yield* renew
       let startedAt = clock.monotonicTimeNanosUnsafe()
       const elapsed = (): number => Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1_000_000
-      const restart = (): void => void (startedAt = clock.monotonicTimeNanosUnsafe())
+      const stalls = watchStalls(() => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000)
+      let stalledBefore = 0
+      const restart = (): void => {
+        startedAt = clock.monotonicTimeNanosUnsafe()
+        stalledBefore = stalls.total()
+      }
+      const withStalls = (exchange: Exchange): Exchange => {
+        const stalled = stalls.total() - stalledBefore
+        return stalled > 0 ? { ...exchange, stalled } : exchange
+      }
+      const timeIsUp = Effect.gen(function* () {
+        yield* Effect.sleep(limitOf(sending))
+        let granted = 0
+        while (granted < stalls.total()) {
+          const more = stalls.total() - granted
+          granted += more
+          yield* Effect.sleep(more)
+        }
+      })
       const sight: Sighting = { answer: null, chunks: [], bytes: 0 }
       const line = take()
       const reused = line.used
@@ -302,36 +324,51 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
           stop()
           if (keeps && idle === null) idle = line
           else line.socket.destroy()
-          resume(Effect.succeed(exchange))
+          resume(Effect.succeed(withStalls(exchange)))
         })
         // Only an exchange without an end is interrupted: its connection is good for nothing any more.
         return Effect.sync(() => {
           stop()
           line.socket.destroy()
         })
-      }).pipe(Effect.timeoutOption(limitOf(sending)))
-      if (ended._tag === "Some") return { exchange: ended.value, reused }
+      }).pipe(Effect.raceFirst(timeIsUp), Effect.ensuring(Effect.sync(stalls.stop)))
+      if (ended !== undefined) return { exchange: ended, reused }
       const at = elapsed()
       const waited = Object.assign(new Error(`no end of the answer within ${Math.round(at)} ms`), { code: "ETIMEDOUT" })
       const exchange =
         sight.answer === null
           ? failedOf(waited, line.connected, at)
           : answeredOf(sight.answer, sight, "unfinished", waited, at)
-      return { exchange, reused }
+      return { exchange: withStalls(exchange), reused }
     })
 
   return { send, renew }
 })
 
+/** How long a connection for questions is kept while nothing is asked: one at a time must not be kept from what is tested. */
+const keptIdle = 20
+
+/** Connections for many questions to one server, as long as one follows another. */
+export const keptConnections = ({ protocol }: URL, maxSockets: number): AgentPlain => {
+  const Agent = protocol === "https:" ? AgentTls : AgentPlain
+  return new Agent({ keepAlive: true, timeout: keptIdle, maxSockets })
+}
+
 /** A request to the receiver's probe or control, outside of what is tested: status and body, within the time. */
 export const ask = (
   url: URL,
   method: "GET" | "POST",
-  limit: number
+  limit: number,
+  connections: AgentPlain | null = null
 ): Effect.Effect<{ readonly status: number; readonly body: string }, Error> =>
   Effect.callback<{ readonly status: number; readonly body: string }, Error>((resume) => {
     const make = url.protocol === "https:" ? requestTls : requestPlain
-    const outgoing = make(url, { method, agent: false, headers: { connection: "close" } })
+    const outgoing = make(
+      url,
+      connections === null
+        ? { method, agent: false, headers: { connection: "close" } }
+        : { method, agent: connections, timeout: limit }
+    )
     outgoing.on("error", (error) => resume(Effect.fail(error)))
     outgoing.on("response", (response) => {
       const chunks: Array<Buffer> = []

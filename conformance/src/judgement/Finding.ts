@@ -7,6 +7,12 @@ import type { Strength } from "../history/Forgeries.ts"
 export const verdicts = ["PASS", "FAIL", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE", "SKIPPED", "ERROR"] as const
 export type Verdict = (typeof verdicts)[number]
 
+/**
+ * What happened to a genuine event, where a breach shows just that, whatever came before it: the requirement that asks
+ * for no more may be the cause.
+ */
+export type Symptom = "unacknowledged" | "duplicate_refused" | "lost" | "doubled" | "doubled_at_once"
+
 export type Finding =
   | {
       readonly verdict: "PASS"
@@ -26,6 +32,9 @@ export type Finding =
       readonly timing: boolean
       /** SHOULD where this breach says less than the requirement. */
       readonly strength: Strength
+      readonly symptom: Symptom | null
+      /** What happens to people; null where its case or the requirement says that. */
+      readonly because: string | null
     }
   | {
       readonly verdict: "INCONCLUSIVE"
@@ -48,8 +57,18 @@ export const pass = (attempts: ReadonlyArray<number>, events = 0): Finding => ({
 export const fail = (
   attempt: number | null,
   observed: string,
-  { event = null, strength = "MUST", timing = false }: Partial<Pick<Failed, "event" | "strength" | "timing">> = {}
-): Finding => ({ verdict: "FAIL", attempt, event, observed, timing, strength })
+  more: Partial<Omit<Failed, "verdict" | "attempt" | "observed">> = {}
+): Failed => ({
+  verdict: "FAIL",
+  attempt,
+  event: null,
+  observed,
+  timing: false,
+  strength: "MUST",
+  symptom: null,
+  because: null,
+  ...more
+})
 
 export const inconclusive = (attempt: number | null, observed: string): Finding => ({
   verdict: "INCONCLUSIVE",

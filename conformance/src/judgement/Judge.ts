@@ -2,11 +2,12 @@
  * The parts that judgements of requirements are made of. Each reads a trace under the terms of a run and nothing else.
  */
 import { Acknowledgement } from "@doorhook/core"
+import type { Exchange } from "../evidence/Exchange.ts"
 import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
 import { templates, bindingOf } from "../history/Events.ts"
 import { nearestDouble, numbersOf } from "../history/Json.ts"
 import type { History } from "../history/History.ts"
-import type { Finding } from "./Finding.ts"
+import type { Finding, Symptom } from "./Finding.ts"
 import { both, fail, inconclusive, nothing, pass } from "./Finding.ts"
 import { bodyTime, exchangeInWords, isTiming, read, statusTime } from "./Reading.ts"
 import type { Reading, Timeliness } from "./Reading.ts"
@@ -44,18 +45,33 @@ export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Fi
   return late ?? open ?? (good.length === 0 ? nothing(none) : pass(good))
 }
 
+/** The attempts of the same event that were over when this one began. */
+const earlierThan = (attempt: Attempt, { attempts }: Trace): ReadonlyArray<Attempt> =>
+  attempts.filter(({ crowded, event, op }) => event === attempt.event && op < attempt.op && !crowded)
+
+/** What it comes down to that an attempt was not acknowledged: the event had come before as a whole, or not. */
+const unacknowledged = (attempt: Attempt, trace: Trace): Symptom | null =>
+  attempt.raced || attempt.kind !== "delivery"
+    ? null
+    : earlierThan(attempt, trace).some((one) => wentOut(one, trace))
+      ? "duplicate_refused"
+      : "unacknowledged"
+
 /** What is found of an attempt that must be acknowledged, or read as another of `good`; `said` stands before its answer. */
 const answeredWell = (
-  { exchange }: Attempt,
+  attempt: Attempt,
   index: number,
+  trace: Trace,
   terms: Terms,
   said = "",
   good: ReadonlyArray<Reading> = ["acknowledged"]
-): Finding | "good" => {
-  const reading = read(exchange, terms)
+) => {
+  const reading = read(attempt.exchange, terms)
   if (good.includes(reading)) return "good"
-  const observed = `${said}${exchangeInWords(exchange)}`
-  return reading === "borderline" ? inconclusive(index, observed) : fail(index, observed, { timing: isTiming(reading) })
+  const observed = `${said}${exchangeInWords(attempt.exchange)}`
+  return reading === "borderline"
+    ? inconclusive(index, observed)
+    : fail(index, observed, { timing: isTiming(reading), symptom: unacknowledged(attempt, trace) })
 }
 
 /** The judgement of attempts that must be acknowledged, of those that `isMeant` names. */
@@ -63,7 +79,7 @@ export const acknowledged =
   (none: string, isMeant: (attempt: Attempt, index: number, trace: Trace) => boolean): Judge =>
   (trace, terms) =>
     eachAttempt(trace, none, (attempt, index) =>
-      isMeant(attempt, index, trace) ? answeredWell(attempt, index, terms) : null
+      isMeant(attempt, index, trace) ? answeredWell(attempt, index, trace, terms) : null
     )
 
 /** Every event's first attempt is acknowledged. */
@@ -81,7 +97,11 @@ export const uncrowded: Judge = (trace) => {
     : fail(
         index,
         `${exchangeInWords(attempt.exchange)} with ${attempt.inFlight} requests at once; acknowledged when it was sent again alone`,
-        { strength: "SHOULD" }
+        {
+          strength: "SHOULD",
+          because:
+            "The sender has up to ten requests under way at a receiver. Each that is refused for that is sent again later, so events come late in a busy hour."
+        }
       )
 }
 
@@ -95,9 +115,11 @@ export const exactStatus: Judge = (trace, { rule }) =>
   })
 
 /** What is found of an answer by when it came, against the deadline; `near` says how near, where that is too near. */
-const timed = (time: Timeliness, index: number, observed: string, near: string): Finding | "good" => {
+const timed = (exchange: Exchange, time: Timeliness, index: number, near: string): Finding | "good" => {
   if (time === "in_time") return "good"
-  return time === "borderline" ? inconclusive(index, `${observed}${near}`) : fail(index, observed, { timing: true })
+  const observed = exchangeInWords(exchange)
+  if (time === "late") return fail(index, observed, { timing: true })
+  return inconclusive(index, exchange.stalled === undefined ? `${observed}${near}` : observed)
 }
 
 /** Every answer's status comes within the deadline. */
@@ -109,7 +131,7 @@ export const statusInTime: Judge = (trace, terms) => {
     if (exchange._tag === "Failed")
       return exchange.outcome === "timeout" ? fail(index, observed, { timing: true }) : null
     const near = `: within ${terms.guard} ms of the deadline, nearer than can be measured`
-    return timed(statusTime(exchange, terms), index, observed, near)
+    return timed(exchange, statusTime(exchange, terms), index, near)
   })
 }
 
@@ -123,7 +145,7 @@ export const completeAnswers: Judge = (trace, terms) =>
     // Of an answer that begins late, the end says nothing more.
     if (statusTime(exchange, terms) === "late") return null
     const near = `, the body's end ${terms.guard} ms or less from the deadline`
-    return timed(bodyTime(exchange, terms), index, observed, near)
+    return timed(exchange, bodyTime(exchange, terms), index, near)
   })
 
 /** What became of one event of a trace: whether it was acknowledged, and what that obliges the receiver to. */
@@ -238,6 +260,19 @@ const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Term
   return `effects = ${last ?? "unknown"} for event ${event + 1} (${sent.webhookId}), ${how}`
 }
 
+/** What the effects of a genuine event come down to, where they are not one for each. */
+const symptomOf = ({ attempts, last, most, owed, shared, state }: EventStory): Symptom | null => {
+  if (last === null || most === null || state === "never") return null
+  if (most > shared) {
+    const isAtOnce = attempts.some(([, { started }], place) => {
+      const [, before] = attempts[place - 1] ?? []
+      return before !== undefined && started < before.started + before.exchange.elapsed
+    })
+    return isAtOnce ? "doubled_at_once" : "doubled"
+  }
+  return owed && state === "acknowledged" && last < shared ? "lost" : null
+}
+
 /**
  * Puts together what is found event by event from the probe. A judge answers what is wrong in words, true when it is right,
  * null when it has nothing to do with the requirement; words of a breach may be empty.
@@ -254,16 +289,12 @@ export const eachEvent = (
     if (found === null) continue
     if (found !== true) {
       const observed = found === "" ? effectsInWords(story, terms) : `${effectsInWords(story, terms)}: ${found}`
-      return fail(story.attempts.at(-1)?.[0] ?? null, observed, { event: story.event })
+      return fail(story.attempts.at(-1)?.[0] ?? null, observed, { event: story.event, symptom: symptomOf(story) })
     }
     good += 1
   }
   return good === 0 ? nothing(none) : pass([], good)
 }
-
-/** The attempts of the same event that were over when this one began. */
-const earlierThan = (attempt: Attempt, { attempts }: Trace): ReadonlyArray<Attempt> =>
-  attempts.filter(({ crowded, event, op }) => event === attempt.event && op < attempt.op && !crowded)
 
 /** Whether one of them was waited for in vain, and none acknowledged: a receiver that is still at it may refuse another. */
 const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => {
@@ -275,7 +306,7 @@ const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => 
 export const everyAttempt: Judge = (trace, terms) =>
   eachAttempt(trace, "no attempt was made", (attempt, index) => {
     if (attempt.kind !== "delivery" || attempt.provisional) return null
-    const found = answeredWell(attempt, index, terms)
+    const found = answeredWell(attempt, index, trace, terms)
     if (found === "good" || found.verdict !== "FAIL") return found
     // What follows from a late answer is as much of an accident as that.
     return { ...found, timing: found.timing || mayStillRun(earlierThan(attempt, trace), terms) }
@@ -307,7 +338,7 @@ export const everyDuplicate: Judge = (trace, terms) =>
       read(other.exchange, terms) === reading && statusOf(other) === statusOf(attempt)
     return !isKnown && earlier.some(isAlike)
       ? inconclusive(index, `${observed}, like the first attempt of the same event`)
-      : fail(index, observed, { timing: isTiming(reading) })
+      : fail(index, observed, { timing: isTiming(reading), symptom: unacknowledged(attempt, trace) })
   })
 
 /** The last attempt of each event is acknowledged. */
@@ -317,19 +348,19 @@ export const lastAttempts: Judge = (trace, terms) => {
     if (kind === "delivery" && !provisional && !raced && !crowded) last.set(event, index)
   }
   return eachAttempt(trace, "no event was retried", (attempt, index) =>
-    last.get(attempt.event) === index
-      ? answeredWell(attempt, index, terms, `the last attempt (${attempt.number}): `)
-      : null
+    last.get(attempt.event) === index ? answeredWell(attempt, index, trace, terms, "the last attempt: ") : null
   )
 }
 
 /** Each of several copies sent at once is acknowledged, or refused at once: none hangs, none is cut off. */
 export const copiesAnswered: Judge = (trace, terms) =>
-  eachAttempt(trace, "no copies were sent at once", (attempt, index) =>
-    attempt.raced
-      ? answeredWell(attempt, index, terms, "one of several copies at once: ", ["acknowledged", "refused"])
-      : null
-  )
+  eachAttempt(trace, "no copies were sent at once", (attempt, index) => {
+    if (!attempt.raced) return null
+    const said = "one of several copies at once: "
+    const found = answeredWell(attempt, index, trace, terms, said, ["acknowledged", "refused"])
+    const because = "Copies that wait for each other hold up workers of the receiver until the sender gives up."
+    return found !== "good" && found.verdict === "FAIL" ? { ...found, because } : found
+  })
 
 const unread = "no event's effects were read"
 
@@ -396,7 +427,12 @@ export const storedAsSent: Judge = (trace, terms) => {
       rounded ??= fail(
         attempts.at(-1)?.[0] ?? null,
         `${effectsInWords(story, terms)}: what is stored holds a number that was rounded to a double`,
-        { event, strength: "SHOULD" }
+        {
+          event,
+          strength: "SHOULD",
+          because:
+            "A double holds no more than 15 digits of every number. The interface promises no longer ones, but what is stored is not what was sent."
+        }
       )
     }
     return isWhole ? true : null
@@ -408,7 +444,12 @@ export const storedAsSent: Judge = (trace, terms) => {
 export const startsAgain: Judge = ({ interventions }) => {
   const own = interventions.filter(({ op }) => op !== null)
   const down = own.find((one) => one.down !== undefined)?.down
-  if (down !== undefined) return fail(null, `the receiver did not start again after it was killed: ${down}`)
+  if (down !== undefined) {
+    return fail(null, `the receiver did not start again after it was killed: ${down}`, {
+      because:
+        "A receiver that needs help to start after a crash, for a lock that was left or for data half written, misses every event until somebody comes."
+    })
+  }
   const unended = own.find((one) => one.unended !== undefined)?.unended
   return unended === undefined
     ? nothing("the receiver started again whenever it was ended")
@@ -421,5 +462,7 @@ export const leaksNothing: Judge = (trace) => {
   const attempt = trace.attempts[index]
   if (attempt === undefined) return nothing("no answer gave anything away")
   const what = attempt.leaked === "secret" ? "the secret" : "the signature that would have been good"
-  return fail(index, `${exchangeInWords(attempt.exchange)}: the answer holds ${what}`)
+  return fail(index, `${exchangeInWords(attempt.exchange)}: the answer holds ${what}`, {
+    because: "A forger reads it in the answer, and sends the request again with a good signature."
+  })
 }

@@ -10,7 +10,7 @@ import { certainlyInTime, patienceOf } from "./Terms.ts"
 
 export type Reading =
   | "acknowledged"
-  /** So near to the deadline that the suite can't tell. */
+  /** So near to the deadline that the suite can't tell, or after it where the suite itself stood still. */
   | "borderline"
   /** A whole answer with a status that does not acknowledge. */
   | "refused"
@@ -29,19 +29,21 @@ type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 /** A time against the deadline. */
 export type Timeliness = "in_time" | "borderline" | "late"
 
-const timeliness = (isInTime: (deadline: number) => boolean, terms: Terms): Timeliness =>
-  isInTime(certainlyInTime(terms)) ? "in_time" : isInTime(patienceOf(terms)) ? "borderline" : "late"
+/** It is late only if it would be without what the suite itself stood still. */
+const timeliness = ({ stalled = 0 }: Answered, isInTime: (deadline: number) => boolean, terms: Terms): Timeliness =>
+  isInTime(certainlyInTime(terms)) ? "in_time" : isInTime(patienceOf(terms) + stalled) ? "borderline" : "late"
 
 /** When the status was there, against the deadline, by core's rule. */
 export const statusTime = (answered: Answered, terms: Terms): Timeliness =>
   timeliness(
+    answered,
     (deadline) => Acknowledgement.judge({ ...answered, status: 200 }, deadline, terms.rule) === "acknowledged",
     terms
   )
 
 /** When the body ended, against the deadline. */
-export const bodyTime = ({ elapsed, ending }: Answered, terms: Terms): Timeliness =>
-  ending === "unfinished" ? "late" : timeliness((deadline) => elapsed <= deadline, terms)
+export const bodyTime = (answered: Answered, terms: Terms): Timeliness =>
+  answered.ending === "unfinished" ? "late" : timeliness(answered, (deadline) => answered.elapsed <= deadline, terms)
 
 export const read = (exchange: Exchange, terms: Terms): Reading => {
   if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? "late" : "broken"
@@ -63,8 +65,7 @@ const failures: Readonly<Record<string, string>> = {
   invalid_response: "the answer is not readable as HTTP"
 }
 
-/** One exchange in words, like `409 after 3 ms`. */
-export const exchangeInWords = (exchange: Exchange): string => {
+const plainlyInWords = (exchange: Exchange): string => {
   if (exchange._tag === "Failed") {
     if (exchange.outcome === "timeout") return `no answer within ${millis(exchange.elapsed)}`
     return `${failures[exchange.outcome] ?? exchange.outcome} after ${millis(exchange.elapsed)} (${exchange.detail})`
@@ -82,3 +83,9 @@ export const exchangeInWords = (exchange: Exchange): string => {
       return `${head}, but the body breaks HTTP after ${bytes} bytes (${detail ?? "malformed"})`
   }
 }
+
+/** One exchange in words, like `409 after 3 ms`. */
+export const exchangeInWords = (exchange: Exchange): string =>
+  exchange.stalled === undefined
+    ? plainlyInWords(exchange)
+    : `${plainlyInWords(exchange)}; the suite itself stood still for ${millis(exchange.stalled)} of that`

@@ -57,7 +57,7 @@ const helpFor = (code: number | null, output: string): string => {
 export const execProbe = (command: string): Probe => ({
   kind: "exec",
   name: command,
-  concurrency: 4,
+  concurrency: 8,
   read: Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
     const ended = yield* run(command, subject).pipe(
       Effect.timeoutOrElse({

@@ -4,7 +4,7 @@
  */
 import { Effect, Schedule, Schema } from "effect"
 import { detailOf } from "../evidence/Exchange.ts"
-import { ask } from "../http/Wire.ts"
+import { ask, keptConnections } from "../http/Wire.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 import { ProbeUnusable, readReading } from "./Probe.ts"
 
@@ -12,7 +12,12 @@ const decode = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
 
 /** How long the probe may take in all, in milliseconds. */
 const patience = 10_000
-/** A receiver that was just started may not listen yet: the question is repeated for about three seconds. */
+/** How many questions are asked at once. */
+const concurrency = 8
+/**
+ * A receiver that was just started may not listen yet, and one that has ended has closed the connections that were kept:
+ * the question is repeated for about three seconds.
+ */
 const whileStarting = { schedule: Schedule.exponential(50), times: 6 }
 
 const urlOf = (base: URL, { endpoint, webhookId }: Subject): URL => {
@@ -40,8 +45,9 @@ const refused = (base: URL, { endpoint, webhookId }: Subject, status: number): P
 }
 
 export const httpProbe = (base: URL): Probe => {
+  const connections = keptConnections(base, concurrency)
   const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
-    const { body, status } = yield* ask(urlOf(base, subject), "GET", patience).pipe(
+    const { body, status } = yield* ask(urlOf(base, subject), "GET", patience, connections).pipe(
       Effect.mapError((error) => unusable(base, `could not be asked (${detailOf(error)})`)),
       Effect.retry(whileStarting),
       Effect.timeoutOrElse({
@@ -54,5 +60,5 @@ export const httpProbe = (base: URL): Probe => {
     const given = yield* decode(body).pipe(Effect.mapError(() => wrong(JSON.stringify(body.slice(0, 100)))))
     return yield* readReading(given, wrong)
   })
-  return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency: 8, read }
+  return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency, read }
 }

@@ -2,7 +2,6 @@
  * What a pass rests on and no run can prove: how far the probe counts, how long the memory of ids lasts.
  */
 import { storiesOf } from "../judgement/Judge.ts"
-import type { Requirement } from "../requirements/Requirement.ts"
 import type { Evidence } from "./Evidence.ts"
 
 /** Whether the probe was seen to count past one: when asked to double, or of a double effect. */
@@ -40,22 +39,3 @@ export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Mem
 /** How far a memory of ids was seen to reach, in words. */
 export const memoryInWords = ({ ids, seconds }: Memory): string =>
   `memory was seen to last over ${seconds} s and ${ids.toLocaleString("en-US")} ids`
-
-/** Whether a pass means that something did not happen twice. */
-const restsOnOne = ({ id, needs: needed, provenBy }: Requirement): boolean =>
-  /^R-(DUP|NEW|LATE|CRA)-/.test(id) && [...needed, ...provenBy].includes("effects")
-
-type Known = Pick<Evidence, "runs" | "terms" | "calibration" | "repeatable">
-
-/** What a pass rests on and was not verified. */
-export const caveatsOf = (requirement: Requirement, known: Known): ReadonlyArray<string> => {
-  const memory = requirement.id === "R-DUP-05" ? memoryOf(known) : null
-  return [
-    ...(known.calibration !== null && restsOnOne(requirement) && !countsPastOne(known)
-      ? [
-          `not verified: that the probe counts past one (${known.repeatable ? "--control-url" : "`double` of what `start` returns"} lets the suite see that)`
-        ]
-      : []),
-    ...(memory === null ? [] : [memoryInWords(memory)])
-  ]
-}

@@ -5,15 +5,16 @@
 import type { Shortfall, Trace } from "../evidence/Trace.ts"
 import type { Strength } from "../history/Forgeries.ts"
 import { keyOf } from "../history/History.ts"
+import { isPlain } from "../history/Operations.ts"
 import type { Case, History } from "../history/History.ts"
-import type { Finding, Verdict } from "../judgement/Finding.ts"
+import type { Finding, Symptom, Verdict } from "../judgement/Finding.ts"
 import { inconclusive, thrown } from "../judgement/Finding.ts"
 import type { Judge } from "../judgement/Judge.ts"
 import { millis, read } from "../judgement/Reading.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { caveatsOf } from "./Caveats.ts"
+import { memoryInWords, memoryOf } from "./Caveats.ts"
 import type { CaseRun, Confirmed, Ended, Evidence } from "./Evidence.ts"
 import { concerns, least, plansOf, sightOf, strengthFor } from "./Plan.ts"
 import type { Plan } from "./Plan.ts"
@@ -56,8 +57,16 @@ export interface Assessment {
 
 const isLate = (finding: Finding): boolean => finding.verdict === "FAIL" && finding.timing
 
-const mayBeAccident = (finding: Finding, { alone }: CaseRun): boolean =>
-  isLate(finding) || (finding.verdict === "INCONCLUSIVE" && !finding.empty && !alone && finding.attempt !== null)
+/** Whether times of a run may not have been the receiver's: others were under way, or the suite itself stood still. */
+const isDisturbed = ({ alone, trace }: CaseRun, attempt: number): boolean =>
+  !alone || trace.attempts[attempt]?.exchange.stalled !== undefined
+
+const mayBeAccident = (finding: Finding, run: CaseRun): boolean =>
+  isLate(finding) ||
+  (finding.verdict === "INCONCLUSIVE" &&
+    !finding.empty &&
+    finding.attempt !== null &&
+    isDisturbed(run, finding.attempt))
 
 /**
  * Looks at one run of a case for one requirement.
@@ -76,8 +85,9 @@ export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>,
   for (const trace of run.repeats) {
     const repeated = of(trace)
     if (repeated.verdict === "FAIL") return { finding: repeated, trace, suspect: false }
-    // Times are not judged where several histories run at once: what is right alone is right.
-    if (!run.alone && repeated.verdict === "PASS") return { finding: repeated, trace, suspect: false }
+    // Times are not judged where several histories run at once, or where the suite stood still: what is right alone is right.
+    if ((!run.alone || finding.verdict === "INCONCLUSIVE") && repeated.verdict === "PASS")
+      return { finding: repeated, trace, suspect: false }
   }
   const isSeenAgain =
     run.alone &&
@@ -103,6 +113,9 @@ export interface Outcome {
     readonly trace: Trace
     readonly attempt: number | null
     readonly event: number | null
+    readonly symptom: Symptom | null
+    /** Whether ordinary events alone break it too, so that what is special about others is not the cause. */
+    readonly isOrdinary: boolean
     readonly because: string
     readonly terms: Terms
   } | null
@@ -110,8 +123,6 @@ export interface Outcome {
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
   /** Which of its cases were not done in full, and how much of them was. */
   readonly cutShort: ReadonlyArray<string>
-  /** What a pass rests on and was not verified: the probe's upper range, how long memory was seen to last. */
-  readonly caveats: ReadonlyArray<string>
   /** Whether it was left undecided for want of time, and of nothing else. */
   readonly lacksTime: boolean
 }
@@ -206,14 +217,30 @@ const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
 /** How much is unusual about the attempts of a history. */
 const variationsIn = ({ ops }: History): number => ops.reduce((sum, op) => sum + ("how" in op ? op.how.length : 0), 0)
 
-/** Of several that are as short, the plainest: which of them was over first is chance. */
+/** How soon after its last attempt a kill by another case may be what lost an event, in milliseconds. */
+const soon = 5_000
+
+/** Whether a trace is of ordinary events alone, and of nothing that other cases did to the receiver. */
+const isOrdinary = ({ attempts, began, history, interventions }: Trace): boolean => {
+  const over = began + Math.max(0, ...attempts.map(({ exchange, started }) => started + exchange.elapsed))
+  return history.ops.every(isPlain) && interventions.every(({ from }) => from > over + soon)
+}
+
+/** The one that explains most: of ordinary events, short, and plain. Which of them was over first is chance. */
 const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
   assessed.toSorted(
     ({ trace: a }, { trace: b }) =>
+      Number(isOrdinary(b)) - Number(isOrdinary(a)) ||
       a.history.ops.length - b.history.ops.length ||
       a.attempts.length - b.attempts.length ||
       variationsIn(a.history) - variationsIn(b.history)
   )[0]
+
+/** What a finding means to people: what it says itself, else its case, else the requirement of such a symptom. */
+const becauseOf = (finding: Finding, { because, becauses }: Requirement, own: Case | undefined): string => {
+  const [said, symptom] = finding.verdict === "FAIL" ? [finding.because, finding.symptom] : [null, null]
+  return said ?? own?.because ?? (symptom === null ? because : (becauses[symptom] ?? because))
+}
 
 /** A probe is often a part of the receiver, and is gone with it. */
 const isGone = ({ how }: Ended): boolean =>
@@ -257,7 +284,6 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     confirmed: null,
     cases: { directed: given.length, directedDone, randomDone: doneOf(sampled) },
     cutShort,
-    caveats: [],
     lacksTime: false,
     ...more
   })
@@ -287,6 +313,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     const key = keyOf(run.trace.history)
     const own = [...given, ...further, ...sampled].find(({ history }) => keyOf(history) === key)
     const observed = finding.verdict === "PASS" ? "" : finding.observed
+    const symptom = finding.verdict === "FAIL" ? finding.symptom : null
     return outcome(verdict, suspect ? `${observed}; not confirmed by a repeat` : observed, {
       confirmed: isProven ? (refinement?.confirmed ?? null) : null,
       decisive: {
@@ -294,7 +321,9 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
         trace,
         attempt: finding.verdict === "PASS" ? null : finding.attempt,
         event: finding.verdict === "FAIL" ? finding.event : null,
-        because: own?.because ?? requirement.because,
+        symptom,
+        isOrdinary: isOrdinary(one.trace) || isOrdinary(trace),
+        because: becauseOf(finding, requirement, own),
         terms
       }
     })
@@ -325,9 +354,16 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   }
   const weak = shortest(proven)
   if (weak !== undefined) return broken(weak, "WARN")
-  const passed = [passedInWords(plan, assessed), ...cutShortInWords(cutShort)].filter((text) => text !== "").join("; ")
+  const memory = requirement.id === "R-DUP-05" ? memoryOf(known) : null
+  const passed = [
+    passedInWords(plan, assessed),
+    ...cutShortInWords(cutShort),
+    ...(memory === null ? [] : [memoryInWords(memory)])
+  ]
+    .filter((text) => text !== "")
+    .join("; ")
   return plan.unproven === null
-    ? outcome("PASS", passed, { caveats: caveatsOf(requirement, known) })
+    ? outcome("PASS", passed)
     : outcome(
         "NOT_OBSERVABLE",
         `nothing wrong in ${passed}, but not all of it can be observed: ${wayToSee(plan.unproven)}`

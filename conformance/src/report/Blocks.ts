@@ -56,10 +56,10 @@ const attemptBlock = (
   const { connection, excerpt, got, number, request, startedMs, webhookId } = attempt
   const body = said(excerpt, 80)
   const event = effects.find((one) => one.webhookId === webhookId)?.event
-  const about = `${webhookId}${event === undefined ? "" : ` (event ${event})`}`
+  const about = event === undefined || effects.length === 1 ? "" : `event ${event}: `
   return {
-    sent: `${request.method} ${about}, attempt ${number}, ${connection} connection, at ${milliseconds(startedMs)}`,
-    got: `${said(got, 300)}${body === "" ? "" : `: ${body}`}`,
+    sent: `${request.method} ${webhookId}, attempt ${number}, ${connection} connection, at ${milliseconds(startedMs)}`,
+    got: `${about}${said(got, 300)}${body === "" ? "" : `: ${body}`}`,
     decides,
     attempt
   }
@@ -70,12 +70,13 @@ const mostAttempts = 6
 
 const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> => {
   const { decidedBy, history } = requirement
+  const decisive = history[decidedBy?.step ?? -1]?.attempts[decidedBy?.attempt ?? -1]?.webhookId
   return history.map(({ attempts, did, moreAttempts }, step) => {
     const shown = attempts
       .map((attempt, index) =>
         attemptBlock(attempt, decidedBy?.step === step && decidedBy.attempt === index, requirement)
       )
-      .filter(({ decides }, index) => index < mostAttempts || decides)
+      .filter(({ attempt, decides }, index) => index < mostAttempts || decides || attempt.webhookId === decisive)
     const more = attempts.length - shown.length + moreAttempts
     return {
       number: step + 1,
@@ -169,7 +170,7 @@ const curlBlock = (curl: string): Block =>
 /** What a report says of a requirement, in this order. */
 export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block> => {
   const { because, confirmed, curl, cutShort, expected, follows = [], history, known } = requirement
-  const { observed, replay, source, verdict } = requirement
+  const { observed, replay, source, strength, verdict } = requirement
   const again: Block = { kind: "code", label: "Again", text: safeText(replay) }
   const seen = observed === "" ? [] : [observedBlock(observed)]
   if (!isBroken(verdict) && history.length === 0) {
@@ -180,6 +181,9 @@ export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block>
     ...(known ? [line("Known", "it is in the baseline")] : []),
     line("Expected", expected),
     ...seen,
+    ...(verdict === "WARN" && strength === "MUST"
+      ? [line("Only WARN", "this much of the requirement is a SHOULD, so that it does not change the exit code")]
+      : []),
     ...(follows.length === 0 ? [] : [line("Follows", `probably from ${listed(follows)}: correct that first`)]),
     ...(history.length === 0 ? [] : [{ kind: "steps", label: "History", steps: stepBlocks(requirement) } as const]),
     ...effectBlocks(requirement),

@@ -100,7 +100,7 @@ const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArr
           }
   )
 
-/** What did not pass, the worst verdict first. */
+/** What did not pass: the worst verdict first, and of one verdict what explains most. */
 const explainedOf = (report: Report): ReadonlyArray<Explained> => {
   if (neverBegan(report)) return []
   const open = report.requirements.filter(isOpen)
@@ -111,7 +111,8 @@ const explainedOf = (report: Report): ReadonlyArray<Explained> => {
   })
   return order.flatMap((verdict) => {
     const roots = open.filter((one) => one.verdict === verdict && !parents.has(one.id))
-    return verdict === "INCONCLUSIVE" || verdict === "NOT_OBSERVABLE" ? together(roots) : roots.map(explain)
+    if (verdict === "INCONCLUSIVE" || verdict === "NOT_OBSERVABLE") return together(roots)
+    return roots.map(explain).toSorted((a, b) => b.followers.length - a.followers.length)
   })
 }
 

@@ -39,7 +39,6 @@ const noOutcome = (requirement: Requirement): Outcome => ({
   confirmed: null,
   cases: { directed: requirement.given.length, directedDone: 0, randomDone: 0 },
   cutShort: [],
-  caveats: [],
   lacksTime: false
 })
 
@@ -49,7 +48,7 @@ const reportRequirement = (
   all: ReadonlyArray<Outcome>,
   { files }: StoredFiles
 ): ReportedRequirement => {
-  const { caveats, cases, confirmed, cutShort, decisive, observed, requirement, verdict } = outcome
+  const { cases, confirmed, cutShort, decisive, observed, requirement, verdict } = outcome
   const { options, startedAt, terms } = evidence
   const file = files.get(requirement.id) ?? null
   const follows = causesOf(outcome, all)
@@ -63,11 +62,11 @@ const reportRequirement = (
     source: requirement.source,
     because: decisive?.because ?? requirement.because,
     expected: requirement.expected(terms),
-    observed: [observed, ...caveats].filter((text) => text !== "").join("; "),
+    observed,
     ...(decisive === null
       ? { history: [], effects: [], decidedBy: null, curl: null }
       : {
-          history: stepsOf(decisive),
+          history: stepsOf(decisive, follows.length > 0),
           historyStartedAt: new Date(Date.parse(startedAt) + decisive.trace.began).toISOString(),
           effects: effectsOf(decisive),
           decidedBy: decidedBy(decisive),
@@ -76,7 +75,6 @@ const reportRequirement = (
     confirmed,
     cases,
     cutShort,
-    ...(caveats.length > 0 && { caveats }),
     stored: file,
     ...(follows.length > 0 && { follows }),
     known: options.baseline?.includes(requirement.id) ?? false,

@@ -50,7 +50,7 @@ const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
   return [
     options.signed
       ? `Every event was answered with ${status}, though it was signed: the receiver may have another secret than the one given, or its clock may be off.`
-      : `Every event was answered with ${status}: the receiver may check signatures. Give its secret: --secret-file FILE, or ${secretVariable}.`
+      : `Every event was answered with ${status}: the receiver may check signatures. Give its secret: --secret SECRET, or ${secretVariable}.`
   ]
 }
 
@@ -100,7 +100,7 @@ export const notesOf = (
     ),
     ...unless(
       calibration === null || countsPastOne(evidence),
-      "The probe's upper range is unverified: a probe that can't count past one would hide every double effect. --control-url verifies it."
+      `The probe's upper range is unverified: a probe that can't count past one would hide every double effect. ${evidence.repeatable ? "--control-url" : "`double` of what `start` returns"} lets the suite verify it.`
     ),
     ...unless(options.dedupKey === "both", `Only the ${options.dedupKey} deduplication key was stressed.`),
     ...unless(options.ack === "200", "Any 2xx status counted as an acknowledgement; the interface accepts only 200.")

@@ -14,8 +14,8 @@ export const safeHeaders = (headers: Readonly<Record<string, string>>): Readonly
 /** A text without signing secrets and signatures. */
 export const safeText = (text: string): string =>
   text
-    .replaceAll(/whsec_[A-Za-z0-9+/=]{8,}/g, `whsec_${redacted}`)
-    .replaceAll(/\bv1,[A-Za-z0-9+/]{40,}={0,2}/g, `v1,${redacted}`)
+    .replaceAll(/(whs(?:ec|k)_)[A-Za-z0-9+/=]{8,}/g, `$1${redacted}`)
+    .replaceAll(/\b(v1a?,)[A-Za-z0-9+/]{40,}={0,2}/g, `$1${redacted}`)
 
 /** A URL without user information and without the values of its query. */
 export const safeUrl = (text: string): string => (URL.canParse(text) ? UrlPolicy.shownUrl(new URL(text)) : text)

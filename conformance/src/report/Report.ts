@@ -94,8 +94,6 @@ const ReportedRequirement = Schema.Struct({
   cases: Schema.Struct({ directed: Schema.Int, directedDone: Schema.Int, randomDone: Schema.Int }),
   /** Cases that were not executed in full, and how far they came. */
   cutShort: Schema.Array(Schema.String),
-  /** Unverified assumptions of a pass; missing if none. */
-  caveats: Schema.optionalKey(Schema.Array(Schema.String)),
   /** The file with the history, for `replay`; null if none was written. */
   stored: Schema.NullOr(Schema.String),
   /** Ids of broken requirements that probably cause this one; missing if none. */

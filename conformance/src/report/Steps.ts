@@ -68,12 +68,11 @@ type Decisive = NonNullable<Outcome["decisive"]>
 export const decisiveOf = ({ attempt, trace }: Pick<Decisive, "attempt" | "trace">): Attempt | undefined =>
   attempt === null ? undefined : trace.attempts[attempt]
 
-/** The first attempts of a step, and the one that decided. */
-const chosen = (trace: Trace, op: number, decisive: Attempt | undefined): ReadonlyArray<Attempt> => {
-  const all = trace.attempts.filter((attempt) => attempt.op === op)
-  const first = all.slice(0, mostAttempts)
-  return decisive !== undefined && decisive.op === op && !first.includes(decisive) ? [...first, decisive] : first
-}
+/** The first attempts of a step, and those of the event that decided. */
+const chosen = (trace: Trace, op: number, decisive: Attempt | undefined): ReadonlyArray<Attempt> =>
+  trace.attempts
+    .filter((attempt) => attempt.op === op)
+    .filter(({ event }, place) => place < mostAttempts || event === decisive?.event)
 
 /** The step at a time: one without attempts, if there is one between the attempts before and after. */
 const stepAt = ({ attempts, history: { ops } }: Trace, at: number): number => {
@@ -102,8 +101,19 @@ const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): Readonly
 export const listed = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 
-/** For each step, words to append that say what other cases did during it. */
-const doneBesides = (trace: Trace): ReadonlyArray<string> => {
+/** Why what other cases did may have a part in what was found; null where it can't, and is left out. */
+const partInWords = (decisive: Decisive): string | null => {
+  const { isOrdinary, symptom } = decisive
+  if (isOrdinary) return null
+  if (symptom === "lost" || symptom === "doubled" || symptom === "doubled_at_once")
+    return "which matters if it keeps ids or effects in memory"
+  return decisiveOf(decisive)?.exchange._tag === "Failed" ? "which leaves requests under way without an answer" : null
+}
+
+/** For each step, words to append that say what other cases did during it, and why that matters. */
+const doneBesides = (decisive: Decisive, follows: boolean): ReadonlyArray<string> => {
+  const part = follows ? null : partInWords(decisive)
+  const { trace } = decisive
   const { began, history, interventions, otherEvents } = trace
   const others = interventions.filter(({ op }) => op === null)
   const placed = others.map((one) => ({ one, step: stepAt(trace, one.from - began) }))
@@ -113,15 +123,15 @@ const doneBesides = (trace: Trace): ReadonlyArray<string> => {
       ...doneByOthers(placed.filter((each) => each.step === step).map(({ one }) => one)),
       ...(step === long && otherEvents > 0 ? [`sent ${otherEvents.toLocaleString("en-US")} other events`] : [])
     ]
-    return done.length === 0 ? "" : `; in between, other cases ${listed(done)}`
+    return done.length === 0 || part === null ? "" : `; in between, other cases ${listed(done)}, ${part}`
   })
 }
 
-/** The history, step by step. */
-export const stepsOf = (decisive: Decisive): ReadonlyArray<Step> => {
+/** The history, step by step; of one that `follows` from another failure, without what other cases did. */
+export const stepsOf = (decisive: Decisive, follows: boolean): ReadonlyArray<Step> => {
   const { trace } = decisive
   const words = inWords(trace.history.ops)
-  const besides = doneBesides(trace)
+  const besides = doneBesides(decisive, follows)
   return trace.history.ops.map((op, index) => {
     const attempts = chosen(trace, index, decisiveOf(decisive))
     return {
@@ -139,8 +149,11 @@ export const decidedBy = (decisive: Decisive): ReportedRequirement["decidedBy"] 
   return { step: attempt.op, attempt: chosen(decisive.trace, attempt.op, attempt).indexOf(attempt) }
 }
 
-/** The effects of the events; of many, only those that are wrong. */
-export const effectsOf = ({ trace }: Pick<Decisive, "trace">): ReadonlyArray<ReportedEffects> => {
+/** The effects of the events, of the decisive one first; of many, only those that are wrong. */
+export const effectsOf = ({
+  event: decisive,
+  trace
+}: Pick<Decisive, "event" | "trace">): ReadonlyArray<ReportedEffects> => {
   const all = trace.events.flatMap((event, index): ReadonlyArray<ReportedEffects> => {
     const seen = trace.effects[index] ?? null
     if (seen === null) return []
@@ -157,9 +170,11 @@ export const effectsOf = ({ trace }: Pick<Decisive, "trace">): ReadonlyArray<Rep
       }
     ]
   })
-  return all.length <= mostAttempts
-    ? all
-    : all
+  const isFirst = ({ event }: ReportedEffects): boolean => event - 1 === decisive
+  const ordered = [...all.filter(isFirst), ...all.filter((one) => !isFirst(one))]
+  return ordered.length <= mostAttempts
+    ? ordered
+    : ordered
         .filter(({ digestMatches, effects, most }) => effects !== 1 || most !== undefined || digestMatches === false)
         .slice(0, mostAttempts)
 }

@@ -17,7 +17,7 @@ import { all, completeAnswers, exactStatus, firstAttempts, statusInTime, uncrowd
 import { exchangeInWords, read } from "../judgement/Reading.ts"
 import { inWords, statusInWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { requirement } from "./Requirement.ts"
+import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 /** The simplest cases of all: a receiver that does not acknowledge them can't be asked for more. */
@@ -115,11 +115,10 @@ export const acknowledging: ReadonlyArray<Requirement> = [
   requirement("R-ACK-01", 1, {
     statement: "Every valid event is acknowledged at its first attempt.",
     source: "interface document, section 6, rule 3",
-    because:
-      "An attempt that is not acknowledged is made again: for about three days for an access log, for 45 seconds for a call. Then the event is given up.",
+    because: symptoms.unacknowledged,
     expected: (terms) => `the first attempt of every ordinary event is answered with ${inWords(terms)}`,
     presumesAcknowledgement: false,
-    presupposes: ["R-ACK-02", "R-ACK-03"],
+    presupposes: ["R-ACK-02", "R-ACK-03", "R-ACK-04"],
     given: [...ordinaryCases, ...slowerCases, manyEvents],
     further: timeCases,
     sampled: samples,

@@ -22,7 +22,7 @@ import { read } from "../judgement/Reading.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { filler, newCall, newLog, operated, restart, retryAll, retryOf, retryOpen } from "./Cases.ts"
-import { basics, requirement } from "./Requirement.ts"
+import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const crash = (after: number, workers: number, event: EventTemplate = accessLog, copies = 1): Case =>
@@ -42,13 +42,13 @@ const crashes: ReadonlyArray<Case> = [
     { k: "kill_amid", event: accessLog, workers: 6, after: soon, from: "acknowledgement" },
     retryOpen
   ),
-  crash(40, 6),
-  crash(15, 8, call),
   operated(
     `killed ${soon} ms after the first acknowledgement of 4 workers' traffic, each call twice at once`,
     { k: "kill_amid", event: call, workers: 4, after: soon, from: "acknowledgement", copies: 2 },
     retryOpen
-  )
+  ),
+  crash(40, 6),
+  crash(15, 8, call)
 ]
 const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
 
@@ -98,10 +98,13 @@ export const crashing: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rules 3 and 5",
     because:
       "After an acknowledgement the sender owes no retry. What a receiver keeps only in memory when it answers 200 is lost with the process.",
+    becauses: {
+      doubled: "A job that leaves its queue some time after the work is done is done again after a crash in between.",
+      doubled_at_once: symptoms.doubled_at_once
+    },
     expected: () => "one effect for every event that was acknowledged before the receiver was stopped",
     needs: ["effects", "stop"],
     provenBy: ["kill"],
-    presupposes: ["R-DUP-02", "R-LOS-01"],
     given: [...crashes, restartAfterAnswers],
     further: crashesFurther,
     judge: all(acknowledgedSurvives, startsAgain)
@@ -111,10 +114,14 @@ export const crashing: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rules 3 and 4",
     because:
       "If recording the id and the effect are not one transaction, a crash between them leaves one without the other: the event is lost, or handled twice.",
+    becauses: {
+      doubled_at_once: symptoms.doubled_at_once,
+      duplicate_refused:
+        "A lock, or a row that says that an event is being handled, outlives the process that held it: every retry is refused."
+    },
     expected: (terms) => `the retry after the crash is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects", "stop"],
     provenBy: ["kill"],
-    presupposes: basics,
     given: crashes,
     further: crashesFurther,
     judge: all(retriedAfterCrash, lastAttempts, startsAgain)
@@ -124,9 +131,14 @@ export const crashing: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rule 4",
     because:
       "A memory of ids that lives in the process is empty after each deployment, which is when duplicates arrive. One that loads only the latest ids again is too short.",
+    becauses: {
+      lost: "The effect was gone after the restart and the id was not, so that the duplicate brought nothing back.",
+      doubled_at_once: symptoms.doubled_at_once,
+      duplicate_refused: symptoms.duplicate_refused
+    },
+    presupposes: ["R-CRA-01"],
     expected: (terms) => `the duplicate after the restart is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects", "stop"],
-    presupposes: basics,
     given: [
       operated("duplicates after a restart", newLog, newCall, retryOf(0), newLog, restart, retryAll),
       operated("duplicates after 300 other events and a restart", newLog, newCall, filler(300), restart, retryAll),

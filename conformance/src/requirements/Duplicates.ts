@@ -31,7 +31,7 @@ import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { quietCase } from "./Acknowledging.ts"
 import { filler, newCall, newLog, operated, retryAll, retryOf, state, times } from "./Cases.ts"
-import { basics, requirement } from "./Requirement.ts"
+import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const overNew = retryOf(0, "new_connection")
@@ -147,8 +147,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
   requirement("R-DUP-01", 1, {
     statement: "Every further attempt of an event is acknowledged, whatever happened to the earlier ones.",
     source: "interface document, section 6, rules 3 and 4",
-    because:
-      "A duplicate arrives when an acknowledgement was lost. A receiver that refuses it (often with 409) receives it again until the sender reports the event as failed, although it was handled.",
+    because: symptoms.duplicate_refused,
     expected: (terms) =>
       `every repeated attempt is answered with ${inWords(terms)}; of several at once some may be refused (R-DUP-04)`,
     given: repeated,
@@ -159,8 +158,8 @@ export const duplicating: ReadonlyArray<Requirement> = [
   requirement("R-DUP-02", 2, {
     statement: "However often an event is sent, it has at most one effect.",
     source: "interface document, section 6, rule 4",
-    because:
-      "Duplicates are part of the design: one follows every lost acknowledgement. A receiver that acts on each rings twice, bills twice, opens twice.",
+    because: symptoms.doubled,
+    becauses: { doubled_at_once: symptoms.doubled_at_once },
     expected: () => "the probe never counts more than one effect for an event, neither during the run nor at its end",
     needs: ["effects"],
     examines: "all",
@@ -176,7 +175,6 @@ export const duplicating: ReadonlyArray<Requirement> = [
       "A retry has another attempt number, timestamp and signature, and may use another connection; a proxy may change the rest.",
     expected: () => "one effect when the attempts of an event differ in anything but its ids",
     needs: ["effects"],
-    presupposes: basics,
     given: [
       everyWay(accessLog),
       everyWay(call),
@@ -198,12 +196,14 @@ export const duplicating: ReadonlyArray<Requirement> = [
     statement:
       "Copies of an event that arrive at the same time have one effect; each is acknowledged or refused promptly, and a later retry is acknowledged.",
     source: "interface document, section 6, rules 3 and 4",
-    because:
-      "A sender that lost the answer tries again while the first attempt may still run, perhaps in another process of the receiver. Checking for the id first and recording it later lets both through.",
+    because: symptoms.doubled_at_once,
+    becauses: {
+      duplicate_refused: symptoms.duplicate_refused,
+      lost: "Copies that meet may both fail. A receiver that answers one of them with 200 all the same loses the event for good."
+    },
     expected: (terms) =>
       `every copy is answered in time, the retry after them with ${inWords(terms)}, and the probe counts one effect`,
     provenBy: ["effects"],
-    presupposes: basics,
     given: [
       races(accessLog, 2),
       races(call, 4),
@@ -236,7 +236,6 @@ export const duplicating: ReadonlyArray<Requirement> = [
     expected: () =>
       `one effect for an event that is sent again after up to ${manyOthers} others, or ${secondRetry / 1_000} seconds later`,
     needs: ["effects"],
-    presupposes: basics,
     given: [
       state("again after 40 others", newLog, filler(40), retryOf(0)),
       makeCase("last", "again after thousands of others", newLog, newCall, newLog, filler(manyOthers), retryAll),
@@ -266,10 +265,10 @@ export const duplicating: ReadonlyArray<Requirement> = [
     statement: "A duplicate with different content is acknowledged and changes nothing: the first version stays.",
     source: "a reading of the interface document, section 6, rule 4",
     because: "An audit log in which a later request rewrites an earlier entry is no audit log.",
+    becauses: { duplicate_refused: symptoms.duplicate_refused, doubled: symptoms.doubled },
     expected: (terms) => `${inWords(terms)}, one effect, and the data of the first attempt`,
     needs: ["effects"],
     provenBy: ["digest"],
-    presupposes: ["R-DUP-01", "R-DUP-02"],
     given: [
       state("an access log again with another name", newLog, retryOf(0, "changed")),
       state("a call again with another status", newCall, retryOf(0, "changed"))

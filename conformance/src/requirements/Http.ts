@@ -114,7 +114,6 @@ export const requesting: ReadonlyArray<Requirement> = [
     because:
       "Header names have no case. A proxy may change it; a receiver that looks for one spelling then finds no id.",
     expected: (terms) => `an event with header names in upper or title case is answered with ${inWords(terms)}`,
-    presupposes: ["R-DUP-01"],
     given: [
       twice("with header names in upper case", accessLog, "upper_headers"),
       twice("with header names in title case", call, "title_headers")
@@ -144,8 +143,8 @@ export const requesting: ReadonlyArray<Requirement> = [
     statement: "Many events over one connection are all acknowledged; the connection is kept, or closed cleanly.",
     source: "RFC 9112, section 9.3",
     because: "The sender keeps connections open. Bytes left over from one request or answer corrupt the next.",
+    presupposes: ["R-ACK-01", "R-ACK-04"],
     expected: (terms) => `every one of 40 requests over a connection is answered with ${inWords(terms)}`,
-    presupposes: ["R-DUP-01"],
     given: [
       state("40 requests over one connection", ...byTurns(40, [], true)),
       state("12 requests over one connection, a moment apart", ...byTurns(12, ["kept"])),
@@ -157,8 +156,8 @@ export const requesting: ReadonlyArray<Requirement> = [
     statement: "Events over separate connections, with connection: close, are acknowledged.",
     source: "RFC 9112, section 9.6",
     because: "Not every sender or proxy keeps connections.",
+    presupposes: ["R-ACK-01", "R-ACK-04"],
     expected: (terms) => `each of several requests with connection: close is answered with ${inWords(terms)}`,
-    presupposes: ["R-DUP-01"],
     given: [
       state("eight requests, each over its own connection", ...byTurns(8, ["close"])),
       twice("over connections of its own", accessLog, "close")
@@ -171,7 +170,6 @@ export const requesting: ReadonlyArray<Requirement> = [
     because:
       "Hosts decide what data holds, up to 256 KiB, and the body is a little longer than its data. Many frameworks refuse bodies (413) above a default limit, such as 64 KiB or 100 kB: a large event is refused at every retry, and lost.",
     expected: (terms) => `events with data of ${sizes.join(", ")} KiB are answered with ${inWords(terms)}`,
-    presupposes: ["R-DUP-01"],
     given: [
       large(65),
       large(101),

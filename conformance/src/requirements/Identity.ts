@@ -12,7 +12,7 @@ import type { Finding } from "../judgement/Finding.ts"
 import { inconclusive, nothing } from "../judgement/Finding.ts"
 import { all, everyAttempt, exactlyOnce } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import { requirement } from "./Requirement.ts"
+import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const alike = (kind: TwinKind, event: EventTemplate = accessLog, lane: Lane = "state"): Case =>
@@ -34,9 +34,9 @@ export const identity: ReadonlyArray<Requirement> = [
     source: "interface document, section 2.3: id identifies the record; RFC 8259, section 6, on long numbers",
     because:
       "Ids that are shortened, case-folded, rounded or hashed before they are compared make new events look like duplicates. Those events are lost without a trace.",
+    becauses: { unacknowledged: symptoms.unacknowledged, doubled: symptoms.doubled },
     expected: (terms) => `${inWords(terms)} and one effect for each of them`,
     needs: ["effects"],
-    presupposes: ["R-LOS-01"],
     given: [
       alike("everything_else_equal"),
       alike("everything_else_equal", call),

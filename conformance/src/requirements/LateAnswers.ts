@@ -8,7 +8,7 @@ import type { EventTemplate } from "../history/Events.ts"
 import { all, everyAttempt, exactlyOnce, lastAttempts } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import { disturbed, newCall, operated, retryAll, retryOf, retryOpen } from "./Cases.ts"
-import { basics, requirement } from "./Requirement.ts"
+import { requirement, unrecorded } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const givenUp = (event: EventTemplate, share: number): Case =>
@@ -23,10 +23,13 @@ export const answeringLate: ReadonlyArray<Requirement> = [
     statement: "When the answer is lost on its way, the retry is acknowledged and there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "Networks fail after the work is done and before the answer arrives. Work that is rolled back because the client went away, while the id stays recorded, is lost; work that is not recorded is done twice.",
+      "Networks fail after the work is done and before the answer arrives: the sender then sends the event again, and a receiver that refuses it gets it for days.",
+    becauses: {
+      lost: "Networks fail after the work is done and before the answer arrives. Work that is rolled back because the client went away, while the id stays recorded, is lost.",
+      doubled: unrecorded
+    },
     expected: (terms) => `the retry is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects"],
-    presupposes: basics,
     given: [
       givenUp(accessLog, 0),
       givenUp(call, 0.6),
@@ -65,7 +68,6 @@ export const answeringLate: ReadonlyArray<Requirement> = [
       "A pause of some seconds (a full disk, a garbage collection, a migration) makes the sender repeat every event of that time.",
     expected: (terms) => `one effect, and a later retry is answered with ${inWords(terms)}`,
     needs: ["effects", "pause"],
-    presupposes: basics,
     given: [
       operated(
         "events while the receiver stands still",
@@ -81,7 +83,6 @@ export const answeringLate: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rule 3",
     because: "If they are refused, the event is retried for days and then reported as failed, although it was handled.",
     expected: (terms) => `each attempt after one that the sender has given up is answered with ${inWords(terms)}`,
-    presupposes: ["R-DUP-01"],
     given: [
       disturbed(
         "retries after an answer nobody waited for",

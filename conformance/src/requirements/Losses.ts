@@ -14,7 +14,7 @@ import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { largeEvent, manyEvents, ordinaryCases } from "./Acknowledging.ts"
 import { disturbed, malformed } from "./Cases.ts"
-import { basics, requirement } from "./Requirement.ts"
+import { requirement, symptoms, unrecorded } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const brokenOff = (event: EventTemplate, percent: number): Case =>
@@ -42,8 +42,7 @@ export const losing: ReadonlyArray<Requirement> = [
   requirement("R-LOS-01", 2, {
     statement: "An acknowledged event has its effect soon, and without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
-    because:
-      "After an acknowledgement the sender forgets the event. A receiver that answers 200 and drops it, because of a swallowed error or a full queue, loses it for good.",
+    because: symptoms.lost,
     expected: () => "one effect for every acknowledged event of a documented kind, within the settling time",
     needs: ["effects"],
     examines: "all",
@@ -56,9 +55,14 @@ export const losing: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rules 3 and 4",
     because:
       "A receiver that records an id before it has handled the event takes the retry of a broken attempt for a duplicate, acknowledges it and drops it.",
+    becauses: {
+      unacknowledged:
+        "A receiver that refuses an event because an attempt of it broke refuses every retry too: the event is given up after days.",
+      duplicate_refused: symptoms.duplicate_refused,
+      doubled: unrecorded
+    },
     expected: (terms) => `the retry after broken attempts is answered with ${inWords(terms)}, and there is one effect`,
     needs: ["effects"],
-    presupposes: basics,
     given: [
       brokenOff(accessLog, 50),
       brokenOff(call, 99),

@@ -10,7 +10,7 @@ import type { EventTemplate } from "../history/Events.ts"
 import { all, everyAttempt, exactlyOnce, noPhantom } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import { disturbed, newCall, retryOf } from "./Cases.ts"
-import { basics, requirement } from "./Requirement.ts"
+import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 type Method = (typeof methods)[number]
@@ -44,10 +44,13 @@ export const otherMethods: ReadonlyArray<Requirement> = [
     source: "RFC 9110, section 9.2.1",
     because:
       "Browsers, link previews, scanners and monitors request every URL they see. A door must not open for them.",
+    becauses: {
+      ...symptoms,
+      lost: "A request that only mentions an event must not make the event itself a duplicate: it would be acknowledged and dropped."
+    },
     expected: (terms) =>
       `such a request has no effect; the POST after it is answered with ${inWords(terms)} and has one`,
     provenBy: ["effects"],
-    presupposes: basics,
     given: [neverSent("GET"), ...methods.flatMap((method) => [withBody(method), aroundPost(method)])],
     further: [neverSent("HEAD"), neverSent("OPTIONS")],
     judge: all(everyAttempt, noPhantom, exactlyOnce)

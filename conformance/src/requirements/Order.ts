@@ -9,7 +9,7 @@ import type { EventTemplate } from "../history/Events.ts"
 import { all, everyAttempt, exactlyOnce } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import { newLog, retryOf, state } from "./Cases.ts"
-import { basics, requirement } from "./Requirement.ts"
+import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const at = (time: string, event: EventTemplate = accessLog): EventTemplate =>
@@ -35,9 +35,9 @@ export const ordering: ReadonlyArray<Requirement> = [
     source: "interface document, section 6: order is not promised",
     because:
       "Order is not promised: a retry arrives after newer events, a controller that was offline sends what it has stored, a clock may be ahead. A receiver that accepts only what is newer than the last event refuses or drops the others, and its effects depend on the network.",
+    becauses: { duplicate_refused: symptoms.duplicate_refused, doubled: symptoms.doubled },
     expected: (terms) => `${inWords(terms)} and one effect for each event, in every order`,
     needs: ["effects"],
-    presupposes: basics,
     given: [
       shuffled("made in one order, sent in the opposite", alike, [5, 4, 3, 2, 1, 0]),
       shuffled("access logs of ten years, in any order", years(accessLog), [2, 5, 0, 4, 1, 3]),

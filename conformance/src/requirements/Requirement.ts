@@ -6,6 +6,7 @@ import type { Strength } from "../history/Forgeries.ts"
 import { keyOf } from "../history/History.ts"
 import type { Samples } from "../history/Samples.ts"
 import { noSamples } from "../history/Samples.ts"
+import type { Symptom } from "../judgement/Finding.ts"
 import type { Judge } from "../judgement/Judge.ts"
 import type { DedupKey, Terms } from "../judgement/Terms.ts"
 
@@ -58,8 +59,8 @@ export const needs = {
   },
   secret: {
     seen: "signing",
-    flag: "--secret-file",
-    toGive: "--secret-file lets the suite sign what it sends",
+    flag: "--secret",
+    toGive: "--secret lets the suite sign what it sends",
     inTest: "`secret` lets the suite sign what it sends"
   },
   rate: {
@@ -110,11 +111,16 @@ export interface Requirement {
   readonly source: string
   /** What happens to people when it is broken. */
   readonly because: string
+  /** The same where it shows in this way, and the sentence above is about another. */
+  readonly becauses: Partial<Readonly<Record<Symptom, string>>>
   /** What the suite expects to see, under the terms of a run. */
   readonly expected: (terms: Terms) => string
   /** It can't be judged of a receiver that acknowledges nothing at all. */
   readonly presumesAcknowledgement: boolean
-  /** Requirements that its cases take for granted: where one of them is broken, it probably breaks too. */
+  /**
+   * Requirements that its cases take for granted, besides those that ordinary events, duplicates and their effects are
+   * about: where one of them is broken, it probably breaks too.
+   */
   readonly presupposes: ReadonlyArray<Requirement["id"]>
   /** Without these it can't be tested. */
   readonly needs: ReadonlyArray<Need>
@@ -141,6 +147,7 @@ const usual = {
   listedWithoutProfile: false,
   strength: "MUST",
   presumesAcknowledgement: true,
+  becauses: {},
   presupposes: [],
   needs: [],
   provenBy: [],
@@ -151,15 +158,29 @@ const usual = {
   sampled: noSamples
 } satisfies Partial<Requirement>
 
+/** What each symptom means to people, whatever came before it. */
+export const symptoms = {
+  unacknowledged:
+    "An attempt that is not acknowledged is made again: for about three days for an access log, for 45 seconds for a call. Then the event is given up.",
+  duplicate_refused:
+    "A duplicate arrives when an acknowledgement was lost. A receiver that refuses it (often with 409) receives it again until the sender reports the event as failed, although it was handled.",
+  lost: "After an acknowledgement the sender forgets the event. A receiver that answers 200 and drops it, because of a swallowed error or a full queue, loses it for good.",
+  doubled:
+    "Duplicates are part of the design: one follows every lost acknowledgement. A receiver that acts on each rings twice, bills twice, opens twice.",
+  doubled_at_once:
+    "A sender that lost the answer tries again while the first attempt may still run, perhaps in another process of the receiver. Checking for the id first and recording it later lets both through."
+} as const satisfies Readonly<Record<Symptom, string>>
+
+/** Why an event whose answer was lost has two effects. */
+export const unrecorded =
+  "Networks fail after the work is done and before the answer arrives. Work that is not recorded together with the id of its event is done again at the retry."
+
 /** A requirement with what is usual for most of them. */
 export const requirement = (
   id: Requirement["id"],
   level: Level,
   own: Omit<Requirement, "id" | "level" | keyof typeof usual> & Partial<Requirement>
 ): Requirement => ({ ...usual, ...own, id, level })
-
-/** A receiver that acknowledges duplicates, does each event once and loses none: what most requirements presuppose. */
-export const basics: ReadonlyArray<Requirement["id"]> = ["R-DUP-01", "R-DUP-02", "R-LOS-01"]
 
 /** The cases that a verdict takes, where one key is stressed and effects are seen or not. */
 export const casesOf = (

@@ -30,8 +30,10 @@ import { reach } from "./Target.ts"
 /** What histories are executed with, for as long as a run takes. */
 export const services = Layer.mergeAll(Minting.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 
-/** The share of the time that one operation takes which sends many events, at most; the second where nothing is beside. */
+/** The share of the time that one operation takes which sends many events, at most; the second where others wait for it. */
 export const fillerShare = 0.07
+export const fillerShareAlone = 0.035
+/** The same outside of a run, where nothing else is to be done. */
 const fillerAlone = 0.25
 
 /** By what waiting times are multiplied in a run of this many milliseconds, unless it is said. */

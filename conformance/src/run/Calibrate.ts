@@ -174,7 +174,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   // One that shows its effect is enough: a receiver that loses the others is to be judged, not given up.
   let seen = 0
   while (seen === 0 && (yield* Clock.currentTimeMillis) < begun + settle) {
-    const readings = yield* Effect.forEach(subjects, probe.read)
+    const readings = yield* Effect.forEach(subjects, probe.read, { concurrency: probe.concurrency })
     seen = Math.max(...readings.map(({ effects }) => effects))
     if (seen === 0) yield* Effect.sleep(betweenReadings)
   }

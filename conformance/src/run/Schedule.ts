@@ -2,8 +2,8 @@
  * Which cases run, in which order, and with how much of the time: breadth first. Pure data and functions.
  *
  * Every requirement's given cases come before any further one, those before any that is drawn from the seed, and then the
- * lanes `last` (many events between an event and its duplicate) and `quiet`. Within a step, lanes run in the order of
- * `lanes`, and cases take turns by requirement, so that a run that is cut short has looked at each.
+ * lanes `quiet` and `last` (as many events between an event and its duplicate as there is time for). Within a step, lanes
+ * run in the order of `lanes`, and cases take turns by requirement, so that a run that is cut short has looked at each.
  */
 import type { Case, Lane } from "../history/History.ts"
 import { keyOf, lanes } from "../history/History.ts"
@@ -15,19 +15,27 @@ const steps = ["given", "further", "sampled"] as const
 export type Step = (typeof steps)[number]
 
 /** How long the lane `last` takes, in milliseconds, and as a share of the run's time where that is more. */
-const lastLeast = 12_000
+const lastUsual = 12_000
 const lastShare = 0.1
-export const lastTime = (maxTime: number): number => Math.max(lastLeast, maxTime * lastShare)
+/** Where all else took longer than it should, some of it is done nevertheless. */
+const lastLeast = 0.035
 
 /** Until which share of the run's time cases of a step are begun; the others are those of what comes after them. */
 export const until: Readonly<Record<Step | "last" | "beforeClock" | "end", number>> = {
-  given: 0.8,
+  given: 0.84,
   further: 0.6,
   sampled: 0.6,
-  last: 0.8,
+  last: 0.88,
   beforeClock: 0.85,
   end: 0.95
 }
+
+/** Until when the lane `last` goes on that begins now, both in milliseconds since the run began. */
+export const lastUntil = (now: number, maxTime: number): number =>
+  Math.max(
+    Math.min(maxTime * until.last, now + Math.max(lastUsual, maxTime * lastShare)),
+    Math.min(maxTime * until.end, now + maxTime * lastLeast)
+  )
 
 /** Histories at once, by lane: each has one request under way most of the time, and `Slots` keeps all of them to ten. */
 export const widths: Readonly<Record<Lane, number>> = {
@@ -91,15 +99,18 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
   const whole = (step: Step): ReadonlyArray<Batch> =>
     lanes
       .filter((lane) => !lanesApart.has(lane))
-      .flatMap((lane) => [
-        batchOf(step, lane, (one) => stays(one) && !ends(one)),
-        batchOf(step, lane, (one) => stays(one) && ends(one))
-      ])
+      .flatMap((lane) => {
+        const [staying, ending] = [false, true].map((ended) =>
+          batchOf(step, lane, (one) => stays(one) && ends(one) === ended)
+        )
+        // Held still, a receiver takes a deadline and more: one that is pressed for time is killed first.
+        return (lane === "operated" ? [ending, staying] : [staying, ending]).flatMap((batch) => batch ?? [])
+      })
   // What is given somewhere is known as given, whichever step another requirement has it in.
   const ofLane = (lane: Lane): ReadonlyArray<Batch> => steps.map((step) => batchOf(step, lane, stays))
   const aged = ofLane("aged")
   const given = whole("given")
-  const end = [...ofLane("last"), ...ofLane("quiet")]
+  const end = [...ofLane("quiet"), ...ofLane("last")]
   const clock = steps.flatMap((step) => lanes.map((lane) => batchOf(step, lane, moves)))
   const batches = [...aged, ...given, ...whole("further"), ...whole("sampled"), ...end, ...clock]
   return batches.filter(({ cases }) => cases.length > 0)

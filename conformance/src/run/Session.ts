@@ -9,6 +9,7 @@
 import { isoOf } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
 import { Clock, Deferred, Effect, Fiber, Latch, Option } from "effect"
+import { leastElapsed } from "../evidence/Exchange.ts"
 import type { Trace } from "../evidence/Trace.ts"
 import { execute } from "../execution/Perform.ts"
 import type { Occasion } from "../execution/Execution.ts"
@@ -27,12 +28,23 @@ import { assess, maxRepeats } from "../record/Verdict.ts"
 import type { Plan } from "../record/Plan.ts"
 import type { Need } from "../requirements/Requirement.ts"
 import { suite } from "../Suite.ts"
-import { controlsOf, fillerShare, givenBy, paceOf, readerOf, settingOf, termsOf, tryOutWith, upToNow } from "./Alone.ts"
+import {
+  controlsOf,
+  fillerShare,
+  fillerShareAlone,
+  givenBy,
+  paceOf,
+  readerOf,
+  settingOf,
+  termsOf,
+  tryOutWith,
+  upToNow
+} from "./Alone.ts"
 import { calibrateProbe } from "./Calibrate.ts"
 import type { Guard } from "./Calibrate.ts"
 import { makeLedger } from "./Ledger.ts"
 import { refine } from "./Refine.ts"
-import { fitting, lanesApart, lastTime, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
+import { fitting, lanesApart, lastUntil, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
 import type { Batch } from "./Schedule.ts"
 import { lacksEffects, readAgain, settle } from "./Settle.ts"
 import { reach } from "./Target.ts"
@@ -58,8 +70,9 @@ const lateUntilAlone = 3
 const impatience = 0.3
 const leastSettle = 2_000
 
-/** Shares of the run's time: for waiting for late effects, and for confirming and shortening failures, at most. */
+/** Shares of the run's time: for waiting for late effects, for reading them, for confirming and shortening failures, at most. */
 const lateShare = 0.1
+const rereadShare = 0.04
 const refineShare = 0.2
 
 /** Lanes of one number share a wait for effects. */
@@ -71,8 +84,8 @@ const settling: Readonly<Record<Lane, number>> = {
   load: 1,
   operated: 2,
   last: 3,
-  quiet: 4,
-  aged: 5
+  quiet: 3,
+  aged: 4
 }
 
 /** All that was executed of a case: its repeats have effects like the first. */
@@ -172,7 +185,7 @@ export const makeSession = Effect.fnUntraced(function* (
     const due = Math.min(since + Math.min(options.settle, maxTime * lateShare), at(end))
     yield* Effect.sleep(Math.max(0, due - (yield* Clock.currentTimeMillis)))
     const meant = ledger.runs().flatMap((run) => (run.settled ? tracesOf(run) : []))
-    const seen = yield* Effect.timeoutOption(readAgain(meant, reading), yield* left(end))
+    const seen = yield* Effect.timeoutOption(readAgain(meant, reading, maxTime * rereadShare), yield* left(end))
     if (Option.isNone(seen)) return
     const changed = meant.flatMap((trace, place) => {
       const now = seen.value[place]
@@ -197,7 +210,7 @@ export const makeSession = Effect.fnUntraced(function* (
     ledger.add({ title, lane, alone, trace, whole: broke === null, settled: probe === null, repeats: [] })
     if (!alone) {
       late += trace.attempts.filter(
-        ({ exchange, kind }) => kind === "delivery" && exchange.elapsed > terms.deadline
+        ({ exchange, kind }) => kind === "delivery" && leastElapsed(exchange) > terms.deadline
       ).length
     }
     if (broke !== null) return yield* broke
@@ -233,7 +246,8 @@ export const makeSession = Effect.fnUntraced(function* (
           const one = queue.shift()
           // A second case of one requirement leaves time for the first of another.
           if (one !== undefined && !firsts.has(one) && now > end - reserved) continue
-          const fillerTime = batch.lane === "last" ? Math.max(0, end - now) : undefined
+          const fillerTime =
+            batch.lane === "last" ? Math.max(0, end - now) : maxTime * (width === 1 ? fillerShareAlone : fillerShare)
           if (one !== undefined) yield* runCase(one, width === 1, occasionOf(one.title, Effect.void, fillerTime))
         }
       })
@@ -268,7 +282,7 @@ export const makeSession = Effect.fnUntraced(function* (
     const isLast = lane === "last"
     const apart = movesClock || isLast
     const end = isLast
-      ? Math.min(at(until.last), now + lastTime(maxTime))
+      ? begun + lastUntil(now - begun, maxTime)
       : at(movesClock || lane === "quiet" ? until.end : until[step])
     const reserved = apart ? 0 : reserveOf(later.filter(lacksFirst), step, ledger.typical(), pace)
     const asked = batch.cases.filter(isOpen)
@@ -311,8 +325,8 @@ export const makeSession = Effect.fnUntraced(function* (
     return broken.find(({ finding }) => finding.strength === one.requirement.strength) ?? broken[0] ?? null
   }
 
-  const refineAll = Effect.fnUntraced(function* () {
-    const end = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, at(until.end))
+  const refineAll = Effect.fnUntraced(function* (share: number) {
+    const end = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, at(share))
     const patience = Math.max(1_000, 5 * (calibration?.lag ?? 0))
     const tryOut = tryOutWith(setting, occasionOf("a failure, again"), reader, patience)
     for (const one of ledger.plans()) {
@@ -363,8 +377,8 @@ export const makeSession = Effect.fnUntraced(function* (
       if (batch.movesClock || !batch.cases.some(isOpen)) continue
       const isOther = before !== null && (settling[before.lane] !== settling[batch.lane] || before.step !== batch.step)
       if (isOther || batch.endsReceiver) yield* settleAll()
-      // The last lane takes its time: failures are looked at again before it.
-      if (batch.lane === "last" && before?.lane !== "last") yield* refineAll()
+      // The last lanes take their time: failures are looked at again before them.
+      if (lanesApart.has(batch.lane) && before !== null && !lanesApart.has(before.lane)) yield* refineAll(until.given)
       if (batch.step === "given" && !lanesApart.has(batch.lane) && !batch.endsReceiver)
         givenDone = yield* Clock.currentTimeMillis
       yield* runBatch(batch, others.slice(place + 1))
@@ -380,7 +394,7 @@ export const makeSession = Effect.fnUntraced(function* (
     for (const batch of clock) yield* runBatch(batch, [])
     yield* settleAll()
     yield* lookAgain()
-    yield* refineAll()
+    yield* refineAll(until.end)
   })
 
   const ended = (how: Ended["how"], message = ""): Ended => ({ how, message })

@@ -3,7 +3,8 @@
  *
  * Events are read until every acknowledged one shows its effect and two readings, some time apart, are equal; or until
  * nothing more has shown for the settling time: a receiver that works off a backlog is waited for, a few times as long at
- * most. Each reading may be a command that takes its time: nothing is read again that was read late enough.
+ * most. Each reading may be a command that takes its time: nothing is read again that was read late enough, and of many
+ * events as many are looked at as a short time suffices for.
  */
 import { Clock, Effect } from "effect"
 import type { Effects, Trace } from "../evidence/Trace.ts"
@@ -26,7 +27,10 @@ export interface Reader {
 }
 
 /** The most of a trace's many events that are looked at: all of them where that takes no question to anybody. */
-const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 60 }
+const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 300 }
+/** How many of them are looked at however long it takes, and how long is taken for the others, in milliseconds. */
+const leastBulk = 12
+const bulkTime = 1_000
 
 /** The least time between two readings that count as equal, in milliseconds. */
 const leastQuiet = 100
@@ -41,6 +45,8 @@ interface Watched {
   readonly story: EventStory
   readonly endpoint: string | null
   readonly elsewhere: boolean
+  /** Whether it is one of many, and enough of them are looked at without it. */
+  readonly spare: boolean
   /** Those of `alike`, whose effects may be this one's. */
   readonly alike: Array<Watched>
   reading: ProbeReading | null
@@ -77,12 +83,14 @@ const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<
     const concernsAll = trace.history.ops.some(({ k }) => k === "elsewhere") || isControl(trace)
     const [here = null, there] = endpoints
     const chosen = [...single, ...drawn(many, mostBulk[probe.kind], seed)]
+    const enough = new Set([...single, ...drawn(many, leastBulk, seed)])
     const at = (endpoint: string | null, elsewhere: boolean): ReadonlyArray<Watched> => {
       const watched = chosen.map((story): Watched => ({
         trace: place,
         story,
         endpoint,
         elsewhere,
+        spare: !enough.has(story),
         alike: [],
         reading: null,
         at: 0,
@@ -111,22 +119,21 @@ const isAsExpected = ({ alike, elsewhere, reading, story }: Watched): boolean =>
 export const lacksEffects = (trace: Trace, terms: Terms): boolean =>
   storiesOf(trace, terms).some((story) => story.last !== null && lacks(story, story.last))
 
-/** Reads some events once; whether each was as it had been before. */
-const readAll = (probe: Probe, some: ReadonlyArray<Watched>): Effect.Effect<boolean, ProbeUnusable> =>
+/** Reads some events once, in their order, as many as can be begun until a time. */
+const readAll = (probe: Probe, some: ReadonlyArray<Watched>, until = Infinity): Effect.Effect<void, ProbeUnusable> =>
   Effect.forEach(
     some,
     Effect.fnUntraced(function* (one) {
       const at = yield* Clock.currentTimeMillis
+      if (at > until) return
       const reading = yield* probe.read(subjectOf(one.story.sent, one.endpoint))
-      const same = one.reading?.effects === reading.effects
-      if (!same && one.reading !== null) one.changedAt = at
+      if (one.reading !== null && one.reading.effects !== reading.effects) one.changedAt = at
       one.reading = reading
       one.at = at
       one.most = Math.max(one.most, reading.effects)
-      return same
     }),
-    { concurrency: probe.concurrency }
-  ).pipe(Effect.map((sames) => sames.every((same) => same)))
+    { concurrency: probe.concurrency, discard: true }
+  )
 
 const effectsOf = ({ data, digest, effects }: ProbeReading, most: number): Effects => ({
   last: effects,
@@ -172,10 +179,19 @@ export const settle = Effect.fnUntraced(function* (
   const { byDataId, foldsCase, lag } = calibration
   const sight = { byDataId, foldsCase, blindToUrls: endpoints.length > 1 && calibration.blindToUrls }
   const traces = given.map((trace) => ({ ...trace, sight }))
-  const watched = watchedOf(traces, reader)
+  const all = watchedOf(traces, reader)
   const begun = yield* Clock.currentTimeMillis
   let until = begun + patience
-  yield* readAll(probe, watched)
+  yield* readAll(
+    probe,
+    all.filter(({ spare }) => !spare)
+  )
+  yield* readAll(
+    probe,
+    all.filter(({ spare }) => spare),
+    (yield* Clock.currentTimeMillis) + bulkTime
+  )
+  const watched = all.filter(({ reading }) => reading !== null)
   let missing = watched.filter((one) => !isAsExpected(one))
   while (missing.length > 0 && (yield* Clock.currentTimeMillis) < until) {
     yield* Effect.sleep(betweenReadings)
@@ -188,11 +204,12 @@ export const settle = Effect.fnUntraced(function* (
   }
   // A second effect may be on its way while the first is there.
   const quiet = Math.max(leastQuiet, Math.min(2 * lag, patience / 2))
-  let early: ReadonlyArray<Watched> = watched.filter(({ at, changedAt }) => at < Math.max(begun, changedAt) + quiet)
+  const isEarly = ({ at, changedAt }: Watched): boolean => at < Math.max(begun, changedAt) + quiet
+  let early = watched.filter(isEarly)
   while (early.length > 0) {
     yield* Effect.sleep(quiet)
-    const changed = !(yield* readAll(probe, early))
-    early = changed && (yield* Clock.currentTimeMillis) < until ? watched : []
+    yield* readAll(probe, early)
+    early = (yield* Clock.currentTimeMillis) < until ? watched.filter(isEarly) : []
   }
   return {
     complete: missing.length === 0,
@@ -200,16 +217,21 @@ export const settle = Effect.fnUntraced(function* (
   }
 })
 
+/** What was sent again first, then what stands for itself: a second effect is most likely there. */
+const byWorth = (a: Watched, b: Watched): number =>
+  Number(b.story.attempts.length > 1) - Number(a.story.attempts.length > 1) || Number(a.spare) - Number(b.spare)
+
 /**
- * Reads events once more that have been read: whether effects have come since. What is fewer than it was is left as it
+ * Reads events once more that have been read, as many as the time suffices for: whether effects have come since. What is fewer than it was is left as it
  * was: a receiver that has been ended since may have held it in memory, which other requirements are about.
  */
 export const readAgain = Effect.fnUntraced(function* (
   traces: ReadonlyArray<Trace>,
-  reader: Reader
+  reader: Reader,
+  limit: number
 ): Effect.fn.Return<ReadonlyArray<Trace>, ProbeUnusable> {
   const watched = watchedOf(traces, reader)
-  yield* readAll(reader.probe, watched)
+  yield* readAll(reader.probe, watched.toSorted(byWorth), (yield* Clock.currentTimeMillis) + limit)
   return traces.map((trace, place) =>
     put(trace, place, watched, (one, before) =>
       before === null || one.most <= before.most ? before : withReading(one, before)

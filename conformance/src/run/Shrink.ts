@@ -4,7 +4,7 @@
  * events whose members are the plain ones unless it takes others to fail, and of their texts with the letters that it
  * takes: one letter that a receiver refuses is reported as that letter.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Data, Effect } from "effect"
 import * as fc from "fast-check"
 import { bindingOf, templates } from "../history/Events.ts"
 import type { EventTemplate } from "../history/Events.ts"
@@ -76,10 +76,10 @@ const withText = (value: string, nth: number, letters: ReadonlyArray<string>): s
 const lettersOf = (raw: string): ReadonlyArray<string> => Array.from(String(JSON.parse(raw)))
 
 /** The least part of the letters that `fails` still holds of: larger pieces are left out before smaller ones. */
-const fewestLetters = Effect.fnUntraced(function* <R>(
+const fewestLetters = Effect.fnUntraced(function* <E, R>(
   letters: ReadonlyArray<string>,
-  fails: (letters: ReadonlyArray<string>) => Effect.Effect<boolean, never, R>
-): Effect.fn.Return<ReadonlyArray<string>, never, R> {
+  fails: (letters: ReadonlyArray<string>) => Effect.Effect<boolean, E, R>
+): Effect.fn.Return<ReadonlyArray<string>, E, R> {
   const all = letters.map(() => "a")
   if (letters.length > 1 && (yield* fails(all))) {
     // It is the length alone.
@@ -105,7 +105,8 @@ const fewestLetters = Effect.fnUntraced(function* <R>(
 const shown = 60
 const short = (text: string): string => {
   const letters = Array.from(text)
-  return letters.length > shown ? `${letters.slice(0, shown).join("")}... (${letters.length} characters)` : text
+  const length = letters.length - (text.startsWith('"') ? 2 : 0)
+  return letters.length > shown ? `${letters.slice(0, shown).join("")}... (${length} characters)` : text
 }
 
 /** What an event has that the plain one of its kind has not, in words. */
@@ -138,10 +139,10 @@ const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<Event
 }
 
 /** The event as near to the plain one of its kind as it still fails. */
-export const simplerEvent = Effect.fnUntraced(function* <R>(
+export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   event: EventTemplate,
-  fails: (event: EventTemplate) => Effect.Effect<boolean, never, R>
-): Effect.fn.Return<EventTemplate, never, R> {
+  fails: (event: EventTemplate) => Effect.Effect<boolean, E, R>
+): Effect.fn.Return<EventTemplate, E, R> {
   const plain = templates[bindingOf(event)]
   if (plain === undefined || event === plain) return event
   const renamed = (one: EventTemplate): EventTemplate => ({ ...one, note: differences(one, plain) })
@@ -178,6 +179,9 @@ const simpler = (operation: Operation): ReadonlyArray<Operation> => {
   return operation.how.map((_, at) => ({ ...operation, how: operation.how.toSpliced(at, 1) }))
 }
 
+/** Nothing more is tried: of a text of thousands of letters there is much to try, and making that takes time, too. */
+class TimeUp extends Data.TaggedError("TimeUp") {}
+
 /** The history with each operation as usual as it still fails. */
 export const simplify = Effect.fnUntraced(function* <R>(
   history: History,
@@ -186,13 +190,13 @@ export const simplify = Effect.fnUntraced(function* <R>(
 ): Effect.fn.Return<History, never, R> {
   let best = history
   const failsWith = Effect.fnUntraced(function* (at: number, operation: Operation) {
-    if ((yield* Clock.currentTimeMillis) >= until) return false
+    if ((yield* Clock.currentTimeMillis) >= until) return yield* new TimeUp()
     const candidate: History = { v: 1, ops: best.ops.with(at, operation) }
     const isFailing = yield* fails(candidate)
     if (isFailing) best = candidate
     return isFailing
   })
-  for (const at of history.ops.keys()) {
+  const simplifyAt = Effect.fnUntraced(function* (at: number) {
     for (let isSimpler = true; isSimpler;) {
       isSimpler = false
       const operation = best.ops[at]
@@ -206,6 +210,9 @@ export const simplify = Effect.fnUntraced(function* <R>(
     if (operation !== undefined && "event" in operation) {
       yield* simplerEvent(operation.event, (event) => failsWith(at, { ...operation, event }))
     }
-  }
+  })
+  yield* Effect.forEach(history.ops.keys(), simplifyAt, { discard: true }).pipe(
+    Effect.catchTag("TimeUp", () => Effect.void)
+  )
   return best
 })

@@ -64,7 +64,7 @@ export interface ReceiverSuiteOptions {
   readonly profiles?: ReadonlyArray<Profile>
   /** What the receiver is bound to, like `access_log:create`; both types by default. */
   readonly bindings?: ReadonlyArray<"access_log:create" | "call:create">
-  /** The receiver's `whsec_` secret; what is sent is signed with it. */
+  /** The receiver's `whsec_` secret, or the `whsk_` private key of the public one that it has; what is sent is signed with it. */
   readonly secret?: string
   /** The receiver's URL for another integration, one at most: for the profile `tenant`. */
   readonly otherUrls?: ReadonlyArray<string>

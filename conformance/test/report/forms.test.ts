@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { toBadge } from "../../src/report/Badge.ts"
-import { confirmedInWords } from "../../src/report/Blocks.ts"
+import { blocksOf, confirmedInWords } from "../../src/report/Blocks.ts"
 import type { Block } from "../../src/report/Blocks.ts"
 import { linesOf, render } from "../../src/report/Console.ts"
 import { dataOf, differencesOf } from "../../src/report/Differences.ts"
@@ -26,6 +26,8 @@ const forms = {
   har: toHar(sampleReport),
   badge: toBadge(sampleReport)
 }
+
+const failed = sampleReport.requirements.find(({ id }) => id === "R-DUP-01") ?? assert.fail("no sample")
 
 /** All of level 2. */
 const requirements = select({ level: 2, profile: [], only: [], skip: [] }).selected
@@ -105,7 +107,7 @@ const plain = (text: string): string =>
     .replaceAll("\\", "")
 
 const explanation = explanationOf(sampleReport)
-const [, root = assert.fail("nothing is explained"), ...others] = explanation.explained
+const [root = assert.fail("nothing is explained"), ...others] = explanation.explained
 
 describe("every form that somebody reads", () => {
   const all = (one: Explained): ReadonlyArray<Explained> => [one, ...one.followers.flatMap(all)]
@@ -137,8 +139,8 @@ describe("what is explained", () => {
     assert.deepStrictEqual(
       explanation.explained.map(({ followers, ids, verdict }) => [verdict, ids, followers.flatMap((one) => one.ids)]),
       [
-        ["FAIL", ["R-ACK-03"], []],
         ["FAIL", ["R-DUP-01"], ["R-DUP-03"]],
+        ["FAIL", ["R-ACK-03"], []],
         ["ERROR", ["R-GET-01"], []],
         ["WARN", ["R-DUP-07"], []],
         ["INCONCLUSIVE", ["R-DUP-02"], []],
@@ -167,6 +169,35 @@ describe("what is explained", () => {
     )
     const circle = rootsOf(({ id }) => (id === "R-DUP-01" ? { follows: ["R-DUP-03"] } : {}))
     assert.strictEqual(circle.filter((id) => id === "R-DUP-01" || id === "R-DUP-03").length, 1)
+  })
+
+  it("shows every attempt of the event that decided, by the event's number, and says why a MUST is only WARN", () => {
+    const [step, one, other] = [failed.history[0], failed.effects[0], "evt_other"]
+    const [attempt] = step?.attempts ?? []
+    if (step === undefined || attempt === undefined || one === undefined) return assert.fail("nothing is sampled")
+    const beside = Array.from({ length: 9 }, () => ({ ...attempt, webhookId: other }))
+    const decisive = { ...attempt, got: "late" }
+    const blocks = blocksOf({
+      ...failed,
+      verdict: "WARN",
+      history: [{ ...step, attempts: [...beside, { ...attempt, got: "early" }, decisive] }],
+      decidedBy: { step: 0, attempt: 10 },
+      effects: [
+        { ...one, event: 57 },
+        { ...one, event: 2, webhookId: "evt_third" }
+      ]
+    })
+    const got = blocks.flatMap((block) =>
+      block.kind === "steps" ? block.steps.flatMap(({ attempts }) => attempts) : []
+    )
+    assert.deepStrictEqual(
+      got.slice(-2).map((each) => each.got),
+      ["event 57: early: ok", "event 57: late: ok"]
+    )
+    assert.isTrue(blocks.some(({ label }) => label === "Only WARN"))
+    assert.isFalse(
+      blocksOf({ ...failed, verdict: "WARN", strength: "SHOULD" }).some(({ label }) => label === "Only WARN")
+    )
   })
 
   it("shows the member that is stored otherwise, or says how to see it", () => {

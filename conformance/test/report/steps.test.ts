@@ -2,6 +2,7 @@
  * The story of a history: with what others did to the receiver at the time, where they did it.
  */
 import { assert, describe, it } from "@effect/vitest"
+import type { Symptom } from "../../src/judgement/Finding.ts"
 import type { Intervention } from "../../src/evidence/Trace.ts"
 import { accessLog } from "../../src/history/Events.ts"
 import { again, newEvent } from "../../src/history/History.ts"
@@ -22,19 +23,30 @@ const at = (from: number, what: Intervention["what"], op: number | null = null) 
   until: from + 10
 })
 
-const toldOf = (interventions: ReadonlyArray<ReturnType<typeof at>>, otherEvents = 0): ReadonlyArray<string> => {
+interface Told {
+  readonly follows?: boolean
+  readonly symptom?: Symptom | null
+}
+
+const toldOf = (
+  interventions: ReadonlyArray<ReturnType<typeof at>>,
+  otherEvents = 0,
+  { follows = false, symptom = "lost" }: Told = {}
+): ReadonlyArray<string> => {
   const attempts = [attemptOf({ op: 0, started: 0 }), attemptOf({ op: 2, started: 42_000, number: 2 })]
   const trace = traceOf(attempts, { ops: long, began: 1_000, ended: 50_000, interventions, otherEvents })
   const run = { title: "", lane: "aged", alone: false, trace, whole: true, settled: true, repeats: [] } as const
-  return stepsOf({ run, trace, attempt: 1, event: 0, because: "", terms: defaultTerms }).map(({ did }) => did)
+  const more = { attempt: 1, event: 0, because: "", terms: defaultTerms, symptom, isOrdinary: false }
+  return stepsOf({ run, trace, ...more }, follows).map(({ did }) => did)
 }
 
+const part = ", which matters if it keeps ids or effects in memory"
 const [first = "", wait = "", last = ""] = toldOf([])
 
 describe("steps", () => {
   it("say what other cases did while nothing was sent, and how many events they sent", () => {
     const told = toldOf([at(2_000, "killed"), at(9_000, "killed"), at(30_000, "restarted")], 1_586)
-    const others = "; in between, other cases killed the receiver 2 times, restarted it and sent 1,586 other events"
+    const others = `; in between, other cases killed the receiver 2 times, restarted it and sent 1,586 other events${part}`
     assert.deepStrictEqual(told, [first, `${wait}${others}`, last])
   })
 
@@ -42,16 +54,25 @@ describe("steps", () => {
     assert.deepStrictEqual(toldOf([at(43_500, "paused")]), [
       first,
       wait,
-      `${last}; in between, other cases held the receiver still`
+      `${last}; in between, other cases held the receiver still${part}`
     ])
     assert.deepStrictEqual(toldOf([at(2_000, "killed", 1)]), [first, wait, last])
+  })
+
+  it("say it only where it may have a part in what was found", () => {
+    const killed = [at(2_000, "killed")]
+    assert.deepStrictEqual(toldOf(killed, 0, { symptom: null }), [first, wait, last], "a wrong answer is wrong without")
+    assert.deepStrictEqual(toldOf(killed, 0, { follows: true }), [first, wait, last], "ordinary events show it too")
   })
 
   it("say that a refusal beside others was sent again alone", () => {
     const attempts = [attemptOf({ exchange: answered(503), crowded: true, inFlight: 10 })]
     const trace = traceOf(attempts, { ops: [newEvent(accessLog)] })
     const run = { title: "", lane: "state", alone: false, trace, whole: true, settled: true, repeats: [] } as const
-    const [step] = stepsOf({ run, trace, attempt: 0, event: 0, because: "", terms: defaultTerms })
+    const [step] = stepsOf(
+      { run, trace, attempt: 0, event: 0, symptom: null, isOrdinary: true, because: "", terms: defaultTerms },
+      false
+    )
     assert.match(step?.attempts[0]?.got ?? "", /^503 after 5 ms, with 9 other requests under way; sent again alone$/)
   })
 })
@@ -65,19 +86,19 @@ describe("effects", () => {
       counted(1, 2),
       { last: 1, most: 1, digest: "sha256:1", data: '{"id":1}' }
     ]
-    const reported = effectsOf({ trace: traceOf(attempts, { effects }) })
+    const reported = effectsOf({ event: 2, trace: traceOf(attempts, { effects }) })
     assert.deepStrictEqual(
       reported.map((one) => [one.effects, one.most, one.digestMatches, one.stored]),
       [
+        [1, 2, null, undefined],
         [1, undefined, null, undefined],
         [0, 1, null, undefined],
-        [1, 2, null, undefined],
         [1, undefined, false, '{"id":1}']
       ]
     )
     assert.deepStrictEqual(notableEffects({ effects: reported }), [
-      "event 2 took no effect at the latest reading, once before (webhook-id evt_2)",
       "event 3 took effect once at the latest reading, 2 times before (webhook-id evt_3)",
+      "event 2 took no effect at the latest reading, once before (webhook-id evt_2)",
       "event 4 took effect once, and the stored data differs from what was sent (webhook-id evt_4)",
       "the other event took effect once"
     ])

@@ -42,6 +42,13 @@ const settings: {
   ],
   ackTimeout: ["DOORHOOK_ACK_TIMEOUT", "4s", "4s", "soon"],
   signing: ["DOORHOOK_SIGNING", "both", "both", "maybe"],
+  notificationUrl: ["DOORHOOK_NOTIFICATION_URL", "https://ops.example/hook", "https://ops.example/hook", "ops.example"],
+  notificationSecret: [
+    "DOORHOOK_NOTIFICATION_SECRET",
+    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "swordfish"
+  ],
   retention: ["DOORHOOK_RETENTION", "forever", "forever", "long"],
   disableAfter: ["DOORHOOK_DISABLE_AFTER", "2d", "2d", "0s"],
   integrationsPerScope: ["DOORHOOK_INTEGRATIONS_PER_SCOPE", "20", 20, "none"],

@@ -1,9 +1,34 @@
 /**
- * What `--help` shows of a command with many flags.
+ * What `--help` shows: of each command, and of one with many flags.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runHere } from "./harness/InProcess.ts"
+
+/** The commands that a help lists. */
+const subcommandsIn = (help: string): ReadonlyArray<string> =>
+  [...(/\nSUBCOMMANDS\n([^]*?)(?:\n\n|$)/.exec(`${help}\n`)?.[1] ?? "").matchAll(/^ {2}([a-z-]+)/gm)].map(
+    ([, name = ""]) => name
+  )
+
+/** Asks a command, and all below it, for its help; answers which they are. */
+const explained = (path: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.gen(function* () {
+    const { code, stderr, stdout } = yield* runHere([...path, "--help"])
+    assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" }, path.join(" "))
+    assert.include(stdout, ["doorhook", ...path].join(" "))
+    const below = yield* Effect.forEach(subcommandsIn(stdout), (name) => explained([...path, name]))
+    return [path.join(" "), ...below.flat()]
+  })
+
+it.live("explains each of the commands", () =>
+  Effect.map(explained([]), (commands) =>
+    assert.includeMembers(
+      [...commands],
+      ["serve", "worker", "deliveries recover", "simulate fit", "conformance replay"]
+    )
+  )
+)
 
 it.live("shows the flags of a run of the suite under headings", () =>
   Effect.gen(function* () {

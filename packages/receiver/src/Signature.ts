@@ -44,8 +44,10 @@ const publicKeyCheckOf = (encoded: string): Check => {
   }
   const jwk = { kty: "OKP", crv: "Ed25519", x: bytes.toString("base64url") }
   const key = createPublicKey({ key: jwk, format: "jwk" })
-  return (signature, content) =>
-    signature.startsWith("v1a,") && verify(null, content, key, Buffer.from(signature.slice("v1a,".length), "base64"))
+  return (signature, content) => {
+    const given = signature.startsWith("v1a,") ? bytesOf(signature.slice("v1a,".length)) : null
+    return given !== null && verify(null, content, key, given)
+  }
 }
 
 const equals = (given: string, expected: Buffer): boolean => {

@@ -77,6 +77,7 @@ describe("signatureVerifier", () => {
       judge(publicKey, hmac),
       judge(publicKey, hmac.replace("v1,", "v1a,")),
       judge(publicKey, "v1a,"),
+      judge(publicKey, `${asymmetric}AAAA`),
       judge(secret, asymmetric)
     ]
     assert.deepStrictEqual(

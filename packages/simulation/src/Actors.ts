@@ -2,7 +2,7 @@
  * Who does what in a simulated world: publishers, users who manage integrations, an operator, readers of feeds, and bad
  * luck.
  */
-import type { DeliveryId, DeliveryOverrides, Integration, IntegrationSwitches, NewEvent, Scope } from "@doorhook/core"
+import type { DeliveryId, Integration, IntegrationSwitches, NewEvent, Scope } from "@doorhook/core"
 import {
   ClientId,
   Deliveries,
@@ -311,7 +311,7 @@ const override = (world: Simulation, engine: SimulatedEngine | undefined): void 
   const integration = anyIntegration(world)
   const delays = oneOf(rng, scenario.overrides)
   if (engine === undefined || integration === null || delays === undefined) return
-  const overrides: DeliveryOverrides = happens(rng, 0.3)
+  const overrides: NonNullable<IntegrationSwitches["overrides"]> = happens(rng, 0.3)
     ? {}
     : {
         ...(happens(rng, 0.6) && { acknowledge: pick(rng, ["2xx", "2xx", "200"]) }),
@@ -346,7 +346,7 @@ const follow = (world: Simulation): void => {
     if (engine === undefined) return readAfter(pause())
     const op = world.nextOperation()
     const after = cursor
-    const page = IntegrationFeed.use((feed) => feed.read(actor, integration.scope, integration.id, { after, limit }))
+    const page = IntegrationFeed.use((feed) => feed.read(actor, place.scope, integration.id, { after, limit }))
     world.run(
       engine,
       op,

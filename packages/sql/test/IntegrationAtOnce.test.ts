@@ -40,10 +40,11 @@ const layer = Integrations.layer.pipe(
 it.effect("an integration is found, and refused, at once", () =>
   Effect.gen(function* () {
     const { get } = yield* Integrations
-    const integration = yield* StoreFixtures.createIntegration()
+    const scope = StoreFixtures.building(1)
+    const integration = yield* StoreFixtures.createIntegration({ scope })
     const as = (user: string) => ({ user_id: UserId.make(user), client_id: ClientId.make("client") })
-    const found = get(as("admin"), integration.scope, integration.id)
-    const refused = get(as("nobody"), integration.scope, integration.id)
+    const found = get(as("admin"), scope, integration.id)
+    const refused = get(as("nobody"), scope, integration.id)
     assert.deepStrictEqual([found, refused].map(Exit.isExit), [true, true])
     assert.deepStrictEqual(yield* found, integration)
     assert.strictEqual((yield* Effect.flip(refused))._tag, "ScopeNotFound")

@@ -18,6 +18,10 @@ export interface Received {
   readonly body: string
 }
 
+/** Its headers as one text each. */
+export const plainHeaders = ({ headers }: Received): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+
 /** What a receiver answers, beside its status. */
 export interface Answer {
   readonly status: number

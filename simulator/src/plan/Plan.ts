@@ -145,8 +145,8 @@ function* plannedEvents(scenario: Scenario, options: PlanOptions): IterableItera
   for (const record of records(scenario, options)) yield plannedEvent(record)
 }
 
-/** How many events are generated at a time: as many as are published at a time. */
-const chunkSize = 1_000
+/** How many events are generated at a time: few enough that most are published and forgotten before memory is collected. */
+const chunkSize = 200
 
 /** The plan of a scenario: every event in order of time. */
 export const plan = (scenario: Scenario, options: PlanOptions): Stream.Stream<PlannedEvent> =>

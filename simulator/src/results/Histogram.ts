@@ -49,7 +49,10 @@ export class Histogram {
 
   /** Counts what another one has counted. */
   merge(other: Histogram): void {
-    for (const [bucket, count] of other.#buckets.entries()) if (count > 0) this.#grow(bucket, count)
+    if (other.#count === 0) return
+    other.#buckets.forEach((count, bucket) => {
+      if (count > 0) this.#grow(bucket, count)
+    })
     this.#sum += other.#sum
     this.#max = Math.max(this.#max, other.#max)
   }

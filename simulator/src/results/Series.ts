@@ -98,9 +98,13 @@ export class Series {
     interval[name]++
     const inMinute = this.#minutes[name]
     const at = Math.floor(time / minute)
-    if (at !== inMinute.at) Object.assign(inMinute, { at, count: 0 })
+    if (at !== inMinute.at) {
+      inMinute.at = at
+      inMinute.count = 0
+    }
     inMinute.count++
-    interval[`peak_${name}`] = Math.max(interval[`peak_${name}`], inMinute.count)
+    const peak = name === "planned" ? "peak_planned" : "peak_requests"
+    interval[peak] = Math.max(interval[peak], inMinute.count)
   }
 
   /** Notes how many deliveries are open from a time on. */

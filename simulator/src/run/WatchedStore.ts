@@ -53,14 +53,17 @@ export const watchedStore = (
         return claimed
       }),
     settle: (outcomes, now, disableAfter) =>
-      Effect.tap(store.settle(outcomes, now, disableAfter), ({ applied, changed }) => {
+      Effect.flatMap(store.settle(outcomes, now, disableAfter), (answer) => {
+        const { applied, changed } = answer
         for (const { due_at } of outcomes.releases) due(due_at)
         for (const settlement of outcomes.settlements) {
           if (!applied.has(settlement.delivery_id)) continue
           ledger.settled(settlement, now)
           if (settlement.next_attempt_at !== null) due(settlement.next_attempt_at)
         }
-        return changed.length === 0 ? Effect.void : Effect.forEach(changed, endIfDisabled(now), { discard: true })
+        return changed.length === 0
+          ? Effect.succeed(answer)
+          : Effect.as(Effect.forEach(changed, endIfDisabled(now), { discard: true }), answer)
       }),
     purge: (request) =>
       Effect.tap(store.purge(request), ({ deliveries }) =>

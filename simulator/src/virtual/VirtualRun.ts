@@ -10,6 +10,7 @@ import type { DeliverySettingsShape, NewEvent } from "@doorhook/core"
 import {
   deliverySettingsOf,
   Housekeeping,
+  longestHold,
   MemoryStore,
   Publisher,
   PublisherBusy,
@@ -80,7 +81,7 @@ const hour = 3_600_000
 /** How long a process is away after its death. */
 const absence = 5_000
 
-/** A dead process's deliveries are under way for this much longer than two leases and its absence. */
+/** A delivery is under way for the timeout and this much longer; that of a dead process also for two leases and its absence. */
 const patience = 60_000
 
 /** How long settled deliveries are kept: memory is for what is open. */
@@ -136,8 +137,10 @@ export class VirtualWorld {
     // The world wakes the engine when something is due: the poll is for nothing but lost signals, which are not played.
     // Modelled receivers look at no signatures.
     const signing = "off"
+    // A machine that sleeps sends no heartbeats: where no process dies, its membership outlasts that.
+    const lease = crashEvery === null ? { lease: longestHold } : {}
     const settings = Result.getOrThrow(
-      deliverySettingsOf({ retry, ackTimeout, retention, signing, pollInterval: hour })
+      deliverySettingsOf({ retry, ackTimeout, retention, signing, pollInterval: hour, ...lease })
     )
     this.#settings = settings
     const timeOf = (instant: number) => instant - beginning
@@ -212,7 +215,9 @@ export class VirtualWorld {
   finish(): void {
     const now = this.time.wall
     const summary = Effect.runSync(this.#stores.deliveries.summary(now))
-    this.ledger.finish(now, summary, now - 2 * this.#settings.lease - absence - patience)
+    const { ackTimeout, crashEvery } = this.#options
+    const crashed = crashEvery === null ? 0 : 2 * this.#settings.lease + absence
+    this.ledger.finish(now, summary, now - ackTimeout - crashed - patience)
   }
 
   #stop(tried: string, cause: unknown): void {

@@ -66,7 +66,7 @@ export const benchmark: Benchmark = {
   compares:
     "`doorhook simulate run --virtual` plays 365 days of a house with about 250 events a day for four integrations, about 1,000 deliveries a day: planned traffic, the publisher, the dispatcher, the store in memory, modelled receivers, and every delivery held against four rules. Simulated days are divided by the time it took.",
   leavesOut:
-    "Idle looks into the store: the world sleeps until something is due, and wakes the engine. Starting the process, signatures, which no modelled receiver looks at, and receivers that fail (retries cost about as much as first attempts).",
+    "Heartbeats of an idle engine, and its idle looks into the store: the world sleeps until something is due, and wakes the engine. Starting the process, signatures, which no modelled receiver looks at, and receivers that fail (retries cost about as much as first attempts).",
   lines: {
     [name]: {
       ours: "simulated days/s",

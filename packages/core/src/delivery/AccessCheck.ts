@@ -6,10 +6,10 @@
  */
 import { Cause, Effect, Exit } from "effect"
 import type { Fiber, Scope as Lifetime } from "effect"
-import type { UserId } from "../domain/Ids.ts"
-import type { OwnedScope, Scope } from "../domain/Integration.ts"
+import type { UserId } from "../model/Ids.ts"
+import type { OwnedScope, Scope } from "../model/Integration.ts"
 import { Directory, DirectoryError, mayAccess } from "../ports/Directory.ts"
-import { DeliverySettings, directoryPatience } from "../services/DeliverySettings.ts"
+import { DeliverySettings, directoryPatience } from "./DeliverySettings.ts"
 
 /** Whether the user may, or why the directory can't say. */
 export type AccessAnswer = boolean | DirectoryError

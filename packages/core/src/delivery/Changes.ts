@@ -3,7 +3,7 @@
  *
  * Plain data: nothing here waits or fails.
  */
-import type { IntegrationId } from "../domain/Ids.ts"
+import type { IntegrationId } from "../model/Ids.ts"
 
 export class Changes {
   #latest = 0

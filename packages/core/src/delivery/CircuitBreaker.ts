@@ -10,7 +10,7 @@
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
-import type { UserId } from "../domain/Ids.ts"
+import type { UserId } from "../model/Ids.ts"
 
 /** How long deliveries wait that could not be attempted through no fault of their receivers, in milliseconds. */
 export const retryLater = 5_000

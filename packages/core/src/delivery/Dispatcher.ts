@@ -7,8 +7,8 @@
  *   integrations that catch up after an outage (`IntegrationHealth`).
  * - The *sender* takes from the fair queue (`FairQueue`) and attempts each delivery (`Sender`).
  * - The *record loop* stores outcomes and releases in batches (`RecordQueue`), together with publications that are stored at
- *   the same moment. When a failed attempt is retried is decided by `rules/RetryPolicy`, when an integration is disabled by
- *   `rules/Consequences`.
+ *   the same moment. When a failed attempt is retried is decided by `model/RetryPolicy`, when an integration is disabled by
+ *   `delivery/Consequences`.
  * - *Heartbeats* keep the worker a member (`Membership`). While that is not sure, no attempt starts.
  *
  * When the store is slow or away, sending stops before more is sent than can be recorded. What a process that dies has not
@@ -17,10 +17,10 @@
  * `layer` sends; `layerNone` is for a process that only takes events in.
  */
 import type { Scope } from "effect"
-import { Clock, Context, Effect, Fiber, Latch, Layer, Metric, Queue, Semaphore } from "effect"
-import type { Lane, LeasedDelivery } from "../domain/Delivery.ts"
-import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
+import { Cause, Clock, Context, Effect, Exit, Fiber, Latch, Layer, Metric, Queue, Semaphore } from "effect"
+import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
+import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Settled } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -28,11 +28,11 @@ import type { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Transport } from "../ports/Transport.ts"
 import { Wake } from "../ports/Wake.ts"
-import { makeCounter, staleSettlements } from "../services/DeliveryMetrics.ts"
-import { DeliverySettings, longestAttempt, settleBudget } from "../services/DeliverySettings.ts"
-import { warnOfFailures } from "../services/FailureWarnings.ts"
-import { lasting, tellDefect } from "../services/Lasting.ts"
-import { Notices } from "../services/Notices.ts"
+import { makeCounter, staleSettlements } from "./DeliveryMetrics.ts"
+import { DeliverySettings, longestAttempt, settleBudget } from "./DeliverySettings.ts"
+import { warnOfFailures } from "./FailureWarnings.ts"
+import { lasting, tellDefect } from "./Lasting.ts"
+import { Notices } from "./Notices.ts"
 import { Changes } from "./Changes.ts"
 import type { BreakerCause } from "./CircuitBreaker.ts"
 import { CircuitBreaker, endText } from "./CircuitBreaker.ts"
@@ -192,9 +192,25 @@ const makeDispatcher: Effect.Effect<
 
   // Recording: outcomes and releases, in batches.
 
-  const hasRecords = yield* Latch.make(false)
+  /** Opens when what waits is to be recorded. */
   const recordNow = yield* Latch.make(false)
   const recordedAll = yield* Latch.make(true)
+  let isRecordTimed = false
+
+  const recordAfterDelay = Effect.andThen(
+    Effect.sleep(recordDelay),
+    Effect.sync(() => {
+      isRecordTimed = false
+      if (records.waiting > 0) recordNow.openUnsafe()
+    })
+  )
+
+  /** Has what waits recorded in a moment. What comes in while others are recorded waits from their end on. */
+  const recordSoon = (): void => {
+    if (isRecordTimed || records.isUnderWay) return
+    isRecordTimed = true
+    run(recordAfterDelay)
+  }
 
   const record = (outcome: Outcome): void => {
     const { delivery, isTelling, settlement } = outcome
@@ -210,8 +226,8 @@ const makeDispatcher: Effect.Effect<
     if (retry_after !== null || (isEarly(delivery) && !isAcknowledged)) release(queue.removeOf(id, isEarly))
     const isFull = records.record(outcome, now())
     recordedAll.closeUnsafe()
-    hasRecords.openUnsafe()
-    if (isFull) recordNow.openUnsafe()
+    if (isFull || isStopping) recordNow.openUnsafe()
+    else recordSoon()
   }
 
   /** Gives deliveries back, due at a time. Early retries keep their own time if it is later. */
@@ -226,11 +242,10 @@ const makeDispatcher: Effect.Effect<
       records.release(membership.worker, { delivery_id: delivery.id, due_at })
     }
     recordedAll.closeUnsafe()
-    hasRecords.openUnsafe()
     recordNow.openUnsafe()
   }
 
-  const storeBatch = Effect.fnUntraced(function* (batch: Batch) {
+  const storeBatch = (batch: Batch): Effect.Effect<void> => {
     const { outcomes, releases, worker } = batch
     const at = now()
     const settlements = outcomes.map(({ settlement }) => settlement)
@@ -246,60 +261,73 @@ const makeDispatcher: Effect.Effect<
       }
       return refusals.note("settle")(error)
     }
-    const answer = yield* Effect.suspend(() =>
+    const settling = Effect.suspend(() =>
       store.settle({ worker, settlements, releases: batch.releases }, at, settings.disableAfter)
-    ).pipe(Effect.tapError(refused), untilAnswered)
-    if (answer.dueAgain) timer.noteDue(at)
-    for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) timer.noteDue(next_attempt_at)
-    for (const { due_at } of releases) timer.noteDue(due_at)
-    if (outcomes.length > 0) yield* follow(outcomes, answer, at)
-  })
+    )
+    return Effect.flatMap(untilAnswered(settling, refused), (answer) => {
+      if (answer.dueAgain) timer.noteDue(at)
+      for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) timer.noteDue(next_attempt_at)
+      for (const { due_at } of releases) timer.noteDue(due_at)
+      return outcomes.length > 0 ? follow(outcomes, answer, at) : Effect.void
+    })
+  }
+
+  /** A batch is recorded, or given up after a defect: its deliveries stay leased until a heartbeat does not list them. */
+  const afterBatch = (batch: Batch, hasDefect: boolean): void => {
+    records.over(now())
+    // Not before: until now its deliveries counted as held.
+    if (hasDefect || batch.isInDoubt) noteLostAnswer()
+    // After a defect too: with nothing left to record, nothing else would clear it.
+    refusals.clear("settle")
+    if (records.isEmpty) recordedAll.openUnsafe()
+    else recordSoon()
+    sender.pump()
+    reconsider()
+  }
 
   const recordBatch = Effect.suspend(() => {
     const batch = records.take()
     if (batch === undefined) return Effect.void
-    return storeBatch(batch).pipe(
-      // Its deliveries stay leased until a heartbeat does not list them.
-      Effect.tapDefect(() => Effect.sync(() => (batch.isInDoubt = true))),
-      Effect.ensuring(
-        Effect.sync(() => {
-          records.over(now())
-          // Not before: until now its deliveries counted as held.
-          if (batch.isInDoubt) noteLostAnswer()
-          // After a defect too: with nothing left to record, nothing else would clear it.
-          refusals.clear("settle")
-          if (records.isEmpty) recordedAll.openUnsafe()
-          sender.pump()
-          reconsider()
-        })
-      )
-    )
+    return Effect.onExit(storeBatch(batch), (exit) => {
+      afterBatch(batch, Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      return Effect.void
+    })
   })
 
   /**
    * What follows from recorded outcomes in this process. After a lost answer the next one lists no recovery, and none is
    * guessed: another process may know of a `Retry-After` that early retries would break. They are sent at their time.
    */
-  const follow = Effect.fnUntraced(function* (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number) {
-    if (answer.notices.length > 0) yield* notices.tell(answer.notices, lastSeen(outcomes))
+  const follow = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> =>
+    answer.notices.length === 0
+      ? followQuietly(outcomes, answer, at)
+      : Effect.flatMap(notices.tell(answer.notices, lastSeen(outcomes)), () => followQuietly(outcomes, answer, at))
+
+  /** What follows beside notices. */
+  const followQuietly = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> => {
     if (answer.changed.length > 0) forgetAtOnce(answer.changed)
     if (settings.catchUp) for (const recovery of answer.recovered) health.recovered(recovery, at)
     const isCurrent = answer.applied.size === outcomes.length
     const applied = isCurrent ? outcomes : outcomes.filter(({ delivery }) => answer.applied.has(delivery.id))
     counter.ended(applied)
-    if (!isCurrent) yield* Metric.update(staleSettlements, outcomes.length - applied.length)
     const telling = applied.filter(({ isTelling }) => isTelling)
-    for (const { level, text } of health.recorded(telling, answer.notices, at))
-      yield* level === "warn" ? Effect.logWarning(text) : Effect.logInfo(text)
-  })
+    const lines = health.recorded(telling, answer.notices, at)
+    if (isCurrent && lines.length === 0) return Effect.void
+    return Effect.andThen(
+      Metric.update(staleSettlements, outcomes.length - applied.length),
+      Effect.forEach(lines, ({ level, text }) => (level === "warn" ? Effect.logWarning(text) : Effect.logInfo(text)), {
+        discard: true
+      })
+    )
+  }
 
-  const recording = Effect.gen(function* () {
-    yield* hasRecords.await
-    if (!isStopping) yield* Effect.timeoutOption(recordNow.await, recordDelay)
+  /** Records so many batches. */
+  const recordBatches = (count: number): Effect.Effect<void> =>
+    count <= 1 ? recordBatch : Effect.flatMap(recordBatch, () => recordBatches(count - 1))
+
+  const recording = Effect.flatMap(recordNow.await, () => {
     recordNow.closeUnsafe()
-    // What comes in while these are recorded waits for others again.
-    for (let { waiting } = records; waiting > 0; waiting--) yield* recordBatch
-    if (records.waiting === 0) hasRecords.closeUnsafe()
+    return recordBatches(records.waiting)
   })
 
   // Changes: what is held of a changed integration is void.
@@ -450,12 +478,12 @@ const makeDispatcher: Effect.Effect<
     // An interrupted claim would leave deliveries leased that this worker does not hold.
     Effect.uninterruptible,
     leasing.withPermits(1),
-    Effect.tapError((error) => {
-      if (error.outcome === "unknown") noteLostAnswer()
-      return refusals.note("claim")(error)
-    }),
     Effect.tapDefect(() => Effect.sync(noteLostAnswer)),
-    untilAnswered
+    (claiming) =>
+      untilAnswered(claiming, (error) => {
+        if (error.outcome === "unknown") noteLostAnswer()
+        return refusals.note("claim")(error)
+      })
   )
 
   const claiming = Effect.gen(function* () {
@@ -482,7 +510,8 @@ const makeDispatcher: Effect.Effect<
     if (records.waiting > 0) recordNow.openUnsafe()
     const giveUp = (): void => {
       membership.publications.delete(publication)
-      for (const { id, size } of kept.splice(0)) queue.unreserve(id, size)
+      for (const { id, size } of kept) queue.unreserve(id, size)
+      kept.length = 0
     }
     return {
       worker,

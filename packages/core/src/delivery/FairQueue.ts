@@ -15,9 +15,9 @@
  *
  * Plain data: nothing here waits or fails.
  */
-import type { Lane, LeasedDelivery } from "../domain/Delivery.ts"
-import { isRetryLane, isUrgentLane, lanes, placesFor } from "../domain/Delivery.ts"
-import type { IntegrationId } from "../domain/Ids.ts"
+import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
+import { isRetryLane, isUrgentLane, lanes, placesFor } from "../model/Delivery.ts"
+import type { IntegrationId } from "../model/Ids.ts"
 import type { Membership } from "../ports/DeliveryStore.ts"
 
 export interface FairQueueOptions {
@@ -106,7 +106,8 @@ class Fifo<A> {
 /** The part of one integration. */
 interface Line {
   readonly id: IntegrationId
-  readonly queues: Readonly<Record<Lane, Fifo<LeasedDelivery>>>
+  /** Of each lane that something of it has been in. */
+  readonly queues: [Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?]
   /** Whether it is in the turns of each lane. */
   readonly isOffered: [boolean, boolean, boolean, boolean]
   /** Deliveries held: reserved, queued or open. */
@@ -241,7 +242,8 @@ export class FairQueue {
   add(delivery: LeasedDelivery): void {
     const line = this.lineOf(delivery.integration.id)
     this.hold(line, delivery.event.data.length)
-    line.queues[delivery.lane].push(delivery)
+    const waiting = (line.queues[delivery.lane] ??= new Fifo())
+    waiting.push(delivery)
     line.queued++
     this.queuedTotal++
     this.offerLane(line, delivery.lane)
@@ -321,7 +323,8 @@ export class FairQueue {
 
   /** Whether anything that waits passes a test. */
   some(test: (delivery: LeasedDelivery) => boolean): boolean {
-    for (const { queues } of this.lines.values()) for (const lane of lanes) if (queues[lane].some(test)) return true
+    for (const { queues } of this.lines.values())
+      for (const waiting of queues) if (waiting?.some(test) === true) return true
     return false
   }
 
@@ -423,7 +426,7 @@ export class FairQueue {
     if (known !== undefined) return known
     const line: Line = {
       id,
-      queues: { 0: new Fifo(), 1: new Fifo(), 2: new Fifo(), 3: new Fifo() },
+      queues: [],
       isOffered: [false, false, false, false],
       held: 0,
       queued: 0,
@@ -488,7 +491,7 @@ export class FairQueue {
   }
 
   private take(line: Line, lane: Lane): LeasedDelivery | undefined {
-    const delivery = line.queues[lane].shift()
+    const delivery = line.queues[lane]?.shift()
     if (delivery === undefined) return undefined
     // It was given more while there is more: its limit grows again.
     if (line.queued === 1 && line.isBehind) line.depth = Math.min(this.depth, 2 * line.depth)
@@ -507,7 +510,7 @@ export class FairQueue {
 
   private extract(line: Line, test: (delivery: LeasedDelivery) => boolean): ReadonlyArray<LeasedDelivery> {
     const removed: Array<LeasedDelivery> = []
-    for (const lane of lanes) if (line.queues[lane].size > 0) line.queues[lane].extract(test, removed)
+    for (const waiting of line.queues) if (waiting !== undefined && waiting.size > 0) waiting.extract(test, removed)
     line.queued -= removed.length
     this.queuedTotal -= removed.length
     this.offer(line)
@@ -529,8 +532,12 @@ export class FairQueue {
 
   /** Gives a line its turn in a lane, or takes it out. */
   private offerLane(line: Line, lane: Lane): void {
+    const waiting = line.queues[lane]
     const isReady =
-      line.queues[lane].size > 0 && !this.pausedLines.has(line) && line.open < placesFor(lane, this.placesTo(line.id))
+      waiting !== undefined &&
+      waiting.size > 0 &&
+      !this.pausedLines.has(line) &&
+      line.open < placesFor(lane, this.placesTo(line.id))
     if (isReady === line.isOffered[lane]) return
     line.isOffered[lane] = isReady
     const turns = (line.isSlow ? this.slowTurns : this.turns)[lane]

@@ -1,24 +1,24 @@
 /**
  * How each integration does, as this process sees it: which ones fail and since when, what the log says about it, and
  * which ones catch up after an outage. What operators are notified of, and when an integration is disabled, is decided
- * where outcomes are stored (`rules/Consequences`).
+ * where outcomes are stored (`delivery/Consequences`).
  *
  * The log gets a line when an integration begins to fail and one when it acknowledges again: not one for each attempt, and
  * nothing about a single failure, which a retry mends.
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
-import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
-import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
-import { scopeText } from "../domain/Integration.ts"
-import { isoOf } from "../domain/IsoTime.ts"
-import type { IntegrationNotice, Seen } from "../domain/Notice.ts"
-import { RecentMap } from "../domain/RecentMap.ts"
+import type { Attempt, LeasedDelivery } from "../model/Delivery.ts"
+import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
+import { scopeText } from "../model/Integration.ts"
+import { isoOf } from "../model/IsoTime.ts"
+import type { IntegrationNotice, Seen } from "../model/Notice.ts"
+import { RecentMap } from "../model/RecentMap.ts"
 import type { Recovery } from "../ports/DeliveryStore.ts"
-import { explainAttempt } from "../rules/Explanation.ts"
-import { isRedirect } from "../rules/Redirect.ts"
-import { shownHost } from "../rules/UrlPolicy.ts"
+import { explainAttempt } from "./Explanation.ts"
+import { isRedirect } from "./Redirect.ts"
+import { shownHost } from "../model/UrlPolicy.ts"
 
 /** This many failed attempts in a row are logged. */
 export const failuresInARow = 3
@@ -87,6 +87,8 @@ interface CatchUp {
 /** A redirect points to a URL that may hold a secret, like the receiver's own. */
 const loggedText = (attempt: Attempt): string =>
   explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt)
+
+const nothingNoticed: ReadonlySet<IntegrationId> = new Set()
 
 /** The last attempt of each integration, for the text of its notifications. */
 export const lastSeen = (recorded: ReadonlyArray<Recorded>): ReadonlyMap<IntegrationId, Seen> => {
@@ -173,6 +175,7 @@ export class IntegrationHealth {
     notices: ReadonlyArray<Pick<IntegrationNotice, "kind" | "integration_id">>,
     now: number
   ): ReadonlySet<IntegrationId> {
+    if (notices.length === 0) return nothingNoticed
     const noticed = new Set<IntegrationId>()
     for (const { integration_id: id, kind } of notices) {
       if (kind === "exhausted") continue

@@ -7,10 +7,10 @@
  *
  * Plain data: nothing here waits or fails. All times are in milliseconds since the epoch.
  */
-import type { DeliveryId } from "../domain/Ids.ts"
+import type { DeliveryId } from "../model/Ids.ts"
 import type { Heartbeat, Membership as Answer } from "../ports/DeliveryStore.ts"
-import type { DeliverySettingsShape } from "../services/DeliverySettings.ts"
-import { settleBudget } from "../services/DeliverySettings.ts"
+import type { DeliverySettingsShape } from "./DeliverySettings.ts"
+import { settleBudget } from "./DeliverySettings.ts"
 
 /** The longest time between two heartbeats, in milliseconds. */
 const longestInterval = 5_000

@@ -4,8 +4,8 @@
  *
  * Plain data: nothing here waits or fails.
  */
-import type { DeliveryId } from "../domain/Ids.ts"
-import type { LeasedDelivery } from "../domain/Delivery.ts"
+import type { DeliveryId } from "../model/Ids.ts"
+import type { LeasedDelivery } from "../model/Delivery.ts"
 import type { Release, Settlement } from "../ports/DeliveryStore.ts"
 
 /** The most outcomes, and the most releases, recorded in one transaction: more would hold up the calls behind it. */
@@ -40,6 +40,11 @@ export class RecordQueue {
   /** Batches that wait. */
   get waiting(): number {
     return this.#waiting.length
+  }
+
+  /** Whether a batch is being recorded. */
+  get isUnderWay(): boolean {
+    return this.#current !== null
   }
 
   /** Whether everything is recorded. */

@@ -2,32 +2,32 @@
  * Sends what the fair queue gives: may it be sent, sign, POST, judge. What happens once for each delivery is plain code; an
  * Effect runs only where something has to be waited for, or logged.
  */
-import { Cause, Clock, Effect, Exit, Latch, Random } from "effect"
+import { Cause, Clock, Effect, Exit, Latch, Random, Scheduler } from "effect"
 import type { Fiber, Redacted } from "effect"
-import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
-import { maxExcerptLength } from "../domain/Delivery.ts"
-import { bodyOf } from "../domain/Event.ts"
-import type { UserId } from "../domain/Ids.ts"
-import { formatDeliveryId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
+import type { Attempt, LeasedDelivery } from "../model/Delivery.ts"
+import { maxExcerptLength } from "../model/Delivery.ts"
+import { bodyOf } from "../model/Event.ts"
+import type { UserId } from "../model/Ids.ts"
+import { formatDeliveryId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 import { DirectoryError } from "../ports/Directory.ts"
 import { failureText } from "../ports/FailureText.ts"
 import type { TransportReport, TransportResult } from "../ports/Transport.ts"
 import { Transport, TransportUnavailable } from "../ports/Transport.ts"
-import type { AcknowledgementRule } from "../rules/Acknowledgement.ts"
-import { judge } from "../rules/Acknowledgement.ts"
-import type { AllowList } from "../rules/AddressPolicy.ts"
-import { acknowledgementOf, allowOf, customHeadersOf, retryOf, secretsOf } from "../rules/DeliveryPolicy.ts"
-import { headersOf } from "../rules/DeliveryRequest.ts"
-import { placeOf } from "../rules/Redirect.ts"
-import { isExpired, parseRetryAfter, policyOf } from "../rules/RetryPolicy.ts"
-import { settleAttempt, settleExpired, settleRightLost } from "../rules/Settling.ts"
-import { shownHost } from "../rules/UrlPolicy.ts"
-import { tellDefect } from "../services/Lasting.ts"
-import { DeliverySettings } from "../services/DeliverySettings.ts"
-import { ServiceKey, signsWithServiceKey } from "../services/ServiceKey.ts"
+import type { AcknowledgementRule } from "./Acknowledgement.ts"
+import { judge } from "./Acknowledgement.ts"
+import type { AllowList } from "../model/AddressPolicy.ts"
+import { acknowledgementOf, allowOf, customHeadersOf, retryOf, secretsOf } from "./DeliveryPolicy.ts"
+import { headersOf } from "./DeliveryRequest.ts"
+import { placeOf } from "./Redirect.ts"
+import { isExpired, parseRetryAfter, policyOf } from "../model/RetryPolicy.ts"
+import { settleAttempt, settleExpired, settleRightLost } from "./Settling.ts"
+import { shownHost } from "../model/UrlPolicy.ts"
+import { tellDefect } from "./Lasting.ts"
+import { DeliverySettings } from "./DeliverySettings.ts"
+import { ServiceKey, signsWithServiceKey } from "./ServiceKey.ts"
 import type { AccessAnswer } from "./AccessCheck.ts"
 import { AccessCheck } from "./AccessCheck.ts"
 import type { BreakerCause, CircuitBreaker } from "./CircuitBreaker.ts"
@@ -144,6 +144,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const clock = yield* Clock.Clock
   const random = yield* Random.Random
   const run = Effect.runForkWith(yield* Effect.context<never>())
+  const turns = (yield* Scheduler.Scheduler).makeDispatcher()
   const { breaker, changes, health, membership, queue } = host
   const flights = new Set<Flight>()
   const landed = yield* Latch.make(true)
@@ -424,23 +425,24 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   let isScheduled = false
 
-  const nextTurn = Effect.andThen(
-    Effect.yieldNow,
-    Effect.sync(() => {
-      isScheduled = false
-      let hasMore = false
+  const takeTurn = (): void => {
+    isScheduled = false
+    let hasMore = false
+    try {
       access.withinTurn(() => {
         hasMore = startSome("all")
       })
-      if (hasMore) pump()
-      else resumeInTime()
-    })
-  )
+    } catch (defect) {
+      log(tellDefect("Deliveries could not be started", defect))
+    }
+    if (hasMore) pump()
+    else resumeInTime()
+  }
 
   const pump = (): void => {
     if (isScheduled || queue.queued === 0) return
     isScheduled = true
-    run(nextTurn)
+    turns.scheduleTask(takeTurn, 0)
   }
 
   yield* Effect.addFinalizer(() => Effect.sync(stopResuming))

@@ -8,12 +8,20 @@ import type { StoreError } from "../ports/StoreError.ts"
 const pauseAfter = (refusals: number): number => Math.min(100 * 2 ** (refusals - 1), 2_000)
 
 /**
- * Asks the store until it answers, for as long as it takes. Written out: a schedule costs more to set up than most
- * transactions, and nearly all of them need none.
+ * Asks the store until it answers, for as long as it takes; `refused` comes after each refusal. Written out: a schedule
+ * costs more to set up than most transactions, and nearly all of them need none.
  */
-export const untilAnswered = <A, R>(transaction: Effect.Effect<A, StoreError, R>): Effect.Effect<A, never, R> => {
+export const untilAnswered = <A, R>(
+  transaction: Effect.Effect<A, StoreError, R>,
+  refused: (error: StoreError) => Effect.Effect<void> = () => Effect.void
+): Effect.Effect<A, never, R> => {
   const asked = (refusals: number): Effect.Effect<A, never, R> =>
-    Effect.catch(transaction, () => Effect.andThen(Effect.sleep(pauseAfter(refusals)), asked(refusals + 1)))
+    Effect.catch(transaction, (error) =>
+      refused(error).pipe(
+        Effect.andThen(Effect.sleep(pauseAfter(refusals))),
+        Effect.andThen(Effect.suspend(() => asked(refusals + 1)))
+      )
+    )
   return asked(1)
 }
 

@@ -4,8 +4,8 @@
  */
 import { Clock, Effect, Equal } from "effect"
 import type { Dispatcher } from "../delivery/Dispatcher.ts"
-import type { IntegrationId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
+import type { IntegrationId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
 import type { IntegrationStore, LocatedIntegration } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 

@@ -6,13 +6,13 @@
  * `resource_id` of null: clients in the field send all of these.
  */
 import { Array, Predicate, Result, Schema } from "effect"
-import type { IntegrationId } from "../domain/Ids.ts"
-import type { Binding, Configuration, Integration } from "../domain/Integration.ts"
-import { DisabledReason, IntegrationAttributes } from "../domain/Integration.ts"
-import type { Problems } from "../domain/InvalidInput.ts"
-import { isoOf } from "../domain/IsoTime.ts"
-import type { ResourceType, ResourceTypeTable } from "../domain/ResourceType.ts"
-import type { UrlProblem } from "../rules/UrlPolicy.ts"
+import type { IntegrationId } from "../model/Ids.ts"
+import type { Binding, Configuration, Integration } from "../model/Integration.ts"
+import { DisabledReason, IntegrationAttributes } from "../model/Integration.ts"
+import type { Problems } from "../model/InvalidInput.ts"
+import { isoOf } from "../model/IsoTime.ts"
+import type { ResourceType, ResourceTypeTable } from "../model/ResourceType.ts"
+import type { UrlProblem } from "../model/UrlPolicy.ts"
 
 /** The JSON:API type of an integration. */
 export const integrationType = "integrations"

@@ -3,9 +3,9 @@
  * deliveries of one integration.
  */
 import { Context, Effect, Layer, Schema } from "effect"
-import type { BuildingId, DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { OwnedScope } from "../domain/Integration.ts"
-import type { ResourceType } from "../domain/ResourceType.ts"
+import type { BuildingId, DeliveryId, IntegrationId } from "../model/Ids.ts"
+import type { OwnedScope } from "../model/Integration.ts"
+import type { ResourceType } from "../model/ResourceType.ts"
 import type { EventPage, FeedItem } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryBuilding, DirectoryError, DirectoryTenant } from "../ports/Directory.ts"

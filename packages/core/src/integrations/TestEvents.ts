@@ -4,19 +4,19 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Hex } from "effect/encoding"
-import type { AccessLogData, CallData } from "../domain/Event.ts"
-import type { DeliveryId, EventId, IntegrationId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
-import { isoOf } from "../domain/IsoTime.ts"
-import type { Action, BuiltInType, ResourceType, ResourceTypeTable } from "../domain/ResourceType.ts"
-import { ResourceTypes } from "../domain/ResourceType.ts"
+import type { AccessLogData, CallData } from "../model/Event.ts"
+import type { DeliveryId, EventId, IntegrationId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
+import { isoOf } from "../model/IsoTime.ts"
+import type { Action, BuiltInType, ResourceType, ResourceTypeTable } from "../model/ResourceType.ts"
+import { ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
 import { sendDirect } from "../publish/DirectEvent.ts"
-import { NotDeliverable, UnknownIntegration } from "../services/Deliveries.ts"
+import { NotDeliverable, UnknownIntegration } from "../delivery/Deliveries.ts"
 
 /** A test event that was enqueued. */
 export interface TestSent {

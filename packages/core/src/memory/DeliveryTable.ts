@@ -2,17 +2,20 @@
  * Stored deliveries with the indexes over them: by integration and by event, waiting ones by lane and integration, leased
  * ones by worker.
  */
-import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane } from "../domain/Delivery.ts"
-import { lanes, noDeliveries } from "../domain/Delivery.ts"
-import type { Event } from "../domain/Event.ts"
-import type { EventId, IntegrationId } from "../domain/Ids.ts"
-import { DeliveryId } from "../domain/Ids.ts"
-import type { Scope } from "../domain/Integration.ts"
-import type { ResourceType } from "../domain/ResourceType.ts"
+import { Brand } from "effect"
+import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane } from "../model/Delivery.ts"
+import { lanes, noDeliveries } from "../model/Delivery.ts"
+import type { Event } from "../model/Event.ts"
+import type { DeliveryId, EventId, IntegrationId } from "../model/Ids.ts"
+import type { Scope } from "../model/Integration.ts"
+import type { ResourceType } from "../model/ResourceType.ts"
 import type { NewDelivery } from "../ports/DeliveryStore.ts"
-import type { Standing } from "../rules/Standing.ts"
-import { cancelled } from "../rules/Standing.ts"
+import type { Standing } from "../delivery/Standing.ts"
+import { cancelled } from "../delivery/Standing.ts"
 import { DueHeap } from "./DueHeap.ts"
+
+/** Brands without checks: a counted id is always valid. */
+const brandedDeliveryId = Brand.nominal<DeliveryId>()
 
 export interface StoredDelivery {
   readonly id: DeliveryId
@@ -60,10 +63,14 @@ const listKey = (type: Scope["type"], id: number, resource_type: ResourceType): 
   `${type} ${id} ${resource_type}`
 
 /** The lists that an event is in: that of its building, and one for each tenant that it involves. */
-const listsOf = ({ building_id, resource_type, tenant_ids }: Event): ReadonlyArray<string> => [
-  listKey("building", building_id, resource_type),
-  ...Array.from(new Set(tenant_ids), (id) => listKey("tenant", id, resource_type))
-]
+const listsOf = ({ building_id, resource_type, tenant_ids }: Event): ReadonlyArray<string> => {
+  const keys = [listKey("building", building_id, resource_type)]
+  for (const id of tenant_ids) {
+    const key = listKey("tenant", id, resource_type)
+    if (!keys.includes(key)) keys.push(key)
+  }
+  return keys
+}
 
 export class DeliveryTable {
   /** All deliveries; the one with id n is at n - 1, and nothing once it is purged. */
@@ -152,7 +159,7 @@ export class DeliveryTable {
   }
 
   private add(event: Event, integration_id: IntegrationId, standing: Standing): StoredDelivery {
-    const id = DeliveryId.make(this.all.length + 1)
+    const id = brandedDeliveryId(this.all.length + 1)
     const delivery: StoredDelivery = { id, event, integration_id, history: [], standing, heap_index: 0 }
     this.all.push(delivery)
     const siblings = this.byIntegration.get(integration_id)

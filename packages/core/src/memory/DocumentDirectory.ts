@@ -3,7 +3,7 @@
  * service runs. A user's id is their login.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
-import type { DirectoryDocument } from "../domain/DirectoryDocument.ts"
+import type { DirectoryDocument } from "../model/DirectoryDocument.ts"
 import { constantTimeEquals, Crypto } from "../ports/Crypto.ts"
 import { Directory } from "../ports/Directory.ts"
 

@@ -2,7 +2,7 @@
  * Registered clients in memory.
  */
 import { Effect, Equal, Layer } from "effect"
-import type { RegisteredClient } from "../domain/Client.ts"
+import type { RegisteredClient } from "../model/Client.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 
 const make = Effect.sync(() => {

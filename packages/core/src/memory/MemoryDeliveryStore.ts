@@ -2,16 +2,17 @@
  * Deliveries in memory. Ended ones are kept, as in a database; nothing survives the process.
  */
 import { Effect, Layer } from "effect"
-import type { DeliveryState, LeasedDelivery } from "../domain/Delivery.ts"
-import { lanes } from "../domain/Delivery.ts"
-import type { Event } from "../domain/Event.ts"
-import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import { NoticeId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
-import type { IntegrationNotice, NewNotice, Notice } from "../domain/Notice.ts"
+import type { DeliveryState, LeasedDelivery } from "../model/Delivery.ts"
+import { lanes } from "../model/Delivery.ts"
+import type { Event } from "../model/Event.ts"
+import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
+import { NoticeId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
+import type { IntegrationNotice, NewNotice, Notice } from "../model/Notice.ts"
 import type {
   ClaimRequest,
   DeliveryFilter,
+  Enqueued,
   EventFilter,
   EventPage,
   Heartbeat,
@@ -24,14 +25,15 @@ import type {
   Recovery,
   RedeliverRequest,
   RedeliverResult,
-  Settled
+  Settled,
+  Settlement
 } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
-import type { Applied } from "../rules/Consequences.ts"
-import { consequencesOf, warningOf } from "../rules/Consequences.ts"
+import type { Applied } from "../delivery/Consequences.ts"
+import { consequencesOf, mayHaveConsequences, warningOf } from "../delivery/Consequences.ts"
 import {
   begun,
   claimed,
@@ -43,7 +45,7 @@ import {
   resent,
   settled,
   unacknowledgedStates
-} from "../rules/Standing.ts"
+} from "../delivery/Standing.ts"
 import type { DeliveryTable, StoredDelivery } from "./DeliveryTable.ts"
 import { countWhile, toDelivery } from "./DeliveryTable.ts"
 import { MemoryState, switchIntegration, takenKey } from "./MemoryState.ts"
@@ -58,20 +60,22 @@ const make = Effect.gen(function* () {
 
   return DeliveryStore.of({
     enqueue: (records, given?: ReadonlyArray<RememberedRequest>) =>
-      Effect.gen(function* () {
+      Effect.suspend((): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | KeyTaken> => {
         const keys = given ?? []
         const taken = takenKey(state, keys)
-        if (taken !== undefined) return yield* new KeyTaken({ key: taken })
+        if (taken !== undefined) return Effect.fail(new KeyTaken({ key: taken }))
         const repeated = repeatedEvent(deliveries, records)
         if (repeated !== undefined) {
           const cause = new Error(`Event ${repeated} is stored already.`)
-          return yield* new StoreError({ operation: "DeliveryStore.enqueue", cause })
+          return Effect.fail(new StoreError({ operation: "DeliveryStore.enqueue", cause }))
         }
         for (const key of keys) state.keys.set(key.key, key)
-        return records.map(({ event, deliveries: wanted }) =>
-          deliveries
-            .addEvent(event, wanted, (delivery) => begun(delivery, event, integrations.get(delivery.integration_id)))
-            .map(({ id, standing }) => ({ id, state: standing.state }))
+        return Effect.succeed(
+          records.map(({ event, deliveries: wanted }) =>
+            deliveries
+              .addEvent(event, wanted, (delivery) => begun(delivery, event, integrations.get(delivery.integration_id)))
+              .map(({ id, standing }) => ({ id, state: standing.state }))
+          )
         )
       }),
 
@@ -134,12 +138,10 @@ export const layer: Layer.Layer<DeliveryStore, never, MemoryState> = Layer.effec
 
 /** The first event id that is stored already or comes twice. */
 const repeatedEvent = (deliveries: DeliveryTable, records: ReadonlyArray<NewEventRecord>): string | undefined => {
+  const found = records.find(({ event }) => deliveries.events.has(event.id))
+  if (found !== undefined || records.length < 2) return found?.event.id
   const seen = new Set<string>()
-  for (const { event } of records) {
-    if (seen.has(event.id) || deliveries.events.has(event.id)) return event.id
-    seen.add(event.id)
-  }
-  return undefined
+  return records.find(({ event }) => seen.size === seen.add(event.id).size)?.event.id
 }
 
 const claimFrom = ({ deliveries, integrations }: State, request: ClaimRequest): ReadonlyArray<LeasedDelivery> => {
@@ -221,19 +223,24 @@ const settleAll = (
 ): Settled => {
   const { deliveries, failing, integrations } = state
   const applied = new Set<DeliveryId>()
-  const batches = new Map<IntegrationId, Array<Applied>>()
+  const steps: Array<Applied & { readonly settlement: Settlement }> = []
+  /** Integrations that something may follow for. */
+  const affected = new Set<IntegrationId>()
   let dueAgain = false
   for (const settlement of settlements) {
     const delivery = deliveries.get(settlement.delivery_id)
     if (delivery === undefined || !isCurrent(delivery.standing, settlement, worker)) continue
     const { integration_id, standing: from } = delivery
-    const to = settled(from, settlement, now, reasonToEnd(integrations.get(integration_id)))
+    const integration = integrations.get(integration_id)
+    const to = settled(from, settlement, now, reasonToEnd(integration))
     if (settlement.attempt !== null) delivery.history.push(settlement.attempt)
     deliveries.move(delivery, to)
     applied.add(delivery.id)
-    const batch = batches.get(integration_id)
-    if (batch === undefined) batches.set(integration_id, [{ settlement, from, to }])
-    else batch.push({ settlement, from, to })
+    steps.push({ settlement, from, to })
+    if (integration !== undefined) {
+      const subject = { integration, failing: failing.get(integration_id) ?? null }
+      if (mayHaveConsequences(subject, [settlement])) affected.add(integration_id)
+    }
     dueAgain ||= to.state === "pending"
   }
   for (const { delivery_id, due_at } of releases) {
@@ -244,11 +251,12 @@ const settleAll = (
   const recovered: Array<Recovery> = []
   const notices: Array<Notice<IntegrationNotice>> = []
   // Afterwards, so that what was acknowledged in the same batch stays so.
-  for (const [id, batch] of [...batches].toSorted(([a], [b]) => a - b)) {
+  for (const id of [...affected].toSorted((a, b) => a - b)) {
     const integration = integrations.get(id)
     if (integration === undefined) continue
-    const before = failing.get(id) ?? null
-    const follows = consequencesOf({ integration, failing: before }, batch, now, disableAfter)
+    const batch = steps.filter(({ settlement }) => settlement.integration_id === id)
+    const subject = { integration, failing: failing.get(id) ?? null }
+    const follows = consequencesOf(subject, batch, now, disableAfter)
     if (follows.failing === null) failing.delete(id)
     else failing.set(id, follows.failing)
     if (follows.disable !== null)

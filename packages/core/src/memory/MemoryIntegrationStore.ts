@@ -2,8 +2,8 @@
  * Integrations in memory.
  */
 import { Effect, Layer, Struct } from "effect"
-import { IntegrationId } from "../domain/Ids.ts"
-import type { Integration, Scope } from "../domain/Integration.ts"
+import { IntegrationId } from "../model/Ids.ts"
+import type { Integration, Scope } from "../model/Integration.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import type { SurveyedIntegration, SurveyedStatus } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, LimitReached } from "../ports/IntegrationStore.ts"
@@ -18,8 +18,14 @@ const make = Effect.gen(function* () {
 
   const idsOf = (scope: Scope): Set<IntegrationId> => byScope.get(keyOf(scope)) ?? new Set()
 
-  const ofScope = (scope: Scope): ReadonlyArray<Integration> =>
-    [...idsOf(scope)].flatMap((id) => integrations.get(id) ?? [])
+  const ofScope = (scope: Scope): ReadonlyArray<Integration> => {
+    const found: Array<Integration> = []
+    for (const id of byScope.get(keyOf(scope)) ?? []) {
+      const integration = integrations.get(id)
+      if (integration !== undefined) found.push(integration)
+    }
+    return found
+  }
 
   const surveyed = (integration: Integration): SurveyedIntegration => ({
     integration,
@@ -79,11 +85,13 @@ const make = Effect.gen(function* () {
 
     ofScopes: ({ buildings, tenants }) =>
       Effect.sync(() => {
-        const scopes: ReadonlyArray<Scope> = [
-          ...new Set(buildings).values().map((id) => ({ type: "building" as const, id })),
-          ...new Set(tenants).values().map((id) => ({ type: "tenant" as const, id }))
-        ]
-        return scopes.flatMap(ofScope).toSorted((a, b) => a.id - b.id)
+        const found = new Set<Integration>()
+        for (const id of buildings) for (const integration of ofScope({ type: "building", id })) found.add(integration)
+        for (const id of tenants) for (const integration of ofScope({ type: "tenant", id })) found.add(integration)
+        const ordered = Array.from(found)
+        // Nearly always one scope alone has any: they are in order.
+        const isInOrder = ordered.every(({ id }, at) => id >= (ordered[at - 1]?.id ?? 0))
+        return isInOrder ? ordered : ordered.toSorted((a, b) => a.id - b.id)
       }),
 
     survey: ({ after, limit, status }) =>

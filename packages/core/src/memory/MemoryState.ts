@@ -4,12 +4,12 @@
  * Everything in it is synchronous. A store call runs inside one `Effect.sync`, which makes it atomic.
  */
 import { Context, Layer } from "effect"
-import type { IntegrationId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
-import type { Notice } from "../domain/Notice.ts"
+import type { IntegrationId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
+import type { Notice } from "../model/Notice.ts"
 import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
-import type { Failing } from "../rules/Failing.ts"
-import { reasonOfDisabled } from "../rules/Standing.ts"
+import type { Failing } from "../model/Failing.ts"
+import { reasonOfDisabled } from "../delivery/Standing.ts"
 import { DeliveryTable } from "./DeliveryTable.ts"
 
 export class MemoryState extends Context.Service<

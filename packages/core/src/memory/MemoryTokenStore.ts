@@ -2,13 +2,13 @@
  * Grants, codes and tokens in memory. A heap orders everything that will be deleted by its time.
  */
 import { Effect, Layer } from "effect"
-import type { GrantId, UserId } from "../domain/Ids.ts"
-import type { AccessToken, AuthorizationCode, Grant, RefreshToken, TokenHash } from "../domain/Token.ts"
+import type { GrantId, UserId } from "../model/Ids.ts"
+import type { AccessToken, AuthorizationCode, Grant, RefreshToken, TokenHash } from "../model/Token.ts"
 import { constantTimeEqualTexts } from "../ports/Crypto.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import type { IssuedTokens } from "../ports/TokenStore.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
-import { codeMemory, revokedMemory, rotatedMemory } from "../rules/TokenLife.ts"
+import { codeMemory, revokedMemory, rotatedMemory } from "../model/TokenLife.ts"
 import type { Waiting } from "./DueHeap.ts"
 import { DueHeap } from "./DueHeap.ts"
 

@@ -3,7 +3,7 @@
  * It looks up no names and refuses no addresses.
  */
 import { Clock, Context, Effect, Layer, Queue } from "effect"
-import { maxExcerptLength } from "../domain/Delivery.ts"
+import { maxExcerptLength } from "../model/Delivery.ts"
 import type { TransportRequest, TransportResult, TransportUnavailable } from "../ports/Transport.ts"
 import { Transport } from "../ports/Transport.ts"
 

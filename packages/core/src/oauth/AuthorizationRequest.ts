@@ -6,12 +6,12 @@
  * the problem is shown on a page (RFC 6749 section 4.1.2.1).
  */
 import { Effect } from "effect"
-import type { Client } from "../domain/Client.ts"
-import { isConfidential, outOfBandUri } from "../domain/Client.ts"
-import { publicScope, scopeNames } from "../domain/Token.ts"
+import type { Client } from "../model/Client.ts"
+import { isConfidential, outOfBandUri } from "../model/Client.ts"
+import { publicScope, scopeNames } from "../model/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-import * as RedirectUri from "../rules/RedirectUri.ts"
+import * as RedirectUri from "../model/RedirectUri.ts"
 import type { AuthorizationSettingsShape } from "./AuthorizationSettings.ts"
 import type { ClientAuthentication } from "./ClientAuthentication.ts"
 import { warnOnce } from "./ClientAuthentication.ts"

@@ -6,8 +6,8 @@
  * and `Crypto` do.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { UserId } from "../domain/Ids.ts"
-import type { TokenResponse } from "../domain/Token.ts"
+import type { UserId } from "../model/Ids.ts"
+import type { TokenResponse } from "../model/Token.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { DirectoryError, SessionAnswer, SessionRequest } from "../ports/Directory.ts"

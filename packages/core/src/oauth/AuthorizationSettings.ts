@@ -2,9 +2,9 @@
  * Where the authorization server can be made stricter or more lenient than by default.
  */
 import { Context, Effect, JsonPointer, Layer, Result } from "effect"
-import type { Problem } from "../domain/InvalidInput.ts"
-import { InvalidInput } from "../domain/InvalidInput.ts"
-import { publicScope } from "../domain/Token.ts"
+import type { Problem } from "../model/InvalidInput.ts"
+import { InvalidInput } from "../model/InvalidInput.ts"
+import { publicScope } from "../model/Token.ts"
 
 export interface AuthorizationSettingsShape {
   /**

@@ -2,16 +2,16 @@
  * Clients that operators register, beside those of the host's directory.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
-import type { RegisteredClient } from "../domain/Client.ts"
-import { ClientId, parseClientId } from "../domain/Ids.ts"
-import { InvalidInput } from "../domain/InvalidInput.ts"
+import type { RegisteredClient } from "../model/Client.ts"
+import { ClientId, parseClientId } from "../model/Ids.ts"
+import { InvalidInput } from "../model/InvalidInput.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
 import { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
-import * as RedirectUri from "../rules/RedirectUri.ts"
+import * as RedirectUri from "../model/RedirectUri.ts"
 import { makeSecrets } from "./Secrets.ts"
 
 /** How long a rotated secret stays good unless it is said otherwise, in milliseconds. */

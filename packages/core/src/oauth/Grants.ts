@@ -3,8 +3,8 @@
  * a device is lost (RFC 9700 section 4.14.2).
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { ClientId, UserId } from "../domain/Ids.ts"
-import type { Grant } from "../domain/Token.ts"
+import type { ClientId, UserId } from "../model/Ids.ts"
+import type { Grant } from "../model/Token.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
 import { Directory } from "../ports/Directory.ts"

@@ -3,9 +3,9 @@
  * is the consent; a user whom the host knows already consents by a button.
  */
 import { Effect, Redacted } from "effect"
-import type { UserId } from "../domain/Ids.ts"
-import { GrantId } from "../domain/Ids.ts"
-import { codeLifetimeSeconds } from "../domain/Token.ts"
+import type { UserId } from "../model/Ids.ts"
+import { GrantId } from "../model/Ids.ts"
+import { codeLifetimeSeconds } from "../model/Token.ts"
 import type { Directory, DirectoryError, SessionAnswer, SessionRequest } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"

@@ -6,7 +6,7 @@
  */
 import { Brand, Effect, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
-import type { PresentedAccessToken, TokenHash } from "../domain/Token.ts"
+import type { PresentedAccessToken, TokenHash } from "../model/Token.ts"
 import type { Crypto } from "../ports/Crypto.ts"
 import { constantTimeEquals, constantTimeEqualTexts } from "../ports/Crypto.ts"
 

@@ -3,22 +3,22 @@
  * (section 6).
  *
  * The store decides races (`redeemCode`, `refresh`). A code that comes a second time, or a rotated refresh token that comes
- * when its grace is over (`rules/TokenLife`), is a replay, and ends the grant, because one of its two holders was not
+ * when its grace is over (`model/TokenLife`), is a replay, and ends the grant, because one of its two holders was not
  * meant to have it (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
  */
 import { Effect } from "effect"
-import type { Client } from "../domain/Client.ts"
-import { isConfidential } from "../domain/Client.ts"
-import type { GrantId, UserId } from "../domain/Ids.ts"
-import { RecentMap } from "../domain/RecentMap.ts"
-import type { AuthorizationCode, Grant, NewAccessToken, RefreshToken, TokenHash } from "../domain/Token.ts"
-import { accessTokenLifetimeSeconds } from "../domain/Token.ts"
-import type { TokenResponse } from "../domain/Token.ts"
+import type { Client } from "../model/Client.ts"
+import { isConfidential } from "../model/Client.ts"
+import type { GrantId, UserId } from "../model/Ids.ts"
+import { RecentMap } from "../model/RecentMap.ts"
+import type { AuthorizationCode, Grant, NewAccessToken, RefreshToken, TokenHash } from "../model/Token.ts"
+import { accessTokenLifetimeSeconds } from "../model/Token.ts"
+import type { TokenResponse } from "../model/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
-import { isExpired, isReplay } from "../rules/TokenLife.ts"
-import { makeMinuteCounter } from "../services/MinuteCounter.ts"
+import { isExpired, isReplay } from "../model/TokenLife.ts"
+import { makeMinuteCounter } from "./MinuteCounter.ts"
 import { narrowedScope, narrowingRefusal, verifies } from "./AuthorizationRequest.ts"
 import type { AuthorizationSettingsShape } from "./AuthorizationSettings.ts"
 import type { ClientAuthentication, ClientRequest } from "./ClientAuthentication.ts"

@@ -3,8 +3,8 @@
  */
 import type { Effect } from "effect"
 import { Context } from "effect"
-import type { ClientSecret, RegisteredClient } from "../domain/Client.ts"
-import type { ClientId } from "../domain/Ids.ts"
+import type { ClientSecret, RegisteredClient } from "../model/Client.ts"
+import type { ClientId } from "../model/Ids.ts"
 import type { StoreError } from "./StoreError.ts"
 
 export class ClientStore extends Context.Service<

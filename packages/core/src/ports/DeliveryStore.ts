@@ -11,12 +11,12 @@
  */
 import type { Array, Effect } from "effect"
 import { Context, Schema } from "effect"
-import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane, LeasedDelivery } from "../domain/Delivery.ts"
-import type { Event } from "../domain/Event.ts"
-import type { DeliveryId, EventId, IntegrationId, NoticeId } from "../domain/Ids.ts"
-import type { Integration, Scope } from "../domain/Integration.ts"
-import type { IntegrationNotice, NewNotice, Notice } from "../domain/Notice.ts"
-import type { ResourceType } from "../domain/ResourceType.ts"
+import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane, LeasedDelivery } from "../model/Delivery.ts"
+import type { Event } from "../model/Event.ts"
+import type { DeliveryId, EventId, IntegrationId, NoticeId } from "../model/Ids.ts"
+import type { Integration, Scope } from "../model/Integration.ts"
+import type { IntegrationNotice, NewNotice, Notice } from "../model/Notice.ts"
+import type { ResourceType } from "../model/ResourceType.ts"
 import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -316,7 +316,7 @@ export class DeliveryStore extends Context.Service<
     /**
      * Records outcomes of a worker's leases and what follows from them. Those of deliveries that are not leased to it, or
      * whose attempt is not the next one, are stale and change nothing; a delivery that was cancelled during its attempt
-     * only gets the attempt recorded. What the attempts show of their integrations is judged by `rules/Consequences`: one
+     * only gets the attempt recorded. What the attempts show of their integrations is judged by `delivery/Consequences`: one
      * that failed for `disableAfter` milliseconds, and often enough, is disabled. A disabled one whose probe is
      * acknowledged is enabled.
      */

@@ -4,10 +4,10 @@
  */
 import { Context, Effect, Exit, Layer, Schema } from "effect"
 import type { Redacted } from "effect"
-import type { Client } from "../domain/Client.ts"
-import * as DurationText from "../domain/DurationText.ts"
-import type { BuildingId, TenantId, UserId } from "../domain/Ids.ts"
-import type { OwnedScope } from "../domain/Integration.ts"
+import type { Client } from "../model/Client.ts"
+import * as DurationText from "../model/DurationText.ts"
+import type { BuildingId, TenantId, UserId } from "../model/Ids.ts"
+import type { OwnedScope } from "../model/Integration.ts"
 
 /** The host could not answer. Requests are answered with 503; deliveries wait and are not counted as attempts. */
 export class DirectoryError extends Schema.TaggedError<DirectoryError>()("DirectoryError", {

@@ -3,10 +3,10 @@
  */
 import type { Effect } from "effect"
 import { Context, Schema } from "effect"
-import type { BuildingId, ClientId, IntegrationId, TenantId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
-import { Scope } from "../domain/Integration.ts"
-import type { Failing } from "../rules/Failing.ts"
+import type { BuildingId, ClientId, IntegrationId, TenantId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
+import { Scope } from "../model/Integration.ts"
+import type { Failing } from "../model/Failing.ts"
 import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 

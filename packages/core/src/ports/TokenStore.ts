@@ -7,7 +7,7 @@
  */
 import type { Effect } from "effect"
 import { Context } from "effect"
-import type { ClientId, GrantId, UserId } from "../domain/Ids.ts"
+import type { ClientId, GrantId, UserId } from "../model/Ids.ts"
 import type {
   AccessToken,
   AuthorizationCode,
@@ -16,7 +16,7 @@ import type {
   PresentedAccessToken,
   RefreshToken,
   TokenHash
-} from "../domain/Token.ts"
+} from "../model/Token.ts"
 import type { StoreError } from "./StoreError.ts"
 
 /** What one token request issues. */
@@ -93,7 +93,7 @@ export class TokenStore extends Context.Service<
     /** Ends the access token of that number and hash, if there is one. */
     readonly revokeAccessToken: (presented: PresentedAccessToken) => Effect.Effect<void, StoreError>
     /**
-     * Deletes at most `limit` tokens, codes and revoked grants that are not needed any more, by the times of `rules/TokenLife`: access tokens
+     * Deletes at most `limit` tokens, codes and revoked grants that are not needed any more, by the times of `model/TokenLife`: access tokens
      * that expired before `now`; codes that did `codeMemory` before and refresh tokens that were rotated `rotatedMemory`
      * before, so that their reuse is noticed until then; and what belongs to grants that were revoked `revokedMemory`
      * before, then these grants. Returns how many, without the grants of codes that were never used, which are deleted with

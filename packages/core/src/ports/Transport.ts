@@ -1,10 +1,10 @@
 /**
  * One POST to a receiver. A transport reports what it saw; whether that is an acknowledgement is decided by
- * `rules/Acknowledgement`.
+ * `delivery/Acknowledgement`.
  */
 import { Cause, Context, Effect, Exit, Result, Schema } from "effect"
-import type { AttemptOutcome } from "../domain/Delivery.ts"
-import type { AllowList } from "../rules/AddressPolicy.ts"
+import type { AttemptOutcome } from "../model/Delivery.ts"
+import type { AllowList } from "../model/AddressPolicy.ts"
 
 export interface TransportRequest {
   readonly url: string

@@ -2,7 +2,7 @@
  * Tells dispatchers that there is something to claim, so that they need not wait for their next poll.
  */
 import { Context, Effect, Layer, Queue } from "effect"
-import type { IntegrationId } from "../domain/Ids.ts"
+import type { IntegrationId } from "../model/Ids.ts"
 
 export class Wake extends Context.Service<
   Wake,

@@ -3,17 +3,18 @@
  * sent and retried like any other.
  */
 import { Effect } from "effect"
-import { laneOf } from "../domain/Delivery.ts"
-import type { Event } from "../domain/Event.ts"
-import { BuildingId, makeEventId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
-import { JsonText } from "../domain/JsonText.ts"
+import { laneOf } from "../model/Delivery.ts"
+import type { Event } from "../model/Event.ts"
+import { BuildingId } from "../model/Ids.ts"
+import type { Integration } from "../model/Integration.ts"
+import { JsonText } from "../model/JsonText.ts"
 import type { Crypto } from "../ports/Crypto.ts"
 import type { DeliveryStore, Enqueued } from "../ports/DeliveryStore.ts"
 import type { KeyTaken, RememberedRequest } from "../ports/IdempotencyStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Wake } from "../ports/Wake.ts"
-import { waking } from "../services/Waking.ts"
+import { waking } from "../delivery/Waking.ts"
+import { makeEventId } from "./EventIds.ts"
 
 /** No host's building, so that these events appear in no list of access logs. */
 const nowhere = BuildingId.make(Number.MAX_SAFE_INTEGER)

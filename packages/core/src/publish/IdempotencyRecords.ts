@@ -2,11 +2,16 @@
  * Idempotency records of publications: calls with an idempotency key are carried out, answered as before, or refused.
  */
 import { Effect, Schema } from "effect"
-import { EventId } from "../domain/Ids.ts"
+import { EventId } from "../model/Ids.ts"
 import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
 import { rememberFor } from "../ports/IdempotencyStore.ts"
-import type { IdempotentRequest } from "../services/Idempotency.ts"
-import type { Published } from "./Publisher.ts"
+import type { IdempotentRequest } from "./Idempotency.ts"
+
+/** An event that was accepted, and to how many integrations it goes (skipped ones included). */
+export interface Published {
+  readonly id: EventId
+  readonly deliveries: number
+}
 
 /** The answer to a call, as it is remembered. */
 const Answer = Schema.fromJsonString(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))

@@ -5,18 +5,17 @@
  * commit); where many come one by one, it lingers a moment for more (`Linger`). A call with an urgent event is in the first
  * transaction that starts after it, however many ordinary calls wait. Each call is answered when its own events are durable.
  */
-import { Cause, Clock, Context, Effect, Exit, Fiber, Latch, Layer, Option, Predicate, Schema } from "effect"
+import { Cause, Clock, Context, Effect, Fiber, Latch, Layer, Option, Predicate, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
-import * as DurationText from "../domain/DurationText.ts"
-import type { LeasedDelivery } from "../domain/Delivery.ts"
-import { laneOf } from "../domain/Delivery.ts"
-import type { Event, NewEvent } from "../domain/Event.ts"
-import type { EventId } from "../domain/Ids.ts"
-import { makeEventIds } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
-import { InvalidInput } from "../domain/InvalidInput.ts"
-import type { ResourceTypeDefinition, ResourceTypeTable } from "../domain/ResourceType.ts"
-import { namesIn, ResourceTypes } from "../domain/ResourceType.ts"
+import * as DurationText from "../model/DurationText.ts"
+import type { LeasedDelivery } from "../model/Delivery.ts"
+import { laneOf } from "../model/Delivery.ts"
+import type { Event, NewEvent } from "../model/Event.ts"
+import { makeEventIds } from "./EventIds.ts"
+import type { Integration } from "../model/Integration.ts"
+import { InvalidInput } from "../model/InvalidInput.ts"
+import type { ResourceTypeDefinition, ResourceTypeTable } from "../model/ResourceType.ts"
+import { namesIn, ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Enqueued, NewDelivery, NewEventRecord, StaleMatch } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -27,19 +26,14 @@ import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Handover } from "../delivery/Dispatcher.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
-import { makeMatcher } from "../rules/Matching.ts"
-import { countAccepted } from "../services/DeliveryMetrics.ts"
-import { DeliverySettings } from "../services/DeliverySettings.ts"
-import type { IdempotentRequest } from "../services/Idempotency.ts"
-import { KeyReused } from "../services/Idempotency.ts"
+import { makeMatcher } from "./Matching.ts"
+import { countAccepted } from "../delivery/DeliveryMetrics.ts"
+import { DeliverySettings } from "../delivery/DeliverySettings.ts"
+import type { IdempotentRequest } from "./Idempotency.ts"
+import { KeyReused } from "./Idempotency.ts"
 import { answerOf, remember, sortCalls } from "./IdempotencyRecords.ts"
+import type { Published } from "./IdempotencyRecords.ts"
 import { Linger } from "./Linger.ts"
-
-/** An event that was accepted, and to how many integrations it goes (skipped ones included). */
-export interface Published {
-  readonly id: EventId
-  readonly deliveries: number
-}
 
 /** Too many events wait to be stored, and none of these was. The message says which limit it is. */
 export class PublisherBusy extends Schema.TaggedError<PublisherBusy>()("PublisherBusy", { message: Schema.String }) {}
@@ -104,6 +98,12 @@ interface Blocked {
   readonly admit: () => void
 }
 
+/** A call whose events are stored. */
+interface CarriedOut {
+  readonly call: Call
+  readonly answer: ReadonlyArray<Published>
+}
+
 /** An event with the integrations that it matches. */
 interface Matched {
   readonly event: Event
@@ -120,7 +120,9 @@ const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): Res
 
 // All events are looked at, so that an undeclared type behind an urgent event is found, too.
 const isUrgent = (types: ResourceTypeTable, events: ReadonlyArray<NewEvent>): boolean =>
-  events.map((event) => publishable(types, event).urgent).includes(true)
+  events.reduce((isAny, event) => publishable(types, event).urgent || isAny, false)
+
+const distinct = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => (items.length < 2 ? items : [...new Set(items)])
 
 const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
   events.reduce((size, { data }) => size + data.length + overhead, 0)
@@ -161,8 +163,12 @@ const makePublisher: Effect.Effect<
   const ordinary: Array<Call> = []
   const blocked = new Set<Blocked>()
   const linger = new Linger()
-  /** Opens when a call comes in. */
+  const turns = (yield* Scheduler.Scheduler).makeDispatcher()
+  /** Opens when calls are in: a turn of the event loop after the first, so that those of one turn come in together. */
   const arrival = yield* Latch.make(false)
+  let isArriving = false
+  /** Whether the committer waits for a call. */
+  let isWaiting = false
   /** Open while something waits that a transaction should not linger with. */
   const hurry = yield* Latch.make(false)
   let waitingSize = 0
@@ -176,8 +182,15 @@ const makePublisher: Effect.Effect<
       ordinary.push(call)
       arrived++
     }
-    arrival.openUnsafe()
     if (isUrgentCall || call.events.length >= enough) hurry.openUnsafe()
+    if (isArriving || !isWaiting) return
+    isArriving = true
+    turns.scheduleTask(arrive, 0)
+  }
+
+  const arrive = (): void => {
+    isArriving = false
+    arrival.openUnsafe()
   }
 
   const fits = (size: number): boolean => waitingSize === 0 || waitingSize + size <= waitingBytes
@@ -247,58 +260,80 @@ const makePublisher: Effect.Effect<
     return isHurried || mustNotLinger() ? null : came
   })
 
-  const awaitCalls = Effect.gen(function* () {
-    while (urgent.length + ordinary.length === 0) {
-      if (isClosed) return yield* Cause.done()
-      arrival.closeUnsafe()
-      yield* arrival.await
-      // Calls of one turn of the event loop come in together.
-      yield* Effect.yieldNow
-    }
-    noteArrivals()
-    const wait = linger.wait(now())
-    if (wait === 0 || mustNotLinger()) return
+  const lingered = Effect.fnUntraced(function* (wait: number) {
     if ((yield* lingerFor(wait / 2)) === null) return
     const cameLate = yield* lingerFor(wait / 2)
     if (cameLate !== null) linger.waited(cameLate, now())
   })
 
-  const takeBatch = Effect.gen(function* () {
-    // What the last batch left does not wait for more; what came in during its transaction does.
-    if (urgent.length > 0 || ordinary.length > arrived) noteArrivals()
-    else yield* awaitCalls
-    const first = urgent.length > 0 ? urgent : ordinary
-    let count = 0
-    for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
-    return first.splice(0, count)
+  const awaitCalls: Effect.Effect<void, Cause.Done> = Effect.suspend(() => {
+    isWaiting = urgent.length + ordinary.length === 0
+    if (isWaiting) {
+      if (isClosed) return Cause.done()
+      arrival.closeUnsafe()
+      return Effect.flatMap(arrival.await, () => awaitCalls)
+    }
+    noteArrivals()
+    const wait = linger.wait(now())
+    return wait === 0 || mustNotLinger() ? Effect.void : lingered(wait)
   })
+
+  /** What the last batch left does not wait for more; what came in during its transaction does. */
+  const takeBatch = Effect.map(
+    Effect.suspend(() => {
+      if (urgent.length === 0 && ordinary.length <= arrived) return awaitCalls
+      noteArrivals()
+      return Effect.void
+    }),
+    () => {
+      const first = urgent.length > 0 ? urgent : ordinary
+      let count = 0
+      for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
+      return first.splice(0, count)
+    }
+  )
 
   // The way of a batch: match, store, hand over, answer.
 
   /** The integrations that events may match. `cached`: as the store has them in memory, which storing the events checks. */
   const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
     integrations.ofScopes({
-      buildings: [...new Set(events.map((event) => event.building_id))],
-      tenants: [...new Set(events.flatMap((event) => event.tenant_ids))],
+      buildings: distinct(events.map((event) => event.building_id)),
+      tenants: distinct(events.flatMap((event) => event.tenant_ids)),
       cached
     })
 
-  const matchAll = Effect.fnUntraced(function* (
+  const matchAll = (
     events: ReadonlyArray<NewEvent>,
     candidates: ReadonlyArray<Integration | UnreadableMatch>
-  ) {
+  ): ReadonlyArray<Matched> => {
     const created_at = now()
     const ids = makeEventIds(crypto, created_at, events.length)
     const match = makeMatcher(candidates)
     const matched: Array<Matched> = []
-    for (const [index, { action, building_id, data, resource_type, tenant_ids }] of events.entries()) {
+    events.forEach(({ action, building_id, data, resource_type, tenant_ids }, index) => {
       const id = ids[index]
-      if (id === undefined) continue
+      if (id === undefined) return
       const event = { id, resource_type, action, building_id, tenant_ids, data, created_at }
       matched.push({ event, integrations: match(event) })
-    }
+    })
     return matched
-  })
+  }
+
+  /** What was published by each of the calls whose events these are. */
+  const shareOut = (calls: ReadonlyArray<Call>, matched: ReadonlyArray<Matched>): ReadonlyArray<CarriedOut> => {
+    let at = 0
+    return calls.map((each) => {
+      const from = at
+      at += each.events.length
+      return {
+        call: each,
+        answer: matched
+          .slice(from, at)
+          .map(({ event, integrations: targets }) => ({ id: event.id, deliveries: targets.length }))
+      }
+    })
+  }
 
   /** How a delivery is to be stored: kept in memory where there is room. */
   const initialOf = (
@@ -335,92 +370,87 @@ const makePublisher: Effect.Effect<
     stored: ReadonlyArray<ReadonlyArray<Enqueued>>
   ): ReadonlyArray<LeasedDelivery> => {
     const leased: Array<LeasedDelivery> = []
-    for (const [at, { event, integrations: targets }] of matched.entries()) {
-      for (const [place, integration] of targets.entries()) {
+    matched.forEach(({ event, integrations: targets }, at) =>
+      targets.forEach((integration, place) => {
         const delivery = stored[at]?.[place]
         const lane = records[at]?.deliveries[place]?.lane
-        if (delivery?.state !== "delivering" || lane === undefined || isUnreadable(integration)) continue
+        if (delivery?.state !== "delivering" || lane === undefined || isUnreadable(integration)) return
         const { id } = delivery
         leased.push({ id, lane, attempts: 0, early: 0, early_due_at: null, resend: false, event, integration })
-      }
-    }
+      })
+    )
     return leased
   }
 
-  const storeAll = (
-    matched: ReadonlyArray<Matched>,
-    remembered: ReadonlyArray<RememberedRequest>,
-    handover: Handover,
-    candidates: ReadonlyArray<Integration | UnreadableMatch>
-  ): Effect.Effect<void, StoreError | KeyTaken | StaleMatch> =>
-    Effect.suspend(() => {
-      const records = matched.map((each) => recordOf(each, handover))
-      return Effect.map(store.enqueue(records, remembered, candidates), (stored) => {
-        const hasDue = stored.some((deliveries) => deliveries.some(({ state }) => state === "pending"))
-        handover.stored(leasedOf(matched, records, stored), hasDue)
-      })
-    })
-
-  const carryOutWith = Effect.fnUntraced(function* (calls: ReadonlyArray<Call>, cached: boolean) {
+  const carryOutWith = (
+    calls: ReadonlyArray<Call>,
+    cached: boolean
+  ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | KeyTaken | StaleMatch> => {
     const events = calls.flatMap((each) => each.events)
     // Begun before the integrations are read, so that a change after that is noticed.
     const handover = dispatcher.handOver()
-    return yield* Effect.gen(function* () {
-      const candidates = yield* candidatesOf(events, cached)
-      const matched = yield* matchAll(events, candidates)
-      let at = 0
-      const published = calls.map((each) => ({
-        call: each,
-        events: matched
-          .slice(at, (at += each.events.length))
-          .map(({ event, integrations: targets }) => ({ id: event.id, deliveries: targets.length }))
-      }))
-      const remembered = published.flatMap(({ call: { request }, events: answer }) =>
-        request === null ? [] : [remember(request, answer, now())]
-      )
-      yield* storeAll(matched, remembered, handover, candidates)
-      countAccepted(events, context)
-      return published
-    }).pipe(
-      Effect.onExit((exit) =>
-        Effect.sync(() => {
-          if (Exit.isFailure(exit)) handover.failed(mayBeStored(exit.cause) ? "unknown" : "not_stored")
+    return candidatesOf(events, cached).pipe(
+      Effect.flatMap((candidates) => {
+        const matched = matchAll(events, candidates)
+        const carriedOut = shareOut(calls, matched)
+        const remembered = carriedOut.flatMap(({ answer, call: { request } }) =>
+          request === null ? [] : [remember(request, answer, now())]
+        )
+        const records = matched.map((each) => recordOf(each, handover))
+        return Effect.map(store.enqueue(records, remembered, candidates), (stored) => {
+          const hasDue = stored.some((deliveries) => deliveries.some(({ state }) => state === "pending"))
+          handover.stored(leasedOf(matched, records, stored), hasDue)
+          countAccepted(events, context)
+          return carriedOut
         })
-      )
+      }),
+      Effect.tapCause((cause) => Effect.sync(() => handover.failed(mayBeStored(cause) ? "unknown" : "not_stored")))
     )
-  })
+  }
 
-  const carryOutFresh = (calls: ReadonlyArray<Call>): ReturnType<typeof carryOutWith> =>
+  const carryOutFresh = (calls: ReadonlyArray<Call>): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | KeyTaken> =>
     Effect.catchTag(carryOutWith(calls, false), "StaleMatch", () => carryOutFresh(calls))
 
-  /** Stores the events of calls and answers what was published by each. */
-  const carryOut = (calls: ReadonlyArray<Call>) =>
+  /** Stores the events of calls, and answers them. */
+  const carryOut = (calls: ReadonlyArray<Call>): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | KeyTaken> =>
     calls.length === 0
       ? Effect.succeed([])
-      : Effect.catchTag(carryOutWith(calls, true), "StaleMatch", () => carryOutFresh(calls))
+      : Effect.map(
+          Effect.catchTag(carryOutWith(calls, true), "StaleMatch", () => carryOutFresh(calls)),
+          (carriedOut) => {
+            for (const { answer, call: carried } of carriedOut) carried.answer(Effect.succeed(answer))
+            return carriedOut
+          }
+        )
 
-  const commit = Effect.fnUntraced(function* (batch: ReadonlyArray<Call>) {
-    const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
-    const remembered = requested.length === 0 ? [] : yield* keys.find(requested, now())
+  /** Those of calls that may have been made before. */
+  const carryOutKeyed = (
+    batch: ReadonlyArray<Call>,
+    remembered: ReadonlyArray<RememberedRequest>
+  ): Effect.Effect<void, StoreError | KeyTaken> => {
     const { fresh, refused, repeated, replayed } = sortCalls(batch, remembered)
-    const published = new Map((yield* carryOut(fresh)).map((each) => [each.call, each.events]))
-    for (const [{ answer }, events] of published) answer(Effect.succeed(events))
-    for (const {
-      call: { answer },
-      of
-    } of repeated)
-      answer(Effect.succeed(published.get(of) ?? []))
-    for (const {
-      as,
-      call: { answer }
-    } of replayed)
-      answer(answerOf(as))
-    for (const { answer } of refused) answer(Effect.fail(new KeyReused()))
-  })
+    return Effect.map(carryOut(fresh), (carriedOut) => {
+      const answers = new Map(carriedOut.map((each) => [each.call, each.answer]))
+      for (const { call: again, of } of repeated) again.answer(Effect.succeed(answers.get(of) ?? []))
+      for (const { as, call: again } of replayed) again.answer(answerOf(as))
+      for (const { answer } of refused) answer(Effect.fail(new KeyReused()))
+    })
+  }
+
+  const commit = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | KeyTaken> => {
+    const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
+    return requested.length === 0
+      ? Effect.asVoid(carryOut(batch))
+      : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
+  }
 
   /** Another process has carried a request with one of the keys out: now it is remembered. */
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
-    Effect.catchTag(commit(batch), "KeyTaken", () => commitFresh(batch))
+    Effect.catchTag(
+      Effect.suspend(() => commit(batch)),
+      "KeyTaken",
+      () => commitFresh(batch)
+    )
 
   /** Answers every call of a batch. */
   const answerAll = (batch: ReadonlyArray<Call>): Effect.Effect<void> =>

@@ -2,9 +2,9 @@
  * The contract of `ClientStore`.
  */
 import { Effect } from "effect"
-import type { RegisteredClient } from "../domain/Client.ts"
-import { ClientId } from "../domain/Ids.ts"
-import { TokenHash } from "../domain/Token.ts"
+import type { RegisteredClient } from "../model/Client.ts"
+import { ClientId } from "../model/Ids.ts"
+import { TokenHash } from "../model/Token.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import { start } from "./Fixtures.ts"
 import type { SuiteCase } from "./SuiteCase.ts"

@@ -2,15 +2,15 @@
  * Integrations, events and attempts to fill a store with, and short ways to do so.
  */
 import { Effect, Redacted } from "effect"
-import type { Attempt, Lane, LeasedDelivery } from "../domain/Delivery.ts"
-import { laneOf } from "../domain/Delivery.ts"
-import type { Event } from "../domain/Event.ts"
-import { BuildingId, ClientId, EventId, TenantId, UserId } from "../domain/Ids.ts"
-import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { Integration, Scope } from "../domain/Integration.ts"
-import { JsonText } from "../domain/JsonText.ts"
-import { builtInTable } from "../domain/ResourceType.ts"
-import type { ResourceType } from "../domain/ResourceType.ts"
+import type { Attempt, Lane, LeasedDelivery } from "../model/Delivery.ts"
+import { laneOf } from "../model/Delivery.ts"
+import type { Event } from "../model/Event.ts"
+import { BuildingId, ClientId, EventId, TenantId, UserId } from "../model/Ids.ts"
+import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
+import type { Integration, OwnedScope } from "../model/Integration.ts"
+import { JsonText } from "../model/JsonText.ts"
+import { builtInTable } from "../model/ResourceType.ts"
+import type { ResourceType } from "../model/ResourceType.ts"
 import type {
   ClaimRequest,
   NewDelivery,
@@ -28,8 +28,8 @@ import { expectPresent } from "./SuiteCase.ts"
 /** The time at which cases begin: far from the system clock, which stores must not read. */
 export const start = 5_000_000
 
-export const building = (id: number): Scope => ({ type: "building", id: BuildingId.make(id) })
-export const tenant = (id: number): Scope => ({ type: "tenant", id: TenantId.make(id) })
+export const building = (id: number): OwnedScope => ({ type: "building", id: BuildingId.make(id) })
+export const tenant = (id: number): OwnedScope => ({ type: "tenant", id: TenantId.make(id) })
 
 export const newIntegration = (fields: Partial<NewIntegration> = {}): NewIntegration => ({
   scope: building(1),

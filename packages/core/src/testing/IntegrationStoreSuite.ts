@@ -2,8 +2,8 @@
  * The contract of `IntegrationStore`. Its cases also use the `DeliveryStore` of the same store.
  */
 import { Effect, Redacted } from "effect"
-import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "../domain/Ids.ts"
-import type { Integration, Scope } from "../domain/Integration.ts"
+import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "../model/Ids.ts"
+import type { Integration, Scope } from "../model/Integration.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import {

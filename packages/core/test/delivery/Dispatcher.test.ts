@@ -37,8 +37,8 @@ import {
 import { NodeCrypto } from "@doorhook/node"
 import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Metric, Predicate, Ref, References } from "effect"
 import { TestClock } from "effect/testing"
-import { noticeShares } from "../../src/rules/Failing.ts"
-import { settleBudget } from "../../src/services/DeliverySettings.ts"
+import { noticeShares } from "../../src/model/Failing.ts"
+import { settleBudget } from "../../src/delivery/DeliverySettings.ts"
 import { makeIntegration } from "../fixtures.ts"
 
 /** A request that reached a receiver, with the time at which it did. */
@@ -878,7 +878,7 @@ describe("publishing and dispatching", () => {
 
   it.effect("counts as ended what was recorded as such, and nothing else", () => {
     const ended = Metric.value(
-      Metric.counter("doorhook_deliveries_ended", {
+      Metric.counter("doorhook_deliveries_ended_total", {
         description: "Deliveries that ended in this process, by the state they ended in",
         attributes: { resource_type: "access_log", state: "delivered" }
       })

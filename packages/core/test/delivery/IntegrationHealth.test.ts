@@ -6,7 +6,7 @@ import { IntegrationHealth, failuresInARow, mostInAMinute, quietTime } from "../
 import type { Recorded } from "../../src/delivery/IntegrationHealth.ts"
 import { BuildingId, IntegrationId } from "@doorhook/core"
 import fc from "fast-check"
-import { attemptOf } from "../rules/fixtures.ts"
+import { attemptOf } from "./fixtures.ts"
 
 const start = Date.UTC(2026, 2, 2, 7)
 

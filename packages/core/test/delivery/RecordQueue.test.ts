@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { RecordQueue } from "../../src/delivery/RecordQueue.ts"
-import { settleExpired } from "../../src/rules/Settling.ts"
+import { settleExpired } from "../../src/delivery/Settling.ts"
 import { makeLeased } from "../fixtures.ts"
 
 describe("RecordQueue", () => {

@@ -3,8 +3,8 @@ import { Predicate, Result } from "effect"
 import fc from "fast-check"
 import { candidateUrl, mismatchOf, readAttributes, readChanges } from "../../src/integrations/IntegrationDocument.ts"
 import type { ReadContext } from "../../src/integrations/IntegrationDocument.ts"
-import { IntegrationId } from "../../src/domain/Ids.ts"
-import { builtInTable } from "../../src/domain/ResourceType.ts"
+import { IntegrationId } from "../../src/model/Ids.ts"
+import { builtInTable } from "../../src/model/ResourceType.ts"
 
 const context: ReadContext = { urlProblem: null, types: builtInTable, aliases: { door_release: "access_log" } }
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { parseNetwork } from "../../src/rules/AddressPolicy.ts"
+import { parseNetwork } from "../../src/model/AddressPolicy.ts"
 import {
   BuildingId,
   ClientId,

@@ -4,8 +4,7 @@
 import { AddressPolicy, Signature, UrlPolicy } from "@doorhook/core"
 import { Array, Effect, Redacted, Result } from "effect"
 import type { EngineConfig } from "./EngineConfig.ts"
-import type { InvalidConfig } from "./ReadingSettings.ts"
-import { invalid } from "./ReadingSettings.ts"
+import { collectAll, invalid, InvalidConfig } from "./ReadingSettings.ts"
 
 type KeySettings = Pick<EngineConfig, "operatorKey" | "encryptionKey" | "metricsKey">
 
@@ -72,16 +71,23 @@ const minSecretBytes = 24
 export const checkNotifications = ({
   notificationSecret: secret,
   notificationUrl: url
-}: Pick<EngineConfig, "notificationSecret" | "notificationUrl">): Result.Result<void, InvalidConfig> => {
-  if (url === undefined) {
-    return secret === undefined
+}: Pick<EngineConfig, "notificationSecret" | "notificationUrl">): Result.Result<unknown, InvalidConfig> =>
+  collectAll<unknown>([
+    url === undefined
+      ? Result.void
+      : Result.mapError(
+          UrlPolicy.check(url, everywhere),
+          ({ message }) => new InvalidConfig({ message: `notificationUrl: ${message}` })
+        ),
+    secret === undefined ? Result.void : checkNotificationSecret(secret),
+    secret === undefined || url !== undefined
       ? Result.void
       : invalid("notificationSecret: is of no use without notificationUrl; give both, or leave it out")
-  }
-  const checked = UrlPolicy.check(url, everywhere)
-  if (Result.isFailure(checked)) return invalid(`notificationUrl: ${checked.failure.message}`)
-  const key = secret?.startsWith("whsec_") === true ? Signature.keyOf(Redacted.make(secret)) : null
-  return secret === undefined || (key !== null && key.length >= minSecretBytes)
+  ])
+
+const checkNotificationSecret = (secret: string): Result.Result<void, InvalidConfig> => {
+  const key = secret.startsWith("whsec_") ? Signature.keyOf(Redacted.make(secret)) : null
+  return key !== null && key.length >= minSecretBytes
     ? Result.void
     : invalid(
         `notificationSecret: must be whsec_ and base64 of ${minSecretBytes} bytes or more. Make one with: echo "whsec_$(openssl rand -base64 24)"`

@@ -291,12 +291,25 @@ describe("options", () => {
           const headers = { authorization: `Bearer ${doorhook.operatorKey}` }
           const figures = await doorhook.fetch(new Request("http://localhost/operator/figures", { headers }))
           return [
-            /^doorhook_events_accepted\S* 1$/m.test(metrics),
+            /^doorhook_events_accepted_total\S* 1$/m.test(metrics),
             /"events_accepted":1\b/.test(await figures.text())
           ] as const
         })
       assert.deepStrictEqual(yield* accepted(busy), [true, true])
       assert.deepStrictEqual(yield* accepted(idle), [false, false])
+      const atFirst = yield* Effect.promise(async () =>
+        (await idle.fetch(new Request("http://localhost/metrics"))).text()
+      )
+      for (const series of [
+        'doorhook_events_accepted_total{resource_type="call"}',
+        'doorhook_attempts_total{resource_type="access_log",outcome="timeout"}',
+        'doorhook_deliveries_ended_total{resource_type="call",state="expired"}',
+        'doorhook_notices_total{kind="disabled"}',
+        "doorhook_stale_settlements_total",
+        "doorhook_acknowledgement_latency_seconds_count"
+      ]) {
+        assert.include(atFirst.split("\n"), `${series} 0`, "a rate needs what was before the first")
+      }
     })
   )
 })

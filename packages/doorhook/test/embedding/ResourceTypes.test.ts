@@ -107,7 +107,7 @@ describe("a declared resource type", () => {
       assert.match(receiver.received[2]?.body ?? "", /"resource_type":"door_forced".*"test":true/)
 
       const metrics = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text())
-      assert.match(metrics, /doorhook_events_accepted\S*\{[^}]*resource_type="door_forced"[^}]*\} 1\b/)
+      assert.match(metrics, /doorhook_events_accepted_total\S*\{[^}]*resource_type="door_forced"[^}]*\} 1\b/)
     })
   )
 

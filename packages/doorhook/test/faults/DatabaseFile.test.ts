@@ -2,7 +2,7 @@
  * The files of a database are removed, replaced, linked or damaged: nothing is accepted that would be lost, and no second
  * process uses them.
  */
-import { runDoorhook, startService } from "@doorhook/testkit/Doorhook"
+import { startService } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import type { Running } from "@doorhook/testkit/Process"
 import { assert, describe } from "@effect/vitest"
@@ -23,6 +23,7 @@ import { accountFor, listDeliveries } from "../harness/Accounting.ts"
 import { configured, end, startDelivering } from "../harness/Delivering.ts"
 import { codeOf, event, live, mount, start } from "../harness/Embedded.ts"
 import { eventually, testPatience, within } from "../harness/Eventually.ts"
+import { runHere, serveHere } from "../harness/InProcess.ts"
 import { startLoad } from "../harness/Load.ts"
 
 const parts = ["", "-wal", "-shm"]
@@ -45,10 +46,10 @@ const ended = ({ finished, stderr, stdout }: Running) =>
     () => `${stdout()}\n${stderr()}`
   )
 
-/** How a service ends that is refused its database. */
+/** How a service ends that is refused its database: here, which is another process than the one that has the database. */
 const refused = (flags: ReadonlyArray<string>) =>
   Effect.map(
-    within("the start is refused", runDoorhook(["serve", "--port", "0", ...flags]), () => "it serves"),
+    within("the start is refused", runHere(["serve", "--port", "0", ...flags]), () => "it serves"),
     ({ code, stderr }) => {
       assert.strictEqual(code, 1, stderr)
       return stderr
@@ -72,7 +73,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
         /doors\.db: the log beside it is there, but the database file is missing.* Put back the database file/
       )
       renameSync(kept, file)
-      const again = yield* startService(flags)
+      const again = yield* serveHere(flags)
       const stored = new Set((yield* listDeliveries(again.url)).map(({ event_id }) => event_id))
       const all = [...load.accepted]
       // In the second until it was noticed, what was accepted went to the file of that name, which is back.
@@ -116,7 +117,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
         parts.slice(0, 2).map((part) => readFileSync(`${file}${part}`)),
         before
       )
-      const again = yield* startService(flags)
+      const again = yield* serveHere(flags)
       yield* accountFor({ url: again.url, load, receiver, cutOff: 0 })
     }),
     testPatience
@@ -135,7 +136,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
       yield* end(service, "SIGTERM")
       assert.match(yield* refused(flags), /doors\.db: the file has 2 names/)
       unlinkSync(second)
-      yield* startService(flags)
+      yield* serveHere(flags)
     }),
     testPatience
   )
@@ -170,7 +171,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
           yield* refused(flags),
           /doors\.db: the log beside it .* is damaged.* Restore .* move .*doors\.db-wal away/
         )
-        const { code, stdout } = yield* runDoorhook(["doctor", ...flags])
+        const { code, stdout } = yield* runHere(["doctor", ...flags])
         assert.strictEqual(code, 1)
         assert.match(stdout, /is damaged/)
         assert.deepStrictEqual(readFileSync(log), damaged)
@@ -180,7 +181,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
       yield* accountFor({ url: again.url, load, receiver, cutOff: 0 })
       yield* end(again, "SIGKILL")
       truncateSync(log, 20)
-      yield* startService(flags)
+      yield* serveHere(flags)
     }),
     testPatience
   )

@@ -90,7 +90,7 @@ describe("telemetry", () => {
       const metrics = yield* eventually(
         "a notice is counted",
         Effect.promise(async () => (await fetch(`${url}/metrics`)).text()),
-        (text) => text.includes("doorhook_notices{")
+        (text) => text.includes("doorhook_notices_total{")
       )
       const exportsGauges = (body: string): boolean =>
         objectsWith("gauge", JSON.parse(body)).some(
@@ -122,7 +122,11 @@ describe("telemetry", () => {
       const [link] = objectsWith("traceId", attempt?.["links"])
       assert.deepStrictEqual([link?.["traceId"], link?.["spanId"]], [publication?.["traceId"], publication?.["spanId"]])
       const names = new Set(objectsWith("name", of("metrics")).map(({ name }) => name))
-      for (const name of ["doorhook_events_accepted", "doorhook_attempts", "doorhook_acknowledgement_latency_ms"]) {
+      for (const name of [
+        "doorhook_events_accepted_total",
+        "doorhook_attempts_total",
+        "doorhook_acknowledgement_latency_seconds"
+      ]) {
         assert.isTrue(names.has(name), name)
       }
       assert.match(JSON.stringify(of("logs")), /given up/)

@@ -62,7 +62,8 @@ export const makeHealthRoutes = Effect.gen(function* () {
     if (refusal !== null) return yield* refusal
     const measured = yield* Effect.provideContext(measureGauges(patience), services)
     const registry = withMeasured(yield* Metric.MetricRegistry, measured)
-    const body = yield* Effect.provideService(PrometheusMetrics.format(), Metric.MetricRegistry, registry)
+    const counted = yield* Effect.provideService(PrometheusMetrics.format(), Metric.MetricRegistry, registry)
+    const body = `${counted}${counted.endsWith("\n") ? "" : "\n"}${processText()}`
     return { status: 200, headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" }, body }
   })
 
@@ -124,8 +125,8 @@ const gauges = {
   // Of the database, which all processes over it share.
   storeUp: gauge("doorhook_store_up", "1 when the database answered this measurement, 0 when not"),
   oldestDueAge: gauge(
-    "doorhook_oldest_due_age_ms",
-    "How long the delivery that was due first has waited, in milliseconds"
+    "doorhook_oldest_due_age_seconds",
+    "How long the delivery that was due first has waited, in seconds"
   ),
   deliveries: gauge("doorhook_deliveries", "Deliveries in the database by state"),
   // Of this process.
@@ -149,8 +150,32 @@ const gauges = {
     "doorhook_integration_consecutive_failures",
     "Consecutive failed attempts in this process, of the integrations with the most"
   ),
-  failingSince: gauge("doorhook_integration_failing_since_seconds", "Unix time of the first of these failures")
+  failingSince: gauge(
+    "doorhook_integration_failing_since_timestamp_seconds",
+    "Unix time of the first of these failures"
+  )
 }
+
+/** Heap that is in use, by the name that Node.js exporters give it; the others are those of all Prometheus clients. */
+const processMetrics = [
+  ["process_cpu_seconds_total", "counter", "User and system CPU time of the process", () => cpuSeconds()],
+  ["process_resident_memory_bytes", "gauge", "Resident memory", () => process.memoryUsage.rss()],
+  ["process_start_time_seconds", "gauge", "Unix time at which the process started", () => startTime],
+  ["nodejs_heap_size_used_bytes", "gauge", "Heap in use", () => process.memoryUsage().heapUsed]
+] as const
+
+const startTime = Math.round(performance.timeOrigin) / 1_000
+
+const cpuSeconds = (): number => {
+  const { system, user } = process.cpuUsage()
+  return (system + user) / 1_000_000
+}
+
+/** What Prometheus clients say of their process. */
+const processText = (): string =>
+  processMetrics
+    .map(([name, type, help, read]) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name} ${read()}\n`)
+    .join("")
 
 const gaugeNames: ReadonlySet<string> = new Set(Object.values(gauges).map(({ id }) => id))
 
@@ -161,7 +186,7 @@ const storeSamples = (summary: DeliverySummary | null, now: number): ReadonlyArr
     ? [[gauges.storeUp, 0]]
     : [
         [gauges.storeUp, 1],
-        [gauges.oldestDueAge, ageOf(summary.oldest_due_at, now)],
+        [gauges.oldestDueAge, ageOf(summary.oldest_due_at, now) / 1_000],
         ...deliveryStates.map((state): Sample => [gauges.deliveries, summary.states[state], { state }])
       ]
 

@@ -217,7 +217,7 @@ describe("GET /metrics", () => {
         "doorhook_store_up 1",
         'doorhook_deliveries{state="pending"} 2',
         'doorhook_deliveries{state="exhausted"} 0',
-        "doorhook_oldest_due_age_ms 250",
+        "doorhook_oldest_due_age_seconds 0.25",
         "doorhook_delivering 4",
         "doorhook_buffered 3",
         "doorhook_unsettled 2",
@@ -227,7 +227,7 @@ describe("GET /metrics", () => {
         "doorhook_catching_up_integrations 1",
         "doorhook_failing_integrations 40",
         'doorhook_integration_consecutive_failures{integration_id="3"} 12',
-        'doorhook_integration_failing_since_seconds{integration_id="3"} 900.5'
+        'doorhook_integration_failing_since_timestamp_seconds{integration_id="3"} 900.5'
       ]) {
         assert.include(text.split("\n"), line)
       }
@@ -237,13 +237,13 @@ describe("GET /metrics", () => {
   it.effect("shows no value that the store does not give now", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
-      assert.match((yield* call("GET", "/metrics")).text, /^doorhook_oldest_due_age_ms 0$/m)
+      assert.match((yield* call("GET", "/metrics")).text, /^doorhook_oldest_due_age_seconds 0$/m)
       controls.fault = "store"
       const { status, text } = yield* call("GET", "/metrics")
       assert.strictEqual(status, 200)
       assert.match(text, /^doorhook_store_up 0$/m)
       assert.match(text, /^doorhook_delivering 0$/m)
-      assert.notMatch(text, /doorhook_oldest_due_age_ms|doorhook_deliveries\{/)
+      assert.notMatch(text, /doorhook_oldest_due_age_seconds|doorhook_deliveries\{/)
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -252,8 +252,12 @@ describe("GET /metrics", () => {
       const { status, headers, text } = yield* call("GET", "/metrics")
       assert.strictEqual(status, 200)
       assert.strictEqual(headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8")
-      assert.match(text, /^# TYPE doorhook_oldest_due_age_ms gauge\ndoorhook_oldest_due_age_ms 0$/m)
+      assert.match(text, /^# TYPE doorhook_oldest_due_age_seconds gauge\ndoorhook_oldest_due_age_seconds 0$/m)
       assert.match(text, /^doorhook_delivering 0$/m)
+      for (const name of ["process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds"]) {
+        assert.match(text, new RegExp(`^# TYPE ${name} (counter|gauge)\n${name} [1-9.][0-9.]*$`, "m"))
+      }
+      assert.notMatch(text, /\n\n/, "no line is empty")
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -16,7 +16,7 @@ const comparisons = [
   "packages/core/src/memory/DocumentDirectory.ts",
   "packages/core/src/memory/MemoryTokenStore.ts",
   "packages/core/src/oauth/Secrets.ts",
-  "packages/core/src/rules/Signature.ts",
+  "packages/core/src/delivery/Signature.ts",
   "packages/server/src/http/Credentials.ts",
   "packages/server/src/oauth/Visitor.ts",
   "packages/server/src/portal/PortalLinks.ts"
@@ -34,7 +34,7 @@ const harmless = /^(?:null|undefined|true|false|\d.*|["'`])$/
 
 /** Comparisons of things that are called like secrets and are none. */
 const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
-  ["packages/core/src/domain/JsonText.ts", "key === name"],
+  ["packages/core/src/model/JsonText.ts", "key === name"],
   ["packages/core/src/oauth/TokenEndpoint.ts", "redirectUri !== code.redirect_uri"],
   ["packages/server/src/http/Query.ts", "candidate === key"]
 ]

@@ -1,7 +1,7 @@
 /**
  * What a seed decides beforehand: who and what exists, how the service is set up, and how much goes wrong.
  */
-import type { DeliverySettingsShape, Scope } from "@doorhook/core"
+import type { DeliverySettingsShape, OwnedScope } from "@doorhook/core"
 import { BuildingId, TenantId, UserId, defaultDeliverySettings, settleBudget } from "@doorhook/core"
 import type { Substream } from "@doorhook/simulator/testing"
 import { Rng, child } from "@doorhook/simulator/testing"
@@ -29,7 +29,7 @@ const receiverKinds = ["prompt", "slow", "flaky", "late", "throttling", "accepti
 export type ReceiverKind = (typeof receiverKinds)[number]
 
 export interface Place {
-  readonly scope: Scope
+  readonly scope: OwnedScope
   /** Who has the right to the place at first. */
   readonly user: UserId
 }

@@ -2,7 +2,7 @@
  * Deliveries in a PostgreSQL database that any number of processes share.
  *
  * A call that changes anything is one statement in the usual case (`Enqueue`, `Settle`), else one transaction of a few
- * statements, whatever its number of rows; where a delivery stands afterwards is decided by core's `rules/Standing`. A
+ * statements, whatever its number of rows; where a delivery stands afterwards is decided by core's `delivery/Standing`. A
  * delivery is leased to a worker, a member of `members`: the heartbeat that ends a membership releases its leases.
  */
 import type { Heartbeat, IntegrationId, Membership, Scope } from "@doorhook/core"

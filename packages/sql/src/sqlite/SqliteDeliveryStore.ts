@@ -4,8 +4,8 @@
  *
  * `Enqueue` stores events, `Claim` leases deliveries, `Settle` records attempts, `Redeliver` makes deliveries due again,
  * `Cancellations` ends those of an integration, `Records` reads and purges. They share the memory of the file's `Owner`.
- * Where a delivery stands is decided by core's `rules/Standing`, and what follows for an integration by
- * `rules/Consequences`.
+ * Where a delivery stands is decided by core's `delivery/Standing`, and what follows for an integration by
+ * `delivery/Consequences`.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { Context, Effect, Layer } from "effect"

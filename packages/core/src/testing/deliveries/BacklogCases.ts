@@ -3,8 +3,8 @@
  * call shows it.
  */
 import { Effect } from "effect"
-import { activeStates, deliveryStates } from "../../domain/Delivery.ts"
-import type { Integration } from "../../domain/Integration.ts"
+import { activeStates, deliveryStates } from "../../model/Delivery.ts"
+import type { Integration } from "../../model/Integration.ts"
 import type { DeliveryStore as Store } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"

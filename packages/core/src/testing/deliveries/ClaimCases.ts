@@ -2,7 +2,7 @@
  * Rules of `DeliveryStore.claim`: what it takes, and in which order.
  */
 import { Effect } from "effect"
-import type { IntegrationId } from "../../domain/Ids.ts"
+import type { IntegrationId } from "../../model/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {

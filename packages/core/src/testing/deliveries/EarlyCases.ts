@@ -2,8 +2,8 @@
  * Rules of early claims: retries that are sent before they are due, because their integration acknowledges again.
  */
 import { Effect } from "effect"
-import { DeliveryId } from "../../domain/Ids.ts"
-import type { Integration } from "../../domain/Integration.ts"
+import { DeliveryId } from "../../model/Ids.ts"
+import type { Integration } from "../../model/Integration.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {

@@ -2,7 +2,7 @@
  * Rules of `DeliveryStore.enqueue`.
  */
 import { Effect } from "effect"
-import { DeliveryId } from "../../domain/Ids.ts"
+import { DeliveryId } from "../../model/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {

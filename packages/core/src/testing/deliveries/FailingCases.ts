@@ -2,12 +2,12 @@
  * Rules of what `DeliveryStore.settle` concludes of integrations: failing, disabled, recovered; and of its notices.
  */
 import { Effect } from "effect"
-import type { Integration } from "../../domain/Integration.ts"
+import type { Integration } from "../../model/Integration.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore, isUnreadable } from "../../ports/IntegrationStore.ts"
-import type { Failing } from "../../rules/Failing.ts"
-import { leastFailedAttempts } from "../../rules/Failing.ts"
+import type { Failing } from "../../model/Failing.ts"
+import { leastFailedAttempts } from "../../model/Failing.ts"
 import {
   attempt,
   claim,

@@ -2,8 +2,8 @@
  * What is stored comes back as it was, byte for byte.
  */
 import { Effect } from "effect"
-import { BuildingId, DeliveryId, TenantId } from "../../domain/Ids.ts"
-import { JsonText } from "../../domain/JsonText.ts"
+import { BuildingId, DeliveryId, TenantId } from "../../model/Ids.ts"
+import { JsonText } from "../../model/JsonText.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {

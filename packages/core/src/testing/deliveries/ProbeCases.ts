@@ -2,7 +2,7 @@
  * Rules of `DeliveryStore.redeliver` as a probe of a disabled integration.
  */
 import { Effect } from "effect"
-import { IntegrationId } from "../../domain/Ids.ts"
+import { IntegrationId } from "../../model/Ids.ts"
 import type { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {

@@ -2,9 +2,9 @@
  * Rules of `DeliveryStore.redeliver` of a delivery or of what an integration missed.
  */
 import { Effect } from "effect"
-import type { DeliveryState, LeasedDelivery } from "../../domain/Delivery.ts"
-import { DeliveryId } from "../../domain/Ids.ts"
-import type { Integration } from "../../domain/Integration.ts"
+import type { DeliveryState, LeasedDelivery } from "../../model/Delivery.ts"
+import { DeliveryId } from "../../model/Ids.ts"
+import type { Integration } from "../../model/Integration.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
 import type { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"

@@ -2,9 +2,9 @@
  * Rules of `DeliveryStore.settle`.
  */
 import { Effect } from "effect"
-import type { DeliveryState } from "../../domain/Delivery.ts"
-import { settledStates } from "../../domain/Delivery.ts"
-import { DeliveryId } from "../../domain/Ids.ts"
+import type { DeliveryState } from "../../model/Delivery.ts"
+import { settledStates } from "../../model/Delivery.ts"
+import { DeliveryId } from "../../model/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {

@@ -2,9 +2,9 @@
  * Rules of how tokens end: revoked, or expired and purged.
  */
 import { Effect } from "effect"
-import { ClientId, GrantId, UserId } from "../../domain/Ids.ts"
+import { ClientId, GrantId, UserId } from "../../model/Ids.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
-import { codeMemory, revokedMemory, rotatedMemory } from "../../rules/TokenLife.ts"
+import { codeMemory, revokedMemory, rotatedMemory } from "../../model/TokenLife.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual, expectPresent } from "../SuiteCase.ts"

@@ -2,9 +2,9 @@
  * Grants, codes and tokens to fill a store with.
  */
 import { Effect } from "effect"
-import { ClientId, GrantId, UserId } from "../../domain/Ids.ts"
-import type { AuthorizationCode, Grant, NewAccessToken, RefreshToken } from "../../domain/Token.ts"
-import { TokenHash } from "../../domain/Token.ts"
+import { ClientId, GrantId, UserId } from "../../model/Ids.ts"
+import type { AuthorizationCode, Grant, NewAccessToken, RefreshToken } from "../../model/Token.ts"
+import { TokenHash } from "../../model/Token.ts"
 import type { StoreError } from "../../ports/StoreError.ts"
 import type { IssuedTokens } from "../../ports/TokenStore.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"

@@ -2,7 +2,7 @@
  * Rules of what is made of an answer.
  */
 import { Effect } from "effect"
-import { maxExcerptLength } from "../../domain/Delivery.ts"
+import { maxExcerptLength } from "../../model/Delivery.ts"
 import type { Transport } from "../../ports/Transport.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"

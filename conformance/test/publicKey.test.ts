@@ -1,0 +1,70 @@
+/**
+ * Receivers that check the signatures of a private key with its public key, and hold no secret.
+ */
+import { Crypto, Signature } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { createHmac } from "node:crypto"
+import type { Change } from "../src/mutants/Base.ts"
+import { inProcess } from "../src/mutants/Trial.ts"
+import { httpProbe } from "../src/probes/HttpProbe.ts"
+import { run as runSuite } from "./support/run.ts"
+
+const tried = Effect.fnUntraced(function* (change: Change) {
+  const privateKey = yield* Signature.generatePrivateKey
+  const publicKey = yield* Signature.publicKeyOf(privateKey)
+  const origin = yield* inProcess({ change, secret: publicKey })
+  const { requirements } = yield* runSuite({
+    url: new URL("/hook", origin),
+    probe: httpProbe(new URL("/probe", origin)),
+    secret: privateKey,
+    level: 2,
+    profile: ["signed"],
+    only: ["R-SIG-*"],
+    settle: 1_000,
+    maxTime: 60_000,
+    pace: 0.05,
+    seed: 1
+  })
+  return requirements
+}, Effect.provide(Crypto.layerWebCrypto))
+
+/** Takes the public key for a secret where a signature is of a secret: whoever has read it can sign. */
+const confused: Change = (correct, { secret }) => ({
+  verify: (request, body) => {
+    const { "webhook-id": id = "", "webhook-signature": given = "", "webhook-timestamp": at = "" } = request.headers
+    const key = Buffer.from((secret ?? "").replace("whpk_", ""), "base64")
+    const mac = createHmac("sha256", key).update(`${id}.${at}.`).update(body).digest("base64")
+    if (given !== `v1,${mac}`) correct.verify(request, body)
+  }
+})
+
+/** Accepts whatever says that it is of a private key. */
+const blind: Change = (correct) => ({
+  verify: (request, body) => {
+    if (!(request.headers["webhook-signature"] ?? "").startsWith("v1a,")) correct.verify(request, body)
+  }
+})
+
+describe("a receiver that has a public key", () => {
+  it.live("passes where it checks everything", () =>
+    Effect.gen(function* () {
+      for (const { id, observed, verdict } of yield* tried(() => ({}))) {
+        assert.strictEqual(verdict, "PASS", `${id} ${observed}`)
+      }
+    })
+  )
+
+  it.live("is found out where anybody can sign", () =>
+    Effect.gen(function* () {
+      for (const [change, words] of [
+        [confused, /public key as if it were a secret/],
+        [blind, /another secret|random|another webhook-id|wrong/]
+      ] as const) {
+        const failed = (yield* tried(change)).filter(({ verdict }) => verdict === "FAIL")
+        assert.isNotEmpty(failed)
+        assert.match(JSON.stringify(failed), words)
+      }
+    })
+  )
+})

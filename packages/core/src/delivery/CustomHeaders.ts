@@ -1,0 +1,49 @@
+/**
+ * Headers that an operator adds to every request to one integration, like a key that a receiver's gateway asks for.
+ */
+import { headerNames } from "./Signature.ts"
+
+/** The most headers of an integration, and the most characters of their names and values together. */
+const mostHeaders = 20
+const mostCharacters = 4_096
+
+/** A field name (RFC 9110 section 5.1). */
+const name = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+
+/** Visible characters of ASCII, with spaces and tabs between them (RFC 9110 section 5.5, without obsolete text). */
+const value = /^[!-~](?:[\t -~]*[!-~])?$/
+
+/** Headers of every request, and those that say how a message is framed or who is connected (RFC 9110 section 7.6.1, RFC 9112). */
+const reserved: ReadonlySet<string> = new Set([
+  ...Object.values(headerNames),
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "user-agent"
+])
+
+/** What is wrong with a header; null if it can be sent. Names are in lower case. */
+export const headerFlaw = (header: string, content: string): string | null => {
+  if (!name.test(header)) return "must have the name of a header, in lower case"
+  if (reserved.has(header)) return "is set by doorhook; give it another name"
+  return value.test(content)
+    ? null
+    : "must be letters, digits and signs of ASCII, without a space at the beginning or the end"
+}
+
+/** What is wrong with all of them together; null if nothing is. */
+export const headersFlaw = (headers: Readonly<Record<string, string>>): string | null => {
+  const entries = Object.entries(headers)
+  if (entries.length > mostHeaders) return `must be at most ${mostHeaders} headers`
+  const characters = entries.reduce((sum, [header, content]) => sum + header.length + content.length, 0)
+  return characters > mostCharacters ? `must have at most ${mostCharacters} characters together` : null
+}

@@ -1,0 +1,140 @@
+/**
+ * The operator's view of deliveries: list, show, resend, recover.
+ */
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import type { Attempt, Delivery } from "../model/Delivery.ts"
+import { formatDeliveryId, DeliveryId, IntegrationId } from "../model/Ids.ts"
+import type {
+  DeliveryFilter,
+  DeliverySummary,
+  FoundDelivery,
+  ListedDelivery,
+  RedeliverResult
+} from "../ports/DeliveryStore.ts"
+import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import { Wake } from "../ports/Wake.ts"
+import type { Explanation, Reader } from "./Explanation.ts"
+import { explain } from "./Explanation.ts"
+import { policyOf } from "../model/RetryPolicy.ts"
+import { DeliverySettings } from "./DeliverySettings.ts"
+import { waking } from "./Waking.ts"
+
+export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: DeliveryId }) {
+  override get message(): string {
+    return `There is no delivery ${formatDeliveryId(this.id)}.`
+  }
+}
+
+export class UnknownIntegration extends Schema.TaggedError<UnknownIntegration>()("UnknownIntegration", {
+  id: IntegrationId
+}) {
+  override get message(): string {
+    return `There is no integration ${this.id}.`
+  }
+}
+
+/** A delivery can't be sent again, because its integration takes none. */
+export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDeliverable", {
+  why: Schema.Literals(["integration_disabled", "integration_deleted"])
+}) {
+  override get message(): string {
+    return this.why === "integration_disabled"
+      ? "The integration is disabled. Enable it first, then send again."
+      : "The integration was deleted."
+  }
+}
+
+/** A delivery with its event and all its attempts, the first one first. */
+export interface DeliveryWithAttempts extends Delivery {
+  readonly history: ReadonlyArray<Attempt>
+  /** Null when its row was deleted by something else than doorhook. */
+  readonly event: FoundDelivery["event"]
+  /** Why it ended, or what it waits for, and what can be done, in plain words. */
+  readonly explanation: Explanation
+}
+
+export class Deliveries extends Context.Service<
+  Deliveries,
+  {
+    readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
+    /** One delivery, explained to a reader; by default to an operator. */
+    readonly show: (
+      id: DeliveryId,
+      reader?: Reader
+    ) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
+    /** Sends a delivery at once as its next attempt, whatever its state. */
+    readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
+    /** Sends all that an integration has not acknowledged since a time (ms since the epoch); returns how many. */
+    readonly recover: (
+      integration: IntegrationId,
+      since: number
+    ) => Effect.Effect<number, UnknownIntegration | NotDeliverable | StoreError>
+    readonly summary: Effect.Effect<DeliverySummary, StoreError>
+  }
+>()("@doorhook/core/delivery/Deliveries") {
+  static readonly layer: Layer.Layer<Deliveries, never, DeliverySettings | DeliveryStore | IntegrationStore | Wake> =
+    Layer.effect(
+      Deliveries,
+      Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const integrations = yield* IntegrationStore
+        const wake = yield* Wake
+        const settings = yield* DeliverySettings
+
+        /** When an event became too old to be sent; null when it does not. */
+        const lifetimeEnd = (event: FoundDelivery["event"]): number | null => {
+          const lifetime = event === null ? null : policyOf(settings.retry, event.resource_type).lifetime
+          return event === null || lifetime === null ? null : event.created_at + lifetime
+        }
+
+        const show = Effect.fnUntraced(function* (id: DeliveryId, reader?: Reader) {
+          const found = yield* store.find(id)
+          if (found === null) return yield* new DeliveryNotFound({ id })
+          const { attempts, delivery, event } = found
+          const integration = yield* integrations.find(delivery.integration_id)
+          const lifetime_over_at = delivery.state === "expired" ? lifetimeEnd(event) : null
+          const explanation = explain(
+            { delivery, last: attempts.at(-1) ?? null, integration, lifetime_over_at },
+            reader
+          )
+          return { ...delivery, event, history: attempts, explanation }
+        })
+
+        const resend = Effect.fnUntraced(function* (id: DeliveryId) {
+          const resending = store.redeliver({ type: "delivery", id }, yield* Clock.currentTimeMillis)
+          const result = yield* waking(wake, resending, leavesWork)
+          if (result._tag === "Redelivered") return
+          return yield* result.why === "not_found"
+            ? new DeliveryNotFound({ id })
+            : new NotDeliverable({ why: deadEnd(result.why) })
+        })
+
+        const recover = Effect.fnUntraced(function* (id: IntegrationId, since: number) {
+          const recovering = store.redeliver({ type: "integration", id, since }, yield* Clock.currentTimeMillis)
+          const result = yield* waking(wake, recovering, leavesWork)
+          if (result._tag === "Redelivered") return result.count
+          switch (result.why) {
+            case "nothing_to_send":
+              return 0
+            case "integration_disabled":
+              return yield* new NotDeliverable({ why: result.why })
+            default:
+              return yield* new UnknownIntegration({ id })
+          }
+        })
+
+        const summary = Effect.flatMap(Clock.currentTimeMillis, (now) => store.summary(now))
+
+        return Deliveries.of({ list: store.list, show, resend, recover, summary })
+      })
+    )
+}
+
+/** Whether deliveries were made due. */
+const leavesWork = (result: RedeliverResult): boolean => result._tag === "Redelivered" && result.count > 0
+
+/** Why no delivery of an integration can be sent. */
+const deadEnd = (why: Extract<RedeliverResult, { _tag: "Refused" }>["why"]): NotDeliverable["why"] =>
+  why === "integration_deleted" ? why : "integration_disabled"

@@ -1,0 +1,69 @@
+/**
+ * How deliveries to one integration are made: as the service's settings say, and where the integration has overrides, as
+ * these do.
+ */
+import { Option, Record, Redacted } from "effect"
+import type { Integration } from "../model/Integration.ts"
+import type { ResourceType } from "../model/ResourceType.ts"
+import type { AcknowledgementRule } from "./Acknowledgement.ts"
+import type { AllowList } from "../model/AddressPolicy.ts"
+import { parseNetwork } from "../model/AddressPolicy.ts"
+import type { RetryPolicies, RetryPolicy } from "../model/RetryPolicy.ts"
+import { policyOf } from "../model/RetryPolicy.ts"
+
+type Overridden = Pick<Integration, "overrides">
+
+/** The retry policy of a resource type. A lifetime is the event's own: no override changes it. */
+export const retryOf = (retry: RetryPolicies, { overrides }: Overridden, type: ResourceType): RetryPolicy => {
+  const policy = policyOf(retry, type)
+  const own = overrides.retry ?? {}
+  const delays = Object.hasOwn(own, type) ? own[type] : undefined
+  return delays === undefined ? policy : { ...policy, delays }
+}
+
+/** The special-purpose networks that it may use. */
+export const allowOf = (allow: AllowList, { overrides }: Overridden): AllowList => {
+  const own = overrides.allow_targets ?? []
+  return own.length === 0 ? allow : [...allow, ...own.flatMap((text) => Option.toArray(parseNetwork(text)))]
+}
+
+/** Which statuses acknowledge. */
+export const acknowledgementOf = ({ overrides }: Overridden): AcknowledgementRule => overrides.acknowledge ?? "200"
+
+/** The headers that its requests have beside those of all; null for none. */
+export const customHeadersOf = ({ overrides: { headers } }: Overridden): Readonly<Record<string, string>> | null =>
+  headers === undefined ? null : Record.map(headers, Redacted.value)
+
+/** How long a secret that was rotated out still signs, in milliseconds. */
+export const previousSecretFor = 24 * 3_600_000
+
+/**
+ * The most secrets that sign beside the current one. Each makes every request's signature header longer by 48 characters
+ * and its signing dearer; nobody follows more rotations than these within a day. The oldest is dropped for the next.
+ */
+export const maxPreviousSecrets = 5
+
+type Secrets = Pick<Integration, "previous_secrets" | "signing_secret">
+
+/** The secrets after a rotation: the one until now signs on for its time, and so do those before it for what is left of theirs. */
+export const rotated = (
+  { previous_secrets, signing_secret: secret }: Secrets,
+  signing_secret: Redacted.Redacted<string>,
+  now: number
+): Secrets => ({
+  signing_secret,
+  previous_secrets: [
+    { secret, until: now + previousSecretFor },
+    ...previous_secrets.filter(({ until }) => now < until)
+  ].slice(0, maxPreviousSecrets)
+})
+
+/** The secrets that a request is signed with at a time, the newest first. */
+export const secretsOf = (
+  { previous_secrets, signing_secret }: Secrets,
+  now: number
+): ReadonlyArray<Redacted.Redacted<string>> => {
+  const current = [signing_secret]
+  for (const { secret, until } of previous_secrets) if (now < until) current.push(secret)
+  return current
+}

@@ -1,0 +1,154 @@
+/**
+ * Standard Webhooks 1.0 signatures over `id.timestamp.body`: HMAC-SHA-256 as `v1,` and base64, under a secret that the receiver
+ * holds, too (`whsec_`); Ed25519 as `v1a,` and base64, under a private key (`whsk_`) whose public key (`whpk_`) receivers have.
+ *
+ * Several secrets give several signatures, separated by spaces, so that a receiver accepts either while a secret is
+ * rotated.
+ */
+import { Effect, Redacted, Result } from "effect"
+import { Base64 } from "effect/encoding"
+import { RecentMap } from "../model/RecentMap.ts"
+import { constantTimeEquals, Crypto } from "../ports/Crypto.ts"
+
+/** Header names of Standard Webhooks, and ours for the attempt's number. */
+export const headerNames = {
+  id: "webhook-id",
+  timestamp: "webhook-timestamp",
+  signature: "webhook-signature",
+  attempt: "doorhook-attempt"
+} as const
+
+/** How far a timestamp may be from the receiver's clock, in seconds. */
+export const toleranceSeconds = 300
+
+const secretPrefix = "whsec_"
+const privateKeyPrefix = "whsk_"
+const publicKeyPrefix = "whpk_"
+
+/** Bytes of an Ed25519 private key (RFC 8032 section 5.1.5). */
+const privateKeyBytes = 32
+
+const encoder = new TextEncoder()
+
+const generate = (prefix: string, length: number) =>
+  Crypto.useSync(({ randomBytes }) => Redacted.make(prefix + Base64.encode(randomBytes(length))))
+
+/** A new secret: `whsec_` and 24 random bytes in base64. */
+export const generateSecret = generate(secretPrefix, 24)
+
+/** A new Ed25519 private key: `whsk_` and its 32 bytes in base64. */
+export const generatePrivateKey = generate(privateKeyPrefix, privateKeyBytes)
+
+/** What signs: the key bytes of a secret or of a private key. */
+interface SigningKey {
+  readonly scheme: "v1" | "v1a"
+  readonly bytes: Uint8Array
+}
+
+const readKey = (text: string): SigningKey | null => {
+  const isPrivate = text.startsWith(privateKeyPrefix)
+  const prefix = isPrivate ? privateKeyPrefix : secretPrefix
+  const bytes = Result.getOrNull(Base64.decode(text.startsWith(prefix) ? text.slice(prefix.length) : text))
+  if (bytes === null || bytes.length === 0) return null
+  if (!isPrivate) return { scheme: "v1", bytes }
+  // Some libraries write the public key behind the private one.
+  const isKey = bytes.length === privateKeyBytes || bytes.length === 2 * privateKeyBytes
+  return isKey ? { scheme: "v1a", bytes: bytes.slice(0, privateKeyBytes) } : null
+}
+
+/** Keys that were read before. Asked for again, a key is the same object, so that `Crypto` can keep it prepared. */
+const keys = new RecentMap<string, SigningKey | null>(10_000)
+
+const signingKeyOf = (secret: Redacted.Redacted<string>): SigningKey | null => {
+  const text = Redacted.value(secret)
+  const known = keys.get(text)
+  if (known !== undefined) return known
+  const key = readKey(text)
+  keys.set(text, key)
+  return key
+}
+
+/** The key bytes of a secret, with or without its prefix, or of a private key; null when they can't be read. */
+export const keyOf = (secret: Redacted.Redacted<string>): Uint8Array | null => signingKeyOf(secret)?.bytes ?? null
+
+/** The public key (`whpk_`) of a private key (`whsk_`); null when it is none. */
+export const publicKeyOf = (privateKey: Redacted.Redacted<string>): Effect.Effect<string | null, never, Crypto> =>
+  Effect.gen(function* () {
+    const crypto = yield* Crypto
+    const key = signingKeyOf(privateKey)
+    if (key?.scheme !== "v1a") return null
+    return publicKeyPrefix + Base64.encode(yield* crypto.ed25519PublicKey(key.bytes))
+  })
+
+/** What is signed. `timestamp` is in whole seconds since the epoch. */
+export interface SignedContent {
+  readonly id: string
+  readonly timestamp: number
+  readonly body: string
+}
+
+/** One signature: its version, a comma, and base64. */
+const signWithKey = (
+  crypto: Crypto["Service"],
+  { bytes, scheme }: SigningKey,
+  { body, id, timestamp }: SignedContent
+): Effect.Effect<string> => {
+  const text = `${id}.${timestamp}.${body}`
+  const signing = scheme === "v1" ? crypto.hmacSha256(bytes, text) : crypto.ed25519Sign(bytes, text)
+  return Effect.mapEager(signing, (signature) => `${scheme},${signature}`)
+}
+
+/**
+ * The value of the signature header: one signature for each secret or private key that can be read. An exit, without a
+ * fiber, if there is one and the cryptography is synchronous: nearly every attempt.
+ */
+export const signWith = (
+  crypto: Crypto["Service"],
+  secrets: ReadonlyArray<Redacted.Redacted<string>>,
+  content: SignedContent
+): Effect.Effect<string> => {
+  const [key, ...others] = secrets.map(signingKeyOf).filter((each) => each !== null)
+  if (key === undefined) return Effect.succeed("")
+  if (others.length === 0) return signWithKey(crypto, key, content)
+  return Effect.map(
+    Effect.forEach([key, ...others], (each) => signWithKey(crypto, each, content)),
+    (signatures) => signatures.join(" ")
+  )
+}
+
+/** The value of the signature header: one signature for each secret or private key that can be read. */
+export const sign = (
+  secrets: ReadonlyArray<Redacted.Redacted<string>>,
+  content: SignedContent
+): Effect.Effect<string, never, Crypto> => Crypto.use((crypto) => signWith(crypto, secrets, content))
+
+/** Why a message was not accepted. */
+export type VerificationFailure =
+  | "missing_header"
+  | "invalid_timestamp"
+  | "timestamp_too_old"
+  | "timestamp_too_new"
+  | "no_matching_signature"
+
+/** Checks a received message as a receiver with the secret should. Null when it is genuine and fresh. */
+export const verify = Effect.fnUntraced(function* (
+  secret: Redacted.Redacted<string>,
+  headers: Readonly<Record<string, string | undefined>>,
+  body: string,
+  now: number
+): Effect.fn.Return<VerificationFailure | null, never, Crypto> {
+  const id = headers[headerNames.id]
+  const timestampText = headers[headerNames.timestamp]
+  const signatures = headers[headerNames.signature]
+  if (!id || !timestampText || !signatures) return "missing_header"
+  if (!/^\d{1,12}$/.test(timestampText)) return "invalid_timestamp"
+  const timestamp = Number(timestampText)
+  const seconds = Math.floor(now / 1_000)
+  if (timestamp < seconds - toleranceSeconds) return "timestamp_too_old"
+  if (timestamp > seconds + toleranceSeconds) return "timestamp_too_new"
+  const key = signingKeyOf(secret)
+  if (key === null) return "no_matching_signature"
+  const expected = encoder.encode(yield* signWithKey(yield* Crypto, key, { id, timestamp, body }))
+  const genuine = signatures.split(" ").some((given) => constantTimeEquals(encoder.encode(given), expected))
+  return genuine ? null : "no_matching_signature"
+})

@@ -1,0 +1,183 @@
+/**
+ * Resource types: what an event can be about. `call` and `access_log` are built in; a host may declare more.
+ *
+ * One table drives everything that depends on the type: bindings, publishing, priority, retries, read routes, OpenAPI,
+ * metrics and page texts. Parsers, services and routes take it from `ResourceTypes`.
+ */
+import { Array, Context, Record, Result, Schema } from "effect"
+import type { RetryPolicies, RetryPolicy } from "./RetryPolicy.ts"
+import { flawOf } from "./RetryPolicy.ts"
+import * as DurationText from "./DurationText.ts"
+import type { Problem } from "./InvalidInput.ts"
+import { InvalidInput } from "./InvalidInput.ts"
+
+const nameRule = /^[a-z][a-z0-9_]{0,63}$/
+
+const nameRuleText = "1 to 64 lower-case letters, digits and underscores, the first of them a letter"
+
+const Name = Schema.String.check(Schema.isPattern(nameRule, { message: `must be a name: ${nameRuleText}` }))
+
+/** The name of a resource type. One that was stored may not be declared any more. */
+export const ResourceType = Name
+export type ResourceType = typeof ResourceType.Type
+
+/** The name of something that happens to a resource. The built-in types have `create` only (document section 2.2). */
+export const Action = Name
+export type Action = typeof Action.Type
+
+export interface ResourceTypeDefinition {
+  readonly actions: ReadonlyArray<Action>
+  /** Urgent types overtake all others, whatever their backlog. */
+  readonly urgent: boolean
+  /** Schedule and lifetime, unless the service's or the integration's settings replace the schedule. */
+  readonly retry: RetryPolicy
+  /** Last segment of the read routes, and `type` of the resources there. */
+  readonly path: string
+}
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+
+export const builtInTypes = {
+  // A late ring is worthless: quick retries, then none.
+  call: {
+    actions: ["create"],
+    urgent: true,
+    retry: { delays: [1 * second, 3 * second, 8 * second], lifetime: 45 * second },
+    path: "calls"
+  },
+  // An audit record must survive a weekend of a receiver being down: about three days.
+  access_log: {
+    actions: ["create"],
+    urgent: false,
+    retry: {
+      delays: [
+        5 * second,
+        30 * second,
+        2 * minute,
+        10 * minute,
+        30 * minute,
+        2 * hour,
+        6 * hour,
+        12 * hour,
+        24 * hour,
+        24 * hour
+      ],
+      lifetime: null
+    },
+    path: "access_logs"
+  }
+} as const satisfies Record<string, ResourceTypeDefinition>
+
+export type BuiltInType = keyof typeof builtInTypes
+
+/** All resource types of a service by name: the built-in ones, then the declared ones in the order of their declaration. */
+export type ResourceTypeTable = ReadonlyMap<ResourceType, ResourceTypeDefinition>
+
+const builtIn: ReadonlyArray<readonly [ResourceType, ResourceTypeDefinition]> = Object.entries(builtInTypes)
+
+export const builtInTable: ResourceTypeTable = new Map(builtIn)
+
+/** The resource types of this service. Default: the built-in ones. */
+export const ResourceTypes = Context.Reference<ResourceTypeTable>("@doorhook/core/model/ResourceTypes", {
+  defaultValue: () => builtInTable
+})
+
+/** The declared types of a table, without the built-in ones. */
+export const declaredIn = (types: ResourceTypeTable): ResourceTypeTable =>
+  new Map([...types].filter(([name]) => !builtInTable.has(name)))
+
+/** The names of a table in a sentence, like `call or access_log`. */
+export const namesIn = (types: ResourceTypeTable, conjunction: "and" | "or"): string =>
+  [...types.keys()].join(` ${conjunction} `)
+
+/** Bindings to everything. */
+export const bindAll = (
+  types: ResourceTypeTable
+): ReadonlyArray<{ readonly resource_type: ResourceType; readonly actions: ReadonlyArray<Action> }> =>
+  [...types].map(([resource_type, { actions }]) => ({ resource_type, actions }))
+
+/** A resource type as people read it: `access log`. */
+export const labelOf = (type: ResourceType): string => type.replaceAll("_", " ")
+
+/** Schedule and lifetime of each type. */
+export const policiesOf = (types: ResourceTypeTable): RetryPolicies => ({
+  ...Record.map(builtInTypes, ({ retry }) => retry),
+  ...Object.fromEntries([...types].map(([name, { retry }]) => [name, retry]))
+})
+
+/** A resource type as a host declares it. */
+export const ResourceTypeDeclaration = Schema.Struct({
+  /** What can happen to it. Default: `create`. */
+  actions: Schema.optional(Schema.Array(Schema.String)),
+  /** Delays between attempts, like `["5s", "30s"]`; an empty list is no retry. Default: as `access_log`. */
+  retry: Schema.optional(Schema.Array(Schema.String)),
+  /** How long after its publication an event is worth sending, like `10m`. Default: no limit. */
+  lifetime: Schema.optional(Schema.String),
+  /** `high` overtakes all that is `normal`, as `call` does. Default `normal`. */
+  priority: Schema.optional(Schema.Literals(["high", "normal"]))
+})
+export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
+
+/** Bindings take no longer list, and an event is published with one of them. */
+const mostActions = 20
+
+/** Names with another meaning: of doorhook's own webhooks, and of routes beside the read routes. */
+const reserved: ReadonlySet<string> = new Set(["notification", "integrations", ...builtIn.map(([, { path }]) => path)])
+
+const nameProblem = (name: string): string | null => {
+  if (!nameRule.test(name)) return `must have ${nameRuleText}`
+  if (builtInTable.has(name)) return "is built in; set its schedule with `retry`"
+  return reserved.has(name) ? "is reserved; choose another name" : null
+}
+
+const actionProblems = (pointer: string, actions: ReadonlyArray<string>): ReadonlyArray<Problem> => {
+  if (actions.length === 0) return [{ pointer, detail: 'must be a list of at least one action, like ["create"]' }]
+  if (actions.length > mostActions) return [{ pointer, detail: `must be a list of at most ${mostActions} actions` }]
+  return [
+    ...actions.flatMap((action, index) =>
+      nameRule.test(action)
+        ? []
+        : [{ pointer: `${pointer}/${index}`, detail: `must have ${nameRuleText}, not ${JSON.stringify(action)}` }]
+    ),
+    ...(new Set(actions).size < actions.length ? [{ pointer, detail: "must not repeat an action" }] : [])
+  ]
+}
+
+type Declared = Result.Result<readonly [ResourceType, ResourceTypeDefinition], ReadonlyArray<Problem>>
+
+const declare = (name: string, declaration: ResourceTypeDeclaration): Declared => {
+  const at = `/resourceTypes/${name}`
+  const problem = nameProblem(name)
+  if (problem !== null)
+    return Result.fail([{ pointer: "/resourceTypes", detail: `${JSON.stringify(name)} ${problem}` }])
+  const { actions = ["create"], lifetime, priority = "normal", retry } = declaration
+  const problems = [...actionProblems(`${at}/actions`, actions)]
+  const millisOf = (pointer: string, text: string): number => {
+    const read = DurationText.read(text)
+    if (Result.isSuccess(read)) return read.success
+    problems.push({ pointer, detail: `${JSON.stringify(text)} is not ${read.failure}` })
+    return 0
+  }
+  const lives = lifetime === undefined ? null : millisOf(`${at}/lifetime`, lifetime)
+  const delays =
+    retry?.map((text, index) => millisOf(`${at}/retry/${index}`, text)) ?? builtInTypes.access_log.retry.delays
+  if (problems.length > 0) return Result.fail(problems)
+  if (lives === 0) return Result.fail([{ pointer: `${at}/lifetime`, detail: "must be more than 0, like 10m" }])
+  const policy = { delays, lifetime: lives }
+  const flaw = flawOf(policy)
+  if (flaw !== null) return Result.fail([{ pointer: `${at}/retry/${flaw.at}`, detail: flaw.detail }])
+  return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name }])
+}
+
+/** The table of a service that declares types of its own. */
+export const declareTypes = (
+  declarations: Readonly<Record<string, ResourceTypeDeclaration>>
+): Result.Result<ResourceTypeTable, InvalidInput> => {
+  const declared = Object.entries(declarations).map(([name, declaration]) => declare(name, declaration))
+  const invalid = InvalidInput.of("Invalid resource types", Array.getFailures(declared).flat())
+  return invalid === null
+    ? Result.succeed(new Map([...builtIn, ...Array.getSuccesses(declared)]))
+    : Result.fail(invalid)
+}

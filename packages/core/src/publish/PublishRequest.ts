@@ -1,0 +1,224 @@
+/**
+ * Reads what a host publishes, from JSON text or from values, and finds every problem with it at once.
+ */
+import { Array, Effect, Option, Predicate, Result, Schema } from "effect"
+import type { NewEvent } from "../model/Event.ts"
+import { maxDataBytes, maxEventsPerPublish } from "../model/Event.ts"
+import { BuildingId, hostIdFlaw, readHostId, TenantId } from "../model/Ids.ts"
+import * as JsonFlaw from "./JsonFlaw.ts"
+import { elementsOf, fromObjectText, membersNamed } from "../model/JsonText.ts"
+import type { JsonText } from "../model/JsonText.ts"
+import { oversightsOf } from "./PublishOversights.ts"
+import type { Problem } from "../model/InvalidInput.ts"
+import { InvalidInput, nameOf } from "../model/InvalidInput.ts"
+import type { Action, ResourceTypeTable } from "../model/ResourceType.ts"
+import { namesIn, ResourceType, ResourceTypes } from "../model/ResourceType.ts"
+
+/** What was published, and whether it came as a list. */
+export interface PublishRequest {
+  readonly events: ReadonlyArray<NewEvent>
+  readonly isList: boolean
+  /** What is probably mistyped in them, and was not read. */
+  readonly oversights: ReadonlyArray<string>
+}
+
+const title = "Invalid event"
+
+/** Pointers lead to the wrong member, or to the parent of a missing one. */
+type Read<A> = Result.Result<A, ReadonlyArray<Problem>>
+
+const wrong = (pointer: string, detail: string): Read<never> => Result.fail([{ pointer, detail }])
+
+/** Which resource types may be published, and which actions on them. */
+interface Kinds {
+  readonly types: string
+  readonly hasType: (type: string) => boolean
+  readonly actions: (type: string | null) => string
+  /** `type` is null where it is not one of these. */
+  readonly hasAction: (type: string | null, action: string) => boolean
+}
+
+const kindsOf = (types: ResourceTypeTable): Kinds => {
+  const all = [...new Set([...types.values()].flatMap(({ actions }) => actions))]
+  const actionsOf = (type: string | null): ReadonlyArray<Action> => types.get(type ?? "")?.actions ?? all
+  return {
+    types: namesIn(types, "or"),
+    hasType: (type) => types.has(type),
+    actions: (type) => actionsOf(type).join(" or "),
+    hasAction: (type, action) => actionsOf(type).includes(action)
+  }
+}
+
+const isName = Schema.is(ResourceType)
+
+const anyKind: Kinds = {
+  types: "a resource type",
+  hasType: isName,
+  actions: () => "an action, like create",
+  hasAction: (_, action) => isName(action)
+}
+
+/** Reads a member that is one of some words, or says what it should have been. */
+const wordIn = (
+  record: Readonly<Record<PropertyKey, unknown>>,
+  base: string,
+  name: string,
+  { expected, has }: { readonly expected: string; readonly has: (word: string) => boolean }
+): Read<string> => {
+  const value = record[name]
+  if (value === undefined) return wrong(base, `\`${name}\` is missing; it must be ${expected}`)
+  return Predicate.isString(value) && has(value)
+    ? Result.succeed(value)
+    : wrong(`${base}/${name}`, `must be ${expected}`)
+}
+
+/** Reads the id of a building or tenant. */
+const idAt = <A>(given: unknown, pointer: string, make: (id: number) => A): Read<A> => {
+  const id = readHostId(given)
+  return id === null ? wrong(pointer, hostIdFlaw(given)) : Result.succeed(make(id))
+}
+
+const buildingIn = ({ building_id: given }: Readonly<Record<PropertyKey, unknown>>, base: string): Read<BuildingId> =>
+  given === undefined
+    ? wrong(base, "`building_id` is missing; it must be a positive whole number")
+    : idAt(given, `${base}/building_id`, (id) => BuildingId.make(id, { disableChecks: true }))
+
+const tenantsIn = (
+  { tenant_ids: given }: Readonly<Record<PropertyKey, unknown>>,
+  base: string
+): Read<ReadonlyArray<TenantId>> => {
+  if (given === undefined) return Result.succeed([])
+  const pointer = `${base}/tenant_ids`
+  if (!globalThis.Array.isArray(given)) {
+    return wrong(pointer, `must be a list of positive whole numbers, not ${nameOf(given)}`)
+  }
+  // Spread, so that holes in the list are read too.
+  const reads = [...given].map((item: unknown, index) =>
+    idAt(item, `${pointer}/${index}`, (id) => TenantId.make(id, { disableChecks: true }))
+  )
+  const problems = Array.getFailures(reads).flat()
+  return problems.length > 0 ? Result.fail(problems) : Result.succeed(Array.getSuccesses(reads))
+}
+
+const encoder = new TextEncoder()
+
+/** Whether data is too long in UTF-8. No character of a string takes more than three bytes, so most need not be encoded. */
+const isTooLong = (text: string): boolean =>
+  text.length * 3 > maxDataBytes && (text.length > maxDataBytes || encoder.encode(text).length > maxDataBytes)
+
+/** Reads one event whose members are `value`, and whose data has been read. */
+const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: string): Read<NewEvent> => {
+  if (!Predicate.isObject(value) || globalThis.Array.isArray(value)) return wrong(base, "must be an object")
+  const resource_type = wordIn(value, base, "resource_type", { expected: kinds.types, has: kinds.hasType })
+  const type = Result.getOrNull(resource_type)
+  const action = wordIn(value, base, "action", {
+    expected: kinds.actions(type),
+    has: (word) => kinds.hasAction(type, word)
+  })
+  const building_id = buildingIn(value, base)
+  const tenant_ids = tenantsIn(value, base)
+  const problems = Array.getFailures([resource_type, action, building_id, tenant_ids, data]).flat()
+  if (problems.length > 0) return Result.fail(problems)
+  return Result.all({ resource_type, action, building_id, tenant_ids, data })
+}
+
+const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> => {
+  const text = texts[0]
+  if (text === undefined) return wrong(base, "`data` is missing; it must be an object")
+  if (texts.length > 1) return wrong(`${base}/data`, "is given more than once")
+  if (isTooLong(text)) return wrong(`${base}/data`, `must be at most ${maxDataBytes / 1024} KiB`)
+  return Option.match(fromObjectText(text), {
+    onNone: () => wrong(`${base}/data`, "must be an object"),
+    onSome: (data) => Result.succeed(data)
+  })
+}
+
+const collect = (
+  reads: ReadonlyArray<Read<NewEvent>>,
+  values: ReadonlyArray<unknown>,
+  isList: boolean
+): Result.Result<PublishRequest, InvalidInput> => {
+  const invalid = InvalidInput.of(title, Array.getFailures(reads).flat())
+  return invalid !== null
+    ? Result.fail(invalid)
+    : Result.succeed({ events: Array.getSuccesses(reads), isList, oversights: oversightsOf(values) })
+}
+
+const refuse = (detail: string): Result.Result<never, InvalidInput> =>
+  Result.fail(new InvalidInput({ title, problems: [{ pointer: "", detail }] }))
+
+const tooMany = (count: number): boolean => count > maxEventsPerPublish
+
+const tooManyDetail = `at most ${maxEventsPerPublish} events can be published at once; split the list`
+
+/** Reads one event that is `value` and was written as `text`. */
+const readText = (kinds: Kinds, value: unknown, text: string, base: string): Read<NewEvent> =>
+  readEvent(kinds, value, readData(membersNamed(text, "data"), base), base)
+
+const fromText = (kinds: Kinds, text: string): Result.Result<PublishRequest, InvalidInput> => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return refuse("the body is not JSON")
+  }
+  if (!globalThis.Array.isArray(value)) return collect([readText(kinds, value, text, "")], [value], false)
+  if (tooMany(value.length)) return refuse(tooManyDetail)
+  const values: ReadonlyArray<unknown> = value
+  const texts = elementsOf(text)
+  return collect(
+    values.map((item, index) => readText(kinds, item, texts[index] ?? "", `/${index}`)),
+    values,
+    true
+  )
+}
+
+/** Encodes data that is given as a value, once. */
+const encodeData = (item: unknown, base: string): Read<JsonText> => {
+  const data = Predicate.hasProperty(item, "data") ? item.data : undefined
+  if (data === undefined) return readData([], base)
+  return Result.match(JsonFlaw.toText(data), {
+    onFailure: (flaw) => wrong(`${base}/data`, flaw),
+    onSuccess: (text) => readData([text ?? ""], base)
+  })
+}
+
+/** Reads one event that is given as a value. Its members are the host's own code, which may throw. */
+const readValue = (kinds: Kinds, item: unknown, base: string): Read<NewEvent> => {
+  try {
+    return readEvent(kinds, item, encodeData(item, base), base)
+  } catch (thrown) {
+    return wrong(base, `can't be read: ${Predicate.isError(thrown) ? thrown.message : "it throws"}`)
+  }
+}
+
+const fromValue = (kinds: Kinds, value: unknown): Result.Result<PublishRequest, InvalidInput> => {
+  const isList = globalThis.Array.isArray(value)
+  const values: ReadonlyArray<unknown> = isList ? value : [value]
+  if (tooMany(values.length)) return refuse(tooManyDetail)
+  // Spread, so that an empty place in a sparse list is read as one.
+  const reads = [...values].map((item, index) => readValue(kinds, item, isList ? `/${index}` : ""))
+  return collect(reads, values, isList)
+}
+
+/** Reads what is published to a service. */
+export interface PublishReader {
+  /** Reads a request body: one event, or a list of them. `data` is taken over byte for byte. */
+  readonly fromText: (text: string) => Result.Result<PublishRequest, InvalidInput>
+  /** Reads events given as values, as an embedding host does. */
+  readonly fromValue: (value: unknown) => Result.Result<PublishRequest, InvalidInput>
+}
+
+const readerWith = (kinds: Kinds): PublishReader => ({
+  fromText: (text) => fromText(kinds, text),
+  fromValue: (value) => fromValue(kinds, value)
+})
+
+/** A reader for the resource types of a service: make it once. */
+export const readerOf = (types: ResourceTypeTable): PublishReader => readerWith(kindsOf(types))
+
+/** A reader for the resource types of this service. */
+export const reader: Effect.Effect<PublishReader> = Effect.map(ResourceTypes, readerOf)
+
+/** A reader for events whose type and action the database checks (`doorhook.publish` in SQL). */
+export const uncheckedReader: PublishReader = readerWith(anyKind)

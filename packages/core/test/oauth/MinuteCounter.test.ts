@@ -1,0 +1,13 @@
+import { assert, describe, it } from "@effect/vitest"
+import { makeMinuteCounter } from "../../src/oauth/MinuteCounter.ts"
+
+describe("what is counted by the minute", () => {
+  it("begins again with the next minute, and when the clock was set back", () => {
+    const counted = makeMinuteCounter()
+    counted("a", 3_600_000)
+    assert.deepStrictEqual(counted("a", 3_600_000), { count: 2, seconds: 60 })
+    assert.deepStrictEqual(counted("a", 3_659_999), { count: 3, seconds: 1 })
+    assert.deepStrictEqual(counted("a", 3_660_000), { count: 1, seconds: 60 })
+    assert.deepStrictEqual(counted("a", 1_000), { count: 1, seconds: 60 })
+  })
+})
