@@ -48,14 +48,19 @@ const keep = ({ _attachments: archives = {}, ...sent }: Document): void => {
 
 const isOwn = (name: string): boolean => name === "doorhook" || name.startsWith("@doorhook/")
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => {
   const path = decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname).slice(1)
   const [name = "", archive] = path.split("/-/")
   const answer = (status: number, body: object): void =>
     void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
   if (request.method === "PUT") {
-    keep(await json(request).then((sent): Document => Object(sent)))
-    return answer(201, { ok: true })
+    return void json(request).then(
+      (sent) => {
+        keep(Object(sent))
+        answer(201, { ok: true })
+      },
+      () => answer(400, { error: "not JSON" })
+    )
   }
   if (archive !== undefined && isOwn(name)) {
     return void response.end(readFileSync(join(folder, name, archive.slice(archive.lastIndexOf("/") + 1))))

@@ -8,7 +8,7 @@ export const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres@l
 
 export const pool = new pg.Pool({ connectionString: databaseUrl })
 // Of idle connections: without a listener they end the process.
-pool.on("error", (error) => console.error(error))
+pool.on("error", ({ message }) => process.stderr.write(`${message}\n`))
 
 /** Makes the tables where they are missing. */
 export const prepare = async (): Promise<void> => {

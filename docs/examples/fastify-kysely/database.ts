@@ -16,7 +16,7 @@ export const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres@l
 
 const pool = new pg.Pool({ connectionString: databaseUrl })
 // Of idle connections: without a listener they end the process.
-pool.on("error", (error) => console.error(error))
+pool.on("error", ({ message }) => process.stderr.write(`${message}\n`))
 
 export const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 

@@ -57,7 +57,7 @@ const install = async (packed: string, folder: string): Promise<void> => {
 }
 
 /** What a reader's compiler says: their own settings are as strict as can be. */
-const checkTypes = async (folder: string): Promise<void> => {
+const checkTypes = async (folder: string): Promise<string> => {
   const compilerOptions = {
     target: "es2024",
     module: "nodenext",
@@ -71,7 +71,7 @@ const checkTypes = async (folder: string): Promise<void> => {
     types: ["node"]
   }
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*/*.ts"] }))
-  await run(join(root, "node_modules/.bin/tsc"), ["-p", "."], { cwd: folder })
+  return (await run(join(root, "node_modules/.bin/tsc"), ["-p", "."], { cwd: folder })).stdout
 }
 
 /** Tests of the examples with the archives in `packed`, installed into `folder`. */
@@ -116,7 +116,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
   describe("the example on", { concurrent: true }, () => {
     it("each framework passes the compiler", async (context) => {
       if (!isInstalled) return context.skip()
-      await checkTypes(folder)
+      assert.strictEqual(await checkTypes(folder), "")
     })
 
     example(

@@ -374,8 +374,12 @@ describe("the guide to embedding", () => {
   )
 })
 
-describe("a release", describeRelease)
+describe("a release", () => {
+  describeRelease()
+})
 
-describe("the image", () => describeImage(folder))
+describe("the image", () => {
+  describeImage(folder)
+})
 
 await describeOnPostgres("the examples", (server) => describeExamples(folder, join(folder, "examples"), server))
