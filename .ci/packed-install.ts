@@ -14,6 +14,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
 import { published } from "./published.ts"
+import { undocumentedIn } from "./undocumented.ts"
 
 const root = new URL("..", import.meta.url).pathname
 
@@ -97,7 +98,9 @@ const typed: Readonly<Record<string, string>> = {
   }),
   "consumer.ts": `import { createServer } from "node:http"
     import { createDoorhook, DoorhookError, sqlDirectory } from "doorhook"
-    import type { DeliveryAttempt, DeliverySummary, Doorhook, DoorhookOptions } from "doorhook"
+    import type {
+      DeliveryAttempt, DeliverySummary, Doorhook, DoorhookNotice, DoorhookOptions, IntegrationSummary
+    } from "doorhook"
     import { layer } from "doorhook/effect"
     import { Publisher } from "@doorhook/core"
     import { createReceiver, sqliteStore } from "@doorhook/receiver"
@@ -125,7 +128,19 @@ const typed: Readonly<Record<string, string>> = {
     const state: DeliverySummary["state"] = "lost"
     // @ts-expect-error: there is no such outcome
     const outcome: DeliveryAttempt["outcome"] = "refused"
-    export { ended, outcome, state }
+    // Every state has its own text, without a rest that would make it a string.
+    const explained: Record<DeliverySummary["state"], string> = {
+      pending: "", delivering: "", retrying: "", delivered: "", exhausted: "", expired: "", cancelled: "", skipped: ""
+    }
+    const outcomes: Record<DeliveryAttempt["outcome"], string> = {
+      acknowledged: "", bad_status: "", timeout: "", connection_refused: "", connection_reset: "", dns: "", tls: "",
+      blocked_address: "", invalid_response: ""
+    }
+    const statuses: Record<IntegrationSummary["status"], string> = { enabled: "", disabled: "" }
+    const kinds: Record<DoorhookNotice["kind"], string> = {
+      failing: "", disabled: "", recovered: "", exhausted: "", retention_paused: ""
+    }
+    export { ended, explained, kinds, outcome, outcomes, state, statuses }
     export { deliveries, DoorhookError, layer, Publisher, sqlDirectory, wrong }`
 }
 
@@ -228,6 +243,8 @@ try {
     writeFileSync(join(folder, name), text)
   }
   run(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], folder)
+  const undocumented = undocumentedIn(join(folder, "node_modules/doorhook/dist/index.d.ts"))
+  if (undocumented.length > 0) throw new Error(`without a doc comment: ${undocumented.join(", ")}`)
   say("types: ok")
 
   for (const node of [[process.execPath], ...versions.map((version) => ["npx", "-y", `node@${version}`])]) {

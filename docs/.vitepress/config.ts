@@ -14,7 +14,12 @@ const pages = (...listed: ReadonlyArray<readonly [text: string, page: string]>) 
 const sidebar = [
   {
     text: "Begin",
-    items: pages(["What it is", "index"], ["Tutorial", "tutorial"], ["A newcomer's walk", "newcomers-walk"])
+    items: pages(
+      ["What it is", "index"],
+      ["Compared with others", "compared"],
+      ["Tutorial", "tutorial"],
+      ["A newcomer's walk", "newcomers-walk"]
+    )
   },
   {
     text: "Put it into a backend",

@@ -1,10 +1,8 @@
 /**
- * A backend written in Effect on PostgreSQL: users and doors in tables of its own, and an event that is published in the same
- * transaction as the log entry that it tells of.
+ * A backend written in Effect on PostgreSQL: users and entries in tables of its own, and an event that is published in the
+ * transaction that stores its entry.
  *
- *     DOORHOOK_DATABASE=postgres://... node app.ts
- *
- * Every setting of doorhook comes from the environment. Lines of its log and spans go where the application's own go.
+ * Every setting of doorhook comes from the environment. Its logs and spans go where the application's own go.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -35,7 +33,7 @@ const Tables = Layer.effectDiscard(
 
 const User = Schema.Struct({ id: Schema.String, password_hash: Schema.String })
 
-/** Who is who, asked of the application's tables. */
+/** Users and what they administer, from the application's tables. */
 const AppDirectory = Layer.effect(
   Directory,
   Effect.gen(function* () {
@@ -47,7 +45,7 @@ const AppDirectory = Layer.effect(
         Effect.gen(function* () {
           const rows = yield* sql`SELECT id::text, password_hash FROM app_users WHERE login = ${login}`
           const [user] = yield* Schema.decodeUnknownEffect(Schema.Array(User))(rows)
-          // As long for a login that nobody has: it must not be told apart by time.
+          // An unknown login must take as long as a wrong password.
           const stored = user?.password_hash ?? ""
           const isRight = yield* Effect.promise(() => verifyPassword(Redacted.value(password), stored))
           return isRight && user !== undefined ? { id: UserId.make(user.id) } : null
@@ -69,7 +67,7 @@ const AppDirectory = Layer.effect(
   })
 )
 
-/** `POST /entries`: the entry and the event that tells of it are stored together, or neither is. */
+/** `POST /entries`: the entry and its event are stored together, or neither is. */
 const Entries = HttpRouter.add(
   "POST",
   "/entries",

@@ -1,28 +1,26 @@
 /**
- * doorhook on Hono. The same lines serve on Bun and Deno, whose servers take `app.fetch` too.
- *
- *     node app.ts
+ * A backend on Hono and SQLite that gives third parties webhooks: doorhook reads users and buildings from the backend's tables.
+ * The same lines serve on Bun and Deno, whose servers take `app.fetch` too.
  */
 import { serve } from "@hono/node-server"
 import { getConnInfo } from "@hono/node-server/conninfo"
-import { createDoorhook, redactUrl } from "doorhook"
+import { createDoorhook, redactUrl, sqlDirectory } from "doorhook"
 import { Hono } from "hono"
 import { logger } from "hono/logger"
+import { join } from "node:path"
+import { data, database } from "./database.ts"
 
 const port = Number(process.env["PORT"] ?? 3000)
 
 const doorhook = await createDoorhook({
-  database: process.env["DATABASE"] ?? "doorhook.db",
-  operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // made and kept in the database when there is none
-  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // secrets are kept readable in the database without it
+  database: join(data, "doorhook.db"),
   // A web request does not say where the service is reached.
   publicUrl: process.env["PUBLIC_URL"] ?? `http://localhost:${port}`,
-  directory: {
-    client: () => null,
-    authenticate: (login, password) => (login === "ada" && password === "correct horse" ? { id: "ada" } : null),
-    administers: (user, building) => user === "ada" && building === 1,
-    isTenant: () => false
-  }
+  operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // made and kept in the database when there is none
+  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // secrets are kept readable in the database without it
+  // Receivers on this machine: leave it out where receivers are on the internet.
+  allowTargets: ["127.0.0.0/8"],
+  directory: sqlDirectory({ database })
 })
 
 const app = new Hono()
@@ -35,11 +33,16 @@ app.use((context, next) =>
     : next()
 )
 app.get("/", (context) => context.text("North Tower"))
-app.post("/rings", async (context) =>
-  context.json(
-    await doorhook.publish({ resource_type: "call", action: "create", building_id: 1, data: { id: Date.now() } })
+
+/** Somebody rings. SQLite files can't share a transaction: the key makes it safe to publish the same ring again. */
+app.post("/rings", async (context) => {
+  const { lastInsertRowid: id } = database.prepare("INSERT INTO rings (building_id) VALUES (1)").run()
+  const published = await doorhook.publish(
+    { resource_type: "call", action: "create", building_id: 1, data: { id: Number(id) } },
+    { idempotencyKey: `ring-${id}` }
   )
-)
+  return context.json(published, 201)
+})
 
 const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port }, (address) =>
   process.stdout.write(`listening on http://127.0.0.1:${address.port}\n`)
@@ -47,6 +50,6 @@ const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port }, (address
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     server.close()
-    void doorhook.close()
+    void doorhook.close().then(() => database.close())
   })
 }

@@ -35,6 +35,7 @@ export const facadeCodes: Readonly<Record<string, { readonly status: number; rea
   }
 }
 
+/** Why a call failed: a `code` to branch on, and a message that says what to do. */
 export class DoorhookError extends Error {
   /** What kind of failure it is, like `invalid_publish`, `not_found` or `store_error`: all are in the reference of error codes. */
   readonly code: string

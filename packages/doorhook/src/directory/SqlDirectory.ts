@@ -10,6 +10,7 @@ import { runnerOf } from "./SqlSource.ts"
 import type { SqlTableNames, SqlTables } from "./SqlTables.ts"
 import { quoted, tablesOf } from "./SqlTables.ts"
 
+/** Where users and buildings are, in SQL. */
 export interface SqlDirectoryOptions {
   /**
    * The host's database: a pool of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function that is given a

@@ -20,6 +20,7 @@ export interface SqliteLike {
   readonly prepare: (text: string) => { readonly all: (...values: Array<string | number>) => Rows }
 }
 
+/** The host's database: a pool or client of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function that queries. */
 export type SqlSource = PgLike | SqliteLike | SqlQuery
 
 /** Runs a statement. Written once for all: its values are texts and numbers, `$1`, `$2`, ... in the order of their use. */

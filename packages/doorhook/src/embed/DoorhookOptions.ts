@@ -15,6 +15,7 @@ import * as HostListener from "./HostListener.ts"
 import type { HostLogger } from "./HostLogger.ts"
 import * as HostLoggers from "./HostLogger.ts"
 
+/** What `createDoorhook` takes. All but `directory` have defaults. */
 export interface DoorhookOptions extends EngineConfig {
   /** The host's users, clients and buildings: functions of its own, or `sqlDirectory` over its tables. */
   readonly directory: HostDirectory

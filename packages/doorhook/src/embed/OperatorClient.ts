@@ -229,6 +229,7 @@ export interface NoticesClient {
   readonly list: (options?: NoticeListOptions) => Promise<NoticePage>
 }
 
+/** How a portal link is made. */
 export interface PortalLinkOptions {
   /** How long the link, and the page that it opens, are good: `1s` to `24h`; default `15m`. */
   readonly expiresIn?: string | undefined
@@ -237,6 +238,7 @@ export interface PortalLinkOptions {
 /** A test event that is on its way. */
 export type TestSent = TestSentDocument
 
+/** Calls for the owner of an integration. Each rejects with a `DoorhookError`: `not_found` for an unknown id. */
 export interface PortalClient {
   /** Makes a link to an integration's own page, for its owner, whom the host has to know. `expires_at` is ISO 8601 UTC. */
   readonly portalLink: (integrationId: string | number, options?: PortalLinkOptions) => Promise<PortalLink>
@@ -249,6 +251,7 @@ export interface PortalClient {
   readonly rotatePortalSecret: () => Promise<void>
 }
 
+/** The calls of the operator API, in the process or over HTTP. */
 export interface OperatorClient extends PortalClient {
   /** Deliveries: why they were not made, and sending them again. */
   readonly deliveries: DeliveriesClient

@@ -33,6 +33,7 @@ export interface TokenIdentity {
   readonly expires_at: string
 }
 
+/** What a token must be good for. */
 export interface TokenOptions {
   /** A scope that the token must have: `public`, or one of the option `scopes`. Default: none in particular. */
   readonly scope?: string | undefined
@@ -61,6 +62,7 @@ export interface HonoContextLike {
 export interface FastifyRequestLike {
   readonly raw: IncomingMessage
 }
+/** What `requireToken` needs of a reply of Fastify. */
 export interface FastifyReplyLike {
   readonly raw: ServerResponse
   code(status: number): unknown

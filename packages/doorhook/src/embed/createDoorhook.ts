@@ -53,6 +53,7 @@ export interface PublishInput {
   readonly data: object
 }
 
+/** How to publish. */
 export interface PublishOptions {
   /**
    * Names this call, so that it can be made again when its outcome is unknown: the same call under the same key within 24
@@ -81,6 +82,10 @@ export interface RouteContext {
   readonly params: unknown
 }
 
+/**
+ * A doorhook that runs in this process. Mount one of `node`, `fetch` and `fastify` on your server, and call `publish` when something
+ * happens. Promises reject with a `DoorhookError`.
+ */
 export interface Doorhook extends OperatorClient {
   /**
    * Handles requests of `node:http`, and of Express by `app.use(doorhook.node)`: what is not doorhook's goes on to `next`.

@@ -10,6 +10,7 @@ import { badArgument } from "./Arguments.ts"
 
 /** A client of `pg` that has begun a transaction, or what behaves like one. */
 export interface TransactionClient {
+  /** Runs a statement whose values are written `$1`, `$2`, ... */
   readonly query: (text: string, values: Array<unknown>) => Promise<{ readonly rows: ReadonlyArray<unknown> }>
 }
 

@@ -18,6 +18,9 @@ import { live } from "../harness/Embedded.ts"
 import { eventually, testPatience } from "../harness/Eventually.ts"
 import { directory } from "../harness/KnownDirectory.ts"
 import { callApi } from "../harness/ThirdParty.ts"
+import { describeExamples } from "./Examples.ts"
+import { describeImage } from "./Image.ts"
+import { describeRelease, reachingRegistry } from "./Release.ts"
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url))
 const run = promisify(execFile)
@@ -345,9 +348,6 @@ await describeOnPostgres("the installed command", (server) => {
   )
 })
 
-/** How npm says that it reached no registry. */
-const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH/
-
 describe("the guide to embedding", () => {
   const guide = readFileSync(join(root, "docs/embed.md"), "utf8")
   const [, commands = ""] = /^```sh\n([^]*?)^```$/m.exec(guide) ?? []
@@ -361,13 +361,8 @@ describe("the guide to embedding", () => {
         const script = `set -e\n${commands.replaceAll("../", `${outside}/`)}`
         const env = { ...process.env, npm_config_prefer_offline: "true", npm_config_audit: "false" }
         yield* Effect.promise(async () => {
-          try {
-            await run("bash", ["-c", script], { cwd: root, env })
-          } catch (error) {
-            if (!unreachable.test(String(error))) throw error
-            process.stderr.write(`SKIPPED: the guide to embedding: no package registry (${String(error)})\n`)
-            context.skip()
-          }
+          const installation = run("bash", ["-c", script], { cwd: root, env })
+          if (!(await reachingRegistry("the guide to embedding", installation))) return context.skip()
           // A link would lead back into the checkout.
           assert.isFalse(lstatSync(join(project, "node_modules/doorhook")).isSymbolicLink())
           const program = 'import { createDoorhook } from "doorhook"; console.log(typeof createDoorhook)'
@@ -378,3 +373,13 @@ describe("the guide to embedding", () => {
     )
   )
 })
+
+describe("a release", () => {
+  describeRelease()
+})
+
+describe("the image", () => {
+  describeImage(folder)
+})
+
+await describeOnPostgres("the examples", (server) => describeExamples(folder, join(folder, "examples"), server))

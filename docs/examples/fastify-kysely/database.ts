@@ -1,0 +1,57 @@
+/**
+ * The backend's own tables, by Kysely, with one building and one administrator to begin with.
+ */
+import { hashPassword } from "doorhook"
+import type { Generated } from "kysely"
+import { Kysely, PostgresDialect } from "kysely"
+import pg from "pg"
+
+interface Tables {
+  users: { id: string; login: string; password_hash: string }
+  buildings: { id: number; name: string; administrator: string }
+  rings: { id: Generated<number>; building_id: number }
+}
+
+export const databaseUrl = process.env["DATABASE_URL"] ?? "postgres://postgres@localhost:5432/postgres"
+
+const pool = new pg.Pool({ connectionString: databaseUrl })
+// Of idle connections: without a listener they end the process.
+pool.on("error", ({ message }) => process.stderr.write(`${message}\n`))
+
+export const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+
+/** Makes the tables where they are missing. */
+export const prepare = async (): Promise<void> => {
+  const { schema } = db
+  await schema
+    .createTable("users")
+    .ifNotExists()
+    .addColumn("id", "text", (column) => column.primaryKey())
+    .addColumn("login", "text", (column) => column.unique().notNull())
+    .addColumn("password_hash", "text", (column) => column.notNull())
+    .execute()
+  await schema
+    .createTable("buildings")
+    .ifNotExists()
+    .addColumn("id", "integer", (column) => column.primaryKey())
+    .addColumn("name", "text", (column) => column.notNull())
+    .addColumn("administrator", "text", (column) => column.notNull().references("users.id"))
+    .execute()
+  await schema
+    .createTable("rings")
+    .ifNotExists()
+    .addColumn("id", "integer", (column) => column.generatedAlwaysAsIdentity().primaryKey())
+    .addColumn("building_id", "integer", (column) => column.notNull().references("buildings.id"))
+    .execute()
+  const password_hash = await hashPassword("correct horse")
+  await db
+    .insertInto("users")
+    .values({ id: "ada", login: "ada@example.com", password_hash })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  await db
+    .insertInto("buildings")
+    .values({ id: 1, name: "North Tower", administrator: "ada" })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}

@@ -1,0 +1,160 @@
+/**
+ * A release, rehearsed: all packages published to a registry in a folder, by the command that publishes them to npm, and installed
+ * from there.
+ */
+import { assert, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL("../../../..", import.meta.url))
+const changeset = join(root, "node_modules/.bin/changeset")
+const { scripts } = Schema.decodeUnknownSync(Schema.Struct({ scripts: Schema.Record(Schema.String, Schema.String) }))(
+  JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+)
+
+/** How npm says that it reached no registry. */
+const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH/
+
+/** Whether something could be installed; says so where there is no registry to install from. */
+export const reachingRegistry = async (what: string, installation: Promise<unknown>): Promise<boolean> => {
+  try {
+    await installation
+    return true
+  } catch (error) {
+    if (!unreachable.test(String(error))) throw error
+    process.stderr.write(`SKIPPED: ${what}: no package registry (${String(error)})\n`)
+    return false
+  }
+}
+
+const Manifest = Schema.Struct({
+  name: Schema.String,
+  version: Schema.String,
+  private: Schema.optional(Schema.Boolean),
+  description: Schema.optional(Schema.String),
+  keywords: Schema.optional(Schema.Array(Schema.String)),
+  license: Schema.String,
+  dependencies: Schema.optional(Schema.Record(Schema.String, Schema.String)),
+  devDependencies: Schema.optional(Schema.Record(Schema.String, Schema.String)),
+  peerDependencies: Schema.optional(Schema.Record(Schema.String, Schema.String))
+})
+type Manifest = typeof Manifest.Type
+
+const manifestFiles = globSync(["packages/*/package.json", "{simulator,conformance}/package.json"], { cwd: root })
+
+/** The manifests below a folder of those packages that are published. */
+const releasedIn = (folder: string): ReadonlyArray<Manifest> =>
+  manifestFiles
+    .map((file) => Schema.decodeUnknownSync(Manifest)(JSON.parse(readFileSync(join(folder, file), "utf8"))))
+    .filter((manifest) => manifest.private !== true)
+
+/** The versions of doorhook's own packages that a package depends on. */
+const ownVersions = ({ dependencies, devDependencies, peerDependencies }: Manifest): ReadonlyArray<string> =>
+  Object.entries({ ...dependencies, ...devDependencies, ...peerDependencies }).flatMap(([name, version]) =>
+    /^@?doorhook/.test(name) ? [version] : []
+  )
+
+const filesIn = async (archive: string): Promise<ReadonlyArray<string>> =>
+  (await run("tar", ["-tzf", archive])).stdout.trim().split("\n")
+
+/** Tests of a release of the packages that are built. */
+export const describeRelease = (): void => {
+  it.live("is published by its command, and installed by npm", (context) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const registry = join(folder, "registry")
+        const upstream = (yield* Effect.promise(() => run("npm", ["config", "get", "registry"]))).stdout.trim()
+        const { printed } = yield* startNode([join(root, ".ci/registry.ts"), registry, "--upstream", upstream])
+        const [, url = ""] = yield* Effect.promise(() => printed(/listening on (http:\S+)/))
+        const settings = [
+          `registry=${url}`,
+          `${url.replace("http:", "")}:_authToken=rehearsal`,
+          "replace-registry-host=never"
+        ]
+        writeFileSync(join(folder, "npmrc"), settings.join("\n"))
+        const env = { ...process.env, NO_COLOR: "1", npm_config_userconfig: join(folder, "npmrc") }
+
+        const released = releasedIn(root)
+        const [{ version } = { version: "" }] = released
+        // Only a build service can prove where a package comes from.
+        const rehearsing = { ...env, npm_config_provenance: "false" }
+        assert.match(scripts["release"] ?? "", /changeset publish$/)
+        yield* Effect.promise(() => run(changeset, ["publish", "--no-git-tag"], { cwd: root, env: rehearsing }))
+        for (const manifest of released) {
+          const { description, keywords, license, name } = manifest
+          assert.strictEqual(license, "MIT", name)
+          assert.isNotEmpty(description, name)
+          assert.isNotEmpty(keywords, name)
+          for (const own of ownVersions(manifest)) assert.strictEqual(own, version, name)
+          const [archive = ""] = globSync(join(registry, name, `*-${version}.tgz`))
+          const files = yield* Effect.promise(() => filesIn(archive))
+          for (const file of ["LICENSE", "README.md", "package.json", "dist/index.js", "dist/index.d.ts"]) {
+            assert.include(files, `package/${file}`, name)
+          }
+          assert.deepStrictEqual(
+            files.filter((file) => /\/test\/|\.test\.|tsbuildinfo/.test(file)),
+            [],
+            name
+          )
+        }
+
+        const project = join(folder, "my-backend")
+        mkdirSync(project)
+        writeFileSync(join(project, "package.json"), "{}")
+        const npm = (...args: ReadonlyArray<string>) => run("npm", [...args], { cwd: project, env })
+        const install = npm("install", "--no-audit", "--prefer-offline", "doorhook")
+        const isInstalled = yield* Effect.promise(() => reachingRegistry("an installed release", install))
+        if (!isInstalled) return context.skip()
+        const { stdout } = yield* Effect.promise(() => run("npx", ["doorhook", "--version"], { cwd: project, env }))
+        assert.include(stdout, version)
+        for (const separate of ["simulator", "conformance"]) {
+          assert.isFalse(existsSync(join(project, "node_modules/@doorhook", separate)), separate)
+        }
+        // Fails where a package is missing or does not fit.
+        yield* Effect.promise(() => npm("ls", "--all"))
+      })
+    )
+  )
+
+  it("proves where its packages come from", async () => {
+    const { stdout } = await run("npm", ["config", "get", "provenance"], { cwd: root })
+    assert.strictEqual(stdout, "true\n")
+  })
+
+  it.live("gives all packages one version, and each a changelog", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const copy = yield* temporaryFolder
+        const git = (...args: ReadonlyArray<string>) =>
+          run("git", ["-c", "user.name=test", "-c", "user.email=test@localhost", ...args], { cwd: copy })
+        for (const file of [".changeset", "package.json", "package-lock.json", "docs/package.json", ...manifestFiles]) {
+          cpSync(join(root, file), join(copy, file), { recursive: true })
+        }
+        writeFileSync(join(copy, ".changeset/a-change.md"), '---\n"@doorhook/sql": minor\n---\n\nKeep more.\n')
+        yield* Effect.promise(async () => {
+          await git("init", "--quiet")
+          await git("add", "--all")
+          await git("commit", "--quiet", "--message", "Change something")
+          await run(changeset, ["version"], { cwd: copy })
+        })
+        const before = releasedIn(root)
+        const after = releasedIn(copy)
+        const versions = new Set(after.flatMap((manifest) => [manifest.version, ...ownVersions(manifest)]))
+        assert.strictEqual(versions.size, 1)
+        assert.isFalse(versions.has(before[0]?.version ?? ""))
+        assert.lengthOf(globSync("{packages/*,simulator,conformance}/CHANGELOG.md", { cwd: copy }), after.length)
+        const sql = join(copy, "packages/sql")
+        assert.include(readFileSync(join(sql, "CHANGELOG.md"), "utf8"), "Keep more.")
+        const packed = yield* Effect.promise(() => run("npm", ["pack", "--dry-run", "--json"], { cwd: sql }))
+        assert.include(packed.stdout, '"CHANGELOG.md"')
+      })
+    )
+  )
+}
