@@ -74,7 +74,8 @@ describe("a plan at a rate of its own", () => {
       sent.forEach(({ at, event }, nth) => {
         const planned = events[nth]?.event ?? assert.fail("there are as many")
         const time = new Date(at).toISOString()
-        assert.deepEqual<unknown>(event, { ...planned, at: time, data: { ...planned.data, logged_at: time } })
+        const data: unknown = Object.assign({}, planned.data, { logged_at: time })
+        assert.deepEqual<unknown>(event, { ...planned, at: time, data })
       })
     })
   )
@@ -145,7 +146,7 @@ describe("a file of events", () => {
         ]
       )
       const [first] = yield* Stream.runCollect(file.arrivals)
-      assert.strictEqual(first?.event.data, '{"id":1,"door":"own member"}')
+      assert.strictEqual<unknown>(first?.event.data, '{"id":1,"door":"own member"}')
       const part = yield* read([line("2026-03-02T08:00:00Z"), line("2026-03-02T09:00:00Z")], true, 60_000)
       assert.strictEqual(part.events, 1)
     })
