@@ -555,7 +555,7 @@ describe("settings of a service", () => {
       const types = yield* runHere(["serve", "--config", file])
       for (const said of [
         ': allowTargets: must be a list like ["..."]',
-        "sign: must be true or false",
+        'signing: must be "hmac" or "ed25519" or "both" or "off"',
         'retry.call: must be a list like ["..."]',
         "appearance.nmae: is not known here"
       ]) {
