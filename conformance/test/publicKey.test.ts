@@ -29,7 +29,7 @@ const tried = Effect.fnUntraced(function* (change: Change) {
   return requirements
 }, Effect.provide(Crypto.layerWebCrypto))
 
-/** Takes the public key for a secret where a signature is of a secret: whoever has read it can sign. */
+/** Accepts HMAC signatures with the public key as their secret: anybody who reads the key can sign. */
 const confused: Change = (correct, { secret }) => ({
   verify: (request, body) => {
     const { "webhook-id": id = "", "webhook-signature": given = "", "webhook-timestamp": at = "" } = request.headers

@@ -10,7 +10,7 @@ import { certainlyInTime, patienceOf } from "./Terms.ts"
 
 export type Reading =
   | "acknowledged"
-  /** So near to the deadline that the suite can't tell, or after it where the suite itself stood still. */
+  /** Too near the deadline for the suite to tell, or after it while the suite itself stood still. */
   | "borderline"
   /** A whole answer with a status that does not acknowledge. */
   | "refused"

@@ -23,7 +23,7 @@ const at = (from: number, what: Intervention["what"], op: number | null = null) 
   until: from + 10
 })
 
-interface Told {
+interface Situation {
   readonly follows?: boolean
   readonly symptom?: Symptom | null
 }
@@ -31,7 +31,7 @@ interface Told {
 const toldOf = (
   interventions: ReadonlyArray<ReturnType<typeof at>>,
   otherEvents = 0,
-  { follows = false, symptom = "lost" }: Told = {}
+  { follows = false, symptom = "lost" }: Situation = {}
 ): ReadonlyArray<string> => {
   const attempts = [attemptOf({ op: 0, started: 0 }), attemptOf({ op: 2, started: 42_000, number: 2 })]
   const trace = traceOf(attempts, { ops: long, began: 1_000, ended: 50_000, interventions, otherEvents })

@@ -321,7 +321,7 @@ const makeDispatcher: Effect.Effect<
     )
   }
 
-  /** Records so many batches. */
+  /** Records `count` batches, one after the other. */
   const recordBatches = (count: number): Effect.Effect<void> =>
     count <= 1 ? recordBatch : Effect.flatMap(recordBatch, () => recordBatches(count - 1))
 

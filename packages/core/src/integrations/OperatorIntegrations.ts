@@ -118,11 +118,9 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
-        const { integration: before } = yield* show(id)
-        const invalid = InvalidInput.of(title, [
-          ...problemsOf(switches, retry),
-          ...headerProblems(switches, before.overrides)
-        ])
+        // Headers alone are judged by what is set: a hidden value stays.
+        const before = switches.overrides?.headers === undefined ? {} : (yield* show(id)).integration.overrides
+        const invalid = InvalidInput.of(title, [...problemsOf(switches, retry), ...headerProblems(switches, before)])
         if (invalid !== null) return yield* invalid
         const find = () => Effect.map(show(id), ({ integration }) => integration)
         yield* changeStored(store, dispatcher, find, (current) => applySwitches(current, switches))

@@ -32,7 +32,7 @@ const eventIdOf = (now: number, random: Uint8Array): EventId =>
 export const makeEventId = (crypto: Crypto["Service"], now: number): EventId =>
   eventIdOf(now, crypto.randomBytes(eventIdBytes))
 
-/** So many new event ids, for the price of one question to the generator. */
+/** `count` new event ids, from one call of the random generator. */
 export const makeEventIds = (crypto: Crypto["Service"], now: number, count: number): ReadonlyArray<EventId> => {
   const random = crypto.randomBytes(count * eventIdBytes)
   return Array.from({ length: count }, (_, index) =>

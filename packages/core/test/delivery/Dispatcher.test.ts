@@ -317,7 +317,7 @@ describe("publishing and dispatching", () => {
     )
 
   test(
-    "starts no more requests a second than an integration is set to, calls first, and sends to others meanwhile",
+    "keeps to the rate of an integration, calls first, without slowing others",
     Effect.gen(function* () {
       const { publisher, world } = yield* setup()
       const paced = { url: "https://paced.example/", method: "post" } as const

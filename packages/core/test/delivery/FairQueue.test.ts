@@ -45,7 +45,7 @@ const filled = (options: FairQueueOptions, deliveries: ReadonlyArray<LeasedDeliv
   return queue
 }
 
-/** A delivery to an integration that takes so many requests a second. */
+/** A delivery to an integration with this rate, in requests a second. */
 const paced = (delivery: LeasedDelivery, requests_per_second: number): LeasedDelivery => ({
   ...delivery,
   integration: { ...delivery.integration, overrides: { requests_per_second } }
