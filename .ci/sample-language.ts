@@ -64,9 +64,9 @@ const passagesOfDocument = (text: string): ReadonlyArray<Passage> => {
 
 /** What reads as a sentence: at least four words, most of it letters, and no code. */
 const isSentence = (text: string): boolean =>
-  (text.match(/[\p{L}']{2,}/gu) ?? []).length >= 4 &&
+  (text.replaceAll(/\$\{[^}]*\}/g, "").match(/(?<=^|[\s(`"])[\p{L}']{2,}/gu) ?? []).length >= 4 &&
   (text.match(/[\p{L}\s,.]/gu) ?? []).length > 0.75 * text.length &&
-  !/=>|^\.{0,2}\/|^(?:import|const|SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH|AND|FROM|WHERE)\b/.test(text)
+  !/=>|^(?:import|const|SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ON|WITH|AND|FROM|WHERE)\b/.test(text)
 
 const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 }).split("\n")
 
