@@ -1,11 +1,11 @@
 /**
  * Checks every code block of the documentation: TypeScript against the sources, JSON and YAML by parsing, commands against their
- * own help. A block that can't be checked says so in its fence: ```ts unchecked. And every page, that the index and the sidebar of
- * the site lead to it.
+ * own help. A block that can't be checked says so in its fence: ```ts unchecked. Also checks that the index and the sidebar lead
+ * to every page, that links between pages lead to a file and a heading, and that docs/dependencies.md lists what is installed.
  */
 import { spawnSync } from "node:child_process"
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { parse } from "yaml"
 import { helpOf, subcommandsIn } from "./help.ts"
 
@@ -203,6 +203,50 @@ for (const { from, to } of leads) {
     if (name !== "index" && !text.includes(to(name))) problems.push(`${page}: ${from} does not lead to it`)
   }
 }
+
+// Links between pages.
+/** As the site and as GitHub write the anchor of a heading: they differ in what they make of punctuation. */
+const anchorsOf = (heading: string): ReadonlyArray<string> => {
+  const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase()
+  const words = text.match(/[\p{L}\p{N}]+/gu) ?? []
+  return [words.join("-"), text.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(/\s/g, "-")]
+}
+const anchors = new Map(
+  pages.map((page) => {
+    const text = readFileSync(join(root, page), "utf8").replaceAll(/^ *```[^]*?^ *```$/gm, "")
+    return [page, new Set([...text.matchAll(/^#+ (.+)$/gm)].flatMap(([, heading = ""]) => anchorsOf(heading)))]
+  })
+)
+for (const page of pages) {
+  const text = readFileSync(join(root, page), "utf8")
+  for (const [, path = "", anchor] of text.matchAll(/\]\(([^)#\s:]*)(?:#([^)\s]+))?\)/g)) {
+    const target = path === "" ? page : join(dirname(page), path)
+    if (target.startsWith("docs/reference")) continue
+    if (!existsSync(join(root, target))) problems.push(`${page}: no file ${path}`)
+    else if (anchor !== undefined && anchors.get(target)?.has(anchor) === false) {
+      problems.push(`${page}: no heading #${anchor} in ${target}`)
+    }
+  }
+}
+
+// Dependencies.
+const manifests = ["package.json", "{packages/*,simulator,conformance,docs}/package.json"].flatMap((pattern) =>
+  globSync(pattern, { cwd: root })
+)
+const declared = new Set(
+  manifests
+    .map((path) => JSON.parse(readFileSync(join(root, path), "utf8")))
+    .flatMap(({ dependencies = {}, devDependencies = {}, peerDependencies = {} }) =>
+      Object.keys({ ...dependencies, ...devDependencies, ...peerDependencies })
+    )
+    .filter((name) => !/^(@doorhook\/.*|doorhook)$/.test(name))
+)
+const dependencyRows = readFileSync(join(root, "docs/dependencies.md"), "utf8").matchAll(/^\| (`[^|]+) \|/gm)
+const explained = new Set(
+  [...dependencyRows].flatMap(([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name))
+)
+for (const name of declared) if (!explained.has(name)) problems.push(`docs/dependencies.md: ${name} is missing`)
+for (const name of explained) if (!declared.has(name)) problems.push(`docs/dependencies.md: nothing depends on ${name}`)
 
 process.stdout.write(`${blocks.length} code blocks in ${pages.length} pages\n`)
 if (problems.length > 0) {

@@ -14,12 +14,7 @@ const pages = (...listed: ReadonlyArray<readonly [text: string, page: string]>) 
 const sidebar = [
   {
     text: "Begin",
-    items: pages(
-      ["What it is", "index"],
-      ["Compared with others", "compared"],
-      ["Tutorial", "tutorial"],
-      ["A newcomer's walk", "newcomers-walk"]
-    )
+    items: pages(["What it is", "index"], ["Compared with others", "compared"], ["Tutorial", "tutorial"])
   },
   {
     text: "Put it into a backend",
@@ -60,19 +55,8 @@ const sidebar = [
     items: pages(["Simulator", "simulator"], ["Load testing", "load-testing"], ["Outages", "outages"])
   },
   {
-    text: "Understand",
-    items: pages(
-      ["Guarantees", "guarantees"],
-      ["Architecture", "architecture"],
-      ["Decisions", "decisions"],
-      ["Threat model", "security"],
-      ["Measurements", "measurements"],
-      ["Packages", "packages"],
-      ["Dependencies", "dependencies"],
-      ["Versions", "versioning"],
-      ["Roadmap", "roadmap"],
-      ["Contributing", "CONTRIBUTING"]
-    )
+    text: "Rely on it",
+    items: pages(["Guarantees", "guarantees"], ["Security", "security"], ["Versions", "versioning"])
   },
   {
     text: "Reference",
@@ -83,6 +67,20 @@ const sidebar = [
       ["Error codes", "reference/errors"],
       ["Metrics", "reference/metrics"],
       ["API", "reference/api/README"]
+    )
+  },
+  {
+    text: "Project",
+    collapsed: true,
+    items: pages(
+      ["Architecture", "architecture"],
+      ["Decisions", "decisions"],
+      ["Glossary", "glossary"],
+      ["Measurements", "measurements"],
+      ["Packages", "packages"],
+      ["Dependencies", "dependencies"],
+      ["Roadmap", "roadmap"],
+      ["Contributing", "CONTRIBUTING"]
     )
   }
 ]

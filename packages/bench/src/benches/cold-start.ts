@@ -68,8 +68,8 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "milliseconds until `doorhook serve` is ready, against a Node.js that does nothing",
   compares:
-    "The built command, started as `npx doorhook serve` starts it, on a new SQLite file until it prints that it listens: tables and key made, port open. Beside it, `node -e 0` from its start to its end. The command's compile cache is warm, as at every start but the first after an installation, which the result shows too.",
-  leavesOut: "What `npx` itself takes, and a disk whose files are not in the system's cache.",
+    "The built command on a new SQLite file, until it prints that it listens, beside `node -e 0` from start to end. The compile cache is warm, as at every start but the first after an installation.",
+  leavesOut: "What `npx` itself takes, and a disk whose files are not cached.",
   lines: {
     [name]: {
       ours: "ms to ready",

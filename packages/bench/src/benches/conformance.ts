@@ -83,8 +83,8 @@ export const benchmark: Benchmark = {
   name,
   summary: "a level 3 run of the receiver suite against a correct receiver: how long, and how often wrong",
   compares:
-    "The command `conformance run --level 3` against the bundled correct receiver, spawned by the suite on a fresh SQLite file, with another seed each round; against the 45 seconds such a run may take.",
-  leavesOut: "Receivers that are slow to answer or to start: a run against them takes longer.",
+    "`conformance run --level 3` against the bundled correct receiver on a fresh SQLite file, with another seed each round; against the 45 seconds that such a run may take.",
+  leavesOut: "Receivers that are slow to answer or start: a run against them takes longer.",
   lines: {
     [name]: {
       ours: "seconds of a level 3 run",

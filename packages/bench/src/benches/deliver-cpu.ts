@@ -68,9 +68,9 @@ export const benchmark: Benchmark = {
   minutes: 8,
   summary: "processor time per delivery at a steady 500/s, against the same queues",
   compares:
-    "Events come one by one, as doors open: 500 calls of publish a second for 15 seconds, each answered when durable. Counted is user and system time of the process that publishes and sends, and of all processes of PostgreSQL or Redis; the receiver is left out. The ratio says how many times less ours takes. Events that come so quickly wait up to 10 ms for each other with us, so that they share a transaction; the queues store each at once. The results tell the latency from publish to acknowledgement, which shows that.",
+    "500 calls of publish a second for 15 seconds, each answered when durable. Counted is user and system time of the process that publishes and sends, and of PostgreSQL or Redis; the receiver is left out. The ratio says how many times less ours takes. Ours lets events wait up to 10 ms to share a transaction; the queues store each at once. The results include the latency from publish to acknowledgement.",
   leavesOut:
-    "Callers that collect events themselves and publish them in batches, where every queue is cheaper, and what the kernel does for the disk in its own threads. It needs Linux, whose `/proc` it reads.",
+    "Callers that publish in batches, where every queue is cheaper, and the kernel's own threads. Needs Linux's `/proc`.",
   lines: {
     [name]: { ...cost, ours, peer: "the same of the cheapest queue", goal: { is: "at least", ratio: 3 } },
     [`${name}/bullmq`]: { ...cost, ours, peer: "BullMQ, appendfsync always" },

@@ -46,16 +46,16 @@ const run = Effect.fnUntraced(function* (options: Options) {
   ]
 })
 
-const ours = "deliveries/s, SQLite with synchronous=FULL"
+const ours = "deliveries/s, SQLite, each commit synced"
 
 export const benchmark: Benchmark = {
   name,
   minutes: 4,
   summary: "the same durable work by BullMQ, pg-boss and graphile-worker",
   compares:
-    "20,000 events are published as fast as they are taken in, and each is posted, signed at each attempt, its retries kept. Every queue has the batched settings that were found best for it (see `packages/bench/src/peers`), and sends by undici's `dispatch` with 64 connections, as ours does; the receiver is the same process. Each round is a process of its own with a warm-up; rounds take turns. The headline is ours on SQLite, the default, against the best queue of those whose accepted jobs survive a power cut.",
+    "20,000 events are published as fast as they are accepted; each is signed, posted and its retries kept. Every queue has the batched settings that were found best (`packages/bench/src/peers`) and sends by undici's `dispatch` over 64 connections, as ours does, to the same receiver. Each round is a process of its own with a warm-up. The headline is ours on SQLite against the best queue whose accepted jobs survive a power cut.",
   leavesOut:
-    "What the queues do not do and ours does: fair turns between receivers, places kept for urgent events, the guard against private addresses, matching, a history of attempts. Nor failing receivers, several workers, or a server on another machine.",
+    "What only ours does: fair turns between receivers, places for urgent events, the address guard, matching, a history of attempts. Also failing receivers, several workers, and a server on another machine.",
   lines: {
     [name]: { ours, peer: "deliveries/s of the best queue", unit: "1/s", goal: { is: "at least", ratio: 1.6 } },
     [`${name}/bullmq`]: {

@@ -13,8 +13,8 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "publish to settled on PostgreSQL with one worker, against a bare loop of the same requests",
   compares:
-    "The work of `deliver-sqlite` in the same form, stored by a PostgreSQL server on the same machine that syncs each commit. Publisher and dispatcher are in one process, the server's processes take their share of the same cores.",
-  leavesOut: "A network between the engine and its database, and more than one worker (`scale-workers` has those).",
+    "The work of `deliver-sqlite`, stored by a PostgreSQL server on the same machine that syncs each commit and shares the cores.",
+  leavesOut: "A network between engine and database, and more than one worker (see `scale-workers`).",
   lines: {
     "deliver-postgres": {
       ours: "deliveries/s, PostgreSQL",

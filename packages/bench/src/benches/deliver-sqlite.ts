@@ -13,12 +13,11 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "publish to settled on a SQLite file synced at each commit, against a bare loop of the same requests",
   compares:
-    "20,000 events are published in batches of 100 by four callers, each is sent once, and its outcome is recorded. The loop signs the same bodies and sends them by `undici.request`. Both keep 64 requests open over 16 integrations to a bare receiver in its own process. Ours does what the loop does not: events and deliveries on disk before they are sent, matching, leases, attempts recorded, and before each attempt two questions to a directory of functions, as an embedding host has it; they answer at once.",
-  leavesOut:
-    "HTTP in front of the publisher, receivers that fail or are slow, disks other than this machine's, and more than one sender.",
+    "20,000 events are published in batches of 100 by four callers; each is sent once and its outcome recorded. The loop signs the same bodies and sends them by `undici.request`. Both keep 64 requests open over 16 integrations to a bare receiver in another process. Only ours stores events and deliveries before sending, matches, leases, records attempts, and asks a directory of functions two questions before each attempt.",
+  leavesOut: "HTTP in front of the publisher, receivers that fail or are slow, other disks, and more than one sender.",
   lines: {
     "deliver-sqlite": {
-      ours: "deliveries/s, SQLite with synchronous=FULL",
+      ours: "deliveries/s, SQLite, each commit synced",
       peer: "requests/s of the bare loop",
       unit: "1/s",
       goal: { is: "at least", ratio: 0.9 }

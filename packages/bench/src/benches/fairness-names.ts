@@ -103,9 +103,9 @@ export const benchmark: Benchmark = {
   summary:
     "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against alone",
   compares:
-    "An integration gets 50 access logs a second for 20 seconds on SQLite, each over a new connection whose name is looked up and takes 1 ms; timed is from the call of publish to the acknowledgement. Beside it one client asks for ten new names a second, as saving integrations does, and each takes 8 s. Look-ups run two at a time, as on Node's four threads.",
+    "An integration receives 50 access logs a second for 20 seconds on SQLite, each over a new connection whose name resolves in 1 ms; timed from publish to acknowledgement. One client asks for ten new names a second, each of which takes 8 s. Look-ups run two at a time, as on Node's four threads.",
   leavesOut:
-    "The system's resolver and its threads, for which a queue of the same size stands, and the HTTP requests that save integrations.",
+    "The system's resolver, for which a queue of the same size stands, and the requests that save integrations.",
   lines: {
     [name]: {
       ours: "p95 from publish to acknowledgement beside slow names",

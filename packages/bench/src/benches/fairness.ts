@@ -84,8 +84,8 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "latency of a healthy integration while 20 others time out, against the same alone",
   compares:
-    "An integration gets 50 access logs a second for 20 seconds on SQLite, its receiver answers at once; timed is from the call of publish to the acknowledgement. Beside it are 20 integrations with 1,000 deliveries each, whose receiver takes every request and answers none: all of their places are held for five seconds, again and again.",
-  leavesOut: "Receivers that are merely slow, more dead ones than there are places for, and PostgreSQL.",
+    "An integration receives 50 access logs a second for 20 seconds on SQLite, and its receiver answers at once; timed from publish to acknowledgement. 20 others have 1,000 deliveries each, and their receiver takes every request and answers none, so that all of their places are held for five seconds at a time.",
+  leavesOut: "Slow receivers, more dead ones than there are places, and PostgreSQL.",
   lines: {
     [name]: {
       ours: "p95 from publish to acknowledgement beside 20 dead receivers",

@@ -99,8 +99,8 @@ export const benchmark: Benchmark = {
   minutes: 4,
   summary: "how long a call takes from publish to its request, behind 100,000 access logs and without them",
   compares:
-    "500 calls are published one by one, 20 ms apart, on SQLite; each is on disk before it is sent. Timed is from the call of publish to the moment its request leaves. Once with nothing else, once while 100,000 access logs wait for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, idle, with the sum of one row written and synced on the same disk and a bare request to the same receiver, both at the same pace; the third compares publish to request, idle, with the row alone.",
-  leavesOut: "Calls that come all at once, PostgreSQL, and receivers that are slow or away (`fairness` has those).",
+    "500 calls are published one by one, 20 ms apart, on SQLite, each on disk before it is sent; timed from publish to the moment its request leaves. Once idle, once while 100,000 access logs wait for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, idle, with one row synced to the same disk plus a bare request; the third compares publish to request with the row alone.",
+  leavesOut: "Calls that come all at once, PostgreSQL, and receivers that are slow or down (see `fairness`).",
   lines: {
     [name]: {
       ours: "p99 from publish to request with the backlog",

@@ -162,8 +162,8 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "how late a ring is while 10 clients read deep pages of a building with a million events, against alone",
   compares:
-    "400 calls are published one by one, over HTTP, to the built `doorhook serve`, started as users start it, on a SQLite file in which the building has 1,000,000 events. Timed is from the call of publish to the moment its request reaches the receiver. Once with nothing else, once while ten clients read the deepest pages of 100 access logs, each as fast as it is answered. The results list how many pages a second the clients read with nothing else, and the processor time of the server per page.",
-  leavesOut: "PostgreSQL, whose lists are read by a process of its own, and clients on other machines.",
+    "400 calls are published one by one over HTTP to the built `doorhook serve`, on a SQLite file in which the building has 1,000,000 events; timed from publish to the receiver. Once idle, once while ten clients read the deepest pages of 100 access logs as fast as they are answered. The results include pages a second with nothing else, and the server's processor time per page.",
+  leavesOut: "PostgreSQL, whose lists another process reads, and clients on other machines.",
   lines: {
     [name]: {
       ours: "p99 from publish to the receiver, beside 10 readers of lists",

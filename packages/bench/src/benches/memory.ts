@@ -48,8 +48,8 @@ export const benchmark: Benchmark = {
   minutes: 2,
   summary: "resident memory with 1 million deliveries waiting, against idle",
   compares:
-    "A process with the engine on SQLite first delivers 20,000 events and rests. Then 1,000,000 come for 16 integrations whose receiver refuses connections, at the speed at which they are taken in; after a rest of ten seconds its resident memory is compared with that of the first rest. The result tells the peak too.",
-  leavesOut: "Receivers that hold their connections open, and the memory of the file cache, which is the system's.",
+    "A process with the engine on SQLite delivers 20,000 events and rests. Then 1,000,000 arrive for 16 integrations whose receiver refuses connections. After ten seconds of rest its resident memory is compared with that of the first rest.",
+  leavesOut: "Receivers that hold their connections open, and the system's file cache.",
   lines: {
     [name]: {
       ours: "MB more than idle",

@@ -110,8 +110,8 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "deliveries a second of 1, 2 and 4 worker processes on one PostgreSQL, against linear",
   compares:
-    "Worker processes deliver a backlog over 64 integrations from one database; the receiver takes 50 ms. Each worker has 20 places, 16 of them for access logs: 320 deliveries a second is the most that it can do. So the wait for receivers is what limits, as it is in practice, and not the two cores that all processes share here. Counted for 10 seconds once all are at work.",
-  leavesOut: "How far it goes where processors or the database limit, and workers on other machines.",
+    "Worker processes deliver a backlog over 64 integrations from one database; the receiver takes 50 ms. Each worker has 20 places, 16 of them for access logs: at most 320 deliveries a second. So receivers are the limit, as in practice, and not the two cores. Counted for 10 seconds once all work.",
+  leavesOut: "Limits of processors or database, and workers on other machines.",
   lines: {
     [name]: {
       ours: "deliveries/s of 4 workers",

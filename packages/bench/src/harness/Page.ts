@@ -14,18 +14,17 @@ export interface Measured {
   readonly failed?: { readonly on: string; readonly message: string }
 }
 
-const begin = "<!-- written by hand from here: kept when the page is made anew -->"
+const begin = "<!-- written by hand from here: kept when the page is written again -->"
 const end = "<!-- written by hand up to here -->"
 
-const placeholder = `## Where the time goes, and what was tried
+const placeholder = `## What misses its goal, and why
 
 Nothing yet.`
 
 /** The part of a page that people wrote; without one, an invitation. */
 export const handWrittenOf = (page: string): string => {
-  const from = page.indexOf(begin)
-  const to = page.indexOf(end)
-  return from < 0 || to < from ? placeholder : page.slice(from + begin.length, to).trim()
+  const [, written] = /<!-- written by hand from here[^>]*-->([^]*)<!-- written by hand up to here -->/.exec(page) ?? []
+  return written === undefined ? placeholder : written.trim()
 }
 
 const signOf = { "at least": "≥", "at most": "≤" }
@@ -42,14 +41,17 @@ const figureOf = (median: number | null, range: Result["ours_range"], { rounds, 
     ? "–"
     : `${median}${unit === "" ? "" : ` ${unit}`}${rounds === 1 ? "" : ` (${range[0]} to ${range[1]})`}`
 
-const moreOf = ({ more = {}, name }: Result): ReadonlyArray<string> =>
-  Object.keys(more).length === 0
-    ? []
-    : [
-        `- \`${name}\`: ${Object.entries(more)
-          .map(([what, value]) => `${what.replaceAll("_", " ")} ${value}`)
-          .join(", ")}`
-      ]
+/** What else was measured. A figure that an earlier line has already is not repeated. */
+const moreOf = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
+  const shown = new Set<string>()
+  return results.flatMap(({ more = {}, name }) => {
+    const figures = Object.entries(more)
+      .map(([what, value]) => `${what.replaceAll("_", " ")} ${value}`)
+      .filter((figure) => !shown.has(figure))
+    for (const figure of figures) shown.add(figure)
+    return figures.length === 0 ? [] : [`- \`${name}\`: ${figures.join(", ")}`]
+  })
+}
 
 const overview = (measured: ReadonlyArray<Measured>): string => {
   const rows = measured.flatMap(({ benchmark, failed, results }) => [
@@ -61,7 +63,18 @@ const overview = (measured: ReadonlyArray<Measured>): string => {
   return ["| benchmark | goal | measured | met |", "|---|---|---|---|", ...rows].join("\n")
 }
 
-const tableOf = ({ lines }: Benchmark, { machine, on, results }: Measured): string => {
+/** Which benchmarks were measured on which machine, with which versions. */
+const machinesOf = (measured: ReadonlyArray<Measured>): string => {
+  const names = Map.groupBy(
+    measured.filter(({ results }) => results.length > 0),
+    ({ machine }) => machine
+  )
+  return [...names]
+    .map(([machine, those]) => `- ${those.map(({ benchmark }) => `\`${benchmark}\``).join(", ")}: ${machine}.`)
+    .join("\n")
+}
+
+const tableOf = ({ lines }: Benchmark, { on, results }: Measured): string => {
   const rows = results.map((result) => {
     const { ours_range, peer_range, ratio_range } = result
     const cells = [
@@ -80,9 +93,9 @@ const tableOf = ({ lines }: Benchmark, { machine, on, results }: Measured): stri
     "|---|---|---|---|---|---|---|",
     ...rows,
     "",
-    ...results.flatMap(moreOf),
+    ...moreOf(results),
     "",
-    `Measured on ${on}: ${machine}.`
+    `Measured on ${on}.`
   ].join("\n")
 }
 
@@ -103,9 +116,10 @@ export const pageOf = (
 ): string =>
   [
     "# Measurements",
-    "Made by `npm run bench -- --all --write`, but for the part that says so. Each number is a ratio in one run on one machine: rounds of ours and of what it is compared with take turns, the median counts, and how far rounds went apart stands beside it. Single rounds swing, most of all on machines that others use too: take differences within 15 % as none. `npm run bench` lists the benchmarks, `npm run bench -- NAME` runs one.",
+    "Made by `npm run bench -- --all --write`, except the part written by hand. Each number is a ratio from one run on one machine: rounds of ours and of the other take turns, and the median counts; the range of the rounds is in parentheses. Single rounds vary, most of all on shared machines: read differences within 15 % as none. `npm run bench` lists the benchmarks, `npm run bench -- NAME` runs one.",
     overview(measured),
     `${begin}\n\n${handWritten}\n\n${end}`,
+    `## Machines\n\n${machinesOf(measured)}`,
     ...benchmarks.map((benchmark) =>
       section(
         benchmark,

@@ -36,7 +36,7 @@ const sizes = { batch: 100, publishers: 4 }
 
 export const onSqlite: Contender = {
   ...sizes,
-  title: "doorhook, SQLite with synchronous=FULL",
+  title: "doorhook, SQLite, each commit synced",
   storage: "sqlite",
   open: open(sqliteEngine)
 }

@@ -1,0 +1,105 @@
+/**
+ * Draws sentences at random from comments, messages, texts of pages and documents, for somebody to judge whether each is understood
+ * at the first reading. `node .ci/sample-language.ts [N] [--seed S]` draws N (100); the same seed and files give the same sentences.
+ */
+import { execFileSync } from "node:child_process"
+import { randomInt } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+
+const root = new URL("..", import.meta.url).pathname
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { seed: { type: "string" } } })
+const count = Number(positionals[0] ?? 100)
+const seed = Number(values.seed ?? randomInt(1_000_000))
+if (!Number.isInteger(count) || count < 1 || !Number.isInteger(seed)) {
+  process.stderr.write("expected: node .ci/sample-language.ts [NUMBER] [--seed WHOLE_NUMBER]\n")
+  process.exit(3)
+}
+
+interface Sentence {
+  readonly place: string
+  readonly kind: "comment" | "text" | "document"
+  readonly text: string
+}
+
+/** Prose with the line it begins in. */
+interface Passage {
+  readonly kind: Sentence["kind"]
+  readonly line: number
+  readonly text: string
+}
+
+const lineOf = (text: string, index: number): number => text.slice(0, index).split("\n").length
+
+/** Comments, each run of `//` as one, and texts of code. Strings of tests are names and data, not language. */
+const passagesOfCode = (file: string, text: string): ReadonlyArray<Passage> =>
+  [
+    ...text.matchAll(/\/\*\*?([^]*?)\*\/|(?:^[ \t]*\/\/[^\n]*\n?)+|"((?:\\.|[^"\\\n])+)"|`((?:\\.|[^`\\\n])+)`/gm)
+  ].flatMap(({ 0: whole, 1: block, 2: quoted, 3: template, index }): ReadonlyArray<Passage> => {
+    const line = lineOf(text, index)
+    const string = quoted ?? template
+    if (string !== undefined) {
+      return /\/test\//.test(file) ? [] : [{ kind: "text", line, text: string.replaceAll("\\n", " ") }]
+    }
+    const prose = (block ?? whole).replaceAll(/^[ \t]*(?:\*|\/\/)[ \t]?/gm, "")
+    return prose.split(/\n\s*\n|\n(?=\s*[-*|] )|\n(?=@)/).map((part) => ({ kind: "comment", line, text: part }))
+  })
+
+/** Paragraphs, list items, headings and cells of tables; code blocks and HTML are left out. */
+const passagesOfDocument = (text: string): ReadonlyArray<Passage> => {
+  const blank = (block: string): string => block.replaceAll(/[^\n]/g, "")
+  const prose = text.replaceAll(/^ *```[^]*?^ *```$/gm, blank).replaceAll(/<!--[^]*?-->|<[^>]+>/g, blank)
+  return [...prose.matchAll(/^(?:\|.*\||(?!\|)\S[^]*?)(?=\n\s*(?:\n|[-*] |\d+\. |\|)|\n\||$(?![^]))/gm)].flatMap(
+    ({ 0: block, index }) =>
+      (block.startsWith("|") ? block.split(" | ") : [block]).map((part): Passage => ({
+        kind: "document",
+        line: lineOf(prose, index),
+        text: part
+          .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+          .replaceAll(/^\s*(?:[-*#>|]+|\d+\.)\s+|\*\*|\s*\|\s*$/g, "")
+      }))
+  )
+}
+
+/** What reads as a sentence: at least four words, most of it letters, and no code. */
+const isSentence = (text: string): boolean =>
+  (text.replaceAll(/\$\{[^}]*\}/g, "").match(/(?<=^|[\s(`"])[\p{L}']{2,}/gu) ?? []).length >= 4 &&
+  (text.match(/[\p{L}\s,.]/gu) ?? []).length > 0.75 * text.length &&
+  !/=>|^(?:import|const|SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ON|WITH|AND|FROM|WHERE)\b/.test(text)
+
+const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 }).split("\n")
+
+const sentences = files.flatMap((file): ReadonlyArray<Sentence> => {
+  const isDocument = file.endsWith(".md")
+  if (file.endsWith("/de.ts") || (!isDocument && !/\.(?:ts|mts|js|mjs|cjs)$/.test(file))) return []
+  const text = readFileSync(join(root, file), "utf8")
+  return (isDocument ? passagesOfDocument(text) : passagesOfCode(file, text)).flatMap(({ kind, line, text: passage }) =>
+    passage
+      .replaceAll(/\s+/g, " ")
+      .split(/(?<=[.!?:]\)?) (?=[\p{Lu}`"])/u)
+      .map((part) => part.trim())
+      .filter(isSentence)
+      .map((part) => ({ place: `${file}:${line}`, kind, text: part }))
+  )
+})
+
+/** Mulberry32: small, and the same on every machine. */
+let state = seed >>> 0
+const random = (): number => {
+  state = (state + 0x6d2b79f5) >>> 0
+  let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+}
+
+const drawn = sentences
+  .map((sentence) => [random(), sentence] as const)
+  .toSorted(([a], [b]) => a - b)
+  .slice(0, count)
+for (const [number, [, { kind, place, text }]] of drawn.entries()) {
+  process.stdout.write(`${String(number + 1).padStart(3)} ${kind.padEnd(8)} ${place}\n    ${text}\n`)
+}
+process.stdout.write(
+  `\n${drawn.length} of ${sentences.length} sentences, seed ${seed}: node .ci/sample-language.ts ${count} --seed ${seed}\n`
+)
