@@ -23,7 +23,7 @@ import type {
   PublisherClosed,
   ScopeNotFound,
   StoreError,
-  TooManyGuesses,
+  TooManyAttempts,
   TooManyTokens,
   UnknownClient,
   UnknownIntegration,
@@ -136,7 +136,7 @@ export type BodyError = BodyTooLarge | BodyUnreadable
 export type KnownError =
   | RequestFailure
   | OAuthError
-  | TooManyGuesses
+  | TooManyAttempts
   | TooManyTokens
   | BodyTooLarge
   | BodyUnreadable
@@ -248,7 +248,7 @@ const toRequestFailure = (error: KnownError): RequestFailure => {
         // A challenge on anything but a 401 would make clients drop the error code.
         error.status === 401 ? { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } : {}
       )
-    case "TooManyGuesses":
+    case "TooManyAttempts":
     case "TooManyTokens":
       // Not invalid_client: a client that reads that may give its credentials up for good.
       return failure(

@@ -13,7 +13,7 @@ export const de: Texts = {
   deliveries: "Zustellungen",
   integrations: "Integrationen",
   clients: "Clients",
-  notices: "Hinweise",
+  notifications: "Hinweise",
   publish: "Senden",
   new_integration: "Neue Integration",
   now: "jetzt",
@@ -144,7 +144,7 @@ export const de: Texts = {
   and_more: "und weitere",
   failures_lately: "Gescheiterte Versuche der letzten Minute",
   no_failures: "Keine.",
-  latest_notices: "Neueste Hinweise",
+  latest_notifications: "Neueste Hinweise",
 
   state: "Zustand",
   state_pending: "wartend",
@@ -354,15 +354,15 @@ export const de: Texts = {
   revoke_all_ask: "Alles, was irgendeinem Client erlaubt wurde, endet sofort.",
   no_grants: "Hier wurde nichts erlaubt.",
 
-  no_notices: "Keine.",
-  notice_failing:
+  no_notifications: "Keine.",
+  notification_failing:
     "bestätigt seit {since} nichts. Bleibt es dabei, schaltet ein gescheiterter Versuch sie aus: frühestens {disables} und nicht vor dem zehnten.",
-  notice_gone: "wurde ausgeschaltet: Der Empfänger hat mit 410 Gone geantwortet",
-  notice_disabled: "wurde ausgeschaltet: Sie hat zu lange nichts bestätigt",
-  notice_recovered: "bestätigt wieder",
-  notice_retention: "Die Uhr ist vorgesprungen: 24 Stunden lang wird nichts wegen seines Alters gelöscht.",
-  notice_exhausted_one: "{n} Zustellung wurde aufgegeben: keine Versuche mehr",
-  notice_exhausted_other: "{n} Zustellungen wurden aufgegeben: keine Versuche mehr",
+  notification_gone: "wurde ausgeschaltet: Der Empfänger hat mit 410 Gone geantwortet",
+  notification_disabled: "wurde ausgeschaltet: Sie hat zu lange nichts bestätigt",
+  notification_recovered: "bestätigt wieder",
+  notification_retention: "Die Uhr ist vorgesprungen: 24 Stunden lang wird nichts wegen seines Alters gelöscht.",
+  notification_exhausted_one: "{n} Zustellung wurde aufgegeben: keine Versuche mehr",
+  notification_exhausted_other: "{n} Zustellungen wurden aufgegeben: keine Versuche mehr",
 
   publish_text: "Sendet ein Ereignis, wie es Ihr Backend tut: Alle Integrationen, zu denen es passt, bekommen es.",
   publish_button: "Senden",

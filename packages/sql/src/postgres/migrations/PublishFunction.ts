@@ -17,7 +17,7 @@
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { announce } from "../Horizon.ts"
+import { announceLastId } from "../FeedWatermark.ts"
 
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`
@@ -117,7 +117,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
 
     -- Once in a transaction, by its first event.
     IF coalesce(current_setting('doorhook.announced', true), '') = '' THEN
-      PERFORM ${announce};
+      PERFORM ${announceLastId};
       PERFORM set_config('doorhook.announced', 'yes', true);
     END IF;
 
