@@ -12,7 +12,7 @@ import pg from "pg"
 import { postgres } from "../../src/postgres/PostgresDialect.ts"
 import * as Claims from "../../src/postgres/statements/ClaimStatements.ts"
 import * as Deliveries from "../../src/postgres/statements/DeliveryStatements.ts"
-import * as Endings from "../../src/postgres/statements/EndingStatements.ts"
+import * as Endings from "../../src/postgres/statements/CancellationStatements.ts"
 import * as Lists from "../../src/postgres/statements/ListStatements.ts"
 import * as Tallies from "../../src/postgres/statements/TallyStatements.ts"
 import { integrationStatements } from "../../src/statements/IntegrationStatements.ts"
@@ -46,15 +46,15 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   endedStandings: [Deliveries.endedStandings, "deliveries_pkey"],
   requeue: [Deliveries.requeue, "queue_pkey"],
   end: [Deliveries.end, "queue_pkey"],
-  amend: [Deliveries.amend, "deliveries_pkey"],
+  amend: [Deliveries.updateEnded, "deliveries_pkey"],
   takeEnded: [Deliveries.takeEnded, "deliveries_pkey"],
-  beginEnding: [Endings.beginEnding, "queue_by_integration"],
-  endings: [Endings.endings, "endings_pkey"],
-  someOfEnding: [Endings.someOfEnding, "queue_by_integration", "endings_pkey"],
-  restOfEnding: [Endings.restOfEnding, "queue_by_integration", "endings_pkey"],
-  endThese: [Endings.endThese, "queue_pkey", "endings_pkey"],
-  finishEnding: [Endings.finishEnding, "queue_by_integration", "endings_pkey"],
-  tallyOfEndings: [Tallies.ofEndings, "endings_pkey", "queue_by_integration"],
+  beginEnding: [Endings.beginCancellation, "queue_by_integration"],
+  endings: [Endings.cancellations, "endings_pkey"],
+  someOfEnding: [Endings.someToCancel, "queue_by_integration", "endings_pkey"],
+  restOfEnding: [Endings.restToCancel, "queue_by_integration", "endings_pkey"],
+  endThese: [Endings.cancelLocked, "queue_pkey", "endings_pkey"],
+  finishEnding: [Endings.finishCancellation, "queue_by_integration", "endings_pkey"],
+  tallyOfEndings: [Tallies.ofCancellations, "endings_pkey", "queue_by_integration"],
   recoverable: [Deliveries.recoverable, "deliveries_unacknowledged_by_integration"],
   waiting: [Claims.waiting, "queue_due"],
   firstDue: [Claims.firstDue, "queue_due"],
@@ -77,14 +77,14 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   deleteOfBuildings: [Records.deleteOfBuildings, "events_pkey", "events_of_pkey"],
   deleteOfTenants: [Records.deleteOfTenants, "events_pkey", "events_of_pkey"],
   deleteEvents: [Records.deleteEvents, "events_pkey"],
-  notices: [Records.notices, "notices_pkey"],
-  noticesOfIntegration: [Records.noticesOfIntegration, "notices_by_integration"],
-  deleteNotices: [Records.deleteNotices, "notices_pkey"],
+  notifications: [Records.notifications, "notices_pkey"],
+  notificationsOfIntegration: [Records.notificationsOfIntegration, "notices_by_integration"],
+  deleteNotifications: [Records.deleteNotifications, "notices_pkey"],
   findKeys: [Keys.find, "idempotency_keys_pkey"],
   purgeKeys: [Keys.purge, "idempotency_keys_by_expiry", "idempotency_keys_pkey"],
   subjects: [Integrations.subjects, "integrations_pkey"],
   survey: [Integrations.survey, "integrations_pkey"],
-  surveyOfTroubled: [Integrations.surveyOfTroubled, "integrations_pkey"],
+  surveyOfTroubled: [Integrations.listUnhealthy, "integrations_pkey"],
   toBeWarned: [Integrations.toBeWarned, "integrations_pkey"],
   revokeGrantsTo: [Tokens.revokeGrantsTo, "grants_by_client", "grants_pkey"],
   grantsOf: [Tokens.grantsOf, "grants_by_user", "refresh_tokens_by_grant"],
@@ -92,7 +92,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   integrationsById: [Integrations.byIds, "integrations_pkey"],
   pageOfScope: [Integrations.pageOfScope, "integrations_by_scope"],
   pageOfClient: [Integrations.pageOfClient, "integrations_by_scope"],
-  ofScopes: [Integrations.ofScopes, "integrations_by_scope"],
+  findByScopes: [Integrations.findByScopes, "integrations_by_scope"],
   update: [Integrations.update, "integrations_pkey"],
   accessTokenWithGrant: [Tokens.accessTokenWithGrant, "access_tokens_pkey", "grants_pkey"],
   refreshTokenWithGrant: [Tokens.refreshTokenWithGrant, "refresh_tokens_pkey", "grants_pkey"],
