@@ -1,14 +1,14 @@
 /**
  * The command as people and builds call it: exit codes, reports, what is refused.
  */
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, FileSystem } from "effect"
-import * as NodePlatform from "@doorhook/testkit/NodePlatform"
-import { conformance, idsWith, spawnConformance } from "./support/command.ts"
 import { requirements } from "../src/requirements/Catalogue.ts"
-import type { Received } from "./support/receiver.ts"
+import { conformance, idsWith, spawnConformance } from "./support/command.ts"
 import { acknowledge, answer, deadPort, receiver } from "./support/receiver.ts"
+import type { Received } from "./support/receiver.ts"
 
 /** Waits for something that another process or server brings about. */
 const until = (condition: () => boolean): Effect.Effect<void> =>

@@ -2,18 +2,17 @@
  * The engine before receivers that are correct, and before whole classes of faults: each must be failed by the requirement
  * that names it, by its directed cases and with little time.
  */
-import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { Effect } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
-import { Schema } from "effect"
 import type { Report } from "../src/report/Report.ts"
 import { StoredCase } from "../src/run/StoredCase.ts"
+import { model } from "./support/model.ts"
+import type { Delivery, Manners } from "./support/model.ts"
 import { run as runSuite } from "./support/run.ts"
 import type { Tested } from "./support/run.ts"
-import type { Delivery, Manners } from "./support/model.ts"
-import { model } from "./support/model.ts"
 import { evidenceIn, saidAgain } from "./support/stored.ts"
 
 /**

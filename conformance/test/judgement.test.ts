@@ -1,10 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Exchange } from "../src/evidence/Exchange.ts"
 import type { Attempt, Effects, Trace } from "../src/evidence/Trace.ts"
-import { accessLog, withMember, withUnknown, bodyOf } from "../src/history/Events.ts"
+import { accessLog, bodyOf, withMember, withUnknown } from "../src/history/Events.ts"
 import { cutNew, inAnswer, inBody, newEvent } from "../src/history/History.ts"
 import type { Member } from "../src/history/Json.ts"
-import { both, fail, inconclusive, pass } from "../src/judgement/Finding.ts"
 import {
   acknowledgedHasEffect,
   atMostOnce,
@@ -15,8 +14,8 @@ import {
   storedAsSent
 } from "../src/judgement/Judge.ts"
 import type { Judge } from "../src/judgement/Judge.ts"
-import { read } from "../src/judgement/Reading.ts"
-import { defaultTerms } from "../src/judgement/Terms.ts"
+import { defaultTerms, read } from "../src/judgement/Terms.ts"
+import { both, fail, inconclusive, pass } from "../src/judgement/Verdict.ts"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { firstStays } from "../src/requirements/Duplicates.ts"
 import { answered, attemptOf, counted, traceOf } from "./support/traces.ts"

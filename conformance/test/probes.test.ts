@@ -1,18 +1,15 @@
 /**
  * Probes before what receivers and logs are like: wrong, long, and full of other people's text.
  */
-import { assert, describe, it } from "@effect/vitest"
 import { freePort } from "@doorhook/testkit/Listening"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { unlinkSync, writeFileSync } from "node:fs"
 import type { Socket } from "node:net"
-import { execProbe } from "../src/probes/ExecProbe.ts"
-import { httpProbe } from "../src/probes/HttpProbe.ts"
-import { logProbe, parseLog } from "../src/probes/LogProbe.ts"
-import { ProbeUnusable, readReading } from "../src/probes/Probe.ts"
-import { sinkProbe } from "../src/probes/SinkProbe.ts"
+import { logProbe, parseLog, sinkProbe } from "../src/probes/CountingProbes.ts"
+import { execProbe, httpProbe, ProbeUnusable, readReading } from "../src/probes/Probe.ts"
 import { answer, receiver } from "./support/receiver.ts"
 
 const webhookId = "evt_0mgw7k2x0q8r5t3v9y1b4d6f8h0"

@@ -2,8 +2,8 @@
  * `conformance replay` of stored histories: a history is taken away on the proof that it fails no more, and on nothing
  * less.
  */
-import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { existsSync, writeFileSync } from "node:fs"
 import type { ServerResponse } from "node:http"

@@ -8,11 +8,11 @@ import { forBindings, History, keyOf, lanes } from "../src/history/History.ts"
 import { inWords, strengthOf } from "../src/history/Operations.ts"
 import { draw } from "../src/history/Samples.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
-import { timeOfAll } from "../src/run/Schedule.ts"
 import { beyond, find, matches, misnamed, requirements, select } from "../src/requirements/Catalogue.ts"
 import { requirementsPage } from "../src/requirements/Page.ts"
 import { casesOf, everyCaseOf, families } from "../src/requirements/Requirement.ts"
 import type { Requirement } from "../src/requirements/Requirement.ts"
+import { timeOfAll } from "../src/run/Schedule.ts"
 import { traceOf } from "./support/traces.ts"
 
 /** How many requirements of each family this version must have: people put their ids in their builds. */

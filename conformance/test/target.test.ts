@@ -2,16 +2,16 @@
  * Where the suite may go.
  */
 import { NameResolver, UrlPolicy } from "@doorhook/core"
-import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { listening } from "@doorhook/testkit/Listening"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
+import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import { writeFileSync } from "node:fs"
 import { createServer } from "node:https"
-import { unusable } from "../src/execution/Reaching.ts"
-import { authorize, isLocal, parse } from "../src/run/Target.ts"
 import { failedOf } from "../src/evidence/Exchange.ts"
+import { unusable } from "../src/execution/Send.ts"
+import { authorize, isLocal, parse } from "../src/run/Target.ts"
 import { conformance } from "./support/command.ts"
 
 describe("an address", () => {

@@ -17,7 +17,7 @@ const run = Command.make(
   "run",
   runFlags,
   Effect.fnUntraced(function* (flags) {
-    if (flags.dryRun) return yield* (yield* load(() => import("./DryRun.ts"))).dryRun(flags)
+    if (flags.dryRun) return yield* (yield* load(() => import("./RunCommand.ts"))).dryRun(flags)
     yield* (yield* load(() => import("./RunCommand.ts"))).runConformance(flags)
   })
 ).pipe(
@@ -79,7 +79,7 @@ const check = Command.make(
   },
   (flags) =>
     Effect.flatMap(
-      load(() => import("./KeptCommands.ts")),
+      load(() => import("./OfflineCommands.ts")),
       ({ runCheck }) => runCheck(flags)
     )
 ).pipe(
@@ -93,14 +93,14 @@ const badge = Command.make(
   { file: Argument.String("report").pipe(Argument.withDescription("A report that --report json=FILE wrote")) },
   ({ file }) =>
     Effect.flatMap(
-      load(() => import("./KeptCommands.ts")),
+      load(() => import("./OfflineCommands.ts")),
       ({ printBadge }) => printBadge(file)
     )
 ).pipe(Command.withDescription("Prints a badge for shields.io from a report"))
 
 const list = Command.make("list", {}, () =>
   Effect.flatMap(
-    load(() => import("./ExplainCommand.ts")),
+    load(() => import("./OfflineCommands.ts")),
     ({ listRequirements }) => listRequirements
   )
 ).pipe(Command.withDescription("Lists the requirements"))
@@ -110,7 +110,7 @@ const explain = Command.make(
   { id: Argument.String("id").pipe(Argument.withDescription("A requirement, like R-DUP-01")) },
   ({ id }) =>
     Effect.flatMap(
-      load(() => import("./ExplainCommand.ts")),
+      load(() => import("./OfflineCommands.ts")),
       ({ explainRequirement }) => explainRequirement(id)
     )
 ).pipe(Command.withDescription("Explains a requirement: what it asks for, why, and what the suite sends to test it"))
@@ -177,7 +177,7 @@ const sender = Command.make(
   },
   (flags) =>
     Effect.flatMap(
-      load(() => import("./SenderCommand.ts")),
+      load(() => import("../sender/SenderCommand.ts")),
       ({ runSenderCommand }) => runSenderCommand(flags)
     )
 ).pipe(

@@ -81,7 +81,8 @@ const byCode: Readonly<Record<string, Failure>> = {
   ETIMEDOUT: "timeout"
 }
 
-const codeOf = (error: unknown): string =>
+/** The `code` of a system error; empty for others. */
+export const codeOf = (error: unknown): string =>
   Predicate.hasProperty(error, "code") && Predicate.isString(error.code) ? error.code : ""
 
 const isUnreadable = (error: unknown): boolean => {

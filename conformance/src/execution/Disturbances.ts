@@ -3,17 +3,16 @@
  */
 import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect } from "effect"
-import { accessLog, bodyOf, plainEvents, withUnknown } from "../history/Events.ts"
 import type { HttpRequest } from "../evidence/Exchange.ts"
-import { carrierOf, forgeryOf, keyOf, malformations } from "../history/Forgeries.ts"
-import type { Signed } from "../history/Forgeries.ts"
+import { accessLog, bodyOf, plainEvents, withUnknown } from "../history/Events.ts"
 import { string } from "../history/Json.ts"
 import type { Cut, OperationOf } from "../history/Operations.ts"
+import { carrierOf, forgeryOf, keyOf, malformations } from "../history/Variations.ts"
+import type { Signed } from "../history/Variations.ts"
 import { open } from "../http/Wire.ts"
-import { goOnBeside, mint } from "./Execution.ts"
+import { goOnBeside, mint, most } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 import { prepare, requestOf, send, sendRequest } from "./Send.ts"
-import { most } from "./Slots.ts"
 
 const names = Signature.headerNames
 

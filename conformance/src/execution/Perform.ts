@@ -9,14 +9,13 @@ import type { EventTemplate } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
 import type { Operation, OperationKind, OperationOf } from "../history/Operations.ts"
 import type { Variation } from "../history/Variations.ts"
-import { fill, load, race, retryOpen, retryUntil, volleys } from "./Deliveries.ts"
+import { fill, load, mintTwins, race, retryOpen, retryUntil, volleys } from "./Deliveries.ts"
 import { cut, forged, malformed, otherMethod, stall, storm } from "./Disturbances.ts"
 import { begin, fallShort, find, mint, traceOf } from "./Execution.ts"
 import type { Actor, Execution, Occasion, Services, Setting } from "./Execution.ts"
-import type { TargetUnusable } from "./Reaching.ts"
 import { advance, killAmid, pauseDuring, restart } from "./Receiver.ts"
 import { send } from "./Send.ts"
-import { mintTwins } from "./Twinning.ts"
+import type { TargetUnusable } from "./Send.ts"
 
 type Doing<A = unknown> = Effect.Effect<A, TargetUnusable, Services>
 

@@ -1,23 +1,98 @@
 /**
- * The ways to send: what goes out is exactly what doorhook sends, and what variations make of it. Every send takes a slot
- * and is recorded.
+ * The ways to send. A request is exactly what doorhook sends, as its variations change it. Every send takes a slot and is
+ * recorded.
  */
 import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
-import { Effect, Scope } from "effect"
+import { Effect, Redacted, Schema, Scope } from "effect"
 import type { Exchange, HttpRequest } from "../evidence/Exchange.ts"
 import type { Attempt, AttemptKind } from "../evidence/Trace.ts"
 import { formOf, retry, variationOf, variedBody, withinTolerance } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
-import type { Connection, Exchanged, Sending } from "../http/Wire.ts"
 import { open, plainSending } from "../http/Wire.ts"
-import { read } from "../judgement/Reading.ts"
-import { patienceOf } from "../judgement/Terms.ts"
-import { stampTime } from "./Execution.ts"
+import type { Connection, Exchanged, Sending } from "../http/Wire.ts"
+import { patienceOf, read } from "../judgement/Terms.ts"
+import { Slots, stampTime } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
-import { leakOf } from "./Leaks.ts"
-import { isCrowding, isStale, isUnreached, pauses, unusable } from "./Reaching.ts"
-import type { TargetUnusable } from "./Reaching.ts"
-import { Slots } from "./Slots.ts"
+
+/** The receiver can't be tested: nothing can be said of it, good or bad. */
+export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("TargetUnusable", {
+  /** What was tried, what came of it, what to do. */
+  message: Schema.String,
+  /** Whether it is the receiver's own doing, and a trace shows it: it was killed, and did not start again. */
+  stayedDown: Schema.optionalKey(Schema.Boolean)
+}) {}
+
+/** Pauses before a receiver that can't be reached is tried again: a supervisor may be starting it. */
+export const pauses = [250, 1_000]
+
+/** The receiver never saw the request, so that this says nothing about how it handles events. */
+export const isUnreached = (exchange: Exchange): boolean => exchange._tag === "Failed" && !exchange.connected
+
+/** A server may close an idle connection at any time (RFC 9112 section 9.3.1): the request is sent again at once. */
+export const isStale = ({ exchange, reused }: Exchanged): boolean =>
+  reused && exchange._tag === "Failed" && exchange.outcome === "connection_reset"
+
+/** An answer that a receiver with a limit of its own gives to one request too many (RFC 6585 section 4, RFC 9110 section 15.6.4). */
+export const isCrowding = (exchange: Exchange): boolean =>
+  exchange._tag === "Answered" && (exchange.status === 429 || exchange.status === 503)
+
+/** What may help where no connection comes about. */
+const adviceFor = ({ protocol }: URL, exchange: Exchange): string => {
+  const outcome = exchange._tag === "Failed" ? exchange.outcome : null
+  if (outcome === "dns") return "Has the name an address here? Correct --url, or the name's DNS entries."
+  return outcome === "tls" && protocol === "https:"
+    ? "Its certificate must be valid now, for the name in --url, and of an authority that Node.js knows: one of your own is made known by NODE_EXTRA_CA_CERTS=FILE."
+    : "Is the receiver still running?"
+}
+
+export const unusable = (url: URL, exchange: Exchange): TargetUnusable => {
+  const why = exchange._tag === "Failed" ? exchange.detail : ""
+  const tries = pauses.length + 1
+  return new TargetUnusable({
+    message: `${url.origin} could not be connected to ${tries} times in a row (${why}). ${adviceFor(url, exchange)}`
+  })
+}
+
+const names = Signature.headerNames
+/** What a secret, or a private key, begins with. */
+const secretPrefix = /^whs(?:ec|k)_/
+
+/** A MAC as it may stand in an answer: base64 with or without its padding, of either alphabet, or hex. */
+const formsOf = (mac: string): ReadonlyArray<string> => {
+  const bytes = Buffer.from(mac, "base64")
+  return [mac.replace(/=+$/, ""), bytes.toString("base64url"), bytes.toString("hex")]
+}
+
+/** A text that is long enough to hold a MAC. */
+const holdsMac = /[A-Za-z0-9+/_-]{43}/
+
+/** What the answer to a request gives away, of what the request itself did not hold; null for nothing. */
+export const leakOf = Effect.fnUntraced(function* (
+  exchange: Exchange,
+  request: HttpRequest,
+  { minted, signedAt }: Actor,
+  secret: Redacted.Redacted<string> | null
+): Effect.fn.Return<Attempt["leaked"], never, Crypto> {
+  if (secret === null || exchange._tag !== "Answered") return null
+  // Some writers of JSON put a backslash before each slash.
+  const said = [exchange.excerpt, ...Object.values(exchange.headers)].join("\n").replaceAll("\\/", "/")
+  const key = Redacted.value(secret).replace(secretPrefix, "")
+  if (key !== "" && said.includes(key)) return "secret"
+  if (!holdsMac.test(said)) return null
+  const stated = Number(request.headers[names.timestamp])
+  const timestamps = [Math.floor(signedAt / 1_000), ...(Number.isInteger(stated) ? [stated] : [])]
+  const sent = [...Object.values(request.headers), request.body].join("\n")
+  for (const timestamp of new Set(timestamps)) {
+    const good = yield* Signature.sign([secret], {
+      id: request.headers[names.id] || minted.webhook_id,
+      timestamp,
+      body: request.body
+    })
+    const mac = good.slice(good.indexOf(",") + 1)
+    if (mac !== "" && !sent.includes(mac) && formsOf(mac).some((form) => said.includes(form))) return "signature"
+  }
+  return null
+})
 
 /** What is said of an attempt before it is made. */
 export interface About {
@@ -36,8 +111,6 @@ export interface About {
 }
 
 type Sent = Effect.Effect<Exchange, TargetUnusable, Crypto | Slots>
-
-const names = Signature.headerNames
 
 const withHeaders = (headers: HttpRequest["headers"], how: ReadonlyArray<Variation>): HttpRequest["headers"] => {
   const made: Record<string, string> = { ...headers }

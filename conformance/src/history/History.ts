@@ -1,15 +1,15 @@
 /**
- * A history: what is done to a receiver, in order, as plain JSON data; and a case: a history with a name and a place to
- * run.
+ * A history: what is done to a receiver, in order, as plain JSON data. A case: a history with a title and a lane to run in.
+ * The builders below write each in one line.
  */
 import { Schema } from "effect"
-import { bindingOf, templates } from "./Events.ts"
+import { accessLog, bindingOf, call, templates } from "./Events.ts"
 import type { EventTemplate } from "./Events.ts"
-import type { Strength } from "./Forgeries.ts"
 import { canonical } from "./Json.ts"
 import { Operation } from "./Operations.ts"
 import type { Cut } from "./Operations.ts"
-import type { Variation } from "./Variations.ts"
+import { retry } from "./Variations.ts"
+import type { Malformation, Strength, Variation } from "./Variations.ts"
 
 export const History = Schema.Struct({ v: Schema.Literal(1), ops: Schema.Array(Operation) })
 export type History = typeof History.Type
@@ -107,3 +107,29 @@ export const forBindings = (one: Case, bindings: ReadonlyArray<string> | null): 
   const ops = one.history.ops.flatMap((operation) => adapted(operation, bindings) ?? [])
   return ops.length === one.history.ops.length ? { ...one, history: { ...one.history, ops } } : null
 }
+
+type CaseMaker = (title: string, ...ops: ReadonlyArray<Operation>) => Case
+
+const inLane =
+  (lane: Lane): CaseMaker =>
+  (title, ...ops) =>
+    makeCase(lane, title, ...ops)
+
+/** Cases by the lanes that most of them run in. */
+export const state = inLane("state")
+export const disturbed = inLane("disturbed")
+export const operated = inLane("operated")
+
+export const newLog = newEvent(accessLog)
+export const newCall = newEvent(call)
+/** An event again as doorhook tries it again, and in these ways besides. */
+export const retryOf = (ref: number, ...how: ReadonlyArray<Variation>): Operation => again(ref, [...retry, ...how])
+export const retryAll: Operation = { k: "again_all", how: retry }
+export const retryOpen: Operation = { k: "retry_open" }
+export const restart: Operation = { k: "restart" }
+
+export const malformed = (event: EventTemplate, kind: Malformation): Operation => ({ k: "malformed", event, kind })
+export const filler = (count: number): Operation => ({ k: "filler", count })
+/** The same operation this many times. */
+export const times = (count: number, operation: Operation): ReadonlyArray<Operation> =>
+  Array.from({ length: count }, () => operation)

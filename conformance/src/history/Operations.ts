@@ -7,11 +7,18 @@
  * A reference counts modulo the events sent so far, so that any part of a history is a history.
  */
 import { Schema } from "effect"
-import { Carrier, carriers, Forgery, forgeries, Malformation, malformations } from "./Forgeries.ts"
-import type { Strength } from "./Forgeries.ts"
-import { EventTemplate, isKnownKind } from "./Events.ts"
-import { TwinKind, twins } from "./Twins.ts"
-import { Variation, variationOf } from "./Variations.ts"
+import { EventTemplate, isKnownKind, TwinKind, twins } from "./Events.ts"
+import {
+  Carrier,
+  carriers,
+  forgeries,
+  Forgery,
+  Malformation,
+  malformations,
+  Variation,
+  variationOf
+} from "./Variations.ts"
+import type { Strength } from "./Variations.ts"
 
 const Ref = Schema.Int
 const Count = Schema.Int

@@ -9,9 +9,8 @@ import type { ChildProcess } from "node:child_process"
 import { randomInt } from "node:crypto"
 import { createServer } from "node:net"
 import { inShell, isLeft, signalGroup } from "./Commands.ts"
-import { HookFailed, noHooks } from "./Hooks.ts"
+import { awaitGone, awaitReady, between, HookFailed, isThere, noHooks } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
-import { awaitGone, awaitReady, between, isThere } from "./Liveness.ts"
 
 /** None of the ports that systems hand out to connections, which might get it while the receiver is down. */
 const ports = { from: 10_100, to: 30_000 }

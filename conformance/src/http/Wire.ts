@@ -1,9 +1,7 @@
 /**
- * The suite's HTTP client, on node:http and node:https alone: one connection at a time, kept alive or not, that sees what
- * a sender need not: an answer that never ends, bytes after its end, whether a broken connection had been used before. It
- * sends header names as they are written and bodies piece by piece. Redirects are not followed.
- *
- * It never sends again by itself: `Execution` does, where a kept connection turns out to be closed, and records both.
+ * The suite's HTTP client, on node:http and node:https alone: one connection at a time, kept alive or not. It sees what a sender
+ * need not: an answer that never ends, bytes after its end, whether a broken connection had been used before. It sends header
+ * names as they are written and bodies piece by piece. It does not follow redirects and never repeats a request by itself.
  */
 import { maxExcerptLength, UrlPolicy } from "@doorhook/core"
 import { Clock, Effect } from "effect"
@@ -14,14 +12,79 @@ import { Agent as AgentTls, request as requestTls } from "node:https"
 import { connect as connectPlain, isIP } from "node:net"
 import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
-import type { Answer, Ending, Exchange, HttpRequest } from "../evidence/Exchange.ts"
 import { answeredOf, endingOf, failedOf, flatHeaders } from "../evidence/Exchange.ts"
+import type { Answer, Ending, Exchange, HttpRequest } from "../evidence/Exchange.ts"
 import { plainForm } from "../history/Variations.ts"
 import type { Form } from "../history/Variations.ts"
-import { portOf } from "../PortOf.ts"
-import type { Barrier } from "./Barrier.ts"
-import { longestHold } from "./Barrier.ts"
-import { watchStalls } from "./Stalls.ts"
+import { portOf } from "./Ask.ts"
+
+/** How long the others are waited for once one is there, in milliseconds: a receiver may not accept all of them. */
+const patience = 500
+
+/** How long all of them stand still before they go on, in milliseconds: until the receiver has taken in what was sent. */
+const lull = 8
+
+/** The longest that a request is held, in milliseconds. */
+export const longestHold = patience + lull
+
+export interface Barrier {
+  /** Says that a request is there, and how it goes on; they go on in the order of their places. */
+  readonly arrive: (place: number, goOn: () => void) => void
+}
+
+/** A barrier for this many requests. One that comes after the others have gone goes on at once. */
+export const makeBarrier = (count: number): Barrier => {
+  const waiting = new Map<number, () => void>()
+  let open = false
+  let timer: NodeJS.Timeout | undefined
+  const release = (): void => {
+    open = true
+    const inOrder = [...waiting].toSorted(([a], [b]) => a - b)
+    for (const [, goOn] of inOrder) goOn()
+  }
+  const releaseIn = (milliseconds: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(release, milliseconds)
+  }
+  return {
+    arrive: (place, goOn) => {
+      if (open) return goOn()
+      waiting.set(place, goOn)
+      if (waiting.size === count) releaseIn(lull)
+      else if (waiting.size === 1) releaseIn(patience)
+    }
+  }
+}
+
+/** How often it is looked whether time goes on as it should, and how late a look may be, in milliseconds. */
+const tick = 50
+const mostLate = 50
+
+interface Stalls {
+  /** For how many milliseconds the process has stood still since this began. */
+  readonly total: () => number
+  readonly stop: () => void
+}
+
+/** Watches the process until it is stopped. `now` is in milliseconds, by a clock that never jumps. */
+export const watchStalls = (now: () => number): Stalls => {
+  let last = now()
+  let total = 0
+  const look = (): void => {
+    const at = now()
+    const late = at - last - tick
+    last = at
+    if (late > mostLate) total += late
+  }
+  const timer = setInterval(look, tick)
+  return {
+    total: () => {
+      look()
+      return Math.round(total)
+    },
+    stop: () => clearInterval(timer)
+  }
+}
 
 /** How one request is sent. */
 export interface Sending extends Form {

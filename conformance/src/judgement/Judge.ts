@@ -4,14 +4,13 @@
 import { Acknowledgement } from "@doorhook/core"
 import type { Exchange } from "../evidence/Exchange.ts"
 import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
-import { templates, bindingOf } from "../history/Events.ts"
-import { nearestDouble, numbersOf } from "../history/Json.ts"
+import { bindingOf, templates } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
-import type { Finding, Symptom } from "./Finding.ts"
-import { both, fail, inconclusive, nothing, pass } from "./Finding.ts"
-import { bodyTime, exchangeInWords, isTiming, read, statusTime } from "./Reading.ts"
-import type { Reading, Timeliness } from "./Reading.ts"
-import type { Terms } from "./Terms.ts"
+import { nearestDouble, numbersOf } from "../history/Json.ts"
+import { bodyTime, exchangeInWords, isTiming, read, statusTime } from "./Terms.ts"
+import type { Reading, Terms, Timeliness } from "./Terms.ts"
+import { both, fail, inconclusive, nothing, pass } from "./Verdict.ts"
+import type { Finding, Symptom } from "./Verdict.ts"
 
 export type Judge = (trace: Trace, terms: Terms) => Finding
 

@@ -2,10 +2,8 @@
  * Receivers whose faults show when an answer is lost, when they stand still, crash or restart.
  */
 import type { Answer, Delivery, ReceivedRequest } from "@doorhook/receiver"
-import { acknowledged, deadline, pause, plain } from "./Base.ts"
-import type { Change } from "./Base.ts"
-import { besideItself, checkThenAct, isGone } from "./Changes.ts"
-import type { Rows } from "./Changes.ts"
+import { acknowledged, besideItself, checkThenAct, deadline, isGone, pause, plain } from "./Base.ts"
+import type { Change, Rows } from "./Base.ts"
 
 /** Keeps the ids it has seen in a Set, which begins with the last ones that the database holds. */
 const seenInMemory =

@@ -4,10 +4,8 @@
 import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
 import { setImmediate } from "node:timers/promises"
-import { scopeOf, socketOf } from "./Base.ts"
-import type { Box, Change } from "./Base.ts"
-import { besideItself, checkThenAct, drops, refuses, refusesUnlike } from "./Changes.ts"
-import type { Rows } from "./Changes.ts"
+import { besideItself, checkThenAct, drops, refuses, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
+import type { Box, Change, Rows } from "./Base.ts"
 
 /** Knows duplicates by something else than the id and the URL. */
 const knownBy =

@@ -4,10 +4,8 @@
 import { Refusal } from "@doorhook/receiver"
 import type { ReceivedRequest } from "@doorhook/receiver"
 import { createHmac } from "node:crypto"
-import { incoming, scopeOf, socketOf } from "./Base.ts"
-import type { Box, Change } from "./Base.ts"
-import { idOf, keyOf, refusesUnlike } from "./Changes.ts"
-import type { Rows } from "./Changes.ts"
+import { idOf, incoming, keyOf, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
+import type { Box, Change, Rows } from "./Base.ts"
 
 /** A request as a verifier sees it. */
 interface Signed {

@@ -1,8 +1,13 @@
 /**
- * The port through which the suite sees what a receiver did: how often the effect of an event was committed.
+ * The port through which the suite sees what a receiver did: how often the effect of an event was committed. Here also the
+ * probes that are asked for one event at a time: a command and a URL.
  */
-import { Effect, Predicate, Schema } from "effect"
+import { Effect, Predicate, Schedule, Schema } from "effect"
+import { spawn } from "node:child_process"
+import { detailOf } from "../evidence/Exchange.ts"
 import type { SentEvent } from "../evidence/Trace.ts"
+import { inShell, signalGroup } from "../hooks/Commands.ts"
+import { ask, keptConnections } from "../http/Wire.ts"
 
 /** Whose effects are asked for. */
 export interface Subject {
@@ -80,4 +85,129 @@ export interface Probe {
   readonly read: (subject: Subject) => Effect.Effect<ProbeReading, ProbeUnusable>
   /** The ids of all events it has seen effects of, whoever sent them; missing where it can be asked for one only. */
   readonly seen?: Effect.Effect<ReadonlyArray<string>, ProbeUnusable>
+}
+
+/** How long the command may take, in milliseconds. */
+const commandPatience = 15_000
+
+interface Ended {
+  readonly code: number | null
+  readonly output: string
+  readonly complaint: string
+}
+
+const run = (command: string, { dataId, endpoint, resourceType, webhookId }: Subject): Effect.Effect<Ended> =>
+  Effect.callback<Ended>((resume) => {
+    const about = { EVENT_ID: webhookId, DATA_ID: dataId, RESOURCE_TYPE: resourceType }
+    const env = endpoint === null ? about : { ...about, ENDPOINT: endpoint }
+    const child = spawn(command, { ...inShell(env), stdio: ["ignore", "pipe", "pipe"] })
+    let output = ""
+    let complaint = ""
+    child.stdout.on("data", (chunk) => (output += chunk))
+    child.stderr.on("data", (chunk) => (complaint += chunk))
+    child.on("error", (error) => resume(Effect.succeed({ code: null, output, complaint: error.message })))
+    child.on("close", (code) => resume(Effect.succeed({ code, output, complaint })))
+    return Effect.sync(() => signalGroup(child, "SIGKILL"))
+  })
+
+const commandUnusable = (command: string, what: string, help = ""): ProbeUnusable =>
+  new ProbeUnusable({
+    message: `The probe command ${what}: ${command}. It gets EVENT_ID and DATA_ID in its environment and must print the number of effects and nothing else.${help}`
+  })
+
+/** The number of effects, where that is all that was printed. */
+const numberIn = (output: string): number | null => {
+  const text = output.trim()
+  return /^\d{1,9}$/.test(text) ? Number(text) : null
+}
+
+/** What a command printed, or the end of what it complained of, short enough for a line. */
+const quoted = (text: string): string => (text === "" ? "nothing" : JSON.stringify(text.slice(0, 100)))
+
+/** What to do about an end that is not 0. */
+const helpFor = (code: number | null, output: string): string => {
+  if (code === null) return ""
+  if (code === 126 || code === 127) return " Is what it calls there, and may it be run?"
+  return numberIn(output) === null
+    ? ` Run it by hand with EVENT_ID set to see why; if it ends so where there is nothing to count, add: || echo 0.`
+    : " The number is taken where nothing is written to standard error: correct what it complains of, or add 2>/dev/null."
+}
+
+export const execProbe = (command: string): Probe => ({
+  kind: "exec",
+  name: command,
+  concurrency: 8,
+  read: Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
+    const ended = yield* run(command, subject).pipe(
+      Effect.timeoutOrElse({
+        duration: commandPatience,
+        orElse: () => Effect.fail(commandUnusable(command, `did not end within ${commandPatience} ms`))
+      })
+    )
+    const { code, complaint, output } = ended
+    const effects = numberIn(output)
+    const silent = complaint.trim() === ""
+    // Codes mean more than failures: `grep -c` prints 0 and ends with 1.
+    if (effects !== null && (code === 0 || (code !== null && silent))) return { effects, digest: null, data: null }
+    const complained = silent ? "" : `, with ${quoted(complaint.trim().split("\n").at(-1) ?? "")} on standard error`
+    const printed = `printed ${quoted(output.trim())}${complained}`
+    if (code === 0) return yield* commandUnusable(command, printed)
+    const how = code === null ? "did not end by itself" : `ended with ${code}`
+    return yield* commandUnusable(command, `${how} and ${printed}`, helpFor(code, output))
+  })
+})
+
+const decode = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
+
+/** How long the probe may take in all, in milliseconds. */
+const httpPatience = 10_000
+/** How many questions are asked at once. */
+const concurrency = 8
+/**
+ * A receiver that was just started may not listen yet, and one that has ended has closed the connections that were kept:
+ * the question is repeated for about three seconds.
+ */
+const whileStarting = { schedule: Schedule.exponential(50), times: 6 }
+
+const urlOf = (base: URL, { endpoint, webhookId }: Subject): URL => {
+  const url = new URL(base)
+  url.searchParams.set("id", webhookId)
+  if (endpoint !== null) url.searchParams.set("endpoint", endpoint)
+  return url
+}
+
+const httpUnusable = (base: URL, what: string): ProbeUnusable =>
+  new ProbeUnusable({
+    message: `The probe ${base.origin}${base.pathname} ${what}. It must answer GET ?id=... with 200 and {"effects": n}, with 0 for an unknown id.`
+  })
+
+/** What was asked and answered. Values of the probe's own query may be secrets. */
+const refused = (base: URL, { endpoint, webhookId }: Subject, status: number): ProbeUnusable => {
+  const asked = `${base.origin}${base.pathname}?${base.search === "" ? "" : "...&"}id=${webhookId}${endpoint === null ? "" : "&endpoint=..."}`
+  return new ProbeUnusable({
+    message: `GET ${asked} was answered with ${status}. Expected: 200 and {"effects": n}, how often this event took effect${
+      status === 404
+        ? `; {"effects": 0}, not 404, for an event that it does not know. Correct --probe if nothing is served at ${base.pathname}, or the probe if it answers 404 for unknown events.`
+        : `, with 0 for an unknown one. Ask it by hand to see why.`
+    }`
+  })
+}
+
+export const httpProbe = (base: URL): Probe => {
+  const connections = keptConnections(base, concurrency)
+  const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
+    const { body, status } = yield* ask(urlOf(base, subject), "GET", httpPatience, connections).pipe(
+      Effect.mapError((error) => httpUnusable(base, `could not be asked (${detailOf(error)})`)),
+      Effect.retry(whileStarting),
+      Effect.timeoutOrElse({
+        duration: httpPatience,
+        orElse: () => Effect.fail(httpUnusable(base, `did not answer within ${httpPatience} ms`))
+      })
+    )
+    if (status !== 200) return yield* refused(base, subject, status)
+    const wrong = (what: string): ProbeUnusable => httpUnusable(base, `answered ${what}`)
+    const given = yield* decode(body).pipe(Effect.mapError(() => wrong(JSON.stringify(body.slice(0, 100)))))
+    return yield* readReading(given, wrong)
+  })
+  return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency, read }
 }

@@ -2,13 +2,20 @@
  * The evidence of a run: everything that happened, as plain data. Verdicts and reports are made from it by pure functions.
  * `--trace FILE` writes it as one line of JSON by this schema.
  */
-import { Signature, UrlPolicy } from "@doorhook/core"
+import { eventIdPrefix, Signature, UrlPolicy } from "@doorhook/core"
 import { Schema } from "effect"
 import { Intervention, Trace } from "../evidence/Trace.ts"
 import { lanes } from "../history/History.ts"
+import { storiesOf } from "../judgement/Judge.ts"
 import { Terms } from "../judgement/Terms.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { Options } from "./Options.ts"
+
+/** The package's version: a verdict is worth nothing without the version of the suite that gave it. */
+export const version = "0.1.0"
+
+/** The `suite` member of a report. */
+export const suite = `doorhook-conformance/${version}`
 
 /** A case that was executed. */
 export const CaseRun = Schema.Struct({
@@ -144,3 +151,71 @@ export const shownEvidence = (evidence: Evidence): Evidence => {
 }
 
 export const EvidenceLine = Schema.fromJsonString(Evidence)
+
+/** Whether the probe was seen to count past one: when asked to double, or of a double effect. */
+export const countsPastOne = ({ calibration, runs }: Pick<Evidence, "runs" | "calibration">): boolean =>
+  calibration?.double?.observed === 2 ||
+  runs.some(({ trace }) => trace.effects.some((effects) => (effects?.most ?? 0) > 1))
+
+interface Memory {
+  readonly seconds: number
+  readonly ids: number
+}
+
+/** Over how long, and over how many other events, an event was seen to be known again; null where none came again. */
+export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Memory | null => {
+  const known = { seconds: -1, ids: 0 }
+  for (const { lane, settled, trace } of runs) {
+    // Elsewhere an event comes again at once.
+    if (!settled || (lane !== "aged" && lane !== "last")) continue
+    const hasWaited = trace.history.ops.some(({ k }) => k === "age")
+    // Of several places of one event, a map keeps the last that it is given: the first attempt.
+    const beginnings = new Map(trace.attempts.map(({ event }, index) => [event, index] as const).toReversed())
+    const placesOfNew = [...beginnings.values()]
+    for (const { attempts, last, most, shared, state } of storiesOf(trace, terms)) {
+      const [first, again] = [attempts[0], attempts.at(-1)]
+      if (first === undefined || again === undefined || first === again) continue
+      if (state !== "acknowledged" || last !== shared || most !== shared) continue
+      const between = placesOfNew.filter((place) => place > first[0] && place < again[0]).length
+      known.seconds = Math.max(known.seconds, Math.floor((again[1].started - first[1].started) / 1_000))
+      known.ids = Math.max(known.ids, between + (hasWaited ? trace.otherEvents : 0))
+    }
+  }
+  return known.seconds < 0 ? null : known
+}
+
+/** How far a memory of ids was seen to reach, in words. */
+export const memoryInWords = ({ ids, seconds }: Memory): string =>
+  `memory was seen to last over ${seconds} s and ${ids.toLocaleString("en-US")} ids`
+
+/**
+ * Characters at either end of an id that identify it: they hold a time and a random number. A receiver that keeps
+ * ids in another case, or a part of them, is wrong in its own way, and no sign of another sender.
+ */
+const identifying = 16
+
+const beginning = (id: string): string => id.slice(0, eventIdPrefix.length + identifying).toLowerCase()
+const end = (id: string): string => id.slice(-identifying).toLowerCase()
+
+/** Those of the ids that are none of the run's own, nor made of one of them. */
+export const strangersAmong = (seen: Iterable<string>, own: Iterable<string>): ReadonlyArray<string> => {
+  const beginnings = new Set<string>()
+  const ends = new Set<string>()
+  for (const id of own) {
+    beginnings.add(beginning(id))
+    ends.add(end(id))
+  }
+  return [...new Set(seen)].filter((id) => !beginnings.has(beginning(id)) && !ends.has(end(id)))
+}
+
+/** The most ids that are named. */
+const mostNamed = 3
+
+/** What strangers did, in words. */
+export const strangersInWords = (strangers: ReadonlyArray<string>): string => {
+  const named = strangers.slice(0, mostNamed).join(", ")
+  const more = strangers.length > mostNamed ? ` and ${strangers.length - mostNamed} more` : ""
+  return strangers.length === 1
+    ? `an event that this run did not send took effect during it (${named})`
+    : `events that this run did not send took effect during it (${named}${more})`
+}

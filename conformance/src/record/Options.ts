@@ -7,11 +7,11 @@
 import { Acknowledgement, DurationText, Shell, UrlPolicy } from "@doorhook/core"
 import { Effect, Schema, Struct } from "effect"
 import type { Redacted } from "effect"
-import type { Hooks } from "../hooks/Hooks.ts"
+import { program } from "../Program.ts"
 import { noHooks } from "../hooks/Hooks.ts"
+import type { Hooks } from "../hooks/Hooks.ts"
 import { DedupKey, defaultTolerance } from "../judgement/Terms.ts"
 import type { Probe } from "../probes/Probe.ts"
-import { program } from "../Program.ts"
 import { profiles } from "../requirements/Requirement.ts"
 
 export const levels = [1, 2, 3] as const

@@ -5,11 +5,18 @@
  */
 import { Html } from "@doorhook/core"
 import { said } from "./Blocks.ts"
-import { exitCodeOf, exitCodes, isFailure, isUndecided, shortcomingOf } from "./Conclusion.ts"
-import { linesOf } from "./Console.ts"
-import { explainRequirement, explanationOf } from "./Explanation.ts"
-import { safeText } from "./Redaction.ts"
+import {
+  exitCodeOf,
+  exitCodes,
+  explainRequirement,
+  explanationOf,
+  isFailure,
+  isUndecided,
+  shortcomingOf
+} from "./Explanation.ts"
+import { safeText } from "./Report.ts"
 import type { Report, ReportedRequirement } from "./Report.ts"
+import { linesOf } from "./Text.ts"
 
 /** XML 1.0 can't hold most control characters, nor half a surrogate pair. */
 const xml = Html.templateWith((text) =>

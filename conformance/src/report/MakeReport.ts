@@ -1,23 +1,23 @@
 /**
- * From the evidence of a run and its verdicts to a report.
+ * From the evidence of a run and its verdicts to a report, with its notes and with the failure that each failure follows from.
  */
-import type { Evidence } from "../record/Evidence.ts"
+import { DurationText, UrlPolicy } from "@doorhook/core"
+import { keyOf } from "../history/History.ts"
+import { endsReceiver, isPlain } from "../history/Operations.ts"
+import type { Symptom } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
-import { repeatCommand } from "../record/Options.ts"
-import { countsPastOne, memoryOf } from "../record/Caveats.ts"
-import { causesOf } from "../record/Causes.ts"
-import { sightOf } from "../record/Plan.ts"
-import type { Outcome } from "../record/Verdict.ts"
+import { countsPastOne, memoryInWords, memoryOf, strangersInWords, suite } from "../record/Evidence.ts"
+import type { CaseRun, Evidence } from "../record/Evidence.ts"
+import { repeatCommand, secretVariable } from "../record/Options.ts"
+import type { Options } from "../record/Options.ts"
+import { judged, sightOf } from "../record/Outcome.ts"
+import type { Outcome } from "../record/Outcome.ts"
+import { beyond, select } from "../requirements/Catalogue.ts"
 import { needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { select } from "../requirements/Catalogue.ts"
-import { suite } from "../Suite.ts"
-import { verdictOf } from "./Conclusion.ts"
-import { byHand } from "./Curl.ts"
-import { notesOf } from "./Notes.ts"
-import type { Calibration, Report, ReportedRequirement } from "./Report.ts"
-import { decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
-import { timingOf } from "./Timing.ts"
+import { verdictOf } from "./Explanation.ts"
+import type { Calibration, Report, ReportedRequirement, TimingLane } from "./Report.ts"
+import { byHand, decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
 
 /** Files of stored histories, by the requirement's id, and why others could not be stored. */
 export interface StoredFiles {
@@ -184,4 +184,210 @@ export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>,
     attempts: runs.flatMap(({ repeats, trace }) => [trace, ...repeats]).flatMap(({ attempts }) => attempts).length,
     requirements
   }
+}
+
+type Decisive = NonNullable<Outcome["decisive"]>
+
+const isBroken = ({ verdict }: Outcome): boolean => verdict === "FAIL" || verdict === "WARN"
+
+/** The requirement that asks for no more than that a symptom does not show: of ordinary events, or of copies at once. */
+const asksForJust: Readonly<Record<Symptom, Requirement["id"]>> = {
+  unacknowledged: "R-ACK-01",
+  duplicate_refused: "R-DUP-01",
+  lost: "R-LOS-01",
+  doubled: "R-DUP-02",
+  doubled_at_once: "R-DUP-04"
+}
+
+/** What came of the attempt that decided: a status, or how it failed. */
+const answerOf = ({ attempt, trace }: Decisive): number | string | undefined => {
+  const exchange = trace.attempts[attempt ?? -1]?.exchange
+  return exchange?._tag === "Answered" ? exchange.status : exchange?.outcome
+}
+
+/** Whether what was found comes down to what the cause asks for by itself. */
+const isSymptomOf = ({ decisive: found }: Outcome, { decisive, requirement: { id } }: Outcome): boolean => {
+  if (found === null || found.symptom === null || decisive === null) return false
+  const { symptom } = found
+  switch (symptom) {
+    case "unacknowledged":
+    case "duplicate_refused":
+      return decisive.isOrdinary && asksForJust[symptom] === id && answerOf(found) === answerOf(decisive)
+    case "lost":
+    case "doubled":
+      return decisive.isOrdinary && asksForJust[symptom] === id
+    case "doubled_at_once":
+      return decisive.isOrdinary
+        ? asksForJust.doubled === id
+        : asksForJust[symptom] === id && decisive.symptom === symptom
+  }
+}
+
+/** The kinds of what is out of the ordinary in the history that decided; all that end the receiver are of one. */
+const specialsOf = ({ decisive }: Outcome): ReadonlyArray<string> =>
+  decisive === null
+    ? []
+    : decisive.trace.history.ops.filter((op) => !isPlain(op)).map((op) => (endsReceiver(op) ? "end" : op.k))
+
+/** Whether a requirement that examines all was broken by a history of the same kind as one with cases of its own. */
+const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
+  const { decisive, requirement } = outcome
+  if (
+    decisive === null ||
+    decisive.isOrdinary ||
+    requirement.examines === "own" ||
+    cause.requirement.examines === "all"
+  ) {
+    return false
+  }
+  const specials = specialsOf(cause)
+  return (
+    specialsOf(outcome).some((kind) => specials.includes(kind)) &&
+    judged(cause.requirement, decisive.trace, decisive.terms).verdict === "FAIL"
+  )
+}
+
+/** Whether a presupposed requirement was broken by ordinary events, by the same history, or with the same symptom. */
+const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): boolean =>
+  requirement.presupposes.includes(cause.requirement.id) &&
+  decisive !== null &&
+  cause.decisive !== null &&
+  (cause.decisive.isOrdinary ||
+    keyOf(decisive.trace.history) === keyOf(cause.decisive.trace.history) ||
+    (decisive.symptom !== null && decisive.symptom === cause.decisive.symptom))
+
+/**
+ * Ids of the broken requirements from which another probably follows: the one that asks for just what was found missing,
+ * where ordinary events break that; else presupposed ones, and those whose own cases broke one that examines all.
+ */
+export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): ReadonlyArray<Requirement["id"]> => {
+  if (!isBroken(outcome)) return []
+  const others = all.filter((one) => one !== outcome && isBroken(one))
+  const basic = others.filter((one) => isSymptomOf(outcome, one))
+  const causes =
+    basic.length > 0 ? basic.slice(0, 1) : others.filter((one) => isPresupposed(outcome, one) || isOfKind(outcome, one))
+  return causes.map(({ requirement: { id } }) => id)
+}
+
+const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
+
+/** Upper bounds of a histogram. The deadline is one, so that each entry is either in time or late. */
+const endsFor = (deadline: number, longest: number): ReadonlyArray<number> => {
+  const ends = [...new Set([...steps, deadline])].toSorted((a, b) => a - b)
+  return longest > (ends.at(-1) ?? 0) ? [...ends, Math.ceil(longest)] : ends
+}
+
+export const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): TimingLane => {
+  const times = runs
+    .filter(({ alone, lane }) => alone && lane === "timing")
+    .flatMap(({ repeats, trace }) => [trace, ...repeats])
+    .flatMap(({ attempts }) => attempts)
+    .filter(({ exchange, kind }) => kind === "delivery" && exchange._tag === "Answered")
+    .map(({ exchange }) => exchange.elapsed)
+    .toSorted((a, b) => a - b)
+  const longest = times.at(-1) ?? 0
+  const at = (share: number): number => round(times[Math.max(0, Math.ceil(times.length * share) - 1)] ?? 0)
+  const histogram = endsFor(deadline, longest)
+    .map((upToMs, index, ends) => {
+      const above = ends[index - 1] ?? -1
+      return { upToMs, count: times.filter((time) => time > above && time <= upToMs).length }
+    })
+    .filter(({ count }) => count > 0)
+  return { attempts: times.length, p50Ms: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99), maxMs: round(longest), histogram }
+}
+
+const unless = (condition: boolean, note: string): ReadonlyArray<string> => (condition ? [] : [note])
+
+const idsOf = (outcomes: ReadonlyArray<Outcome>): string => outcomes.map(({ requirement }) => requirement.id).join(", ")
+
+const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): ReadonlyArray<string> => {
+  const short = outcomes.filter(({ cutShort, verdict }) => cutShort.length > 0 && verdict === "PASS")
+  const open = outcomes.filter(({ lacksTime }) => lacksTime)
+  const span = DurationText.format(maxTime)
+  return [
+    ...unless(open.length === 0, `${idsOf(open)} could not be decided within --max-time ${span}. Give more time.`),
+    ...unless(
+      short.length === 0,
+      `${idsOf(short)} passed on cases that --max-time ${span} cut short; each says by how much.`
+    )
+  ]
+}
+
+/** What --only names beyond the level and the profiles of the run. If that is all, the run fails with it. */
+const onSelection = (options: Options): ReadonlyArray<string> => {
+  const wants = beyond(options)
+  return unless(
+    wants.length === 0 || select(options).selected.length === 0,
+    `--only names requirements that this run does not test. They need more: ${wants.join(", ")}.`
+  )
+}
+
+/** If a receiver refuses everything as not genuine, all failures have one cause. */
+const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
+  const statuses = new Set(
+    runs
+      .flatMap(({ repeats, trace }) => [trace, ...repeats])
+      .flatMap(({ attempts }) => attempts.filter(({ kind }) => kind === "delivery"))
+      .map(({ exchange }) => (exchange._tag === "Answered" ? exchange.status : null))
+  )
+  const [status] = statuses
+  if (statuses.size !== 1 || (status !== 401 && status !== 403)) return []
+  return [
+    options.signed
+      ? `Every event was answered with ${status}, though it was signed: the receiver may have another secret than the one given, or its clock may be off.`
+      : `Every event was answered with ${status}: the receiver may check signatures. Give its secret: --secret SECRET, or ${secretVariable}.`
+  ]
+}
+
+/** A short memory of ids passes whatever a run has time for: say how far it was tested. */
+const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {
+  const memory = memoryOf(evidence)
+  const lasts = outcomes.some(({ requirement, verdict }) => requirement.id === "R-DUP-05" && verdict === "PASS")
+  if (memory === null || !lasts) return []
+  const beyondThat = evidence.options.profile.includes("clock")
+    ? ""
+    : ": a sender retries for about three days, which --profile clock tests"
+  const words = memoryInWords(memory)
+  return [`${words.charAt(0).toUpperCase()}${words.slice(1)}${beyondThat}.`]
+}
+
+const hidesQuery = ({ controlUrl, probe, readyUrl, url }: Options): boolean =>
+  [...url, probe, readyUrl, controlUrl].some((text) => text?.endsWith(UrlPolicy.hiddenQuery) ?? false)
+
+/** `problem` says why histories could not be stored. */
+export const notesOf = (
+  evidence: Evidence,
+  outcomes: ReadonlyArray<Outcome>,
+  problem: string | null
+): ReadonlyArray<string> => {
+  const { calibration, options, strangers } = evidence
+  return [
+    ...(problem === null ? [] : [problem]),
+    ...onSecret(evidence),
+    ...unless(
+      options.level > 1,
+      "Level 1 judges answers only. Level 2, with --probe, tests whether events take effect once and as they were sent."
+    ),
+    ...onTime(outcomes, options),
+    ...onSelection(options),
+    ...onMemory(evidence, outcomes),
+    ...unless(
+      !hidesQuery(options),
+      `The queries of URLs may hold secrets and are left out: write them in place of ${UrlPolicy.hiddenQuery} before you run a command.`
+    ),
+    ...unless(
+      strangers.length === 0,
+      `During the run, ${strangersInWords(strangers)}. Another sender uses this receiver.`
+    ),
+    ...unless(
+      evidence.suite === suite,
+      `Run by ${evidence.suite} and judged by ${suite}: cases that only one of them has count as not executed.`
+    ),
+    ...unless(
+      calibration === null || countsPastOne(evidence),
+      `The probe's upper range is unverified: a probe that can't count past one would hide every double effect. ${evidence.repeatable ? "--control-url" : "`double` of what `start` returns"} lets the suite verify it.`
+    ),
+    ...unless(options.dedupKey === "both", `Only the ${options.dedupKey} deduplication key was stressed.`),
+    ...unless(options.ack === "200", "Any 2xx status counted as an acknowledgement; the interface accepts only 200.")
+  ]
 }

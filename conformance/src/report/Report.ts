@@ -1,10 +1,10 @@
 /**
  * The report of a run as data: the JSON form, and the source of all others.
  */
-import { DurationText } from "@doorhook/core"
+import { DurationText, UrlPolicy } from "@doorhook/core"
 import { Schema, Struct } from "effect"
-import { verdicts } from "../judgement/Finding.ts"
 import { Operation } from "../history/Operations.ts"
+import { verdicts } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { profiles } from "../requirements/Requirement.ts"
 
@@ -198,3 +198,20 @@ export type Report = typeof Report.Type
 export const toJson = (report: Report): string => `${JSON.stringify(Schema.encodeSync(Report)(report), null, 2)}\n`
 
 export const deadlineInWords = ({ deadlineMs }: Report): string => DurationText.format(deadlineMs)
+
+const redacted = "(left out)"
+
+const secretName = /signature|authorization|cookie|secret|token|api-?key|password/i
+
+/** Headers without the values that may be secrets. */
+export const safeHeaders = (headers: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
+  Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? redacted : value])
+
+/** A text without signing secrets and signatures. */
+export const safeText = (text: string): string =>
+  text
+    .replaceAll(/(whs(?:ec|k)_)[A-Za-z0-9+/=]{8,}/g, `$1${redacted}`)
+    .replaceAll(/\b(v1a?,)[A-Za-z0-9+/]{40,}={0,2}/g, `$1${redacted}`)
+
+/** A URL without user information and without the values of its query. */
+export const safeUrl = (text: string): string => (URL.canParse(text) ? UrlPolicy.shownUrl(new URL(text)) : text)

@@ -1,20 +1,21 @@
 /**
- * Every requirement of this version, and which of them a run is about.
+ * Every requirement of this version, and the selection of a run.
  */
 import { didYouMean } from "@doorhook/core"
-import { entriesOf } from "../CommaList.ts"
-import { acknowledging } from "./Acknowledging.ts"
+import { acknowledging } from "./Acknowledgement.ts"
 import { forwarding } from "./Content.ts"
 import { crashing } from "./Crashes.ts"
-import { duplicating } from "./Duplicates.ts"
-import { requesting } from "./Http.ts"
-import { identity } from "./Identity.ts"
-import { answeringLate } from "./LateAnswers.ts"
-import { losing } from "./Losses.ts"
-import { otherMethods } from "./Methods.ts"
-import { ordering } from "./Order.ts"
+import { duplicating, identity } from "./Duplicates.ts"
+import { otherMethods, requesting } from "./Http.ts"
+import { answeringLate, losing, ordering } from "./Losses.ts"
 import type { Level, Profile, Requirement } from "./Requirement.ts"
 import { signing } from "./Signatures.ts"
+
+export const entriesOf = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
+  texts
+    .flatMap((text) => text.split(","))
+    .map((text) => text.trim())
+    .filter((text) => text !== "")
 
 /** In the order of reports. */
 export const requirements: ReadonlyArray<Requirement> = [

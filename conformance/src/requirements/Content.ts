@@ -1,18 +1,16 @@
 /**
  * R-FWD: content that is unknown, or in order but seldom tried.
  */
-import { accessLog, call, noted, withMember, withoutMember, withUnknown, minted } from "../history/Events.ts"
-import { makeCase, newEvent, only } from "../history/History.ts"
-import type { Case } from "../history/History.ts"
-import { everyPlane, maxNameLength, odd, rightToLeft, unknown, unseen } from "../history/Payloads.ts"
-import { array, escapedString, object, string } from "../history/Json.ts"
-import { single } from "../history/Samples.ts"
+import { accessLog, call, minted, noted, withMember, withoutMember, withUnknown } from "../history/Events.ts"
 import type { EventTemplate } from "../history/Events.ts"
+import { filler, makeCase, newEvent, only, state } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { array, escapedString, object, string } from "../history/Json.ts"
 import type { Member } from "../history/Json.ts"
+import { everyPlane, maxNameLength, odd, rightToLeft, single, unknown, unseen } from "../history/Samples.ts"
 import { all, firstAttempts, storedAsSent } from "../judgement/Judge.ts"
 import type { Judge } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import { filler, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 

@@ -3,10 +3,10 @@
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call } from "../history/Events.ts"
+import type { EventTemplate } from "../history/Events.ts"
+import { filler, newCall, newLog, operated, restart, retryAll, retryOf, retryOpen } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { randomRestarts } from "../history/Samples.ts"
-import type { EventTemplate } from "../history/Events.ts"
-import type { Finding } from "../judgement/Finding.ts"
 import {
   acknowledged,
   all,
@@ -18,10 +18,9 @@ import {
   statusInTime
 } from "../judgement/Judge.ts"
 import type { EventStory } from "../judgement/Judge.ts"
-import { read } from "../judgement/Reading.ts"
-import { inWords } from "../judgement/Terms.ts"
+import { inWords, read } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { filler, newCall, newLog, operated, restart, retryAll, retryOf, retryOpen } from "./Cases.ts"
+import type { Finding } from "../judgement/Verdict.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 

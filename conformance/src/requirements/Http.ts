@@ -1,18 +1,18 @@
 /**
- * R-HTTP: requests in every form that HTTP allows, connections, large bodies, and senders that go away.
+ * R-HTTP: requests in every form that HTTP allows, connections, large bodies, and senders that go away. R-GET: other methods.
  */
-import { accessLog, call, noted, withMember, withUnknown, minted } from "../history/Events.ts"
-import { makeCase, newEvent } from "../history/History.ts"
-import type { Case } from "../history/History.ts"
-import type { Operation } from "../history/Operations.ts"
-import { array, object, string } from "../history/Json.ts"
+import { accessLog, call, minted, noted, withMember, withUnknown } from "../history/Events.ts"
 import type { EventTemplate } from "../history/Events.ts"
+import { again, disturbed, makeCase, malformed, newCall, newEvent, newLog, retryOf, state } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { array, object, string } from "../history/Json.ts"
+import { methods } from "../history/Operations.ts"
+import type { Operation } from "../history/Operations.ts"
 import type { Variation } from "../history/Variations.ts"
-import { all, completeAnswers, everyAttempt, storedAsSent } from "../judgement/Judge.ts"
+import { all, completeAnswers, everyAttempt, exactlyOnce, noPhantom, storedAsSent } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import { quietCase } from "./Acknowledging.ts"
-import { disturbed, malformed, newCall, newLog, retryOf, state } from "./Cases.ts"
-import { requirement } from "./Requirement.ts"
+import { quietCase } from "./Acknowledgement.ts"
+import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 /** One event in each of these ways. */
@@ -216,5 +216,49 @@ export const requesting: ReadonlyArray<Requirement> = [
       )
     ],
     judge: everyAttempt
+  })
+]
+
+type Method = (typeof methods)[number]
+
+const about = (method: Method, event: EventTemplate, with_body: boolean): Operation => ({
+  k: "method_new",
+  event,
+  method,
+  with_body
+})
+
+const neverSent = (method: Method): Case =>
+  disturbed(`${method} about an event that is never sent`, about(method, accessLog, false))
+
+const withBody = (method: Method): Case =>
+  disturbed(`${method} with an event's body`, about(method, accessLog, true), newCall)
+
+const aroundPost = (method: Method): Case =>
+  disturbed(
+    `${method} before and after an event is sent`,
+    about(method, call, true),
+    again(0, []),
+    { k: "method_again", ref: 0, method, with_body: true },
+    retryOf(0)
+  )
+
+export const otherMethods: ReadonlyArray<Requirement> = [
+  requirement("R-GET-01", 1, {
+    statement:
+      "GET, HEAD and OPTIONS on the URL have no effect, and a POST of the event that they mention is handled as usual.",
+    source: "RFC 9110, section 9.2.1",
+    because:
+      "Browsers, link previews, scanners and monitors request every URL they see. A door must not open for them.",
+    becauses: {
+      ...symptoms,
+      lost: "A request that only mentions an event must not make the event itself a duplicate: it would be acknowledged and dropped."
+    },
+    expected: (terms) =>
+      `such a request has no effect; the POST after it is answered with ${inWords(terms)} and has one`,
+    provenBy: ["effects"],
+    given: [neverSent("GET"), ...methods.flatMap((method) => [withBody(method), aroundPost(method)])],
+    further: [neverSent("HEAD"), neverSent("OPTIONS")],
+    judge: all(everyAttempt, noPhantom, exactlyOnce)
   })
 ]

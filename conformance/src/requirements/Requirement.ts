@@ -1,14 +1,14 @@
 /**
  * What a requirement is: one block that holds its text, its histories and its judgement; and what a run needs to see it.
  */
-import type { Case } from "../history/History.ts"
-import type { Strength } from "../history/Forgeries.ts"
 import { keyOf } from "../history/History.ts"
-import type { Samples } from "../history/Samples.ts"
+import type { Case } from "../history/History.ts"
 import { noSamples } from "../history/Samples.ts"
-import type { Symptom } from "../judgement/Finding.ts"
+import type { Samples } from "../history/Samples.ts"
+import type { Strength } from "../history/Variations.ts"
 import type { Judge } from "../judgement/Judge.ts"
 import type { DedupKey, Terms } from "../judgement/Terms.ts"
+import type { Symptom } from "../judgement/Verdict.ts"
 
 /** What a receiver must let the suite see: 1 its URL alone, 2 a probe, 3 a way to restart or kill it. */
 export type Level = 1 | 2 | 3

@@ -4,17 +4,14 @@
 import { DurationText } from "@doorhook/core"
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, withMember, withUnknown } from "../history/Events.ts"
-import { carriers, forgeries, forgeryInWords } from "../history/Forgeries.ts"
-import type { Carrier, Forgery } from "../history/Forgeries.ts"
-import { again, newEvent } from "../history/History.ts"
-import type { Case } from "../history/History.ts"
-import type { Operation } from "../history/Operations.ts"
-import { everyPlane } from "../history/Payloads.ts"
-import { string } from "../history/Json.ts"
 import type { EventTemplate } from "../history/Events.ts"
-import type { Variation } from "../history/Variations.ts"
-import type { Finding } from "../judgement/Finding.ts"
-import { fail } from "../judgement/Finding.ts"
+import { again, newCall, newEvent, newLog, retryOf, state } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { string } from "../history/Json.ts"
+import type { Operation } from "../history/Operations.ts"
+import { everyPlane } from "../history/Samples.ts"
+import { carriers, forgeries, forgeryInWords } from "../history/Variations.ts"
+import type { Carrier, Forgery, Variation } from "../history/Variations.ts"
 import {
   all,
   eachAttempt,
@@ -24,10 +21,10 @@ import {
   noPhantom,
   storedAsSent
 } from "../judgement/Judge.ts"
-import { exchangeInWords, read } from "../judgement/Reading.ts"
-import { inWords } from "../judgement/Terms.ts"
+import { exchangeInWords, inWords, read } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { newCall, newLog, retryOf, state } from "./Cases.ts"
+import { fail } from "../judgement/Verdict.ts"
+import type { Finding } from "../judgement/Verdict.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 

@@ -2,14 +2,13 @@
  * Everything that was executed in a run, and which requirements it has decided: what is decided asks for nothing more, so
  * that a receiver that hangs costs a few deadlines and not one for each case.
  */
-import type { Case } from "../history/History.ts"
 import { keyOf } from "../history/History.ts"
-import { read } from "../judgement/Reading.ts"
+import type { Case } from "../history/History.ts"
+import { read } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import type { CaseRun } from "../record/Evidence.ts"
-import { concerns } from "../record/Plan.ts"
-import { acknowledgesAtAll, assess } from "../record/Verdict.ts"
-import type { Plan } from "../record/Plan.ts"
+import { acknowledgesAtAll, assess, concerns } from "../record/Outcome.ts"
+import type { Plan } from "../record/Outcome.ts"
 
 /** After this many cases that leave a requirement open, more of them are not worth their time. */
 const patience = 2

@@ -3,18 +3,17 @@
  */
 import { Clock, Effect, Random, Schema } from "effect"
 import { writeFile } from "node:fs/promises"
-import { fileTroubleOf } from "../FileTrouble.ts"
-import type { Ended } from "../record/Evidence.ts"
+import { fileTroubleOf } from "@doorhook/core"
 import { EvidenceLine, shownEvidence } from "../record/Evidence.ts"
+import type { Ended } from "../record/Evidence.ts"
 import { defaults, seedLimit } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { outcomesOf } from "../record/Verdict.ts"
+import { outcomesOf } from "../record/Outcome.ts"
 import { makeReport } from "../report/MakeReport.ts"
 import type { Report } from "../report/Report.ts"
 import { select, whyNothing } from "../requirements/Catalogue.ts"
-import { services } from "./Alone.ts"
-import { measureGuard } from "./Calibrate.ts"
 import { makeSession } from "./Session.ts"
+import { measureGuard, services } from "./Setup.ts"
 import { storeCases } from "./StoredCase.ts"
 
 /** Settings as a caller gives them: what is left out is as usual, a seed is drawn. */

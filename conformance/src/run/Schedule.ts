@@ -5,10 +5,10 @@
  * lanes `quiet` and `last` (as many events between an event and its duplicate as there is time for). Within a step, lanes
  * run in the order of `lanes`, and cases take turns by requirement, so that a run that is cut short has looked at each.
  */
-import type { Case, Lane } from "../history/History.ts"
 import { keyOf, lanes } from "../history/History.ts"
+import type { Case, Lane } from "../history/History.ts"
 import { costOf, endsReceiver, movesClock } from "../history/Operations.ts"
-import type { Plan } from "../record/Plan.ts"
+import type { Plan } from "../record/Outcome.ts"
 
 /** What a case is run for, from what must be done to what time allows. */
 const steps = ["given", "further", "sampled"] as const

@@ -11,24 +11,27 @@ import type { Crypto } from "@doorhook/core"
 import { Clock, Deferred, Effect, Fiber, Latch, Option } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
 import type { Trace } from "../evidence/Trace.ts"
+import type { Occasion, Slots } from "../execution/Execution.ts"
 import { execute } from "../execution/Perform.ts"
-import type { Occasion } from "../execution/Execution.ts"
-import type { Slots } from "../execution/Slots.ts"
-import type { TargetUnusable } from "../execution/Reaching.ts"
-import type { Case, Lane } from "../history/History.ts"
+import type { TargetUnusable } from "../execution/Send.ts"
+import { Minting } from "../history/Events.ts"
 import { keyOf } from "../history/History.ts"
-import { Minting } from "../history/Minting.ts"
+import type { Case, Lane } from "../history/History.ts"
 import type { ProbeUnusable } from "../probes/Probe.ts"
+import { strangersAmong, suite } from "../record/Evidence.ts"
 import type { CaseRun, Ended, Evidence, ProbeCalibration, Refinement } from "../record/Evidence.ts"
 import { shown } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { strangersAmong } from "../record/Strangers.ts"
-import { concerns, plansOf } from "../record/Plan.ts"
-import { assess, maxRepeats } from "../record/Verdict.ts"
-import type { Plan } from "../record/Plan.ts"
+import { assess, concerns, maxRepeats, plansOf } from "../record/Outcome.ts"
+import type { Plan } from "../record/Outcome.ts"
 import type { Need } from "../requirements/Requirement.ts"
-import { suite } from "../Suite.ts"
+import { makeLedger } from "./Ledger.ts"
+import { refine } from "./Refine.ts"
+import { fitting, lanesApart, lastUntil, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
+import type { Batch } from "./Schedule.ts"
+import { lacksEffects, readAgain, settle } from "./Settle.ts"
 import {
+  calibrateProbe,
   controlsOf,
   fillerShare,
   fillerShareAlone,
@@ -39,14 +42,8 @@ import {
   termsOf,
   tryOutWith,
   upToNow
-} from "./Alone.ts"
-import { calibrateProbe } from "./Calibrate.ts"
-import type { Guard } from "./Calibrate.ts"
-import { makeLedger } from "./Ledger.ts"
-import { refine } from "./Refine.ts"
-import { fitting, lanesApart, lastUntil, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
-import type { Batch } from "./Schedule.ts"
-import { lacksEffects, readAgain, settle } from "./Settle.ts"
+} from "./Setup.ts"
+import type { Guard } from "./Setup.ts"
 import { reach } from "./Target.ts"
 
 export interface Session {

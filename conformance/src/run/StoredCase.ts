@@ -2,18 +2,17 @@
  * Histories that failed, as files: to be replayed when the receiver has been corrected. They hold no ids; those are minted
  * when a history is executed.
  */
-import { CommandFailure, eventIdPrefix } from "@doorhook/core"
+import { CommandFailure, eventIdPrefix, fileTroubleOf } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { fileTroubleOf, isMissing } from "../FileTrouble.ts"
+import { codeOf } from "../evidence/Exchange.ts"
 import { keyOf, lanes } from "../history/History.ts"
 import { hashOf } from "../history/Json.ts"
 import { Operation } from "../history/Operations.ts"
-import { Confirmed } from "../record/Evidence.ts"
+import { Confirmed, suite } from "../record/Evidence.ts"
 import type { CaseRun, Refinement } from "../record/Evidence.ts"
-import type { Outcome } from "../record/Verdict.ts"
-import { suite } from "../Suite.ts"
+import type { Outcome } from "../record/Outcome.ts"
 
 export const StoredCase = Schema.Struct({
   v: Schema.Literal(2),
@@ -74,7 +73,10 @@ export interface Stored {
 const write = (folder: string, file: string, text: string): Promise<string | null> =>
   mkdir(folder, { recursive: true })
     .then(() => writeFile(file, text))
-    .then(() => null, fileTroubleOf)
+    .then(
+      () => null,
+      (error: unknown) => (codeOf(error) === "EEXIST" ? "it is a file, not a folder" : fileTroubleOf(error))
+    )
 
 /** How often a run itself did its history with nothing before the eyes of the receiver but that; null where others acted. */
 const byItself = ({ alone, repeats, trace }: CaseRun): Confirmed | null =>
@@ -152,7 +154,7 @@ export const readCase = Effect.fnUntraced(function* (file: string): Effect.fn.Re
 /** The files of a folder that hold stored histories; none where there is no such folder yet. */
 export const storedIn = (folder: string): Effect.Effect<ReadonlyArray<string>, CommandFailure> =>
   onDisk(
-    () => readdir(folder).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error))),
+    () => readdir(folder).catch((error: unknown) => (codeOf(error) === "ENOENT" ? [] : Promise.reject(error))),
     (trouble) =>
       `--cases ${folder}: stored histories can't be looked for there: ${trouble}. Name the folder that runs store them in.`
   ).pipe(

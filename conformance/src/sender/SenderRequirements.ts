@@ -2,7 +2,7 @@
  * What a sender must do: one block for each requirement, with the rule that judges it from what was seen.
  */
 import { Predicate } from "effect"
-import type { Verdict } from "../judgement/Finding.ts"
+import type { Verdict } from "../judgement/Verdict.ts"
 import { acknowledges, webhookIdOf } from "./Host.ts"
 import type { Observation, SeenAttempt, SeenEvent, Treatment } from "./Host.ts"
 

@@ -2,15 +2,15 @@
  * The story of a history: with what others did to the receiver at the time, where they did it.
  */
 import { assert, describe, it } from "@effect/vitest"
-import type { Symptom } from "../../src/judgement/Finding.ts"
 import type { Intervention } from "../../src/evidence/Trace.ts"
 import { accessLog } from "../../src/history/Events.ts"
 import { again, newEvent } from "../../src/history/History.ts"
 import type { Operation } from "../../src/history/Operations.ts"
 import { retry } from "../../src/history/Variations.ts"
+import { defaultTerms } from "../../src/judgement/Terms.ts"
+import type { Symptom } from "../../src/judgement/Verdict.ts"
 import { notableEffects } from "../../src/report/Blocks.ts"
 import { effectsOf, stepsOf } from "../../src/report/Steps.ts"
-import { defaultTerms } from "../../src/judgement/Terms.ts"
 import { answered, attemptOf, counted, traceOf } from "../support/traces.ts"
 
 const long: ReadonlyArray<Operation> = [newEvent(accessLog), { k: "age", ms: 42_000 }, again(0, retry)]

@@ -11,8 +11,8 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
-import { inProcess } from "../../src/mutants/Trial.ts"
-import { httpProbe } from "../../src/probes/HttpProbe.ts"
+import { inProcess } from "../../src/mutants/Faults.ts"
+import { httpProbe } from "../../src/probes/Probe.ts"
 import { needs } from "../../src/requirements/Requirement.ts"
 
 /** Starts the bundled receiver, as a project starts its own. */

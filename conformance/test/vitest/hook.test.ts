@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { hook } from "../../src/vitest/TestHook.ts"
+import { hook } from "../../src/hooks/Commands.ts"
 
 describe("a hook of a test", () => {
   it.effect("that never settles fails, also when it can't be interrupted", () =>

@@ -1,15 +1,19 @@
 /**
- * The probe that is a log file: each match of a regular expression is one effect, of the event whose id its group holds.
+ * Probes that count what they find, for all events at once: matches in a log file, requests at a sink.
  */
-import { CommandFailure, eventIdsIn } from "@doorhook/core"
+import { CommandFailure, eventIdPrefix, eventIdsIn, fileTroubleOf } from "@doorhook/core"
 import { Effect, Result } from "effect"
+import type { Scope } from "effect"
 import { existsSync } from "node:fs"
 import { open } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
+import { createServer } from "node:http"
+import type { IncomingMessage, Server } from "node:http"
 import { dirname } from "node:path"
-import { fileTroubleOf, isMissing } from "../FileTrouble.ts"
-import type { Probe, ProbeReading, Subject } from "./Probe.ts"
+import { unescape } from "node:querystring"
+import { codeOf } from "../evidence/Exchange.ts"
 import { ProbeUnusable } from "./Probe.ts"
+import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 
 const unusable = (file: string, what: string): ProbeUnusable =>
   new ProbeUnusable({
@@ -47,7 +51,7 @@ class Tail {
     try {
       return await open(this.#file, "r")
     } catch (error) {
-      if (isMissing(error) && existsSync(dirname(this.#file))) return null
+      if (codeOf(error) === "ENOENT" && existsSync(dirname(this.#file))) return null
       throw error
     }
   }
@@ -153,3 +157,96 @@ export const logProbe = (file: string, pattern: RegExp): Probe => {
     seen: Effect.map(readOn, () => tail.ids())
   }
 }
+
+const mostBytes = 1_048_576
+
+/** Where the id may stand, which the receiver may write as wrongly as it likes: in the path, the query, a header or the body; as webhook-id, or as data.id of its own. */
+const textOf = (request: IncomingMessage, body: string): string =>
+  [
+    unescape(request.url ?? "").replaceAll("+", " "),
+    ...Object.entries(request.headers).flatMap(([, value]) => value ?? []),
+    body
+  ].join("\n")
+
+/** What the receiver says that all requests for one effect share; null where it does not say. */
+const keyOf = ({ headers }: IncomingMessage): string | null => {
+  const key = headers["idempotency-key"]
+  return key === undefined || key === "" ? null : String(key)
+}
+
+const isEventId = new RegExp(`^${eventIdPrefix}[0-9A-Za-z]{1,80}$`)
+/** What `data.id` may be. */
+const isNumber = /^\d{1,20}$/
+
+/** How many requests mention which ids. Bodies are not kept: a receiver may send many, for long. */
+class Mentions {
+  readonly #requests = new Map<string, number>()
+  readonly #keys = new Set<string>()
+
+  /**
+   * An id counts once in a request, and not as a part of a longer word. A number beside a webhook-id is none of its own:
+   * events of two types may share one. A key that came before makes a request no further effect, whatever it mentions.
+   */
+  add(text: string, key: string | null): void {
+    if (key !== null && this.#keys.has(key)) return
+    if (key !== null) this.#keys.add(key)
+    const words = [...new Set(text.match(/[A-Za-z0-9_-]+/g))]
+    const ids = words.filter((word) => isEventId.test(word))
+    for (const id of ids.length > 0 ? ids : words.filter((word) => isNumber.test(word))) {
+      this.#requests.set(id, (this.#requests.get(id) ?? 0) + 1)
+    }
+  }
+
+  /** How many requests are about an event, by its webhook-id or by `data.id` alone. */
+  countOf(webhookId: string, dataId: string): number {
+    return (this.#requests.get(webhookId) ?? 0) + (this.#requests.get(dataId) ?? 0)
+  }
+
+  ids(): ReadonlyArray<string> {
+    return [...this.#requests.keys()].flatMap(eventIdsIn)
+  }
+}
+
+const listen = (port: number, received: Mentions): Effect.Effect<Server, ProbeUnusable, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.callback<Server, ProbeUnusable>((resume) => {
+      const server = createServer((request, response) => {
+        let body = ""
+        request.setEncoding("utf8")
+        request.on("data", (chunk) => {
+          if (body.length < mostBytes) body += chunk
+        })
+        request.on("end", () => {
+          received.add(textOf(request, body), keyOf(request))
+          response.end("{}")
+        })
+      })
+      server.on("error", (error) =>
+        resume(
+          Effect.fail(
+            new ProbeUnusable({
+              message: `The sink can't listen at port ${port} (${error.message}). Choose another: --probe sink:PORT.`
+            })
+          )
+        )
+      )
+      server.listen(port, () => resume(Effect.succeed(server)))
+    }),
+    (server) =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+  )
+
+/** Listens for as long as the scope lives. */
+export const sinkProbe = Effect.fnUntraced(function* (
+  port: number
+): Effect.fn.Return<Probe, ProbeUnusable, Scope.Scope> {
+  const received = new Mentions()
+  yield* listen(port, received)
+  const read = ({ dataId, webhookId }: Subject) =>
+    Effect.sync(() => ({ effects: received.countOf(webhookId, dataId), digest: null, data: null }))
+  const seen = Effect.sync(() => received.ids())
+  return { kind: "sink", name: `http://127.0.0.1:${port}/`, concurrency: 1, read, seen }
+})

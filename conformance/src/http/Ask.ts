@@ -1,11 +1,13 @@
 /**
- * Looks whether somebody is there: by a connection, without a word.
+ * Requests beside the test: to the probe, the control URL and the ready URL; and connections that only show that something listens.
  */
 import { UrlPolicy } from "@doorhook/core"
 import { Effect } from "effect"
 import { connect } from "node:net"
 import type { Socket } from "node:net"
-import { portOf } from "./PortOf.ts"
+
+export const portOf = ({ port, protocol }: URL): number =>
+  port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)
 
 /** Begins a connection to where a URL leads. */
 export const socketTo = (url: URL): Socket => connect({ host: UrlPolicy.hostOf(url), port: portOf(url) })

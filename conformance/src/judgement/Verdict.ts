@@ -1,7 +1,7 @@
 /**
  * What is found in one trace, and how findings are put together.
  */
-import type { Strength } from "../history/Forgeries.ts"
+import type { Strength } from "../history/Variations.ts"
 
 /** The verdicts on a requirement. Only PASS counts as passed. */
 export const verdicts = ["PASS", "FAIL", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE", "SKIPPED", "ERROR"] as const

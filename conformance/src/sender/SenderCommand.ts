@@ -1,14 +1,14 @@
 /**
- * Hosts a receiver for a sender until enough was seen, judges, and reports.
+ * `conformance sender`: hosts a receiver until enough was seen of the sender that uses it, judges the sender and reports.
  */
-import { columns, Crypto, Signature } from "@doorhook/core"
-import { Effect, Schedule, Schema } from "effect"
+import { checkWritable, columns, CommandFailure, Crypto, Signature, writeNamed } from "@doorhook/core"
+import { Console, Effect, Option, Schedule, Schema } from "effect"
 import type { Redacted } from "effect"
-import { verdicts } from "../judgement/Finding.ts"
+import { verdicts } from "../judgement/Verdict.ts"
+import { suite } from "../record/Evidence.ts"
 import { observedBlock } from "../report/Blocks.ts"
-import { isUndecided } from "../report/Conclusion.ts"
-import { linesOf } from "../report/Console.ts"
-import { suite } from "../Suite.ts"
+import { byVerdict, isUndecided } from "../report/Explanation.ts"
+import { linesOf } from "../report/Text.ts"
 import { answerInWords, host, plan } from "./Host.ts"
 import type { CannotListen, Observation, SeenAttempt } from "./Host.ts"
 import { senderRequirements } from "./SenderRequirements.ts"
@@ -162,3 +162,53 @@ export const render = ({ attempts, events, requirements }: SenderReport): string
 
 export const toJson = (report: SenderReport): string =>
   `${JSON.stringify(Schema.encodeSync(SenderReport)(report), null, 2)}\n`
+
+export interface SenderFlags {
+  readonly host: string
+  readonly port: number
+  readonly secret: Option.Option<Redacted.Redacted<string>>
+  readonly deadline: number
+  readonly quiet: number
+  readonly maxTime: number
+  readonly report: Option.Option<string>
+}
+
+/** The file of `--report json=FILE`; null without. */
+const fileOf = (report: string | null): Effect.Effect<string | null, CommandFailure> => {
+  const file = report === null ? null : (/^json=(.+)$/s.exec(report)?.[1] ?? "")
+  return file === ""
+    ? Effect.fail(CommandFailure.usage(`--report ${report}: a sender has only the report json=FILE`))
+    : Effect.succeed(file)
+}
+
+/** Fails with the exit code and one line when the sender does not pass. */
+export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags) {
+  const { port } = flags
+  const file = yield* fileOf(Option.getOrNull(flags.report))
+  if (file !== null) yield* checkWritable(`--report json=${file}`, file)
+  if (port < 0 || port > 65_535)
+    return yield* CommandFailure.usage("--port must be from 0 to 65535; 0 takes a free one")
+  const secret = Option.getOrNull(flags.secret)
+  if (secret !== null && Signature.keyOf(secret) === null) {
+    return yield* CommandFailure.usage("--secret must be a Standard Webhooks secret: whsec_ and base64")
+  }
+  const report = yield* runSender({
+    ...flags,
+    secret,
+    listening: (url, events) =>
+      Console.log(
+        `Listening on ${url}\nLet the sender deliver ${events} different events there, each of a kind that is retried soon.\n`
+      )
+  }).pipe(Effect.mapError(({ message }) => CommandFailure.usage(`conformance sender: ${message}`)))
+  yield* Console.log(render(report))
+  if (file !== null) yield* writeNamed("--report", file, toJson(report))
+  if (report.verdict === "pass") return
+  const failed = report.requirements.filter(({ verdict }) => verdict === "FAIL").map(({ id }) => id)
+  return yield* new CommandFailure({
+    exitCode: byVerdict[report.verdict],
+    message:
+      failed.length > 0
+        ? `The sender does not conform: ${failed.join(", ")} failed.`
+        : `Inconclusive: ${report.events} events came, and not everything could be decided.`
+  })
+})

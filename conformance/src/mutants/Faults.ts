@@ -1,23 +1,45 @@
 /**
- * One of the bundled receivers before the suite, with the settings that users run.
+ * The wrong receivers as faults of a requirement, their trial against the suite, and the result: which requirement finds which.
  */
 import { Shell } from "@doorhook/core"
 import { Effect, FileSystem, Redacted } from "effect"
 import type { Path, PlatformError, Scope } from "effect"
-import { withControl } from "../hooks/Control.ts"
-import { freePort, spawned } from "../hooks/Spawned.ts"
+import { program } from "../Program.ts"
+import { withControl } from "../hooks/Commands.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { HookFailed, Hooks } from "../hooks/Hooks.ts"
-import { httpProbe } from "../probes/HttpProbe.ts"
-import { program } from "../Program.ts"
+import { freePort, spawned } from "../hooks/Spawned.ts"
+import { httpProbe } from "../probes/Probe.ts"
 import { noMeans } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
 import type { Report } from "../report/Report.ts"
+import { requirements } from "../requirements/Catalogue.ts"
+import type { Level, Profile, Requirement } from "../requirements/Requirement.ts"
 import { runSuite } from "../run/RunSuite.ts"
 import { startServer } from "./Base.ts"
-import type { ServerOptions } from "./Base.ts"
-import type { Fault } from "./Fault.ts"
+import type { Change, ServerOptions } from "./Base.ts"
 import type { RightReceiver } from "./Right.ts"
+import { rows } from "./Rows.ts"
+
+export interface Fault {
+  readonly name: string
+  readonly requirement: Requirement["id"]
+  /** What it does wrong, in one sentence. */
+  readonly does: string
+  readonly change: Change
+  /** The least level at which that can be seen. */
+  readonly level: Level
+  readonly profile: Profile | null
+  /** `WARN` where a SHOULD finds it out. */
+  readonly found: "FAIL" | "WARN"
+}
+
+export const faults: ReadonlyArray<Fault> = requirements.flatMap(({ id, level, profile, strength }) =>
+  Object.entries(rows[id] ?? {}).map(([name, [does, change, tried]]) => {
+    const found = strength === "MUST" ? "FAIL" : "WARN"
+    return { name, requirement: id, does, change, level, profile, found, ...tried }
+  })
+)
 
 /** How long one that does not start again is tried to be started, in milliseconds: they start in less than a second. */
 const comeback = 10_000
@@ -131,3 +153,52 @@ export const tryRight = (
     { ...said, seed, ...(quick ? { only: met, maxTime: 60_000 } : {}) },
     quick ? 0.1 : null
   )
+
+/** What came of one wrong receiver. */
+export interface Kill {
+  readonly fault: Fault
+  /** Whether its own requirement found it out, as strongly as it must. */
+  readonly isKilled: boolean
+  /** Other requirements that it broke. */
+  readonly others: ReadonlyArray<string>
+  /** What its own requirement saw. */
+  readonly observed: string
+  /** Milliseconds. */
+  readonly took: number
+}
+
+export const killOf = (fault: Fault, { durationMs, endedBecause, requirements }: Report): Kill => {
+  const own = requirements.find(({ id }) => id === fault.requirement)
+  const broken = requirements.filter(({ verdict }) => verdict === "FAIL" || verdict === "WARN")
+  return {
+    fault,
+    isKilled: own?.verdict === fault.found,
+    others: broken.filter((one) => one !== own).map(({ id }) => id),
+    observed: own === undefined ? endedBecause : `${own.verdict}: ${own.observed}`,
+    took: durationMs
+  }
+}
+
+/** What is wrong with the suite, going by the kills; empty when nothing is. */
+export const weaknesses = (kills: ReadonlyArray<Kill>, requirements: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...kills.flatMap(({ fault: { found, name, requirement }, isKilled, observed, others }) => {
+    const instead = others.length === 0 ? "" : `, but by ${others.join(", ")}`
+    return isKilled ? [] : [`${name} was not found out by ${found} of ${requirement}${instead} (${observed})`]
+  }),
+  ...requirements
+    .filter((id) => !kills.some(({ fault, isKilled }) => isKilled && fault.requirement === id))
+    .map((id) => `${id} finds out no wrong receiver that is named for it`)
+]
+
+/** One line for a terminal. */
+export const killLine = ({
+  fault: { found, level, name, profile, requirement },
+  isKilled,
+  others,
+  took
+}: Kill): string => {
+  const how = [`level ${level}`, ...(profile === null ? [] : [profile])].join(" ")
+  const verdict = isKilled ? found.padEnd(8) : "SURVIVED"
+  const also = others.length === 0 ? "" : `  also ${others.join(" ")}`
+  return `${verdict}  ${name.padEnd(27)}${requirement.padEnd(11)}${how.padEnd(15)}${(took / 1_000).toFixed(1).padStart(6)} s${also}`
+}
