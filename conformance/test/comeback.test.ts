@@ -278,7 +278,7 @@ describe("a spawned receiver that was not ended", () => {
     Effect.gen(function* () {
       // In a session of its own it outlives its shell, as a container does.
       const { down, message } = yield* failedAfter(`setsid ${serve} & echo $! > pid; wait`, "the name is taken")
-      assert.match(message, /^--spawn: something at http:\S+ goes on after SIGKILL\./)
+      assert.match(message, /^--spawn: something at http:\S+ still accepts connections after SIGKILL\./)
       assert.isUndefined(down)
     })
   )

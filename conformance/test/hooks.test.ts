@@ -10,7 +10,7 @@ import { createServer } from "node:net"
 import type { Socket } from "node:net"
 import { setImmediate } from "node:timers/promises"
 import { runHook, withControl } from "../src/hooks/Commands.ts"
-import { awaitReady, isThere, noHooks } from "../src/hooks/Hooks.ts"
+import { awaitReady, acceptsConnections, noHooks } from "../src/hooks/Hooks.ts"
 import { spawned } from "../src/hooks/Spawned.ts"
 import { execProbe, httpProbe } from "../src/probes/Probe.ts"
 import { spawnConformance } from "./support/command.ts"
@@ -178,7 +178,7 @@ describe("a run whose terminal is closed", () => {
       const { exitCode, output } = yield* ended
       assert.strictEqual(exitCode, 130, output)
       yield* Effect.promise(() => closed).pipe(Effect.timeout(10_000))
-      assert.isFalse(yield* isThere(url))
+      assert.isFalse(yield* acceptsConnections(url))
     })
   )
 })

@@ -14,7 +14,7 @@ import {
   storedAsSent
 } from "../src/judgement/Judge.ts"
 import type { Judge } from "../src/judgement/Judge.ts"
-import { defaultTerms, read } from "../src/judgement/Terms.ts"
+import { defaultTerms, classify } from "../src/judgement/Terms.ts"
 import { both, fail, inconclusive, pass } from "../src/judgement/Verdict.ts"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { firstStays } from "../src/requirements/Duplicates.ts"
@@ -301,13 +301,13 @@ describe("an exchange", () => {
     [reset, "broken"]
   ]
   it.each(readings)("%#: %o is %s", (exchange, reading) => {
-    assert.strictEqual(read(exchange, defaultTerms), reading)
+    assert.strictEqual(classify(exchange, defaultTerms), reading)
   })
 
   it("counts on a machine that times badly, and by the rule of the run", () => {
-    assert.strictEqual(read(answered(200, 3_750), { ...defaultTerms, guard: 6_000 }), "acknowledged")
-    assert.strictEqual(read(answered(204), { ...defaultTerms, rule: "2xx" }), "acknowledged")
-    assert.strictEqual(read(answered(302), { ...defaultTerms, rule: "2xx" }), "refused")
+    assert.strictEqual(classify(answered(200, 3_750), { ...defaultTerms, guard: 6_000 }), "acknowledged")
+    assert.strictEqual(classify(answered(204), { ...defaultTerms, rule: "2xx" }), "acknowledged")
+    assert.strictEqual(classify(answered(302), { ...defaultTerms, rule: "2xx" }), "refused")
   })
 })
 

@@ -128,7 +128,7 @@ describe("a spawned receiver", () => {
       const other = yield* receiver((_, response) => answer(response, 200))
       const { exitCode, message } = yield* conformance("run", "--url", other.url, "--spawn", "exec sleep 60")
       assert.strictEqual(exitCode, 4)
-      assert.match(message, /^--spawn: something answers at \S+ already, .* port 0 in --url, and --port-env\.$/)
+      assert.match(message, /^--spawn: something already listens at \S+, .* port 0 in --url, and --port-env\.$/)
       assert.lengthOf(other.received, 0)
     })
   )
@@ -263,7 +263,7 @@ describe("effects are counted", () => {
       assert.strictEqual(alike.exitCode, 4, alike.output)
       assert.match(
         alike.message,
-        /effects = 1 for evt_\w+, which is how the id of an event begins .* whole ids: grep -cw/
+        /effects = 1 for evt_\w+, which is only the beginning of an event's id .* whole ids: grep -cw/
       )
     })
   )
@@ -397,7 +397,7 @@ describe("effects are counted", () => {
       assert.sameMembers([...idsWith(report, "PASS")], ["R-FWD-01", "R-DUP-02"], output)
       const alike = yield* probed(`grep -c "done $DATA_ID" ${file}`)
       assert.strictEqual(alike.exitCode, 4, alike.output)
-      assert.match(alike.message, /effects = \d for \d+, which is how the id of an event begins/)
+      assert.match(alike.message, /effects = \d for \d+, which is only the beginning of an event's id/)
     })
   )
 
@@ -433,7 +433,7 @@ describe("what failed", () => {
       ] as const) {
         const { exitCode, output } = yield* run(cases)
         assert.strictEqual(exitCode, 1, output)
-        const told = `could not be stored in ${cases}: ${why}. Name a folder that can be written by --cases, and run again with --seed 7.`
+        const told = `could not be stored in ${cases}: ${why}. Name a writable folder with --cases, and run again with --seed 7.`
         assert.include(output.replaceAll(/\s+/g, " "), told)
       }
       const replay = (what: string, cases: string) => conformance("replay", what, "--url", target.url, "--cases", cases)

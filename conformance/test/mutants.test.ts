@@ -148,17 +148,17 @@ describe("what came of a wrong receiver", () => {
 
   it("is a weakness of the suite where another requirement, or none, finds it out", () => {
     assert.deepStrictEqual(weaknesses([killed], ["R-DUP-01"]), [])
-    assert.match(weaknesses([other], [])[0] ?? "", /^ack-202 was not found out by FAIL of R-ACK-02, but by R-DUP-01/)
-    assert.match(weaknesses([survivor], [])[0] ?? "", /^ack-202 was not found out by FAIL of R-ACK-02 \(/)
+    assert.match(weaknesses([other], [])[0] ?? "", /^ack-202 did not get FAIL from R-ACK-02, but failed R-DUP-01/)
+    assert.match(weaknesses([survivor], [])[0] ?? "", /^ack-202 did not get FAIL from R-ACK-02 \(/)
   })
 
   it("is a weakness where it is found out less strongly, or more, than it must be", () => {
     const weak = killOf({ ...faultNamed("duplicate-409"), found: "WARN" }, report)
-    assert.match(weaknesses([weak], [])[0] ?? "", /^duplicate-409 was not found out by WARN of R-DUP-01/)
+    assert.match(weaknesses([weak], [])[0] ?? "", /^duplicate-409 did not get WARN from R-DUP-01/)
   })
 
   it("is a weakness where a requirement finds out none", () => {
-    assert.match(weaknesses([killed], ["R-DUP-01", "R-ACK-02"])[0] ?? "", /^R-ACK-02 finds out no wrong receiver/)
+    assert.match(weaknesses([killed], ["R-DUP-01", "R-ACK-02"])[0] ?? "", /^R-ACK-02 fails no wrong receiver/)
   })
 
   it("is one line, with what else it broke", () => {
@@ -180,7 +180,7 @@ describe("conformance mutants", () => {
       )
       assert.strictEqual(exitCode, 1, output)
       assert.include(output, "SURVIVED  late")
-      assert.include(message, "The suite is not good enough")
+      assert.include(message, "The suite is too weak in")
     })
   )
 

@@ -46,7 +46,7 @@ describe("one run at a time against one receiver", () => {
         yield* claim([target], 0, quietly)
         for (let tries = 0; tries < 2; tries++) {
           const failure = yield* Effect.flip(Effect.scoped(claim([target], 0, quietly)))
-          assert.include(failure.message, "Another run still tests")
+          assert.include(failure.message, "another run still tests")
         }
       })
     )

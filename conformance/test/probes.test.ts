@@ -180,7 +180,7 @@ describe("a command", () => {
         /ended with 2 and printed nothing, with "grep: .*" on standard error.* add: \|\| echo 0\.$/
       )
       assert.match(yield* said("echo two; exit 1"), /ended with 1 and printed "two": .* with EVENT_ID set to see why/)
-      assert.match(yield* said("no-such-program"), /ended with 127 .* Is what it calls there, and may it be run\?$/)
+      assert.match(yield* said("no-such-program"), /ended with 127 .* Does the program exist, and is it executable\?$/)
       assert.match(yield* said("echo 7; kill -9 $$"), /did not end by itself and printed "7"/)
       assert.match(yield* said("echo many"), /^The probe command printed "many": echo many\. It gets EVENT_ID/)
     })
@@ -282,7 +282,7 @@ describe("a log", () => {
         const probe = yield* begin
         change()
         const { message } = yield* Effect.flip(probe.read(subject))
-        assert.match(message, /^The log \S+ was begun again during the run.* append to it \(>> instead of >\)/, name)
+        assert.match(message, /^The log \S+ was overwritten during the run.* append to it \(>> instead of >\)/, name)
       }
     }).pipe(Effect.scoped)
   )

@@ -102,7 +102,7 @@ describe("a receiver that no connection comes about to", () => {
     unusable(new URL(url), failedOf(Object.assign(new Error("it failed"), { code }), false, 1)).message
 
   it("is reported with what may help", () => {
-    assert.match(said("http://receiver.test/", "ECONNREFUSED"), /3 times in a row \(it failed\)\. Is the receiver/)
+    assert.match(said("http://receiver.test/", "ECONNREFUSED"), /in 3 tries \(it failed\)\. Is the receiver/)
     assert.match(said("http://receiver.test/", "ENOTFOUND"), /Has the name an address here\? Correct --url/)
     assert.match(said("https://receiver.test/", "CERT_HAS_EXPIRED"), /Its certificate must be valid now/)
     assert.match(said("http://receiver.test/", "UND_ERR_CONNECT_TIMEOUT"), /Is the receiver still running\?$/)

@@ -54,7 +54,7 @@ describe("a receiver that goes on", () => {
       for (const { by, finding, startedAfter } of yield* Effect.all(all, { concurrency: "unbounded" })) {
         if (finding.verdict !== "INCONCLUSIVE") return assert.fail(finding.verdict)
         assert.isFalse(finding.empty)
-        assert.match(finding.observed, new RegExp(`^after --${by}-cmd the receiver went on answering: does it end`))
+        assert.match(finding.observed, new RegExp(`^the receiver still answered after --${by}-cmd: does it end`))
         assert.deepStrictEqual(startedAfter, [], "it was started after nothing")
       }
     })
@@ -77,7 +77,7 @@ describe("a receiver that goes on", () => {
       })
       const [requirement] = report.requirements
       assert.strictEqual(requirement?.verdict, "INCONCLUSIVE")
-      assert.match(requirement?.observed ?? "", /^after --restart-cmd the receiver went on answering/)
+      assert.match(requirement?.observed ?? "", /^the receiver still answered after --restart-cmd/)
       assert.strictEqual(exitCodeOf(report), 2)
       assert.deepStrictEqual(yield* saidAgain(trace), report)
     })
@@ -153,7 +153,7 @@ describe("a receiver that answers while it is held still", () => {
         names: { pause: "--pause-cmd" }
       }
       const { broke } = yield* executed(pauseDuring, settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } }))
-      assert.match(broke?.message ?? "", /^The receiver answers after --pause-cmd, which does not hold it still\./)
+      assert.match(broke?.message ?? "", /^The receiver still answers after --pause-cmd, so it is not paused\./)
       assert.strictEqual(resumed, 1)
     })
   )

@@ -1,5 +1,5 @@
 /**
- * The `conformance` command. What a subcommand does is loaded when it is called, so that it costs other commands nothing.
+ * The `conformance` command. A subcommand's code is loaded when it is called, so that it costs other commands nothing.
  */
 import { DurationText, FlagGroups } from "@doorhook/core"
 import { Config, Effect, Struct } from "effect"
@@ -10,8 +10,7 @@ import { flagGroups, runFlags, targetFlags } from "./Flags.ts"
 
 const load = <Module>(loading: () => Promise<Module>): Effect.Effect<Module> => Effect.promise(loading)
 
-const exits =
-  "Exits with 0 when it passes, 1 when it fails, 2 when that could not be decided, 3 when called wrongly, 4 when the receiver or the probe can't be used."
+const exits = "Exit codes: 0 passed, 1 failed, 2 undecided, 3 wrong usage, 4 the receiver or the probe can't be used."
 
 const run = Command.make(
   "run",
@@ -22,7 +21,7 @@ const run = Command.make(
   })
 ).pipe(
   Command.annotate(FlagGroups, flagGroups),
-  Command.withDescription(`Sends events to a receiver and reports whether it handles them as it must. ${exits}`),
+  Command.withDescription(`Sends events to a receiver and reports whether it handles them correctly. ${exits}`),
   Command.withExamples([
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook`,
@@ -30,11 +29,11 @@ const run = Command.make(
     },
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook --level 2 --probe http://127.0.0.1:9000/probe`,
-      description: "Test what it does, too: its probe counts effects"
+      description: "Test what it does, too: the probe counts effects"
     },
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook --level 3 --probe http://127.0.0.1:9000/probe --spawn 'node server.js' --port-env PORT`,
-      description: "Test what outlives a crash: the suite starts the receiver itself"
+      description: "Test what survives a crash: the suite starts the receiver itself"
     }
   ])
 )
@@ -84,7 +83,7 @@ const check = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Judges the evidence of a run again, by the rules of this version, and sends nothing. Exits as the run that wrote it would."
+    "Judges the evidence of a run again by the rules of this version. Sends nothing. Exits like the run that wrote it."
   )
 )
 
@@ -127,16 +126,16 @@ const mutants = Command.make(
   "mutants",
   {
     only: Flag.String("only").pipe(
-      Flag.withDescription("These receivers: names or requirements, or patterns like R-DUP-*, separated by commas"),
+      Flag.withDescription("Names or requirements of receivers, or patterns like R-DUP-*, separated by commas"),
       Flag.withMetavar("NAMES"),
       Flag.atLeast(0)
     ),
     narrow: Flag.Boolean("narrow").pipe(
-      Flag.withDescription("Tests each receiver for its own requirement only: fast"),
+      Flag.withDescription("Tests each receiver for its own requirement only, which is fast"),
       Flag.withDefault(false)
     ),
     jobs: Flag.Int("jobs").pipe(Flag.withDescription("How many are tested at once; 1 by default"), Flag.withDefault(1)),
-    seed: Flag.Int("seed").pipe(Flag.withDescription("What random histories are drawn from"), Flag.withDefault(1)),
+    seed: Flag.Int("seed").pipe(Flag.withDescription("The seed of random histories"), Flag.withDefault(1)),
     list: Flag.Boolean("list").pipe(Flag.withDescription("Lists them and tests none"), Flag.withDefault(false)),
     maxTime: duration("max-time", "How long each may take", 120_000)
   },
@@ -146,7 +145,7 @@ const mutants = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Tests the suite itself: runs it against receivers whose faults are known. Exits with 1 when one gets by, or is found out by another requirement than its own, or a requirement finds out none."
+    "Tests the suite itself: runs it against receivers with known faults. Exits with 1 if a receiver does not fail its own requirement, or a requirement fails none."
   )
 )
 
@@ -172,8 +171,8 @@ const sender = Command.make(
       Flag.optional
     ),
     deadline: duration("deadline", "How long the sender must wait for an answer", 5_000),
-    quiet: duration("quiet", "How long nothing must come after the last acknowledgement", 15_000),
-    maxTime: duration("max-time", "When to judge what was seen until then", 600_000)
+    quiet: duration("quiet", "How long nothing may come after the last acknowledgement", 15_000),
+    maxTime: duration("max-time", "Longest wait before the sender is judged", 600_000)
   },
   (flags) =>
     Effect.flatMap(
@@ -182,12 +181,12 @@ const sender = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Tests a sender: hosts a receiver that refuses, redirects, hangs and hangs up by plan, and reports whether identity, signature, deadline and retries are as they must be. Exits with 0 when they are, 1 when not, 2 when that could not be decided."
+    "Tests a sender: hosts a receiver that refuses, redirects, hangs and hangs up by plan, and reports whether identity, signature, deadline and retries are correct. Exit codes: 0 passed, 1 failed, 2 undecided."
   )
 )
 
 /** The command: fails with a `CommandFailure` that carries the exit code. */
 export const conformanceCommand = Command.make(program.name).pipe(
-  Command.withDescription("Proves that a webhook receiver handles events as it must"),
+  Command.withDescription("Proves that a webhook receiver handles events correctly"),
   Command.withSubcommands([run, doctor, replay, check, list, explain, mutants, sender, badge])
 )

@@ -49,7 +49,7 @@ const explanationOf = (requirement: Requirement): string => {
   ].join("\n")
 }
 
-/** Everything the suite knows about a requirement. */
+/** Prints everything about a requirement. */
 export const explainRequirement = Effect.fnUntraced(function* (id: string) {
   const requirement = find(id)
   if (requirement === undefined) {
@@ -58,7 +58,7 @@ export const explainRequirement = Effect.fnUntraced(function* (id: string) {
   yield* Console.log(explanationOf(requirement))
 })
 
-/** Reads a file by a schema; `what` it should be, and how to write one, for the message about another. */
+/** Reads a file by a schema; `what` describes the expected file, for the message. */
 const read = Effect.fnUntraced(function* <A>(command: string, file: string, schema: Schema.Decoder<A>, what: string) {
   const fs = yield* FileSystem.FileSystem
   const text = yield* fs
@@ -71,7 +71,7 @@ const read = Effect.fnUntraced(function* <A>(command: string, file: string, sche
   )
 })
 
-/** Prints the verdicts that follow from evidence. Fails as the run would that wrote it. */
+/** Prints the verdicts that follow from evidence. Fails like the run that wrote it. */
 export const runCheck = Effect.fnUntraced(function* (flags: {
   readonly file: string
   readonly report: ReadonlyArray<string>

@@ -12,7 +12,7 @@ import { exitCodeOf, exitCodes, neverBegan, shortcomingOf } from "../report/Expl
 import type { Report } from "../report/Report.ts"
 import * as Reports from "../report/Reports.ts"
 import { opening, render } from "../report/Text.ts"
-import { misnamed, select, whyNothing } from "../requirements/Catalogue.ts"
+import { selectionFlaw, select, whyNothing } from "../requirements/Catalogue.ts"
 import { needs } from "../requirements/Requirement.ts"
 import type { Need } from "../requirements/Requirement.ts"
 import { prepareSuite } from "../run/RunSuite.ts"
@@ -21,19 +21,19 @@ import type { Checked, RunFlags } from "./Flags.ts"
 import { checkTarget, prepare } from "./Prepare.ts"
 import type { Prepared } from "./Prepare.ts"
 
-/** What is being tested, on one line that is written over; nothing where there is no terminal. */
+/** The progress, on one line of the terminal; nothing without a terminal. */
 export const makeProgress = Effect.map(terminalLine, (line) => ({
   show: (what: string): Effect.Effect<void> => line?.draw(`testing: ${what}`) ?? Effect.void,
   clear: line?.clear ?? Effect.void
 }))
 
-/** Fails with the exit code of a run that did not pass, and why in one line. */
+/** Fails for a run that did not pass, with its exit code and the reason in one line. */
 export const failUnlessPassed = (report: Report): Effect.Effect<void, CommandFailure> => {
   const message = shortcomingOf(report)
   return message === null ? Effect.void : Effect.fail(new CommandFailure({ message, exitCode: exitCodeOf(report) }))
 }
 
-/** Runs with complete settings, prints and writes the reports. Fails when the receiver does not pass. */
+/** Runs the suite, prints and writes the reports. Fails if the receiver does not pass. */
 export const runAndReport = Effect.fnUntraced(function* (
   { given, means }: Pick<Prepared, "given" | "means">,
   requests: ReadonlyArray<Reports.Request>
@@ -53,7 +53,7 @@ export const runAndReport = Effect.fnUntraced(function* (
   )
   const conclude = Effect.fnUntraced(function* (report: Report) {
     yield* progress.clear
-    // Why a run never began is the one line that the command fails with.
+    // The command fails with the reason why a run never began.
     if (!neverBegan(report)) yield* Console.log(render(report))
     yield* Reports.write(requests, report)
     return report
@@ -69,7 +69,7 @@ export const runAndReport = Effect.fnUntraced(function* (
 
 /** Checks the selection, the baseline, and that every file can be written. */
 export const checkFiles = Effect.fnUntraced(function* ({ baseline, only, report, skip, trace }: RunFlags) {
-  const wrong = misnamed({ only, skip })
+  const wrong = selectionFlaw({ only, skip })
   if (wrong !== null) return yield* CommandFailure.usage(wrong)
   const requests = yield* Effect.fromResult(Reports.parse(report))
   yield* Reports.check(requests, trace === null ? [] : [{ said: `--trace ${trace}`, file: trace }])
@@ -84,7 +84,7 @@ export const runConformance = Effect.fnUntraced(function* (flags: RunFlags) {
   yield* runAndReport({ given: { ...given, baseline, only, skip, trace }, means }, requests)
 }, Effect.scoped)
 
-/** What a run has to see and to act with; in words where that depends on the receiver, which a run asks. */
+/** The needs that a run would meet; in words if that depends on the receiver's answers. */
 const sightOf = ({ controlUrl, options, secret, urls }: Checked) => {
   const { advanceCmd, killCmd, level, pauseCmd, peakRate, probe, spawn } = options
   const offered = controlUrl === null ? false : "if the control URL offers it"
@@ -113,10 +113,10 @@ const linesOfPlan = (plan: Plan, sight: ReturnType<typeof sightOf>, isSeeded: bo
   return [
     `${requirement.id}  ${requirement.statement}`,
     ...(missing === null ? [] : [`  nothing: it can't be observed; ${needs[missing].toGive}`]),
-    ...(unsent === null ? [] : [`  nothing: none of it is sent to a receiver bound to ${unsent.join(" and ")}`]),
+    ...(unsent === null ? [] : [`  nothing: a receiver bound to ${unsent.join(" and ")} gets no such events`]),
     ...conditions.map((condition) => `  ${condition}:`),
     ...given.flatMap(linesOf),
-    ...(further.length === 0 ? [] : ["  and, as far as there is time:", ...further.flatMap(linesOf)]),
+    ...(further.length === 0 ? [] : ["  and, as time allows:", ...further.flatMap(linesOf)]),
     ...(isSeeded
       ? sampled.flatMap(linesOf)
       : sampled.length === 0
@@ -125,7 +125,7 @@ const linesOfPlan = (plan: Plan, sight: ReturnType<typeof sightOf>, isSeeded: bo
   ].join("\n")
 }
 
-/** Prints it. Flags are checked as a run checks them, as far as that is possible with nothing started. */
+/** Prints what a run would send. Checks the flags like a run, as far as possible without starting anything. */
 export const dryRun = Effect.fnUntraced(function* (flags: RunFlags) {
   yield* checkFiles(flags)
   const checked = yield* checkTarget(flags)

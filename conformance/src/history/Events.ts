@@ -9,8 +9,8 @@ import { randomUUID } from "node:crypto"
 import { digestOf, exactDigestOf, object, string } from "./Json.ts"
 import type { Member } from "./Json.ts"
 
-/** Members whose values are minted at execution: no JSON text begins with `@`. */
-export const minted = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
+/** Stand-ins for values that are created at execution. No JSON text begins with `@`. */
+export const placeholders = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
 
 const Members: Schema.Codec<ReadonlyArray<Member>> = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
 
@@ -22,7 +22,7 @@ export const EventTemplate = Schema.Struct({
   beside_data: Members,
   /** Unknown members beside `event`. */
   beside_event: Members,
-  /** What is unusual about it, in words; empty when nothing is. */
+  /** What is unusual about it; empty for a plain event. */
   note: Schema.String
 })
 export type EventTemplate = typeof EventTemplate.Type
@@ -31,7 +31,7 @@ export type EventTemplate = typeof EventTemplate.Type
 export const bindingOf = ({ action, resource_type }: Pick<EventTemplate, "action" | "resource_type">): string =>
   `${resource_type}:${action}`
 
-/** Whether a binding can select the event (interface document, section 6.1). What none selects never arrives from doorhook. */
+/** Whether a binding can select the event (interface document, section 6.1). doorhook sends no other. */
 export const isKnownKind = ({ action, resource_type }: EventTemplate): boolean =>
   builtInTable.get(resource_type)?.actions.includes(action) ?? false
 
@@ -61,8 +61,8 @@ const template = (resource_type: string, data: ReadonlyArray<Member>): EventTemp
 
 /** A door that was unlocked; all documented members, in the document's order. */
 export const accessLog: EventTemplate = template("access_log", [
-  ["id", minted.id],
-  ["logged_at", minted.now],
+  ["id", placeholders.id],
+  ["logged_at", placeholders.now],
   ["access_point", "14207"],
   ["entry_method", string("swipe_to_open")],
   ["release_status", string("Unlocked")],
@@ -72,9 +72,9 @@ export const accessLog: EventTemplate = template("access_log", [
 
 /** A video call that was placed. */
 export const call: EventTemplate = template("call", [
-  ["id", minted.id],
-  ["guid", minted.guid],
-  ["logged_at", minted.now],
+  ["id", placeholders.id],
+  ["guid", placeholders.guid],
+  ["logged_at", placeholders.now],
   ["status", string("initializing")],
   ["notification_type", string("visitor")],
   [
@@ -94,7 +94,7 @@ export const call: EventTemplate = template("call", [
   ["image_url", string("https://images.example.com/calls/77d1e0b4.jpg")]
 ])
 
-/** The event with a word on what is unusual about it. */
+/** The event with a note on what is unusual about it. */
 export const noted = (event: EventTemplate, note: string): EventTemplate => ({
   ...event,
   note: event.note === "" ? note : `${event.note}, ${note}`
@@ -118,64 +118,65 @@ export const withUnknown = (event: EventTemplate, ...members: ReadonlyArray<Memb
   data: [...event.data, ...members]
 })
 
-/** The events that the suite has templates of, by the binding that selects them. */
+/** The suite's templates, by the binding that selects them. */
 export const templates: Readonly<Record<string, EventTemplate>> = {
   [bindingOf(accessLog)]: accessLog,
   [bindingOf(call)]: call
 }
 
-/** Plain events for a receiver with these bindings, as they come on any day: more doors than calls. */
+/** Plain events for these bindings in their usual mix: more doors than calls. */
 export const plainEvents = (bindings: ReadonlyArray<string> | null): ReadonlyArray<EventTemplate> => {
   const usual = [accessLog, accessLog, call, accessLog]
   const bound = usual.filter((event) => bindings === null || bindings.includes(bindingOf(event)))
   return bound.length === 0 ? usual : bound
 }
 
-export interface MintedEvent {
+export interface CreatedEvent {
   readonly template: EventTemplate
   readonly webhook_id: string
   /** Raw JSON text of `data.id`; empty where the template has none. */
   readonly data_id: string
-  /** The body with every value filled in. */
+  /** The template with every value filled in. */
   readonly filled: EventTemplate
   readonly body: string
   /** `sha256:HEX` of the RFC 8785 form of the data. */
   readonly digest: string
-  /** The same with every digit of its numbers kept; null where no number is longer than a double holds. */
+  /** The same with every digit of its numbers; null if doubles hold them all. */
   readonly exactDigest: string | null
 }
 
-/** What of an event is not to be made up. */
-export interface Given {
+/** Values that an event gets instead of fresh ones. */
+export interface EventValues {
   readonly webhookId?: string
   readonly dataId?: string
   readonly guid?: string
   readonly now?: number
 }
 
-/** `data.id` begins somewhere in this range: below 2^31, because receivers keep it in columns of 32 bits. */
+/** Range of the first `data.id`: below 2^31, because receivers keep it in 32-bit columns. */
 const firstDataId = 100_000_000
 const lastDataId = 2_000_000_000
 
-/** This is added where `data.id` is to be longer than 32 bits. */
+/** Added for a `data.id` that is longer than 32 bits. */
 const beyond32Bits = 2 ** 33
 
-export class Minting extends Context.Service<
-  Minting,
+/** Makes events of templates, with identifiers that no event had before and that look like those of production. */
+export class EventFactory extends Context.Service<
+  EventFactory,
   {
-    readonly mint: (template: EventTemplate, given?: Given) => Effect.Effect<MintedEvent>
+    readonly create: (template: EventTemplate, given?: EventValues) => Effect.Effect<CreatedEvent>
     /** A fresh `webhook-id`. */
     readonly webhookId: Effect.Effect<string>
     /** A fresh `data.id`. */
     readonly dataId: Effect.Effect<number>
     readonly guid: Effect.Effect<string>
-    /** Every `webhook-id` that was handed out so far. */
+    /** Every `webhook-id` so far. */
     readonly handedOut: Effect.Effect<ReadonlySet<string>>
   }
->()("@doorhook/conformance/history/Minting") {
+>()("@doorhook/conformance/history/EventFactory") {
   /** Counts `data.id` up from a random place, as a database would. */
-  static readonly layer: Layer.Layer<Minting, never, Crypto> = Layer.effect(
-    Minting,
+  static readonly layer: Layer.Layer<EventFactory, never, Crypto> = Layer.effect(
+    EventFactory,
     Effect.gen(function* () {
       const crypto = yield* Crypto
       const random = new DataView(crypto.randomBytes(4).slice().buffer).getUint32(0)
@@ -188,18 +189,18 @@ export class Minting extends Context.Service<
         return id
       }
       const webhookId = Effect.map(Clock.currentTimeMillis, (now) => remember(makeEventId(crypto, now)))
-      return Minting.of({
+      return EventFactory.of({
         webhookId,
         dataId,
         guid,
         handedOut: Effect.succeed(known),
-        mint: Effect.fnUntraced(function* (template, given = {}) {
+        create: Effect.fnUntraced(function* (template, given = {}) {
           const id = given.dataId ?? String(yield* dataId)
           const values: Readonly<Record<string, string>> = {
-            [minted.id]: id,
-            [minted.longId]: String(beyond32Bits + Number(id)),
-            [minted.guid]: string(given.guid ?? (yield* guid)),
-            [minted.now]: string(isoOf(given.now ?? (yield* Clock.currentTimeMillis)))
+            [placeholders.id]: id,
+            [placeholders.longId]: String(beyond32Bits + Number(id)),
+            [placeholders.guid]: string(given.guid ?? (yield* guid)),
+            [placeholders.now]: string(isoOf(given.now ?? (yield* Clock.currentTimeMillis)))
           }
           const filled: EventTemplate = {
             ...template,
@@ -228,7 +229,7 @@ interface Identity {
   readonly otherType?: true
 }
 
-/** The identity that twins are made from, and another webhook-id that no event had before. */
+/** The identity that twins are made from, and one more fresh webhook-id. */
 interface Fresh extends Identity {
   readonly other: string
 }
@@ -236,7 +237,7 @@ interface Fresh extends Identity {
 interface TwinKindRow {
   readonly words: string
   readonly count: number
-  /** The identities of a pair; null where they have to be searched for (`execution/Twinning.ts`). */
+  /** The identities of a pair; null if they have to be searched for (`createTwins`). */
   readonly make: ((fresh: Fresh) => readonly [Identity, Identity]) | null
 }
 
@@ -246,7 +247,7 @@ export const changeAt = (text: string, place: number): string => {
   return text.slice(0, at) + (text[at] === "1" ? "2" : "1") + text.slice(at + 1)
 }
 
-/** Where an id differs from all others: after its prefix. */
+/** Ids differ after their prefix. */
 const start = eventIdPrefix.length
 
 /** The first letter after the prefix, in the other case. */
@@ -260,7 +261,7 @@ const plus =
   (dataId: string): string =>
     String(Number(dataId) + more)
 
-/** Of the numbers above 2^53 the even ones are doubles. The odd one after a multiple of four is rounded down to it. */
+/** Above 2^53 the even numbers are doubles. The odd number after a multiple of four is rounded down to it. */
 const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
   const even = BigInt(2 ** 53 + 4 * (Number(dataId) % 1_000_000_000))
   return [String(even), String(even + 1n)]
@@ -268,7 +269,7 @@ const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
 
 const pair = (words: string, make: TwinKindRow["make"]): TwinKindRow => ({ words, count: 2, make })
 
-/** Twins of which one is as any event, and the other's webhook-id differs in one place. */
+/** Twins: one like any event, the other with a webhook-id that differs in one place. */
 const near = (words: string, at: number, twin: (dataId: string) => string): TwinKindRow =>
   pair(words, ({ dataId, webhookId }) => [
     { webhookId, dataId },
@@ -277,6 +278,10 @@ const near = (words: string, at: number, twin: (dataId: string) => string): Twin
 
 const billion = 1_000_000_000
 
+/**
+ * Events whose identities are nearly equal. A receiver may drop duplicates by `webhook-id` or by `resource_type` with `data.id`,
+ * so both differ in the same manner, unless a kind says otherwise.
+ */
 export const twins = {
   everything_else_equal: near("nothing different but their ids", -4, plus(1)),
   last_character: near("ids that differ in the last character", -1, plus(1)),
@@ -303,7 +308,7 @@ export const twins = {
     { webhookId, dataId },
     { webhookId: `${webhookId}0`, dataId: `${dataId}0` }
   ]),
-  // Without doorhook's own prefix, which keeps its ids from being read as numbers.
+  // Without doorhook's prefix, so that the ids read as numbers.
   leading_zero: pair("webhook-ids that read as one number, or that differ in a leading zero", ({ dataId }) => [
     { webhookId: dataId, dataId },
     { webhookId: `0${dataId}`, dataId: plus(1)(dataId) }

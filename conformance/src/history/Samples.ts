@@ -27,7 +27,7 @@ import type { Operation } from "./Operations.ts"
 import { retry } from "./Variations.ts"
 import type { Variation } from "./Variations.ts"
 
-/** The longest name that is sent, in characters (Unicode code points): what a usual text column holds. */
+/** Length of the longest name that a MUST sends, in Unicode code points: a usual text column holds it. */
 export const maxNameLength = 255
 
 /** One character of every Unicode plane that has any, and a few that are several code points. */
@@ -35,8 +35,8 @@ export const everyPlane =
   "\u4e2d \u{10348}\u{1f511} \u{20000} \u{30000} \u{e0100} \u{f0000} \u{10fffd} \u{1f469}\u200d\u{1f469}\u200d\u{1f467} \u{1f1fa}\u{1f1f3}"
 
 /**
- * What is pasted along with a name and not seen in it: line and paragraph separators (which JavaScript and YAML once took
- * for line ends), a byte order mark inside, a no-break space, a space without width. Sanitisers and trims take them away.
+ * Invisible characters that get pasted with a name: line and paragraph separators (line ends in old JavaScript and YAML), a byte
+ * order mark, a no-break space, a zero-width space. Sanitisers remove them.
  */
 export const unseen = "Dana\u2028Whitfield\u2029Unit\ufeff12\u00a0B\u200bguest"
 
@@ -96,7 +96,7 @@ export const ordinary: fc.Arbitrary<EventTemplate> = fc.oneof(ordinaryAccessLog,
 
 const grapheme = (maxLength: number): fc.Arbitrary<string> => fc.string({ unit: "grapheme", maxLength })
 
-/** Of any length up to the longest: one of a fixed length could not be shrunk. */
+/** A name of any length: one of a fixed length could not be shrunk. */
 const longName = fc
   .array(fc.constantFrom("a", "ñ", "ß", "ж", "ם", "字", "🔑"), {
     minLength: 1,
@@ -261,7 +261,7 @@ export const duplicates = (title: string, runs: number): Samples => ({
   runs
 })
 
-/** Of kinds that a binding can select: what no MUST rests on would weaken what comes with it. */
+/** Only kinds that a binding can select: another kind would make the whole history a SHOULD. */
 const events = fc.oneof(
   { weight: 4, arbitrary: ordinary },
   { weight: 1, arbitrary: odd },
@@ -303,7 +303,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 2, arbitrary: ref.map(retried) }
 )
 
-/** Histories of up to 14 operations, in any order. None of them is of strength SHOULD. */
+/** Histories of up to 14 operations, in any order, all of strength MUST. */
 export const randomHistories: Samples = {
   arbitrary: fc
     .tuple(fresh(events), fc.array(operation, { minLength: 2, maxLength: 13, size: "max" }))

@@ -16,7 +16,7 @@ export interface Form {
   /** The body in this many pieces, with a pause in milliseconds between them. */
   readonly pieces: number
   readonly pause: number
-  /** The body only after `100 Continue`, or a second without it. */
+  /** Sends the body after `100 Continue`, or after a second without it. */
   readonly expect: boolean
   readonly headerCase: "lower" | "upper" | "title"
   /** With `connection: close`, over a connection of its own. */
@@ -32,33 +32,33 @@ export const plainForm: Form = {
   close: false
 }
 
-/** One variation. What a row leaves out stays as it is. */
+/** One variation. A row lists only what it changes. */
 export interface VariationKind {
   readonly words: string
   readonly form?: Partial<Form>
-  /** Over which connection: a new one, or the same one after a moment in which the receiver may close it. */
+  /** A new connection, or the same one after a moment in which the receiver may close it. */
   readonly connection?: "new" | "kept"
   /** The attempt number goes up by one. */
   readonly nextAttempt?: true
-  /** When it is stamped and signed: at the moment of sending, or this many milliseconds off it. */
+  /** Timestamp and signature: of the moment of sending, or off by milliseconds or by a share of the tolerance. */
   readonly stamp?: "now" | { readonly off: number } | { readonly offInTolerance: 1 | -1 }
-  /** Another event under the same ids, or other bytes of the same one. */
+  /** Replaces the event under the same ids; `text` replaces the bytes of its body. */
   readonly event?: (event: EventTemplate) => EventTemplate
   readonly text?: (body: string) => string
   readonly contentType?: string
   /** The `webhook-signature` header, from the good signature. */
   readonly signature?: (good: string) => string
-  /** Words of a curl command; null where curl can't do it. */
+  /** Arguments of a curl command; null if curl can't do it. */
   readonly curl: string | null
 }
 
 const wrong = "v1,MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
 
-/** What a receiver is asked to accept of an old or early timestamp, as a share of its tolerance (`--tolerance`). */
+/** How far off a timestamp must be accepted, as a share of the tolerance (`--tolerance`). */
 export const withinTolerance = 0.8
 
 /** Another event under the same ids. */
-export const changed = (event: EventTemplate): EventTemplate => ({
+const changed = (event: EventTemplate): EventTemplate => ({
   ...event,
   data: event.data.map(([name, value]) =>
     name === "name" || name === "status" ? [name, string("Somebody Else")] : [name, value]
@@ -132,14 +132,14 @@ export const Variation = Schema.Literals(Struct.keys(variations))
 /** The row of a variation. */
 export const variationOf = (variation: Variation): VariationKind => variations[variation]
 
-/** What doorhook changes when it tries again: the attempt's number, its timestamp and so its signature. */
+/** What doorhook changes in a retry: the attempt number, the timestamp and so the signature. */
 export const retry: ReadonlyArray<Variation> = ["next_attempt", "resigned"]
 
-/** The form that several variations make together. */
+/** The form of several variations together. */
 export const formOf = (how: ReadonlyArray<Variation>): Form =>
   how.reduce<Form>((form, one) => ({ ...form, ...variationOf(one).form }), plainForm)
 
-/** The body of an event, as variations leave it. */
+/** The body of an event after variations. */
 export const variedBody = (event: EventTemplate, how: ReadonlyArray<Variation>): string => {
   const rows = how.map(variationOf)
   const varied = rows.reduce((one, row) => row.event?.(one) ?? one, event)
@@ -154,15 +154,15 @@ export interface Signed {
   readonly id: string
   readonly signedAt: number
   readonly body: string
-  /** Another key: somebody else's, one of zeros, or the public key taken for a secret. */
+  /** Another key: a stranger's, one of zeros, or the public key used as a secret. */
   readonly by?: "stranger" | "nobody" | "public"
 }
 
-/** How a kind is made of the genuine request. What a row leaves out stays as it is. */
+/** How a forgery is made from the genuine request. A row lists only what it changes. */
 export interface ForgeryKind {
   readonly words: string
   readonly strength: Strength
-  /** What is signed in place of the genuine content: all of it is sent but the body, or `only` the signature. */
+  /** Changes the signed content. The request gets all its headers from it, or `only` the signature. */
   readonly signed?: (content: Signed, tolerance: number) => Partial<Signed>
   readonly only?: "signature"
   readonly without?: ReadonlyArray<string>
@@ -174,40 +174,40 @@ export interface ForgeryKind {
 const names = Signature.headerNames
 const random = "v1,q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="
 
-/** Keys of others, of the kind that the receiver expects: `whsec_` secrets, or `whsk_` private keys. */
+/** Keys that are not the receiver's: `whsec_` secrets, or `whsk_` private keys. */
 const others = {
   stranger: {
     secret: Redacted.make("whsec_c29tZWJvZHkgZWxzZSdzIHNlY3JldCwgbm90IHlvdXJz"),
     privateKey: Redacted.make("whsk_c29tZWJvZHkgZWxzZSdzIHByaXZhdGUga2V5LCAzMmI=")
   },
   nobody: {
-    // HMAC fills keys up with zeros: this is the empty one, in a form that every implementation takes (RFC 2104, section 2).
+    // HMAC pads keys with zeros: this is the empty key, in a form that every implementation takes (RFC 2104, section 2).
     secret: Redacted.make("whsec_AA=="),
     privateKey: Redacted.make(`whsk_${"A".repeat(43)}=`)
   }
 } as const
 
-/** What a forger signs with where the receiver expects signatures of `genuine`. */
+/** The key that a forger signs with, of the same kind as the genuine one. */
 export const keyOf = (
   by: NonNullable<Signed["by"]>,
   genuine: Redacted.Redacted
 ): Effect.Effect<Redacted.Redacted, never, Crypto> =>
   Effect.map(Signature.publicKeyOf(genuine), (publicKey) => {
-    // Of a secret there is no public key.
+    // A secret has no public key.
     if (publicKey === null) return others[by === "public" ? "stranger" : by].secret
     return by === "public" ? Redacted.make(publicKey.replace("whpk_", "whsec_")) : others[by].privateKey
   })
 
 type How = Omit<ForgeryKind, "words" | "strength">
 const must = (words: string, how: How): ForgeryKind => ({ words, strength: "MUST", ...how })
-/** Nobody without the secret can send it, or the interface names no number for it. */
+/** A SHOULD: only the owner of the secret could send it, or the interface names no number for it. */
 const should = (words: string, how: How): ForgeryKind => ({ words, strength: "SHOULD", ...how })
 
 /** Where the base64 of a signature begins, behind its version and a comma. */
 const startOf = (signature: string): number => signature.indexOf(",") + 1
 const macOf = (signature: string): string => signature.slice(startOf(signature))
 
-/** The last character of it whose bits all count: decoders ignore some bits of the last one before `=`. */
+/** The last character whose bits all count: decoders ignore some bits of the one before `=`. */
 const lastFullCharacter = (signature: string): number => signature.replace(/=+$/, "").length - 2
 
 /** The same under the version of the other kind of key. */
@@ -219,7 +219,7 @@ const flip = (text: string, at: number): string =>
 
 const otherId = (id: string): string => `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`
 
-/** Signed this many tolerances later. Just beyond one is more than clocks may differ. */
+/** Signed this many tolerances later. */
 const later =
   (tolerances: number): NonNullable<ForgeryKind["signed"]> =>
   ({ signedAt }, tolerance) => ({ signedAt: signedAt + tolerances * tolerance })
@@ -281,19 +281,19 @@ export const forgeryOf = (kind: Forgery): ForgeryKind => forgeries[kind]
 export const forgeryInWords = (kind: Forgery): string => forgeries[kind].words
 
 interface CarrierKind {
-  /** What stands behind the words of a forgery. */
+  /** Follows the words of a forgery. */
   readonly words: string
   /** How the request goes over the wire. */
   readonly form?: Partial<Form>
   readonly method?: "PUT"
   readonly contentType?: string
-  /** Whether the body is longer than 64 KiB, where some parsers of raw bodies begin to work in another way. */
+  /** Whether the body is longer than 64 KiB, where some parsers switch to streaming. */
   readonly large?: true
   /** Whether the connection has just carried a genuine request. */
   readonly kept?: true
 }
 
-/** How a forged request comes. A receiver may check only what its raw-body hook, its route or one spelling of a header sees. */
+/** How a forged request is sent. A receiver may check only what its raw-body hook, its route or one header spelling sees. */
 export const carriers = {
   plain: { words: "" },
   chunked: { words: ", in chunks", form: formOf(["chunked"]) },

@@ -14,22 +14,22 @@ export const hookPatience = 30_000
 
 type Environment = Readonly<Record<string, string>>
 
-/** How a shell is started: in a group of its own, so that a signal reaches all that it starts. */
+/** Options that start a shell in its own process group, so that a signal reaches all that it starts. */
 export const inShell = (env: Environment) => ({ shell: true, detached: true, env: { ...process.env, ...env } }) as const
 
-/** Sends a signal to a shell and to all that it started: a signal to it alone would leave the rest behind. */
+/** Sends a signal to a shell and to all that it started. */
 export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, signal)
   } catch {
-    // It has ended in this moment, or the system knows no groups.
+    // It has just ended, or the system has no process groups.
     child.kill(signal)
   }
 }
 
-/** Whether anything that it started is left. Where nothing is, its number may soon be another's. */
-export const isLeft = ({ pid }: ChildProcess): boolean => {
+/** Whether any process of the shell's group is left. If none is, its number may soon be another's. */
+export const hasProcesses = ({ pid }: ChildProcess): boolean => {
   if (pid === undefined) return false
   try {
     return process.kill(-pid, 0)
@@ -39,9 +39,8 @@ export const isLeft = ({ pid }: ChildProcess): boolean => {
 }
 
 /**
- * Runs a command until it ends; one that takes too long, or is interrupted, is killed with all it started. What one that
- * has ended left running in the background stays: nothing is read from it, so that a receiver it starts may write to its
- * output for as long as it runs.
+ * Runs a command until it ends. If it takes too long or is interrupted, it is killed with all that it started. What an ended
+ * command left in the background stays: its output is ignored, so that a receiver may write as long as it runs.
  */
 export const runHook = (name: string, command: string, env: Environment = {}): Effect.Effect<void, HookFailed> => {
   const failed = (what: string, help: string) =>
@@ -60,13 +59,13 @@ export const runHook = (name: string, command: string, env: Environment = {}): E
       orElse: () =>
         failed(
           `did not end within ${hookPatience / 1_000} s`,
-          "It must end; what it starts must stay in the background."
+          "It must end, and leave what it starts in the background."
         )
     })
   )
 }
 
-/** Each null where it was not given. */
+/** The commands; null for those not given. */
 export type HookCommands = Readonly<Record<"restart" | "kill" | "pause" | "resume" | "advance", string | null>>
 
 export const commandHooks = (commands: HookCommands, url: URL, readyUrl: URL | null): Hooks => {
@@ -117,19 +116,22 @@ const post = (url: URL): Effect.Effect<void, HookFailed> =>
     })
   )
 
-/** How long the question what else is offered may take, in milliseconds. */
+/** Timeout of the request for the offered operations, in milliseconds. */
 const offerPatience = 2_000
 
-/** What the receiver offers besides `double`; nothing where it does not say. */
+/** The operations that the receiver offers besides `double`: `GET {control}` answers `{"ops": ["restart", "kill", ...]}`. */
 const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
   ask(control, "GET", offerPatience).pipe(
     Effect.flatMap(({ body, status }) => Schema.decodeEffect(Offer)(status === 200 ? body : `{"ops":[]}`)),
     Effect.map(({ ops }) => ops),
-    // The document asks for `double` alone: a receiver that offers no more need not answer this question.
+    // Only `double` is required: a receiver that offers no more need not answer.
     Effect.orElseSucceed(() => [])
   )
 
-/** The hooks with what the control URL adds; commands come first. */
+/**
+ * The hooks, with those that the control URL adds; commands come first. `POST {control}/double?id=WEBHOOK_ID` makes the receiver
+ * record one more effect; each offered operation is a POST, too.
+ */
 export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: URL): Effect.fn.Return<Hooks> {
   const ops = yield* offered(control)
   const names: Record<string, string> = { ...hooks.names, double: `${control.origin}${control.pathname}/double` }
@@ -141,7 +143,7 @@ export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: U
   return {
     ...hooks,
     restart: of("restart", hooks.restart, post(under(control, "restart"))),
-    // A receiver that kills itself can't answer any more.
+    // A receiver that kills itself can't answer.
     kill: of("kill", hooks.kill, Effect.ignore(post(under(control, "kill")))),
     pause: of("pause", hooks.pause, post(under(control, "pause"))),
     resume: of("resume", hooks.resume, post(under(control, "resume"))),
@@ -153,8 +155,8 @@ export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: U
   }
 })
 
-/** Null where the test gives none. One that never settles fails: a run that is interrupted waits for its hooks. */
-export const hook = <Arguments extends ReadonlyArray<unknown>>(
+/** A function of a test as a hook; null without one. A function that never settles fails: an interrupted run waits for its hooks. */
+export const functionHook = <Arguments extends ReadonlyArray<unknown>>(
   name: string,
   act: ((...given: Arguments) => void | Promise<void>) | undefined
 ) =>

@@ -9,10 +9,10 @@ import type { Socket } from "node:net"
 export const portOf = ({ port, protocol }: URL): number =>
   port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)
 
-/** Begins a connection to where a URL leads. */
+/** Begins a connection to the host of a URL. */
 export const socketTo = (url: URL): Socket => connect({ host: UrlPolicy.hostOf(url), port: portOf(url) })
 
-/** Fails where nothing accepts connections. */
+/** Makes a connection and closes it. Fails if nothing accepts connections. */
 export const accepts = (url: URL): Effect.Effect<void, Error> =>
   Effect.callback<void, Error>((resume) => {
     const socket = socketTo(url)

@@ -12,10 +12,10 @@ export type DedupKey = typeof DedupKey.Type
 export const Terms = Schema.Struct({
   /** How long a receiver has, in milliseconds. */
   deadline: Schema.Finite,
-  /** How far around the deadline nothing is decided, in milliseconds: the suite's own measuring error. */
+  /** The suite's own measuring error, in milliseconds: nothing is decided this close to the deadline. */
   guard: Schema.Finite,
   rule: Schema.Literals(["200", "2xx"]),
-  /** Which key for dropping duplicates is stressed; `both` vary together. */
+  /** Which deduplication key is stressed; with `both` the two vary together. */
   dedupKey: DedupKey,
   /** How old, or how early, a signature may be, in milliseconds (`--tolerance`). */
   tolerance: Schema.Finite
@@ -34,24 +34,24 @@ export const defaultTerms: Terms = {
   tolerance: defaultTolerance
 }
 
-/** What acknowledges, in words. */
+/** The acknowledging status, in words. */
 export const statusInWords = ({ rule }: Terms): string => (rule === "200" ? "status 200" : "a 2xx status")
 
-/** What acknowledges and until when, in words. */
+/** The acknowledging status and the deadline, in words. */
 export const inWords = (terms: Terms): string => `${statusInWords(terms)} within ${DurationText.format(terms.deadline)}`
 
 /**
- * Until when an answer is in time beyond doubt. However badly the suite times just now, it only ever takes an answer for
- * later than it was: a machine so busy that the guard reaches the deadline must not keep every answer from counting.
+ * Until when an answer is in time beyond doubt. On a busy machine the guard may reach the deadline. The suite then still only
+ * sees answers later than they came, so the limit stays at three quarters of the deadline.
  */
 export const certainlyInTime = ({ deadline, guard }: Terms): number => deadline - Math.min(guard, deadline / 4)
 
-/** How long an answer is waited for before it counts as late. */
+/** How long the suite waits for an answer before it counts as late. */
 export const patienceOf = ({ deadline, guard }: Terms): number => deadline + guard
 
-export type Reading =
+export type AnswerKind =
   | "acknowledged"
-  /** Too near the deadline for the suite to tell, or after it while the suite itself stood still. */
+  /** Too close to the deadline to tell, or after it while the suite itself stood still. */
   | "borderline"
   /** A whole answer with a status that does not acknowledge. */
   | "refused"
@@ -62,19 +62,19 @@ export type Reading =
   /** The connection or the answer broke. */
   | "broken"
 
-/** Whether a reading rests on a time that was measured. */
-export const isTiming = (reading: Reading): boolean => reading === "late" || reading === "unfinished"
+/** Whether it rests on a measured time. */
+export const restsOnTime = (answer: AnswerKind): boolean => answer === "late" || answer === "unfinished"
 
 type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 
 /** A time against the deadline. */
 export type Timeliness = "in_time" | "borderline" | "late"
 
-/** It is late only if it would be without what the suite itself stood still. */
+/** Time in which the suite itself stood still makes no answer late. */
 const timeliness = ({ stalled = 0 }: Answered, isInTime: (deadline: number) => boolean, terms: Terms): Timeliness =>
   isInTime(certainlyInTime(terms)) ? "in_time" : isInTime(patienceOf(terms) + stalled) ? "borderline" : "late"
 
-/** When the status was there, against the deadline, by core's rule. */
+/** The time of the status against the deadline, by core's rule. */
 export const statusTime = (answered: Answered, terms: Terms): Timeliness =>
   timeliness(
     answered,
@@ -82,11 +82,11 @@ export const statusTime = (answered: Answered, terms: Terms): Timeliness =>
     terms
   )
 
-/** When the body ended, against the deadline. */
+/** The time of the body's end against the deadline. */
 export const bodyTime = (answered: Answered, terms: Terms): Timeliness =>
   answered.ending === "unfinished" ? "late" : timeliness(answered, (deadline) => answered.elapsed <= deadline, terms)
 
-export const read = (exchange: Exchange, terms: Terms): Reading => {
+export const classify = (exchange: Exchange, terms: Terms): AnswerKind => {
   if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? "late" : "broken"
   if (!Acknowledgement.isAcknowledgingStatus(exchange.status, terms.rule)) return "refused"
   const status = statusTime(exchange, terms)

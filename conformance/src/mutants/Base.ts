@@ -29,7 +29,7 @@ interface StoredEffect {
   readonly stored: string
 }
 
-export interface Ledger {
+interface Ledger {
   readonly database: DatabaseSync
   /** Whether the key is marked as seen. */
   readonly isKnown: (key: string) => boolean
@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL, scope TEXT NOT NULL, store
 CREATE INDEX IF NOT EXISTS effects_by_id ON effects (id, scope);`
 
 /** Opens a file, or memory with `:memory:`. */
-export const openLedger = (file: string): Ledger => {
+const openLedger = (file: string): Ledger => {
   const database = new DatabaseSync(file)
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 3000;")
   database.exec(receiverSchema + schema)
@@ -85,8 +85,8 @@ export const openLedger = (file: string): Ledger => {
   }
 }
 
-/** What the probe says of a stored body: its data, and the SHA-256 of the RFC 8785 form of that; null where it holds no event. */
-export const shownOf = (stored: string): { readonly data: unknown; readonly digest: string } | null => {
+/** The probe's answer for a stored body: its data, and the SHA-256 of the data's RFC 8785 form; null if it holds no event. */
+const shownOf = (stored: string): { readonly data: unknown; readonly digest: string } | null => {
   const read = parseEvent(Buffer.from(stored))
   if ("wrong" in read) return null
   const { data } = read.event
@@ -96,7 +96,7 @@ export const shownOf = (stored: string): { readonly data: unknown; readonly dige
 /** What the sender allows, in milliseconds. */
 export const deadline = 5_000
 
-/** What a receiver has, for as long as its process lives. */
+/** The state of a receiver process. */
 export interface Box {
   readonly ledger: Ledger
   /** Its clock, which the control can advance; milliseconds since the epoch. */
@@ -107,7 +107,7 @@ export interface Box {
   readonly mark: (key: string) => boolean
   /** Acts on a delivery; `stored` is the body that is kept. */
   readonly act: (delivery: Delivery, request: ReceivedRequest, stored?: string) => void
-  /** Both or neither; resolves to whether the key was new. */
+  /** Marks and acts in one transaction; resolves to whether the key was new. */
   readonly once: (key: string, delivery: Delivery, request: ReceivedRequest, stored?: string) => Promise<boolean>
 }
 
@@ -115,7 +115,7 @@ export interface Box {
 interface Around {
   /** What happens before the first request. */
   readonly start: () => void | Promise<void>
-  /** Looks at a request that waits for `100 Continue`: an answer refuses it, `ignore` lets it wait. */
+  /** Handles a request that waits for `100 Continue`: an answer refuses it, `ignore` lets it wait. */
   readonly expect: (request: IncomingMessage) => Answer | "ignore" | null
   readonly send: (answer: Answer, request: IncomingMessage, response: ServerResponse) => void
   /** How many effects the probe counts. */
@@ -218,7 +218,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     secrets: secret === null ? "allow_unsigned" : [secret],
     store,
     now,
-    // A part that takes too long takes its time: the kit would answer in its place.
+    // Slow parts must be slow: the kit would otherwise answer for them.
     answerWithinMs: 3_600_000,
     onProblem: () => undefined,
     parts: (standard) => {
@@ -243,7 +243,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     }
     void receiver.handle(nodeRequest(request)).then((given) => around.send(given, request, response))
   }
-  // A sender may be slow, and keeps its connections for as long as it likes.
+  // A sender may be slow, and keeps its connections.
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000 }, listener)
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     const refusal = around.expect(request)
@@ -268,7 +268,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
   }
 }
 
-/** Wrong receivers by the requirement that must find them out and by their names, which reports list. */
+/** Wrong receivers by the requirement that must fail them and by name. */
 export interface Rows {
   readonly [requirement: Requirement["id"]]: Readonly<Record<string, Row>>
 }
@@ -277,7 +277,7 @@ type Row = readonly [
   /** What it does wrong, in one sentence. */
   does: string,
   change: Change,
-  /** Where it is tried otherwise than its requirement is tested. */
+  /** How it is tried, if not like its requirement. */
   tried?: { readonly level?: Level; readonly profile?: Profile; readonly found?: "FAIL" | "WARN" }
 ]
 
@@ -293,14 +293,14 @@ export const isEvent = (body: Uint8Array): boolean => !("wrong" in parseEvent(bo
 /** Whether the sender has hung up. */
 export const isGone = (request: ReceivedRequest): boolean => socketOf(request).destroyed
 
-/** Refuses some events, or all of them, once the work is done. */
+/** Refuses some or all events after the work is done. */
 export const refuses =
   (status: number, isRefused: (delivery: Delivery, isNew: boolean) => boolean = () => true): Change =>
   () => ({
     acknowledge: (isNew, delivery) => (isRefused(delivery, isNew) ? plain(status, "refused") : acknowledged)
   })
 
-/** Refuses attempts that do not fit the first one of their event. */
+/** Refuses attempts that do not match the first attempt of their event. */
 export const refusesUnlike =
   <A>(of: (delivery: Delivery, request: ReceivedRequest) => A, fits: (own: A, first: A) => boolean): Change =>
   () => {
@@ -327,7 +327,7 @@ export const turnsAway =
 
 export const unavailable = (): Refusal => new Refusal(503, "busy", { headers: { "retry-after": "1" } })
 
-/** Does something else with an event that comes while this many others are worked on, for some milliseconds each. */
+/** Does something else with an event that comes while this many others are in work, for some milliseconds each. */
 export const besideOthers =
   (most: number, otherwise: (box: Box, key: string) => boolean): Change =>
   (correct, box) => {
@@ -343,7 +343,7 @@ export const besideOthers =
     }
   }
 
-/** Does something else with a copy that comes while the first is worked on, for some milliseconds. */
+/** Does something else with a copy that comes while the first is in work, for some milliseconds. */
 export const besideItself =
   (milliseconds: number, otherwise: () => Promise<boolean>): Change =>
   (correct) => {
@@ -367,7 +367,7 @@ export const drops =
     keep: async (key, ...given) => !isDropped(...given) && correct.keep(key, ...given)
   })
 
-/** Looks whether it knows the event, waits, acts, and then marks it. */
+/** Checks whether it knows the event, waits, acts, and then marks it. */
 export const checkThenAct =
   (wait: () => Promise<unknown>): Change =>
   (_, { act, ledger, mark }) => ({

@@ -1,5 +1,5 @@
 /**
- * Receivers that do wrong by an event that comes again, or take two events for one.
+ * Receivers that handle duplicates wrongly, or take two events for one.
  */
 import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises"
 import { besideItself, checkThenAct, drops, refuses, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
 import type { Box, Change, Rows } from "./Base.ts"
 
-/** Knows duplicates by something else than the id and the URL. */
+/** Recognises duplicates by another key than the id and the URL. */
 const knownBy =
   (key: (delivery: Delivery, request: ReceivedRequest) => string): Change =>
   () => ({ identify: key })
@@ -25,7 +25,7 @@ const forgetsAfter =
     }
   })
 
-/** Does something more once an event was kept, or dropped as a duplicate. */
+/** Does something more after an event was kept, or dropped as a duplicate. */
 const afterwards =
   (more: (box: Box, isNew: boolean, delivery: Delivery, request: ReceivedRequest) => void): Change =>
   (correct, box) => ({

@@ -27,10 +27,10 @@ export interface Fault {
   /** What it does wrong, in one sentence. */
   readonly does: string
   readonly change: Change
-  /** The least level at which that can be seen. */
+  /** The lowest level that shows it. */
   readonly level: Level
   readonly profile: Profile | null
-  /** `WARN` where a SHOULD finds it out. */
+  /** `WARN` if a SHOULD fails it. */
   readonly found: "FAIL" | "WARN"
 }
 
@@ -41,17 +41,17 @@ export const faults: ReadonlyArray<Fault> = requirements.flatMap(({ id, level, p
   })
 )
 
-/** How long one that does not start again is tried to be started, in milliseconds: they start in less than a second. */
+/** How long the suite tries to start one again, in milliseconds: they start in less than a second. */
 const comeback = 10_000
 
-/** The secret of the bundled receivers; it guards nothing. */
+/** The secret of the bundled receivers; it protects nothing. */
 const secret = "whsec_ZG9vcmhvb2stYnVuZGxlZC1yZWNlaXZlcg=="
 
-/** What the receiver is said to be made for, in events a second. */
+/** The declared peak rate, in events a second. */
 const peakRate = 20
 
 export interface TrialOptions {
-  /** Whether only the fault's own requirement is tested. */
+  /** Tests only the fault's own requirement. */
   readonly narrow: boolean
   readonly seed: number
   /** Milliseconds. */
@@ -81,10 +81,10 @@ const operate = Effect.fnUntraced(function* ({
   return { origin, hooks: control ? yield* withControl(hooks, new URL("/control", origin)) : hooks }
 })
 
-/** A receiver as it is tried. */
+/** A receiver under trial. */
 type Tried = Pick<Fault, "change" | "level" | "name" | "profile">
 
-/** A receiver's address, for as long as the scope lives: an HTTP server like any other, but nothing that could be killed. */
+/** The address of a receiver in this process, until the scope ends: a real HTTP server, but one that can't be killed. */
 export const inProcess = (options: Omit<ServerOptions, "port" | "database">): Effect.Effect<URL, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() => startServer({ ...options, port: 0, database: ":memory:" })),
@@ -143,7 +143,7 @@ type Trial = Effect.Effect<Report, HookFailed | PlatformError.PlatformError, Fil
 export const tryFault = (fault: Fault, { maxTime, narrow, seed }: TrialOptions): Trial =>
   attempt(fault, { only: narrow ? [fault.requirement] : [], seed, maxTime }, null)
 
-/** Runs the suite against a receiver that is right but different: at level 3, or quickly on what meets the difference. */
+/** Runs the suite against a receiver that is right but different: at level 3, or quickly with the requirements that it concerns. */
 export const tryRight = (
   { change, met, name, profile, said }: RightReceiver,
   { quick, seed }: { readonly quick: boolean; readonly seed: number }
@@ -154,14 +154,14 @@ export const tryRight = (
     quick ? 0.1 : null
   )
 
-/** What came of one wrong receiver. */
+/** The result of one wrong receiver. */
 export interface Kill {
   readonly fault: Fault
-  /** Whether its own requirement found it out, as strongly as it must. */
+  /** Whether its own requirement failed it with the expected verdict. */
   readonly isKilled: boolean
   /** Other requirements that it broke. */
   readonly others: ReadonlyArray<string>
-  /** What its own requirement saw. */
+  /** The observation of its own requirement. */
   readonly observed: string
   /** Milliseconds. */
   readonly took: number
@@ -179,15 +179,15 @@ export const killOf = (fault: Fault, { durationMs, endedBecause, requirements }:
   }
 }
 
-/** What is wrong with the suite, going by the kills; empty when nothing is. */
+/** The weaknesses of the suite, by the kills: the suite's proof of itself. */
 export const weaknesses = (kills: ReadonlyArray<Kill>, requirements: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...kills.flatMap(({ fault: { found, name, requirement }, isKilled, observed, others }) => {
-    const instead = others.length === 0 ? "" : `, but by ${others.join(", ")}`
-    return isKilled ? [] : [`${name} was not found out by ${found} of ${requirement}${instead} (${observed})`]
+    const instead = others.length === 0 ? "" : `, but failed ${others.join(", ")}`
+    return isKilled ? [] : [`${name} did not get ${found} from ${requirement}${instead} (${observed})`]
   }),
   ...requirements
     .filter((id) => !kills.some(({ fault, isKilled }) => isKilled && fault.requirement === id))
-    .map((id) => `${id} finds out no wrong receiver that is named for it`)
+    .map((id) => `${id} fails no wrong receiver of its own`)
 ]
 
 /** One line for a terminal. */

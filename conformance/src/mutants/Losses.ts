@@ -7,10 +7,10 @@ import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { besideOthers, drops, idOf, isCall, isEvent, keyOf, pause, refuses, scopeOf, unavailable } from "./Base.ts"
 import type { Box, Change, Rows } from "./Base.ts"
 
-/** Texts, in which braces don't count, and braces. */
+/** Strings, whose braces don't count, and braces. */
 const textOrBrace = /"(?:[^"\\]|\\.)*"|[{}]/gs
 
-/** The first event at the beginning of a body, or the body: up to the brace that closes the first. */
+/** The body up to the brace that closes the first event, or the whole body. */
 export const firstValue = (body: Uint8Array): Uint8Array => {
   const text = Buffer.from(body).toString()
   let open = 0
@@ -24,7 +24,7 @@ export const firstValue = (body: Uint8Array): Uint8Array => {
   return body
 }
 
-/** An effect of what is no event. */
+/** An effect without an event. */
 const actOnNothing = ({ ledger }: Box, request: ReceivedRequest): void =>
   ledger.act({ id: idOf(request), scope: scopeOf(request), stored: "{}" })
 
@@ -137,7 +137,7 @@ export const lossRows: Rows = {
   }
 }
 
-/** Stores something else than what came. */
+/** Stores other data than what came. */
 const stores =
   (change: (data: Readonly<Record<string, unknown>>) => unknown): Change =>
   (_, { once }) => ({

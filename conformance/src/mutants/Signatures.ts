@@ -49,7 +49,7 @@ const leavesOut =
     }
   })
 
-/** Does something more with a request that is not genuine, before it is refused. */
+/** Does something with a forged request before it is refused. */
 const otherwise =
   (more: (signed: Signed, request: ReceivedRequest, box: Box) => void): Change =>
   (correct, box) => ({

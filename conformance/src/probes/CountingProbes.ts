@@ -20,19 +20,19 @@ const unusable = (file: string, what: string): ProbeUnusable =>
     message: `The log ${file} can't be read: ${what}. Start the receiver with its log there, or correct --probe.`
   })
 
-/** What stood in it may be gone before it was read: nothing can be said of what the receiver did. */
+/** A log that began again: earlier lines may be lost. */
 const replaced = (file: string): ProbeUnusable =>
   new ProbeUnusable({
-    message: `The log ${file} was begun again during the run, so that what it held before may be lost. It must only grow: let the receiver append to it (>> instead of >), and rotate it at another time.`
+    message: `The log ${file} was overwritten during the run, so earlier lines may be lost. It must only grow: let the receiver append to it (>> instead of >), and don't rotate it during a run.`
   })
 
-/** The most that is read at once, in bytes: a log may be old and long. */
+/** The most that is read at once, in bytes: a log may be long. */
 const mostAtOnce = 1_048_576
 
 /** A log is recognised by this many of the bytes that were read last. */
 const mostKnown = 256
 
-/** Counts matches by id, reading on from where it had come to. Whole lines only: one may still be written. */
+/** Counts matches by id as the log grows. Reads whole lines only: the last may be incomplete. */
 class Tail {
   readonly #file: string
   readonly #pattern: RegExp
@@ -46,7 +46,7 @@ class Tail {
     this.#pattern = pattern
   }
 
-  /** Opens the file; null while there is none in a folder that is there: a receiver may make it at its first effect. */
+  /** Opens the file; null if only its folder exists: a receiver may create it at its first effect. */
   async #open(): Promise<FileHandle | null> {
     try {
       return await open(this.#file, "r")
@@ -56,7 +56,7 @@ class Tail {
     }
   }
 
-  /** Whether what was read last still stands where it stood. */
+  /** Whether the bytes that were read last are unchanged. */
   async #isSame(handle: FileHandle): Promise<boolean> {
     const known = this.#known
     const { buffer, bytesRead } = await handle.read({
@@ -66,7 +66,7 @@ class Tail {
     return bytesRead === known.length && buffer.equals(known)
   }
 
-  /** Reads on; whether that could be, because the log only grew. */
+  /** Reads on; returns whether the log only grew. */
   async catchUp(): Promise<boolean> {
     const handle = await this.#open()
     if (handle === null) return this.#position === 0
@@ -112,7 +112,7 @@ interface Log {
   readonly pattern: RegExp
 }
 
-/** Reads `FILE:REGEX`. Either may hold colons: the file is the one that is there, else it ends as early as it can. */
+/** Reads `FILE:REGEX`. Either may hold colons: an existing file is preferred, else the shortest name. */
 export const parseLog = (text: string): Result.Result<Log, CommandFailure> => {
   const colons = Array.from(text.matchAll(/:/g), ({ index }) => index).filter(
     (at) => at > 0 && at < text.length - 1 && !(at === 1 && /^[A-Za-z]:[\\/]/.test(text))
@@ -130,7 +130,7 @@ export const parseLog = (text: string): Result.Result<Log, CommandFailure> => {
   return readings[0] ?? Result.fail(form)
 }
 
-/** The group may hold the webhook-id or `data.id`. */
+/** A log file: each match is one effect, of the event whose webhook-id or `data.id` the group holds. */
 export const logProbe = (file: string, pattern: RegExp): Probe => {
   const tail = new Tail(file, pattern)
   let reading: Promise<boolean> = Promise.resolve(true)
@@ -160,7 +160,7 @@ export const logProbe = (file: string, pattern: RegExp): Probe => {
 
 const mostBytes = 1_048_576
 
-/** Where the id may stand, which the receiver may write as wrongly as it likes: in the path, the query, a header or the body; as webhook-id, or as data.id of its own. */
+/** All places where a receiver may write the id: path, query, headers and body, leniently decoded. */
 const textOf = (request: IncomingMessage, body: string): string =>
   [
     unescape(request.url ?? "").replaceAll("+", " "),
@@ -168,7 +168,7 @@ const textOf = (request: IncomingMessage, body: string): string =>
     body
   ].join("\n")
 
-/** What the receiver says that all requests for one effect share; null where it does not say. */
+/** The `Idempotency-Key`, which all requests for one effect share; null without one. */
 const keyOf = ({ headers }: IncomingMessage): string | null => {
   const key = headers["idempotency-key"]
   return key === undefined || key === "" ? null : String(key)
@@ -178,14 +178,14 @@ const isEventId = new RegExp(`^${eventIdPrefix}[0-9A-Za-z]{1,80}$`)
 /** What `data.id` may be. */
 const isNumber = /^\d{1,20}$/
 
-/** How many requests mention which ids. Bodies are not kept: a receiver may send many, for long. */
+/** Counts the requests that mention an id. Keeps no bodies: a receiver may send many. */
 class Mentions {
   readonly #requests = new Map<string, number>()
   readonly #keys = new Set<string>()
 
   /**
-   * An id counts once in a request, and not as a part of a longer word. A number beside a webhook-id is none of its own:
-   * events of two types may share one. A key that came before makes a request no further effect, whatever it mentions.
+   * An id counts once per request, as a whole word. A number counts only in a request without webhook-ids, because events of two
+   * types may share it. A request whose key came before is no further effect.
    */
   add(text: string, key: string | null): void {
     if (key !== null && this.#keys.has(key)) return
@@ -197,7 +197,7 @@ class Mentions {
     }
   }
 
-  /** How many requests are about an event, by its webhook-id or by `data.id` alone. */
+  /** The number of requests about an event, by its webhook-id or by `data.id` alone. */
   countOf(webhookId: string, dataId: string): number {
     return (this.#requests.get(webhookId) ?? 0) + (this.#requests.get(dataId) ?? 0)
   }
@@ -239,7 +239,10 @@ const listen = (port: number, received: Mentions): Effect.Effect<Server, ProbeUn
       })
   )
 
-/** Listens for as long as the scope lives. */
+/**
+ * Plays the peer that the receiver calls: each request with an event's id is one effect, and all requests with one
+ * `Idempotency-Key` are one. A receiver that was killed before it noted its call must call again. Listens until the scope ends.
+ */
 export const sinkProbe = Effect.fnUntraced(function* (
   port: number
 ): Effect.fn.Return<Probe, ProbeUnusable, Scope.Scope> {

@@ -10,7 +10,7 @@ import { draw } from "../history/Samples.ts"
 import type { Drawn } from "../history/Samples.ts"
 import type { Strength } from "../history/Variations.ts"
 import type { Judge } from "../judgement/Judge.ts"
-import { millis, read } from "../judgement/Terms.ts"
+import { millis, classify } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { inconclusive, thrown } from "../judgement/Verdict.ts"
 import type { Finding, Symptom, Verdict } from "../judgement/Verdict.ts"
@@ -26,17 +26,17 @@ export interface Plan {
   readonly given: ReadonlyArray<Case>
   readonly further: ReadonlyArray<Case>
   readonly sampled: ReadonlyArray<Drawn>
-  /** Its cases by the keys of their histories, with how much a breach of each says. */
+  /** The strengths of its cases, by the keys of their histories. */
   readonly strengths: ReadonlyMap<string, Strength>
-  /** What it can't be tested without, and is not given. */
+  /** An unmet need without which it can't be tested. */
   readonly missing: Need | null
-  /** What it can't pass without, and is not given. */
+  /** An unmet need without which it can't pass. */
   readonly unproven: Need | null
-  /** The bindings that select none of its events; null where it has cases. */
+  /** The bindings, if they select none of its events; else null. */
   readonly unsent: ReadonlyArray<string> | null
 }
 
-export const least = (...strengths: ReadonlyArray<Strength>): Strength =>
+const least = (...strengths: ReadonlyArray<Strength>): Strength =>
   strengths.includes("SHOULD") ? "SHOULD" : "MUST"
 
 const keysOf = (cases: ReadonlyArray<Case>): ReadonlySet<string> => new Set(cases.map(({ history }) => keyOf(history)))
@@ -47,9 +47,9 @@ const planOf = (
   sight: ReadonlySet<Need>
 ): Plan => {
   const isListed = requirement.profile !== null && !profile.includes(requirement.profile)
-  // One that is listed without its profile lacks what the profile takes, whatever the hooks could do.
+  // A requirement that is listed without its profile lacks what the profile needs, whatever the hooks can do.
   const missing = (isListed ? requirement.needs.at(-1) : requirement.needs.find((need) => !sight.has(need))) ?? null
-  /** Each history once, without those that other cases have. */
+  /** The cases for the bindings: each history once, without those of other cases. */
   const adapt = <One extends Case>(cases: ReadonlyArray<One>, ...others: ReadonlyArray<Case>): ReadonlyArray<One> => {
     const known = keysOf(others)
     const own = cases.flatMap((one) => {
@@ -79,36 +79,36 @@ const planOf = (
   }
 }
 
-/** What is to be done for every selected requirement, and for those that are listed without their profile. */
+/** The plans of all selected requirements, and of those that are listed without their profile. */
 export const plansOf = (options: Options, sight: ReadonlySet<Need>): ReadonlyArray<Plan> => {
   const { listed, selected } = select(options)
   return [...selected, ...listed].map((requirement) => planOf(requirement, options, sight))
 }
 
-/** Whether a run says anything of a requirement. */
+/** Whether the run of a case concerns a requirement. */
 export const concerns = ({ requirement, strengths }: Plan, { trace }: CaseRun): boolean =>
   requirement.examines === "all" || strengths.has(keyOf(trace.history))
 
-/** How much a breach of a history says at most: the least of requirement, case and operations. */
-export const strengthFor = ({ requirement, strengths }: Plan, history: History): Strength =>
+/** The strength of a breach of a history: the least of requirement, case and operations. */
+const strengthFor = ({ requirement, strengths }: Plan, history: History): Strength =>
   least(strengths.get(keyOf(history)) ?? requirement.strength, strengthOf(history.ops))
 
-/** What a run could see and do. */
+/** The needs that a run meets. */
 export const sightOf = ({ calibration, given }: Pick<Evidence, "given" | "calibration">): ReadonlySet<Need> => {
   const isNeed = (name: string): name is Need => Object.hasOwn(needs, name)
   const sight = new Set(given.filter(isNeed))
-  // Only the probe's own answers show whether it gives a digest.
+  // Only the probe's answers show whether it gives a digest.
   if (calibration?.digest === true && sight.has("effects")) sight.add("digest")
   else sight.delete("digest")
   return sight
 }
 
-/** How often a case is repeated to confirm what may have been an accident. */
+/** How often a case is repeated if its failure may be an accident. */
 export const maxRepeats = 2
 
 const findings = new WeakMap<Trace, Map<Judge, Finding>>()
 
-/** What a requirement's judgement says of a trace; it is not made again for the same trace. */
+/** A requirement's finding on a trace, cached by trace. */
 export const judged = ({ judge: judgement }: Requirement, trace: Trace, terms: Terms): Finding => {
   const known = findings.get(trace) ?? new Map<Judge, Finding>()
   findings.set(trace, known)
@@ -118,7 +118,7 @@ export const judged = ({ judge: judgement }: Requirement, trace: Trace, terms: T
     try {
       return judgement(trace, terms)
     } catch (cause) {
-      // One requirement that can't be judged takes no other's verdict away.
+      // A judgement that throws must not affect other requirements.
       return thrown(cause)
     }
   })()
@@ -129,18 +129,18 @@ export const judged = ({ judge: judgement }: Requirement, trace: Trace, terms: T
 const weakened = (finding: Finding, strength: Strength): Finding =>
   finding.verdict === "FAIL" ? { ...finding, strength: least(finding.strength, strength) } : finding
 
-/** What a run says of a requirement, its repeats considered. */
+/** The finding of a case's run and its repeats on a requirement. */
 export interface Assessment {
   readonly finding: Finding
-  /** The trace that the finding is about: of the run or of a repeat. */
+  /** The trace of the finding: of the run or of a repeat. */
   readonly trace: Trace
-  /** A failure that may be an accident and has neither been repeated yet nor been seen in another case. */
+  /** Whether it is a failure that may be an accident, not yet repeated and not seen in another case. */
   readonly suspect: boolean
 }
 
 const isLate = (finding: Finding): boolean => finding.verdict === "FAIL" && finding.timing
 
-/** Whether times of a run may not have been the receiver's: others were under way, or the suite itself stood still. */
+/** Whether the times may not be the receiver's: other requests were in flight, or the suite itself stood still. */
 const isDisturbed = ({ alone, trace }: CaseRun, attempt: number): boolean =>
   !alone || trace.attempts[attempt]?.exchange.stalled !== undefined
 
@@ -152,11 +152,11 @@ const mayBeAccident = (finding: Finding, run: CaseRun): boolean =>
     isDisturbed(run, finding.attempt))
 
 /**
- * Looks at one run of a case for one requirement.
+ * Judges one run of a case for one requirement.
  *
- * The strength of a breach is the least of four: the requirement's, the case's, the operations' (`strengthOf`), the
- * finding's. A breach that rests on a measured time is an accident until the same requirement is broken so in another
- * case that ran alone, or in a repeat. Only one that happened with others under way and passes alone is dropped.
+ * The strength of a breach is the least of four: of requirement, case, operations (`strengthOf`) and finding. A breach that rests
+ * on a measured time counts as an accident until another case that ran alone, or a repeat, breaks the same requirement so. It is
+ * dropped only if it happened beside other requests and passes alone.
  */
 export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>, terms: Terms): Assessment => {
   const { requirement } = plan
@@ -168,7 +168,7 @@ export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>,
   for (const trace of run.repeats) {
     const repeated = of(trace)
     if (repeated.verdict === "FAIL") return { finding: repeated, trace, suspect: false }
-    // Times are not judged where several histories run at once, or where the suite stood still: what is right alone is right.
+    // Beside other histories, or while the suite stood still, times don't count: if it passes alone, it passes.
     if ((!run.alone || finding.verdict === "INCONCLUSIVE") && repeated.verdict === "PASS")
       return { finding: repeated, trace, suspect: false }
   }
@@ -190,29 +190,29 @@ export interface Outcome {
   readonly requirement: Requirement
   readonly verdict: Verdict
   readonly observed: string
-  /** What decided the verdict; null where nothing did. */
+  /** What decided the verdict; null for nothing. */
   readonly decisive: {
     readonly run: CaseRun
     readonly trace: Trace
     readonly attempt: number | null
     readonly event: number | null
     readonly symptom: Symptom | null
-    /** Whether ordinary events alone break it too, so that what is special about others is not the cause. */
+    /** Whether ordinary events alone break it, too. */
     readonly isOrdinary: boolean
     readonly because: string
     readonly terms: Terms
   } | null
   readonly confirmed: Confirmed | null
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
-  /** Which of its cases were not done in full, and how much of them was. */
+  /** Its cases that were cut short, and how far they came. */
   readonly cutShort: ReadonlyArray<string>
-  /** Whether it was left undecided for want of time, and of nothing else. */
+  /** Whether it is undecided only for lack of time. */
   readonly lacksTime: boolean
 }
 
 /** Whether the receiver has acknowledged anything at all. */
 export const acknowledgesAtAll = (runs: ReadonlyArray<CaseRun>, terms: Terms): boolean =>
-  runs.some(({ trace }) => trace.attempts.some(({ exchange }) => read(exchange, terms) === "acknowledged"))
+  runs.some(({ trace }) => trace.attempts.some(({ exchange }) => classify(exchange, terms) === "acknowledged"))
 
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 10) / 100} s`
 
@@ -227,7 +227,7 @@ const shortfallInWords = ({ done, of, what }: Shortfall): string => {
     case "connections":
       return `${of - done} of ${of} events late because all connections of the suite were busy`
     case "steps":
-      return `given up after ${done} of ${of} steps, for answers that did not come`
+      return `given up after ${done} of ${of} steps, because answers did not come in time`
   }
 }
 
@@ -248,15 +248,15 @@ const whyIncomplete = (
   if (lacksTime && requirement.presumesAcknowledgement && !acknowledgesAtAll(runs, terms))
     return {
       lacksTime: false,
-      observed: "not tested: the receiver acknowledged no ordinary event, so nothing more can be said (see R-ACK-01)"
+      observed: "not tested: the receiver acknowledged no ordinary event (see R-ACK-01)"
     }
   const reasons: Readonly<Record<Ended["how"], string>> = {
-    complete: `there was no time for all of it (${maxTime}): ${soFar}`,
+    complete: `not enough time (${maxTime}): ${soFar}`,
     time_up: `the time was up (${maxTime}) with ${soFar}`,
     interrupted: `interrupted with ${soFar}`,
     target_unusable: `the receiver could not be reached or operated any more, with ${soFar}`,
-    probe_unusable: `not tested: the probe could not be used before all of it was done. ${message}`.trimEnd(),
-    stayed_down: "not tested: the receiver was killed and did not start again before all of it was done"
+    probe_unusable: `not fully tested: the probe became unusable. ${message}`.trimEnd(),
+    stayed_down: "not fully tested: the receiver was killed and did not start again"
   }
   return { lacksTime, observed: reasons[how] }
 }
@@ -282,12 +282,12 @@ const passedInWords = ({ strengths }: Plan, assessed: ReadonlyArray<Assessed>): 
   return [
     ...(times.length === 0 ? [] : [`${times.length} attempts, the slowest answered in ${millis(slowest)}`]),
     ...(events === 0 ? [] : [`the effects of ${events} events`]),
-    ...(seen === bulk.length ? [] : [`${seen} of ${bulk.length} events that came in bulk were looked at`]),
+    ...(seen === bulk.length ? [] : [`a sample of ${seen} of ${bulk.length} events sent in bulk`]),
     ...(left === 0 ? [] : [`${left} of ${strengths.size} histories left out`])
   ].join("; ")
 }
 
-/** The most cases that were cut short that a verdict names. */
+/** How many cut-short cases a verdict names. */
 const mostNamed = 3
 
 const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -297,19 +297,19 @@ const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
         `CUT SHORT ${all.slice(0, mostNamed).join("; ")}${all.length > mostNamed ? ` and ${all.length - mostNamed} more` : ""}`
       ]
 
-/** How much is unusual about the attempts of a history. */
+/** The number of variations in a history. */
 const variationsIn = ({ ops }: History): number => ops.reduce((sum, op) => sum + ("how" in op ? op.how.length : 0), 0)
 
-/** How soon after its last attempt a kill by another case may be what lost an event, in milliseconds. */
+/** A kill by another case this soon after the last attempt may be what lost an event, in milliseconds. */
 const soon = 5_000
 
-/** Whether a trace is of ordinary events alone, and of nothing that other cases did to the receiver. */
+/** Whether a trace has ordinary events only, and no action of other cases on the receiver. */
 const isOrdinary = ({ attempts, began, history, interventions }: Trace): boolean => {
   const over = began + Math.max(0, ...attempts.map(({ exchange, started }) => started + exchange.elapsed))
   return history.ops.every(isPlain) && interventions.every(({ from }) => from > over + soon)
 }
 
-/** The one that explains most: of ordinary events, short, and plain. Which of them was over first is chance. */
+/** The failure that explains most: of ordinary events, short, and plain. */
 const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
   assessed.toSorted(
     ({ trace: a }, { trace: b }) =>
@@ -319,17 +319,17 @@ const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
       variationsIn(a.history) - variationsIn(b.history)
   )[0]
 
-/** What a finding means to people: what it says itself, else its case, else the requirement of such a symptom. */
+/** The consequence of a finding: its own, else its case's, else the requirement's for the symptom. */
 const becauseOf = (finding: Finding, { because, becauses }: Requirement, own: Case | undefined): string => {
   const [said, symptom] = finding.verdict === "FAIL" ? [finding.because, finding.symptom] : [null, null]
   return said ?? own?.because ?? (symptom === null ? because : (becauses[symptom] ?? because))
 }
 
-/** A probe is often a part of the receiver, and is gone with it. */
+/** Whether the receiver is gone; a probe is often a part of it. */
 const isGone = ({ how }: Ended): boolean =>
   how === "target_unusable" || how === "probe_unusable" || how === "stayed_down"
 
-/** A connection that broke while the receiver was dying is no fault of its own. */
+/** A connection that broke while the receiver was dying is not a failure. */
 const sparingDeath = (one: Assessed): Assessed => {
   const { finding, trace } = one
   if (finding.verdict !== "FAIL" || finding.attempt === null) return one
@@ -342,13 +342,13 @@ const sparingDeath = (one: Assessed): Assessed => {
 
 const effectful: ReadonlySet<Need> = new Set<Need>(["effects", "digest"])
 
-/** Whether the evidence of a run is complete. Answers without effects are not, where the verdict needs effects. */
+/** Whether the evidence of a run is complete, with effects if the verdict needs them. */
 const isDone = ({ settled, whole }: CaseRun, { requirement: { needs: needed, provenBy } }: Plan): boolean =>
   whole && (settled || ![...needed, ...provenBy].some((need) => effectful.has(need)))
 
 type Known = Pick<Evidence, "runs" | "terms" | "calibration" | "refinements" | "strangers" | "repeatable">
 
-/** The verdict on one requirement, from everything that was executed so far. */
+/** The outcome of one requirement, from all evidence so far. */
 export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const { further, given, requirement, sampled } = plan
   const { refinements, repeatable, runs, strangers, terms } = known
@@ -372,23 +372,23 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   })
   if (plan.missing !== null) return outcome("NOT_OBSERVABLE", `not seen: ${wayToSee(plan.missing)}`)
   if (plan.unsent !== null)
-    return outcome("NOT_OBSERVABLE", `nothing of this is sent to a receiver bound to ${plan.unsent.join(" and ")}`)
+    return outcome("NOT_OBSERVABLE", `a receiver bound to ${plan.unsent.join(" and ")} gets no such events`)
 
   const assessed = concerned
     .map((run): Assessed => ({ ...assess(plan, run, concerned, terms), whole: isDone(run, plan), run }))
     .map((one) => (isGone(ended) ? sparingDeath(one) : one))
-    // Of a history that was broken off, only what it proves counts.
+    // An incomplete history counts only if it proves something.
     .filter(({ finding, whole }) => whole || finding.verdict === "FAIL" || finding.verdict === "ERROR")
   const isFailed = ({ finding }: Assessed): boolean => finding.verdict === "FAIL"
   const isOpen = ({ finding }: Assessed): boolean => finding.verdict === "INCONCLUSIVE"
-  /** Whether a breach says less than the requirement. */
+  /** Whether a breach is weaker than the requirement. */
   const isWeak = ({ finding }: Assessed): boolean =>
     finding.verdict === "FAIL" && finding.strength === "SHOULD" && requirement.strength === "MUST"
 
   const decided = (one: Assessed, verdict: Verdict): Outcome => {
     const { run, suspect } = one
     const isProven = isFailed(one) && !suspect
-    // What stands for the failure is the shortest history that failed so by itself.
+    // The shortest history that failed by itself represents the failure.
     const reproduced = refinement?.reproduced ?? null
     const again = reproduced === null ? null : judged(requirement, reproduced, terms)
     const [trace, finding] =
@@ -423,7 +423,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   if (strong !== undefined) return broken(strong, requirement.strength === "MUST" ? "FAIL" : "WARN")
   const thrownAt = assessed.find(({ finding }) => finding.verdict === "ERROR")
   if (thrownAt !== undefined) return decided(thrownAt, "ERROR")
-  // What a case of less strength leaves open leaves the requirement as it is.
+  // A weaker case that is open does not leave the requirement open.
   const counted = assessed.filter(({ run }) => strengthFor(plan, run.trace.history) === requirement.strength)
   const saysSomething = (one: Assessed): boolean => isFailed(one) || one.finding.verdict === "PASS"
   const open =
@@ -449,7 +449,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     ? outcome("PASS", passed)
     : outcome(
         "NOT_OBSERVABLE",
-        `nothing wrong in ${passed}, but not all of it can be observed: ${wayToSee(plan.unproven)}`
+        `nothing wrong in ${passed}, but not everything was observed: ${wayToSee(plan.unproven)}`
       )
 }
 

@@ -16,10 +16,10 @@ export interface Difference {
   readonly stored: string
 }
 
-/** Marks a text that stands for a number, so that no digit is lost. */
+/** Marks a string that represents a number, so that no digit is lost. */
 const mark = "\u0000number "
 
-/** JSON with its numbers as they are written; undefined for other texts. */
+/** JSON with its numbers as written; undefined if the text is no JSON. */
 const parse = (text: string): unknown => {
   const held = text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     token.startsWith('"') ? token : JSON.stringify(mark + token)
@@ -51,7 +51,7 @@ const textOf = (value: unknown, isCompared: boolean): string => {
 const longest = 300
 const missing = "(missing)"
 
-/** A value on one line. Characters that look alike or can't be seen are shown as their codes. */
+/** A value on one line. Invisible and combining characters are shown as their codes. */
 const shown = (value: unknown): string => {
   const visible = textOf(value, false).replaceAll(/[\u007f-\u00a0]|\p{Cf}|\p{Mn}/gu, (one) => {
     const code = one.codePointAt(0) ?? 0
@@ -60,10 +60,10 @@ const shown = (value: unknown): string => {
   return shownText(safeText(visible), longest)
 }
 
-/** How many characters are shown on either side of the place where two long texts begin to differ. */
+/** Characters that are shown on either side of the first difference of two long texts. */
 const around = 20
 
-/** Two texts; of long ones, the part where they begin to differ, and their lengths. */
+/** Two texts. Of long ones, the part around the first difference, and their lengths. */
 const shownTexts = (sent: string, stored: string): Omit<Difference, "path"> => {
   const [before, after] = [Array.from(sent), Array.from(stored)]
   if (Math.max(before.length, after.length) <= 4 * around) return { sent: shown(sent), stored: shown(stored) }
@@ -103,13 +103,13 @@ const between = (path: string, sent: unknown, stored: unknown): ReadonlyArray<Di
   })
 }
 
-/** The members of two JSON texts that differ, by their paths; none if one of them is no JSON. */
+/** The different members of two JSON texts, by their paths, with every digit kept; none if one of them is no JSON. */
 export const differencesOf = (sent: string, stored: string): ReadonlyArray<Difference> => {
   const [before, after] = [parse(sent), parse(stored)]
   return before === undefined || after === undefined ? [] : between("data", before, after)
 }
 
-/** The data of the event in a body, as JSON text; null if the body is no whole event. */
+/** The data of the event in a body, as JSON text; null if the body is no event. */
 export const dataOf = (body: string): string | null => {
   const parsed = parse(body)
   const event = Predicate.hasProperty(parsed, "event") ? parsed.event : null
@@ -119,7 +119,7 @@ export const dataOf = (body: string): string | null => {
 /** A labelled part of an explanation. */
 export type Block =
   | { readonly kind: "line"; readonly label: string; readonly text: string; readonly important: boolean }
-  /** Preformatted: a command to paste, or lines that stand below each other. */
+  /** Preformatted: a command to paste, or aligned lines. */
   | { readonly kind: "code"; readonly label: string; readonly text: string }
   | { readonly kind: "list"; readonly label: string; readonly lines: ReadonlyArray<string> }
   | { readonly kind: "steps"; readonly label: string; readonly steps: ReadonlyArray<StepBlock> }
@@ -135,19 +135,19 @@ export interface StepBlock {
     readonly decides: boolean
     readonly attempt: ReportedAttempt
   }>
-  /** Says how many attempts are left out; empty for none. */
+  /** The number of attempts that are left out, in words; empty for none. */
   readonly more: string
 }
 
-/** A text that may hold the receiver's words, on one line. */
-export const said = (text: string, most = 400): string => shownText(safeText(text), most)
+/** A text on one line, shortened and without secrets: it may quote the receiver. */
+export const oneLine = (text: string, most = 400): string => shownText(safeText(text), most)
 
 const line = (label: string, text: string): Block => ({ kind: "line", label, text, important: false })
 
 export const observedBlock = (text: string): Block => ({
   kind: "line",
   label: "Observed",
-  text: said(text),
+  text: oneLine(text),
   important: true
 })
 
@@ -159,18 +159,18 @@ const attemptBlock = (
   { effects }: ReportedRequirement
 ): StepBlock["attempts"][number] => {
   const { connection, excerpt, got, number, request, startedMs, webhookId } = attempt
-  const body = said(excerpt, 80)
+  const body = oneLine(excerpt, 80)
   const event = effects.find((one) => one.webhookId === webhookId)?.event
   const about = event === undefined || effects.length === 1 ? "" : `event ${event}: `
   return {
     sent: `${request.method} ${webhookId}, attempt ${number}, ${connection} connection, at ${milliseconds(startedMs)}`,
-    got: `${about}${said(got, 300)}${body === "" ? "" : `: ${body}`}`,
+    got: `${about}${oneLine(got, 300)}${body === "" ? "" : `: ${body}`}`,
     decides,
     attempt
   }
 }
 
-/** The most attempts of a step that are shown; the JSON report and the HTTP archive have more. */
+/** How many attempts of a step are shown; the JSON report and the HTTP archive have more. */
 const mostAttempts = 6
 
 const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> => {
@@ -185,14 +185,14 @@ const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> 
     const more = attempts.length - shown.length + moreAttempts
     return {
       number: step + 1,
-      did: said(did),
+      did: oneLine(did),
       attempts: shown,
       more: more === 0 ? "" : `and ${more.toLocaleString("en-US")} more attempts`
     }
   })
 }
 
-/** The most events whose effects are listed, and the most members of stored data. */
+/** How many events with effects are listed, and how many members of stored data. */
 const mostEffects = 5
 const mostMembers = 8
 
@@ -205,7 +205,7 @@ const effectsInWords = ({ digestMatches, effects, event, most, webhookId }: Repo
   return `event ${event} ${did}${before}${digestMatches === false ? ", and the stored data differs from what was sent" : ""} (webhook-id ${webhookId})`
 }
 
-/** The effects that are not as they should be, and a summary of the others. */
+/** The wrong effects, and a summary of the others. */
 export const notableEffects = ({ effects }: Pick<ReportedRequirement, "effects">): ReadonlyArray<string> => {
   const notable = effects.filter(isNotable)
   const shown = notable.length === 0 ? effects : notable
@@ -214,10 +214,10 @@ export const notableEffects = ({ effects }: Pick<ReportedRequirement, "effects">
     ...shown.slice(0, mostEffects).map(effectsInWords),
     ...(shown.length > mostEffects ? [`and ${shown.length - mostEffects} more like these`] : []),
     ...(others === 0 ? [] : [`${others === 1 ? "the other event" : `the other ${others} events`} took effect once`])
-  ].map((one) => said(one, 300))
+  ].map((one) => oneLine(one, 300))
 }
 
-/** The members that differ, of the first event whose stored data the probe shows. */
+/** The different members of the first event whose stored data the probe shows. */
 const differencesIn = ({ effects, history }: ReportedRequirement): ReadonlyArray<Difference> => {
   const sent = history.flatMap(({ attempts }) => attempts)
   for (const { stored, webhookId } of effects) {
@@ -254,7 +254,7 @@ const effectBlocks = (requirement: ReportedRequirement): ReadonlyArray<Block> =>
   ]
 }
 
-/** How often a repeated failure came back. One that does not come back is usually a race, and still proof. */
+/** How often a repeated failure came back. One that does not come back is usually a race, but still proof. */
 export const confirmedInWords = ({ failed, tried }: NonNullable<ReportedRequirement["confirmed"]>): string => {
   const done = `${times(tried)}${tried === 1 ? "" : ", one at a time"}: it`
   if (failed === 0) return `${done} did not fail again, so it probably depends on timing or on concurrent requests`
@@ -263,7 +263,7 @@ export const confirmedInWords = ({ failed, tried }: NonNullable<ReportedRequirem
 
 const isBroken = (verdict: Verdict): boolean => verdict === "FAIL" || verdict === "WARN"
 
-/** Whether a verdict needs explaining: it is neither passed nor left out. */
+/** Whether a verdict needs an explanation: it is neither PASS nor SKIPPED. */
 export const isOpen = ({ verdict }: Pick<ReportedRequirement, "verdict">): boolean =>
   verdict !== "PASS" && verdict !== "SKIPPED"
 
@@ -272,14 +272,14 @@ const curlBlock = (curl: string): Block =>
     ? line("By hand", "the request is long: see `curl` in the JSON report (--report json=FILE)")
     : { kind: "code", label: "By hand", text: safeText(curl) }
 
-/** What a report says of a requirement, in this order. */
+/** The blocks about a requirement, in order. */
 export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block> => {
   const { because, confirmed, curl, cutShort, expected, follows = [], history, known } = requirement
   const { observed, replay, source, strength, verdict } = requirement
   const again: Block = { kind: "code", label: "Again", text: safeText(replay) }
   const seen = observed === "" ? [] : [observedBlock(observed)]
   if (!isBroken(verdict) && history.length === 0) {
-    const short = cutShort.map((one) => line("Cut short", said(one)))
+    const short = cutShort.map((one) => line("Cut short", oneLine(one)))
     return [...seen, ...short, ...(isOpen(requirement) && verdict !== "NOT_OBSERVABLE" ? [again] : [])]
   }
   return [
@@ -287,7 +287,7 @@ export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block>
     line("Expected", expected),
     ...seen,
     ...(verdict === "WARN" && strength === "MUST"
-      ? [line("Only WARN", "this much of the requirement is a SHOULD, so that it does not change the exit code")]
+      ? [line("Only WARN", "this part of the requirement is a SHOULD and does not change the exit code")]
       : []),
     ...(follows.length === 0 ? [] : [line("Follows", `probably from ${listed(follows)}: correct that first`)]),
     ...(history.length === 0 ? [] : [{ kind: "steps", label: "History", steps: stepBlocks(requirement) } as const]),

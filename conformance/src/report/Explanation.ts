@@ -9,13 +9,13 @@ import type { Verdict } from "../judgement/Verdict.ts"
 import { memoryInWords } from "../record/Evidence.ts"
 import { select } from "../requirements/Catalogue.ts"
 import { families } from "../requirements/Requirement.ts"
-import { blocksOf, isOpen, observedBlock, said } from "./Blocks.ts"
+import { blocksOf, isOpen, observedBlock, oneLine } from "./Blocks.ts"
 import type { Block } from "./Blocks.ts"
 import type { Report, ReportedRequirement } from "./Report.ts"
 
 export const exitCodes = { passed: 0, failed: 1, inconclusive: 2, unusable: 4 } as const
 
-export const byVerdict = {
+export const exitCodeByVerdict = {
   pass: exitCodes.passed,
   fail: exitCodes.failed,
   inconclusive: exitCodes.inconclusive
@@ -24,11 +24,11 @@ export const byVerdict = {
 const isUnusable = ({ ended }: Pick<Report, "ended">): boolean =>
   ended === "target_unusable" || ended === "probe_unusable"
 
-/** A receiver or a probe that is gone outweighs what was found before. */
+/** An unusable receiver or probe outweighs what was found before. */
 export const exitCodeOf = (report: Pick<Report, "ended" | "verdict">): number =>
-  isUnusable(report) ? exitCodes.unusable : byVerdict[report.verdict]
+  isUnusable(report) ? exitCodes.unusable : exitCodeByVerdict[report.verdict]
 
-/** Known failures do not count; a stale baseline does. A run that was broken off can't pass. */
+/** The verdict of a run. Known failures do not count; a stale baseline does. An incomplete run can't pass. */
 export const verdictOf = (
   requirements: ReadonlyArray<ReportedRequirement>,
   ended: Report["ended"],
@@ -41,20 +41,20 @@ export const verdictOf = (
     : "pass"
 }
 
-/** Whether nothing could be sent, so that one reason explains every untested requirement. */
+/** Whether nothing could be sent: one reason then explains every untested requirement. */
 export const neverBegan = (report: Report): boolean => report.attempts === 0 && isUnusable(report)
 
 /** Whether it fails the run: a known failure does not. */
 export const isFailure = ({ known, verdict }: Pick<ReportedRequirement, "known" | "verdict">): boolean =>
   verdict === "FAIL" && !known
 
-/** Whether it leaves the verdict of the run open. */
+/** Whether it makes the run inconclusive. */
 export const isUndecided = ({ strength, verdict }: Pick<ReportedRequirement, "strength" | "verdict">): boolean =>
   strength === "MUST" && (verdict === "INCONCLUSIVE" || verdict === "ERROR")
 
 const idsOf = (requirements: ReadonlyArray<ReportedRequirement>): string => requirements.map(({ id }) => id).join(", ")
 
-const soFar = "this is what was found until then. "
+const soFar = "these are the results until then. "
 
 const endings: Readonly<Record<Report["ended"], string>> = {
   complete: "",
@@ -65,8 +65,8 @@ const endings: Readonly<Record<Report["ended"], string>> = {
   stayed_down: `The receiver was killed and did not start again: ${soFar}`
 }
 
-/** What ended an incomplete run, as a sentence and a space; empty for a complete one. */
-export const endingOf = (report: Report): string => {
+/** What ended an incomplete run, as a sentence and a space; empty for a complete run. */
+const endingOf = (report: Report): string => {
   if (!neverBegan(report)) return endings[report.ended]
   return report.ended === "probe_unusable"
     ? "The probe could not be used. "
@@ -76,7 +76,7 @@ export const endingOf = (report: Report): string => {
 const whyOpen = (report: Report): string => {
   if (report.requirements.every(({ verdict }) => verdict === "SKIPPED")) return report.endedBecause
   const ids = idsOf(report.requirements.filter(isUndecided))
-  return `Inconclusive: ${ids === "" ? "nothing was passed" : `${ids} could not be decided`}. ${endingOf(report)}`.trimEnd()
+  return `Inconclusive: ${ids === "" ? "nothing passed" : `${ids} could not be decided`}. ${endingOf(report)}`.trimEnd()
 }
 
 /** Why a run did not pass, in one line; null when it did. */
@@ -87,7 +87,7 @@ export const shortcomingOf = (report: Report): string | null => {
       return null
     case exitCodes.failed:
       return failed === ""
-        ? `The baseline is stale: ${(report.baseline?.stale ?? []).join(", ")} passed. Take it out of the baseline, so that it can't fail again unnoticed.`
+        ? `The baseline is stale: ${(report.baseline?.stale ?? []).join(", ")} passed. Remove it from the baseline, so that it can't fail again unnoticed.`
         : `The receiver does not conform: ${failed} failed.`
     case exitCodes.unusable:
       return report.endedBecause
@@ -98,7 +98,7 @@ export const shortcomingOf = (report: Report): string | null => {
 
 const levels: Readonly<Record<Report["level"], string>> = { 1: "L1 acknowledges", 2: "L2 once", 3: "L3 durable" }
 
-/** What a pass leaves out: requirements of the level that were not tested, and known failures. Empty if nothing. */
+/** The gaps of a pass: untested requirements of the level, and known failures. Empty for none. */
 export const gapsOf = ({ level, profiles, requirements }: Report): string => {
   const whole = new Set<string>(select({ level, profile: profiles, only: [], skip: [] }).selected.map(({ id }) => id))
   const tested = requirements.filter(({ id, verdict }) => whole.has(id) && verdict !== "SKIPPED").length
@@ -109,15 +109,15 @@ export const gapsOf = ({ level, profiles, requirements }: Report): string => {
   ].join(", ")
 }
 
-/** The level, the profiles and the bindings, with what they leave out: a part of a level is not the level. */
+/** What a pass claims: the level, the profiles and the bindings, with the gaps. */
 export const claimOf = (report: Report): string => {
   const { bindings, level, profiles } = report
   const gaps = gapsOf(report)
   return `${[levels[level], ...profiles].join(" + ")}${bindings === undefined ? "" : ` for ${bindings.join(" and ")}`}${gaps === "" ? "" : ` (${gaps})`}`
 }
 
-/** The claim, with how far the receiver's memory of ids was seen to reach where R-DUP-06 did not test that. */
-export const claimWithHorizon = (report: Report): string => {
+/** The claim, with how long ids were remembered, unless R-DUP-06 tested that. */
+const claimWithHorizon = (report: Report): string => {
   const { level, memory, requirements, verdict } = report
   const isTested = requirements.some((one) => one.id === "R-DUP-06" && one.verdict === "PASS")
   const horizon = verdict === "pass" && level > 1 && memory !== undefined && !isTested ? memoryInWords(memory) : ""
@@ -125,15 +125,15 @@ export const claimWithHorizon = (report: Report): string => {
 }
 
 /** The verdict as a headline. */
-export const headlineOf = (report: Report): string => {
+const headlineOf = (report: Report): string => {
   if (report.verdict === "inconclusive") return "Inconclusive"
   if (report.verdict === "fail") return "The receiver does not conform"
   return gapsOf(report) === "" ? "The receiver conforms" : "The receiver conforms in part"
 }
 
-/** One requirement that did not pass, with those that probably follow from it. */
+/** A requirement that did not pass, with those that probably follow from it. */
 export interface Explained {
-  /** Several if they are open for one reason. */
+  /** Several for requirements that are open for the same reason. */
   readonly ids: ReadonlyArray<string>
   readonly verdict: Verdict
   readonly headline: string
@@ -152,7 +152,7 @@ export interface Summary {
     /** Its level, its profile, and whether it is a SHOULD. */
     readonly scope: string
     readonly statement: string
-    /** What a pass rests on; empty for other verdicts. */
+    /** The evidence of a pass; empty for other verdicts. */
     readonly observed: string
     readonly requirement: ReportedRequirement
   }>
@@ -181,7 +181,7 @@ export const explainRequirement = (requirement: ReportedRequirement): Explained 
 
 const order: ReadonlyArray<Verdict> = ["FAIL", "ERROR", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE"]
 
-/** By id, the cause that a requirement is shown under: one that is no less severe. Without circles. */
+/** By id, the cause under which a requirement is shown: one that is no less severe. Without cycles. */
 const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMap<string, string> => {
   const byId = new Map(requirements.map((one) => [one.id, one]))
   const parents = new Map<string, string>()
@@ -201,11 +201,11 @@ const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMa
   return parents
 }
 
-/** Why something is open, without its progress, which differs between requirements. */
+/** Why a requirement is open, without its progress, which differs between requirements. */
 const reasonOf = ({ observed }: ReportedRequirement): string =>
   observed.replace(/[:,]? (?:with )?\d+ of \d+ cases done$/, "")
 
-/** Requirements that are open for one reason become one entry, so that they do not hide a failure. */
+/** One entry for requirements that are open for the same reason, so that they do not hide a failure. */
 const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArray<Explained> =>
   Object.values(Arrays.groupBy(requirements, (one) => (one.history.length > 0 ? one.id : reasonOf(one)))).map(
     ([first, ...others]) =>
@@ -214,13 +214,13 @@ const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArr
         : {
             ids: [first, ...others].map(({ id }) => id),
             verdict: first.verdict,
-            headline: `${others.length + 1} requirements, for one reason`,
+            headline: `${others.length + 1} requirements, for the same reason`,
             blocks: [observedBlock(reasonOf(first))],
             followers: []
           }
   )
 
-/** What did not pass: the worst verdict first, and of one verdict what explains most. */
+/** The requirements that did not pass: the worst verdict first, then those with the most followers. */
 const explainedOf = (report: Report): ReadonlyArray<Explained> => {
   if (neverBegan(report)) return []
   const open = report.requirements.filter(isOpen)
@@ -244,7 +244,7 @@ const lineOf = (requirement: ReportedRequirement): Summary["lines"][number] => {
     verdict,
     scope: scope.join(", "),
     statement,
-    observed: verdict === "PASS" ? said(observed) : "",
+    observed: verdict === "PASS" ? oneLine(observed) : "",
     requirement
   }
 }
@@ -258,7 +258,7 @@ const summaryOf = ({ requirements }: Report): ReadonlyArray<Summary> =>
     lines: members.map(lineOf)
   }))
 
-/** How often each verdict was given, of those that were. */
+/** The number of each verdict that occurs. */
 export const countsOf = ({ requirements }: Report): ReadonlyArray<readonly [verdict: Verdict, count: number]> =>
   verdicts.flatMap((verdict) => {
     const count = requirements.filter((one) => one.verdict === verdict).length
@@ -269,9 +269,9 @@ const notesOf = ({ baseline, notes }: Report): ReadonlyArray<string> =>
   [
     ...(baseline === null || baseline.stale.length === 0
       ? []
-      : [`The baseline lists requirements that no longer fail: ${baseline.stale.join(", ")}. Take them out.`]),
+      : [`The baseline lists requirements that no longer fail: ${baseline.stale.join(", ")}. Remove them.`]),
     ...notes
-  ].map((note) => said(note, 600))
+  ].map((note) => oneLine(note, 600))
 
 export const explanationOf = (report: Report): Explanation => ({
   headline: headlineOf(report),
@@ -279,7 +279,7 @@ export const explanationOf = (report: Report): Explanation => ({
   counts: countsOf(report)
     .map(([verdict, count]) => `${count} ${verdict}`)
     .join(", "),
-  ending: said(`${endingOf(report)}${report.endedBecause}`, 1_000),
+  ending: oneLine(`${endingOf(report)}${report.endedBecause}`, 1_000),
   explained: explainedOf(report),
   summary: summaryOf(report),
   notes: notesOf(report)

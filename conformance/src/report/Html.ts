@@ -15,7 +15,7 @@ const filters = verdicts
   .map((verdict) => `main:has(#show-${verdict}:not(:checked)) [data-verdict="${verdict}"] { display: none }`)
   .join("\n")
 
-export const style = `
+const style = `
 :root {
   color-scheme: light dark;
   --page: #fbfbfa; --card: #ffffff; --ink: #1c2024; --soft: #5b6470; --line: #d9dde2; --code: #f2f4f6; --link: #0b5cad;
@@ -85,7 +85,7 @@ pre { background: var(--code); border-radius: .4rem; padding: .6rem .75rem; marg
 @media print { fieldset { display: none } details { break-inside: avoid } body { background: none } }
 `
 
-/** Texts without secrets. Characters that are invisible or change the direction of writing are shown as their codes. */
+/** HTML of texts without secrets. Invisible characters and those that change the writing direction are shown as their codes. */
 const html = Html.templateWith((text) =>
   safeText(text)
     .toWellFormed()
@@ -96,7 +96,7 @@ const html = Html.templateWith((text) =>
 
 const when = (condition: boolean, content: () => Html.Html): Html.Html => (condition ? content() : Html.nothing)
 
-/** The colour of what stands for a verdict. */
+/** The colour of a verdict. */
 const colour = (verdict: Verdict): string => `--v: var(--${verdict})`
 
 /** A verdict as a word. */
@@ -132,7 +132,7 @@ const headOf = (report: Report, { claim, counts, ending, headline, notes }: Expl
     ${[...(ending === "" ? [] : [ending]), ...notes].map((note) => html`<p class="note">${note}</p>`)}`
 }
 
-/** The longest part of a body that is shown. */
+/** Length of the shown part of a body, in characters. */
 const longestBody = 600
 
 const attemptOf = ({ attempt, decides, got, sent }: StepBlock["attempts"][number]): Html.Html => {
@@ -166,7 +166,7 @@ const contentOf = (block: Exclude<Block, { kind: "line" }>): Html.Html => {
         ${block.lines.map((one) => html`<li>${one}</li>`)}
       </ul>`
     case "steps":
-      // A sequence diagram as a list: it reads well aloud and on a narrow screen.
+      // A sequence diagram as a list: it works with screen readers and on narrow screens.
       return html`<div class="ends" aria-hidden="true"><span>the suite</span><span>the receiver</span></div>
         <ol class="sequence">
           ${block.steps.map(stepOf)}
@@ -247,7 +247,7 @@ const requirementsOf = (report: Report, { explained, summary }: Explanation): Ht
 const inUnits = (milliseconds: number): string =>
   milliseconds >= 1_000 ? `${Number((milliseconds / 1_000).toFixed(2))} s` : `${Number(milliseconds.toFixed(1))} ms`
 
-/** How long answers took, with a line at the deadline. */
+/** A histogram of answer times, with a line at the deadline. */
 const timesOf = (report: Report): Html.Html => {
   const { deadlineMs, timing } = report
   const shown = timing.histogram.filter(({ count }) => count > 0)

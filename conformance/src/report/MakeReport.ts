@@ -12,20 +12,20 @@ import { repeatCommand, secretVariable } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
 import { judged, sightOf } from "../record/Outcome.ts"
 import type { Outcome } from "../record/Outcome.ts"
-import { beyond, select } from "../requirements/Catalogue.ts"
+import { outOfReach, select } from "../requirements/Catalogue.ts"
 import { needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
 import { verdictOf } from "./Explanation.ts"
 import type { Calibration, Report, ReportedRequirement, TimingLane } from "./Report.ts"
-import { byHand, decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
+import { curlCommand, decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
 
-/** Files of stored histories, by the requirement's id, and why others could not be stored. */
+/** The files of stored histories by requirement id, and why others could not be stored. */
 export interface StoredFiles {
   readonly files: ReadonlyMap<string, string>
   readonly problem: string | null
 }
 
-/** How to repeat a stored history or a requirement: a command, or options of the test. */
+/** How to repeat a stored history or a requirement: a command, or options of a test. */
 const replayOf = ({ options, repeatable }: Evidence, what: string): string =>
   repeatable
     ? repeatCommand(options, what)
@@ -70,7 +70,7 @@ const reportRequirement = (
           historyStartedAt: new Date(Date.parse(startedAt) + decisive.trace.began).toISOString(),
           effects: effectsOf(decisive),
           decidedBy: decidedBy(decisive),
-          curl: byHand(decisive)
+          curl: curlCommand(decisive)
         }),
     confirmed,
     cases,
@@ -82,7 +82,7 @@ const reportRequirement = (
   }
 }
 
-/** The probe and its calibration, as far as the run came. */
+/** The probe and its calibration so far. */
 const probeOf = (evidence: Evidence): Calibration["probe"] => {
   const { calibration, options } = evidence
   const text = options.probe ?? ""
@@ -120,7 +120,7 @@ const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, str
 
 const isNeed = (name: string): name is Need => Object.hasOwn(needs, name)
 
-/** The abilities of the suite in a run: what gave each, or what would. */
+/** What the suite could see and do in a run: by what, or what would allow it. */
 export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const { hooks, repeatable } = evidence
   const sight = sightOf(evidence)
@@ -190,7 +190,7 @@ type Decisive = NonNullable<Outcome["decisive"]>
 
 const isBroken = ({ verdict }: Outcome): boolean => verdict === "FAIL" || verdict === "WARN"
 
-/** The requirement that asks for no more than that a symptom does not show: of ordinary events, or of copies at once. */
+/** The basic requirement about each symptom, for ordinary events or for copies at once. */
 const asksForJust: Readonly<Record<Symptom, Requirement["id"]>> = {
   unacknowledged: "R-ACK-01",
   duplicate_refused: "R-DUP-01",
@@ -199,13 +199,13 @@ const asksForJust: Readonly<Record<Symptom, Requirement["id"]>> = {
   doubled_at_once: "R-DUP-04"
 }
 
-/** What came of the attempt that decided: a status, or how it failed. */
+/** The result of the decisive attempt: a status, or how it failed. */
 const answerOf = ({ attempt, trace }: Decisive): number | string | undefined => {
   const exchange = trace.attempts[attempt ?? -1]?.exchange
   return exchange?._tag === "Answered" ? exchange.status : exchange?.outcome
 }
 
-/** Whether what was found comes down to what the cause asks for by itself. */
+/** Whether the failure has the symptom that the cause is about. */
 const isSymptomOf = ({ decisive: found }: Outcome, { decisive, requirement: { id } }: Outcome): boolean => {
   if (found === null || found.symptom === null || decisive === null) return false
   const { symptom } = found
@@ -223,13 +223,13 @@ const isSymptomOf = ({ decisive: found }: Outcome, { decisive, requirement: { id
   }
 }
 
-/** The kinds of what is out of the ordinary in the history that decided; all that end the receiver are of one. */
+/** The unusual operations of the decisive history, by kind. All that end the receiver count as one kind. */
 const specialsOf = ({ decisive }: Outcome): ReadonlyArray<string> =>
   decisive === null
     ? []
     : decisive.trace.history.ops.filter((op) => !isPlain(op)).map((op) => (endsReceiver(op) ? "end" : op.k))
 
-/** Whether a requirement that examines all was broken by a history of the same kind as one with cases of its own. */
+/** Whether a requirement that examines all runs was broken by the same kind of history as the cause's own cases. */
 const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
   const { decisive, requirement } = outcome
   if (
@@ -247,7 +247,7 @@ const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
   )
 }
 
-/** Whether a presupposed requirement was broken by ordinary events, by the same history, or with the same symptom. */
+/** Whether the cause is presupposed, and was broken by ordinary events, by the same history, or with the same symptom. */
 const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): boolean =>
   requirement.presupposes.includes(cause.requirement.id) &&
   decisive !== null &&
@@ -257,8 +257,9 @@ const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): bool
     (decisive.symptom !== null && decisive.symptom === cause.decisive.symptom))
 
 /**
- * Ids of the broken requirements from which another probably follows: the one that asks for just what was found missing,
- * where ordinary events break that; else presupposed ones, and those whose own cases broke one that examines all.
+ * Ids of the broken requirements from which another probably follows. First the basic requirement about its symptom, if ordinary
+ * events break that; else presupposed requirements, and those whose kind of history broke one that examines all runs. For the
+ * order of reports: changes no verdict.
  */
 export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): ReadonlyArray<Requirement["id"]> => {
   if (!isBroken(outcome)) return []
@@ -271,13 +272,13 @@ export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): Readonl
 
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
 
-/** Upper bounds of a histogram. The deadline is one, so that each entry is either in time or late. */
+/** The upper bounds of a histogram. The deadline is one, so that each entry is either in time or late. */
 const endsFor = (deadline: number, longest: number): ReadonlyArray<number> => {
   const ends = [...new Set([...steps, deadline])].toSorted((a, b) => a - b)
   return longest > (ends.at(-1) ?? 0) ? [...ends, Math.ceil(longest)] : ends
 }
 
-export const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): TimingLane => {
+const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): TimingLane => {
   const times = runs
     .filter(({ alone, lane }) => alone && lane === "timing")
     .flatMap(({ repeats, trace }) => [trace, ...repeats])
@@ -308,21 +309,21 @@ const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): Readonl
     ...unless(open.length === 0, `${idsOf(open)} could not be decided within --max-time ${span}. Give more time.`),
     ...unless(
       short.length === 0,
-      `${idsOf(short)} passed on cases that --max-time ${span} cut short; each says by how much.`
+      `${idsOf(short)} passed with cases that --max-time ${span} cut short; each says by how much.`
     )
   ]
 }
 
-/** What --only names beyond the level and the profiles of the run. If that is all, the run fails with it. */
+/** Requirements in --only beyond the level and the profiles. If there are no others, the run fails with that message. */
 const onSelection = (options: Options): ReadonlyArray<string> => {
-  const wants = beyond(options)
+  const wants = outOfReach(options)
   return unless(
     wants.length === 0 || select(options).selected.length === 0,
     `--only names requirements that this run does not test. They need more: ${wants.join(", ")}.`
   )
 }
 
-/** If a receiver refuses everything as not genuine, all failures have one cause. */
+/** If a receiver refuses every signature, all failures have one cause. */
 const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
   const statuses = new Set(
     runs
@@ -334,12 +335,12 @@ const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
   if (statuses.size !== 1 || (status !== 401 && status !== 403)) return []
   return [
     options.signed
-      ? `Every event was answered with ${status}, though it was signed: the receiver may have another secret than the one given, or its clock may be off.`
+      ? `Every event was answered with ${status}, although it was signed: the receiver may have another secret, or its clock may be off.`
       : `Every event was answered with ${status}: the receiver may check signatures. Give its secret: --secret SECRET, or ${secretVariable}.`
   ]
 }
 
-/** A short memory of ids passes whatever a run has time for: say how far it was tested. */
+/** How long ids were seen to be remembered: a memory that is too short may pass in the time of a run. */
 const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {
   const memory = memoryOf(evidence)
   const lasts = outcomes.some(({ requirement, verdict }) => requirement.id === "R-DUP-05" && verdict === "PASS")
@@ -354,8 +355,8 @@ const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): Readonl
 const hidesQuery = ({ controlUrl, probe, readyUrl, url }: Options): boolean =>
   [...url, probe, readyUrl, controlUrl].some((text) => text?.endsWith(UrlPolicy.hiddenQuery) ?? false)
 
-/** `problem` says why histories could not be stored. */
-export const notesOf = (
+/** What limits the verdicts, and what to change. `problem` says why histories could not be stored. */
+const notesOf = (
   evidence: Evidence,
   outcomes: ReadonlyArray<Outcome>,
   problem: string | null
@@ -373,7 +374,7 @@ export const notesOf = (
     ...onMemory(evidence, outcomes),
     ...unless(
       !hidesQuery(options),
-      `The queries of URLs may hold secrets and are left out: write them in place of ${UrlPolicy.hiddenQuery} before you run a command.`
+      `The queries of URLs may hold secrets and are left out: put them back for ${UrlPolicy.hiddenQuery} before you run a command.`
     ),
     ...unless(
       strangers.length === 0,
@@ -381,7 +382,7 @@ export const notesOf = (
     ),
     ...unless(
       evidence.suite === suite,
-      `Run by ${evidence.suite} and judged by ${suite}: cases that only one of them has count as not executed.`
+      `Run by ${evidence.suite} and judged by ${suite}: cases that only one of them knows count as not executed.`
     ),
     ...unless(
       calibration === null || countsPastOne(evidence),

@@ -28,7 +28,7 @@ const headersOf = (headers: Readonly<Record<string, string>>) =>
 const valueOf = (headers: Readonly<Record<string, string>>, name: string): string =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1] ?? ""
 
-/** HAR's value for what is not known. */
+/** HAR's value for an unknown size or time. */
 const notKnown = -1
 
 const entryOf = (attempt: ReportedAttempt, startedAt: number, comment: string) => {
@@ -127,11 +127,11 @@ const parseOne = (text: string): Result.Result<Request, CommandFailure> => {
   return Result.succeed({ kind, file })
 }
 
-/** Reads what `--report` was given, each a list like `json=a.json,json=b.json`. */
+/** Reads the values of `--report`, each a list like `json=a.json,json=b.json`. */
 export const parse = (texts: ReadonlyArray<string>): Result.Result<ReadonlyArray<Request>, CommandFailure> =>
   Result.all(texts.flatMap((text) => text.split(/,(?=[a-z]+=)/)).map(parseOne))
 
-/** Checks before a run that the reports and the files `beside` them can be written, each to its own file and none that is `read`. */
+/** Checks before a run that the reports and the files `beside` them can be written, each to its own file and to none that is `read`. */
 export const check = (
   requests: ReadonlyArray<Request>,
   beside: ReadonlyArray<NamedFile> = [],

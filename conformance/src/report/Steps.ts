@@ -15,11 +15,11 @@ import { withoutSignature } from "../record/Evidence.ts"
 import type { Outcome } from "../record/Outcome.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
 
-/** The most of an answer that is reported, in characters. */
+/** Length of the reported part of an answer, in characters. */
 const longestExcerpt = 1_000
-/** The most of a request's body that is reported, in characters. */
+/** Length of the reported part of a request's body, in characters. */
 const longestBody = 4_096
-/** The most attempts of one step that are reported. */
+/** How many attempts of a step are reported. */
 const mostAttempts = 40
 
 export const round = (value: number): number => Math.round(value * 1_000) / 1_000
@@ -27,7 +27,7 @@ export const round = (value: number): number => Math.round(value * 1_000) / 1_00
 export const times = (count: number): string => (count === 1 ? "once" : `${count.toLocaleString("en-US")} times`)
 
 const gotOf = ({ crowded, exchange, inFlight }: Attempt): string =>
-  `${exchangeInWords(exchange)}${crowded ? `, with ${inFlight - 1} other requests under way; sent again alone` : ""}`
+  `${exchangeInWords(exchange)}${crowded ? `, with ${inFlight - 1} other requests in flight; sent again alone` : ""}`
 
 const reportAttempt = (attempt: Attempt): ReportedAttempt => {
   const { endpoint, exchange, number, request, reused, started, webhook_id } = attempt
@@ -70,7 +70,7 @@ const reportAttempt = (attempt: Attempt): ReportedAttempt => {
 type Decisive = NonNullable<Outcome["decisive"]>
 
 /** The attempt that decided; none if no single attempt did. */
-export const decisiveOf = ({ attempt, trace }: Pick<Decisive, "attempt" | "trace">): Attempt | undefined =>
+const decisiveOf = ({ attempt, trace }: Pick<Decisive, "attempt" | "trace">): Attempt | undefined =>
   attempt === null ? undefined : trace.attempts[attempt]
 
 /** The first attempts of a step, and those of the event that decided. */
@@ -89,11 +89,11 @@ const stepAt = ({ attempts, history: { ops } }: Trace, at: number): number => {
 const acts = {
   killed: (whom: string) => `killed ${whom}`,
   restarted: (whom: string) => `restarted ${whom}`,
-  paused: (whom: string) => `held ${whom} still`,
+  paused: (whom: string) => `paused ${whom}`,
   clock_moved: (whom: string) => `moved the clock of ${whom}`
 } as const
 
-/** What other cases did to the receiver, in words. */
+/** The actions of other cases on the receiver, in words. */
 const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): ReadonlyArray<string> => {
   const kinds = [...new Set(interventions.map(({ what }) => what))]
   return kinds.map((kind, place) => {
@@ -106,16 +106,16 @@ const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): Readonly
 export const listed = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 
-/** Why what other cases did may have a part in what was found; null where it can't, and is left out. */
+/** Why actions of other cases may have a part in the failure; null if they can't. */
 const partInWords = (decisive: Decisive): string | null => {
   const { isOrdinary, symptom } = decisive
   if (isOrdinary) return null
   if (symptom === "lost" || symptom === "doubled" || symptom === "doubled_at_once")
     return "which matters if it keeps ids or effects in memory"
-  return decisiveOf(decisive)?.exchange._tag === "Failed" ? "which leaves requests under way without an answer" : null
+  return decisiveOf(decisive)?.exchange._tag === "Failed" ? "which leaves requests in flight without an answer" : null
 }
 
-/** For each step, words to append that say what other cases did during it, and why that matters. */
+/** For each step, words to append: the actions of other cases during it, and why they matter. */
 const doneBesides = (decisive: Decisive, follows: boolean): ReadonlyArray<string> => {
   const part = follows ? null : partInWords(decisive)
   const { trace } = decisive
@@ -132,7 +132,7 @@ const doneBesides = (decisive: Decisive, follows: boolean): ReadonlyArray<string
   })
 }
 
-/** The history, step by step; of one that `follows` from another failure, without what other cases did. */
+/** The history, step by step. If the failure follows from another, the actions of other cases are left out. */
 export const stepsOf = (decisive: Decisive, follows: boolean): ReadonlyArray<Step> => {
   const { trace } = decisive
   const words = inWords(trace.history.ops)
@@ -154,7 +154,7 @@ export const decidedBy = (decisive: Decisive): ReportedRequirement["decidedBy"] 
   return { step: attempt.op, attempt: chosen(decisive.trace, attempt.op, attempt).indexOf(attempt) }
 }
 
-/** The effects of the events, of the decisive one first; of many, only those that are wrong. */
+/** The effects of the events, the decisive one first; of many events, only the wrong effects. */
 export const effectsOf = ({
   event: decisive,
   trace
@@ -187,7 +187,7 @@ export const effectsOf = ({
 /** A longer command is left to the JSON report: that of an ordinary event that came twice is not. */
 export const longestCurl = 3_000
 
-/** One request of a command, and what was unusual about how it was sent. */
+/** One request of a command, and its variations. */
 export interface ByHand {
   readonly url: URL
   readonly request: HttpRequest
@@ -205,7 +205,7 @@ const commandOf = (url: string, { how, request: { body, headers, method } }: ByH
     `--data-binary ${Shell.quote(body)}`
   ].join(" ")
 
-/** The command that sends these, one after the other. The deadline is in milliseconds. */
+/** The command that sends these requests in sequence. The deadline is in milliseconds. */
 export const curlOf = (sent: ReadonlyArray<ByHand>, deadline: number): string => {
   const urls = sent.map(({ url }) => Shell.quote(UrlPolicy.shownUrl(url)))
   const [one = "", ...others] = new Set(sent.map((each) => commandOf('"$url"', each, deadline)))
@@ -219,18 +219,18 @@ export const curlOf = (sent: ReadonlyArray<ByHand>, deadline: number): string =>
 
 const howOf = (op: Operation | undefined): ReadonlyArray<Variation> => (op !== undefined && "how" in op ? op.how : [])
 
-/** A signature is good for minutes only, and reports go to others: it is left out, and nothing is shown without it. */
+/** Whether a request is signed. Reports leave signatures out, so a command could not show it. */
 const isSigned = ({ request: { headers } }: Attempt): boolean => (headers[Signature.headerNames.signature] ?? "") !== ""
 
-/** Came another way than by itself. */
+/** Whether it was sent in a way that curl can't repeat. */
 const isBeyondCurl = (op: Operation | undefined): boolean => op !== undefined && "by" in op && op.by !== "plain"
 
 /**
- * What was sent of an event until a verdict was decided. Null where no request decided; and where the command would show
- * something else than the suite saw, for what it leaves out: a signature, what was sent of other events before (the
- * shortest history that failed is reported, so that all before counts), what happened in between.
+ * The curl command that sends what decided a verdict. Null if no request decided, or if the command would show something other
+ * than the suite saw because it leaves out a signature, other events or actions on the receiver. (The reported history is the
+ * shortest that failed, so everything in it counts.)
  */
-export const byHand = (
+export const curlCommand = (
   decisive: Pick<NonNullable<Outcome["decisive"]>, "attempt" | "terms" | "trace">
 ): string | null => {
   const { terms, trace } = decisive

@@ -37,7 +37,7 @@ const blockLines = (block: Block): ReadonlyArray<string> => {
   }
 }
 
-/** A follower in short: what was observed, and how to repeat it. */
+/** A follower in short: the observation, and how to repeat it. */
 const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
   `    ${verdict}  ${ids.join(", ")}: ${headline}`,
   ...blocks
@@ -61,7 +61,7 @@ export const opening = (
 ): string =>
   [
     `${report.suite}, level ${report.level}, ${report.target}, seed ${report.seed}`,
-    `An answer counts with ${report.ack === "200" ? "status 200" : "a 2xx status"} within ${report.deadlineMs} ms (measured to ${report.guardMs} ms).`,
+    `An event is acknowledged by ${report.ack === "200" ? "status 200" : "a 2xx status"} within ${report.deadlineMs} ms (measured to ${report.guardMs} ms).`,
     ""
   ].join("\n")
 
@@ -86,7 +86,7 @@ export const render = (report: Report): string => {
     ...notes.map((note) => `Note: ${note}`),
     ...(notes.length === 0 ? [] : [""]),
     ...(ending === "" ? [] : [ending]),
-    // The command's last line says why a run did not pass.
+    // The command fails with why a run did not pass.
     ...(report.verdict === "pass" ? [`${headline}: ${claim}.`] : []),
     `${counts}; ${report.attempts} attempts, deadline ${deadlineInWords(report)}.`
   ].join("\n")

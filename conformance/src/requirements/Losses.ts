@@ -48,7 +48,7 @@ const neverWhole = (percent: number): Case =>
 const noEvent = (kind: Malformation): Case =>
   disturbed(`an event ${malformationInWords(kind)}`, malformed(accessLog, kind))
 
-/** A receiver that acknowledged what was no event owes nothing for it. */
+/** A receiver that acknowledged a malformed event owes no effect for it. */
 const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
   const isOwed = trace.attempts.every(
     ({ exchange, kind }) => kind !== "malformed" || exchange._tag === "Failed" || exchange.status >= 300
@@ -56,7 +56,7 @@ const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
   return isOwed ? all(lastAttempts, exactlyOnce)(trace, terms) : lastAttempts(trace, terms)
 }
 
-export const losing: ReadonlyArray<Requirement> = [
+export const lossRequirements: ReadonlyArray<Requirement> = [
   requirement("R-LOS-01", 2, {
     statement: "An acknowledged event has its effect soon, and without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
@@ -72,10 +72,10 @@ export const losing: ReadonlyArray<Requirement> = [
       "An event whose attempts failed is handled at the next undisturbed attempt: a failure does not mark its id as known.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A receiver that records an id before it has handled the event takes the retry of a broken attempt for a duplicate, acknowledges it and drops it.",
+      "A receiver that records an id before it has handled the event takes the retry of a failed attempt for a duplicate, acknowledges it and drops it.",
     becauses: {
       unacknowledged:
-        "A receiver that refuses an event because an attempt of it broke refuses every retry too: the event is given up after days.",
+        "A receiver that refuses an event because an earlier attempt broke refuses every retry, too. The event is given up after days.",
       duplicate_refused: symptoms.duplicate_refused,
       doubled: unrecorded
     },
@@ -107,7 +107,7 @@ export const losing: ReadonlyArray<Requirement> = [
     judge: oneUnlessMalformedAccepted
   }),
   requirement("R-LOS-03", 2, {
-    statement: "An event that was never sent or was broken off has no effect, nor has a body that is no event.",
+    statement: "An event that was never sent, or was broken off, has no effect. Nor has a body that is no event.",
     source: "interface document, section 2.3; RFC 8259, section 2",
     because: "A receiver that acts on half a request opens doors for events that did not happen.",
     expected: () => "no effect",
@@ -117,11 +117,11 @@ export const losing: ReadonlyArray<Requirement> = [
     further: [
       neverWhole(30),
       neverWhole(95),
-      // The event is whole; many parsers read the first value of a text and leave the rest (RFC 8259, section 9).
+      // The event is whole; many parsers read the first value of a text and ignore the rest (RFC 8259, section 9).
       ...only("SHOULD", [noEvent("trailing")]).map((one) => ({
         ...one,
         because:
-          "The event is complete, so acting on it does no harm by itself. But the sender writes no text after the JSON, and a strict parser notices it."
+          "The event is complete, so acting on it does no harm. But the sender writes nothing after the JSON, and a strict parser notices it."
       }))
     ],
     judge: noPhantom
@@ -135,14 +135,14 @@ const givenUp = (event: EventTemplate, share: number): Case =>
     retried(0)
   )
 
-export const answeringLate: ReadonlyArray<Requirement> = [
+export const lateRequirements: ReadonlyArray<Requirement> = [
   requirement("R-LATE-01", 2, {
     statement: "When the answer is lost on its way, the retry is acknowledged and there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "Networks fail after the work is done and before the answer arrives: the sender then sends the event again, and a receiver that refuses it gets it for days.",
+      "Networks fail after the work is done and before the answer arrives. The sender then sends the event again, and a receiver that refuses it gets it for days.",
     becauses: {
-      lost: "Networks fail after the work is done and before the answer arrives. Work that is rolled back because the client went away, while the id stays recorded, is lost.",
+      lost: "Networks fail before the answer arrives. If the work is rolled back because the client hung up, but the id stays recorded, the event is lost.",
       doubled: unrecorded
     },
     expected: (terms) => `the retry is answered with ${inWords(terms)}, and there is one effect`,
@@ -168,7 +168,7 @@ export const answeringLate: ReadonlyArray<Requirement> = [
           retryOf(0)
         ),
         because:
-          "The attempt number counts attempts that were sent, not those that arrived. A receiver that takes any number above 1 for a duplicate drops events whose first attempts were lost."
+          "The attempt number counts the attempts that were sent, not those that arrived. A receiver that takes any number above 1 for a duplicate drops events whose first attempts were lost."
       }
     ],
     further: [
@@ -182,12 +182,12 @@ export const answeringLate: ReadonlyArray<Requirement> = [
     statement: "When the receiver is too slow and the event is sent again in the meantime, there is one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A pause of some seconds (a full disk, a garbage collection, a migration) makes the sender repeat every event of that time.",
+      "After a pause of some seconds (a full disk, a garbage collection, a migration) the sender repeats every event of that time.",
     expected: (terms) => `one effect, and a later retry is answered with ${inWords(terms)}`,
     needs: ["effects", "pause"],
     given: [
       operated(
-        "events while the receiver stands still",
+        "events while the receiver is paused",
         { k: "pause_during", events: [accessLog, call, accessLog, accessLog, call, accessLog] },
         retryOpen,
         retryAll
@@ -198,11 +198,11 @@ export const answeringLate: ReadonlyArray<Requirement> = [
   requirement("R-LATE-03", 1, {
     statement: "A receiver acknowledges further attempts of an event that it has handled but answered too late.",
     source: "interface document, section 6, rule 3",
-    because: "If they are refused, the event is retried for days and then reported as failed, although it was handled.",
-    expected: (terms) => `each attempt after one that the sender has given up is answered with ${inWords(terms)}`,
+    because: "If it refuses them, the event is retried for days and then reported as failed, although it was handled.",
+    expected: (terms) => `each attempt after one that the sender gave up is answered with ${inWords(terms)}`,
     given: [
       disturbed(
-        "retries after an answer nobody waited for",
+        "retries after an answer that came too late",
         cutNew(accessLog, inAnswer(1.2)),
         retried(0),
         retryOf(0),
@@ -212,7 +212,7 @@ export const answeringLate: ReadonlyArray<Requirement> = [
     ],
     further: [
       disturbed(
-        "two answers nobody waited for",
+        "two answers that came too late",
         cutNew(accessLog, inAnswer(1)),
         cutAgain(0, inAnswer(1.2)),
         retried(0),
@@ -240,12 +240,12 @@ const shuffled = (title: string, events: ReadonlyArray<EventTemplate>, order: Re
 
 const sixAlike = Array.from({ length: 6 }, () => accessLog)
 
-export const ordering: ReadonlyArray<Requirement> = [
+export const orderRequirements: ReadonlyArray<Requirement> = [
   requirement("R-ORD-01", 2, {
-    statement: "Events are handled in any order, old ones included: the effects are the same.",
+    statement: "Events are handled in any order, old events included: the effects are the same.",
     source: "interface document, section 6: order is not promised",
     because:
-      "Order is not promised: a retry arrives after newer events, a controller that was offline sends what it has stored, a clock may be ahead. A receiver that accepts only what is newer than the last event refuses or drops the others, and its effects depend on the network.",
+      "A retry arrives after newer events, a controller that was offline sends what it has stored, a clock may be ahead. A receiver that accepts only events newer than the last one drops or refuses the others.",
     becauses: { duplicate_refused: symptoms.duplicate_refused, doubled: symptoms.doubled },
     expected: (terms) => `${inWords(terms)} and one effect for each event, in every order`,
     needs: ["effects"],

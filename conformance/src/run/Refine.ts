@@ -10,7 +10,7 @@ import * as fc from "fast-check"
 import type { Trace } from "../evidence/Trace.ts"
 import type { Slots } from "../execution/Execution.ts"
 import { accessLog, bindingOf, templates } from "../history/Events.ts"
-import type { EventTemplate, Minting } from "../history/Events.ts"
+import type { EventTemplate, EventFactory } from "../history/Events.ts"
 import { forBindings, keyOf } from "../history/History.ts"
 import type { Case, History } from "../history/History.ts"
 import { escapedString, string } from "../history/Json.ts"
@@ -21,7 +21,7 @@ import type { Confirmed, Refinement } from "../record/Evidence.ts"
 import type { TryOut } from "./Setup.ts"
 import { repeatsFor } from "./StoredCase.ts"
 
-/** Whether a history still fails, tried as often as that takes. */
+/** Whether a history still fails, after as many tries as needed. */
 export type StillFails<R> = (history: History) => Effect.Effect<boolean, never, R>
 
 /** The case that `path` leads to, as short and plain as fast-check finds one that still fails. */
@@ -47,7 +47,7 @@ export const shrinkDrawn = Effect.fnUntraced(function* <R>(
   return found === undefined ? null : (adapt(found)?.history ?? null)
 })
 
-/** The history without each operation that can be spared. */
+/** The history without the operations that the failure does not need. */
 export const dropEach = Effect.fnUntraced(function* <R>(
   history: History,
   fails: StillFails<R>,
@@ -66,7 +66,7 @@ export const dropEach = Effect.fnUntraced(function* <R>(
   return best
 })
 
-/** Texts in a member's raw value; what has a colon behind it is a name. */
+/** Strings in a member's raw value; before a colon it is a name. */
 const quoted = /("(?:[^"\\]|\\.)*")(\s*:)?/gu
 const textsOf = (value: string): ReadonlyArray<string> =>
   Array.from(value.matchAll(quoted)).flatMap(([, raw = "", colon]) => (colon === undefined ? [raw] : []))
@@ -82,14 +82,14 @@ const withText = (value: string, nth: number, letters: ReadonlyArray<string>): s
 
 const lettersOf = (raw: string): ReadonlyArray<string> => Array.from(String(JSON.parse(raw)))
 
-/** The least part of the letters that `fails` still holds of: larger pieces are left out before smaller ones. */
+/** The fewest letters that still fail. Removes larger pieces before smaller ones. */
 const fewestLetters = Effect.fnUntraced(function* <E, R>(
   letters: ReadonlyArray<string>,
   fails: (letters: ReadonlyArray<string>) => Effect.Effect<boolean, E, R>
 ): Effect.fn.Return<ReadonlyArray<string>, E, R> {
   const all = letters.map(() => "a")
   if (letters.length > 1 && (yield* fails(all))) {
-    // It is the length alone.
+    // Only the length matters.
     let [passes, length] = [0, all.length]
     while (length - passes > 1) {
       const middle = (passes + length) >> 1
@@ -116,7 +116,7 @@ const short = (text: string): string => {
   return letters.length > shown ? `${letters.slice(0, shown).join("")}... (${length} characters)` : text
 }
 
-/** What an event has that the plain one of its kind has not, in words. */
+/** The differences between an event and the plain one of its kind, in words. */
 const differences = (event: EventTemplate, plain: EventTemplate): string =>
   [
     ...event.data.flatMap(([name, value]) =>
@@ -127,7 +127,7 @@ const differences = (event: EventTemplate, plain: EventTemplate): string =>
     ...event.beside_event.map(([name, value]) => `beside event ${name} ${short(value)}`)
   ].join(", ")
 
-/** The event with one member less, or more, or with the plain value: each is nearer to the plain event. */
+/** The events that are one step nearer to the plain event: one member less, more, or with its plain value. */
 const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<EventTemplate> => {
   const without = (members: ReadonlyArray<Member>, at: number) => members.toSpliced(at, 1)
   const known = new Map(plain.data)
@@ -145,7 +145,7 @@ const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<Event
   ]
 }
 
-/** The event as near to the plain one of its kind as it still fails. */
+/** The event nearest to the plain one of its kind that still fails. */
 export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   event: EventTemplate,
   fails: (event: EventTemplate) => Effect.Effect<boolean, E, R>
@@ -177,7 +177,7 @@ export const simplerEvent = Effect.fnUntraced(function* <E, R>(
   return best
 })
 
-/** The same operation with one thing less unusual about it, its event aside. */
+/** Simpler forms of an operation, apart from its event. */
 const simpler = (operation: Operation): ReadonlyArray<Operation> => {
   if ("copies" in operation && operation.copies !== undefined && operation.copies > 2) {
     return [{ ...operation, copies: 2 }]
@@ -186,10 +186,10 @@ const simpler = (operation: Operation): ReadonlyArray<Operation> => {
   return operation.how.map((_, at) => ({ ...operation, how: operation.how.toSpliced(at, 1) }))
 }
 
-/** Nothing more is tried: of a text of thousands of letters there is much to try, and making that takes time, too. */
+/** Stops simplifying: a text of thousands of letters has many parts to try. */
 class TimeUp extends Data.TaggedError("TimeUp") {}
 
-/** The history with each operation as usual as it still fails. */
+/** The history with each operation as simple as still fails. */
 export const simplify = Effect.fnUntraced(function* <R>(
   history: History,
   fails: StillFails<R>,
@@ -224,30 +224,29 @@ export const simplify = Effect.fnUntraced(function* <R>(
   return best
 })
 
-/** How often a failure is looked for again. */
+/** How often a failure is repeated. */
 const confirmations = 5
 
-/** The most that others did to the receiver, and the most events of theirs, that become operations. */
+/** How many actions of others on the receiver, and how many of their events, become operations. */
 const mostEnds = 3
 const mostEvents = 2_000
 
 export interface Failure {
   readonly requirement: string
   readonly trace: Trace
-  /** Where fast-check drew it from; null for a directed case. */
+  /** Where fast-check drew the case from; null for a directed case. */
   readonly drawn: { readonly samples: Samples; readonly seed: number; readonly path: string } | null
   readonly bindings: ReadonlyArray<string> | null
   readonly fails: (trace: Trace) => boolean
 }
 
-/** Before which operation something happened, by what was sent after it. */
+/** The operation before which something happened. */
 const placeOf = ({ attempts, began, history }: Trace, at: number): number =>
   attempts.find(({ started }) => began + started > at)?.op ?? history.ops.length
 
 /**
- * The history with what others did to the receiver while it ran as operations of its own: a kill or a restart where it
- * fell, after as many events as others sent. A wait for all else to be done goes: this is what was waited for. What is
- * stored and replayed is complete by itself.
+ * The history with the actions of others in its time as operations of its own: each kill or restart in its place, after as many
+ * filler events as others sent. A wait for all else to be done is left out. So a stored history is complete by itself.
  */
 export const withConditions = (trace: Trace): History => {
   const ends = trace.interventions
@@ -272,15 +271,15 @@ export const withConditions = (trace: Trace): History => {
   return { v: 1, ops: [...ops, ...at(trace.history.ops.length)] }
 }
 
-/** Looks at a failure again. */
+/** Repeats a failure, and shortens it if it comes back. */
 export const refine = Effect.fnUntraced(function* (
   { bindings, drawn, fails, requirement, trace }: Failure,
   tryOut: TryOut,
   until: number
-): Effect.fn.Return<Refinement, never, Minting | Crypto | Slots> {
+): Effect.fn.Return<Refinement, never, EventFactory | Crypto | Slots> {
   const isTimeLeft = Effect.map(Clock.currentTimeMillis, (now) => now < until)
   let best: Trace | null = null
-  /** Whether a history fails just now. One that could not be done, or whose effects could not be read, does not. */
+  /** Whether a history fails now. If it could not be executed or read, it does not. */
   const failsOnce = (history: History) =>
     tryOut(history).pipe(
       Effect.map((again) => {
@@ -293,7 +292,7 @@ export const refine = Effect.fnUntraced(function* (
 
   const confirm = Effect.fnUntraced(function* (
     history: History
-  ): Effect.fn.Return<Confirmed, never, Minting | Crypto | Slots> {
+  ): Effect.fn.Return<Confirmed, never, EventFactory | Crypto | Slots> {
     let [tried, failed] = [0, 0]
     while (tried < confirmations && (yield* isTimeLeft)) {
       if (yield* failsOnce(history)) failed += 1
@@ -303,7 +302,7 @@ export const refine = Effect.fnUntraced(function* (
   })
 
   const stillFails = (times: number) =>
-    Effect.fnUntraced(function* (history: History): Effect.fn.Return<boolean, never, Minting | Crypto | Slots> {
+    Effect.fnUntraced(function* (history: History): Effect.fn.Return<boolean, never, EventFactory | Crypto | Slots> {
       for (let tries = 0; tries < times && (yield* isTimeLeft); tries++) {
         if (yield* failsOnce(history)) return true
       }
@@ -313,7 +312,7 @@ export const refine = Effect.fnUntraced(function* (
   let history = trace.history
   const conditioned = withConditions(trace)
   const isAlike = keyOf(conditioned) === keyOf(history)
-  // What waited for all else to be done is not waited for by itself: what came in between may do.
+  // A history that waited for all else to be done is tried with the actions of others instead.
   const waits = !isAlike && history.ops.some(({ k }) => k === "age")
   let confirmed = waits ? { tried: 0, failed: 0 } : yield* confirm(history)
   if (confirmed.failed === 0) {

@@ -8,16 +8,16 @@ import type { Scope } from "effect"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
 import type { Trace } from "../evidence/Trace.ts"
-import { during, Slots } from "../execution/Execution.ts"
-import type { Occasion, Setting } from "../execution/Execution.ts"
+import { withInterventions, Slots } from "../execution/Execution.ts"
+import type { CaseContext, Setting } from "../execution/Execution.ts"
 import { execute } from "../execution/Perform.ts"
 import { TargetUnusable } from "../execution/Send.ts"
-import { accessLog, call, Minting } from "../history/Events.ts"
+import { accessLog, call, EventFactory } from "../history/Events.ts"
 import { forBindings, keyOf, makeCase, newEvent } from "../history/History.ts"
 import type { Case, History } from "../history/History.ts"
 import { inOtherCase } from "../history/Json.ts"
 import { open, plainSending } from "../http/Wire.ts"
-import { read } from "../judgement/Terms.ts"
+import { classify } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import { ProbeUnusable, subjectOf } from "../probes/Probe.ts"
 import type { Probe, Subject } from "../probes/Probe.ts"
@@ -57,7 +57,7 @@ const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
   })
 )
 
-/** The value that 99 % of the others do not exceed. */
+/** The 99th percentile. */
 const percentile99 = (values: ReadonlyArray<number>): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * 0.99) - 1)] ?? 0
 
@@ -68,8 +68,8 @@ export interface Guard {
 }
 
 /**
- * Times an echo in the suite's own process: whatever that takes is the suite's doing, not the receiver's. A receiver is
- * late only when it is late by more than three times the 99th percentile of that.
+ * Times an echo server in the suite's own process, which is the suite's own delay. A receiver is late only if it is late by more
+ * than three times the 99th percentile of that.
  */
 export const measureGuard: Effect.Effect<Guard> = Effect.scoped(
   Effect.gen(function* () {
@@ -89,7 +89,7 @@ const betweenReadings = 20
 
 const unusable = (message: string): ProbeUnusable => new ProbeUnusable({ message })
 
-/** Reads until a condition holds or the time is up; what was read last. */
+/** Reads until a condition holds or the time is up; returns the last reading. */
 const readUntil = Effect.fnUntraced(function* (
   probe: Probe,
   subject: Subject,
@@ -105,7 +105,7 @@ const readUntil = Effect.fnUntraced(function* (
   return reading
 })
 
-/** Lets the receiver record one more effect; null where it can't be asked to. */
+/** Makes the receiver record one more effect and checks that the probe shows it; null without `double`. */
 const checkDouble = Effect.fnUntraced(function* (probe: Probe, { hooks }: Setting, subject: Subject, limit: number) {
   if (hooks.double === null) return null
   const before = (yield* probe.read(subject)).effects
@@ -114,18 +114,18 @@ const checkDouble = Effect.fnUntraced(function* (probe: Probe, { hooks }: Settin
   const asked = `after the receiver was asked (POST ${hooks.names["double"] ?? "double"}) to record one more`
   if (effects <= before) {
     return yield* unusable(
-      `The probe still says effects = ${effects} ${asked}, so it can't count past ${before} and would hide every double effect. Make it count effects, not whether there is one.`
+      `The probe still says effects = ${effects} ${asked}, so it can't count past ${before} and would hide every double effect. It must count effects, not say whether there is one.`
     )
   }
   if (effects !== before + 1) {
     return yield* unusable(
-      `The probe says effects = ${effects} ${asked} than ${before}, not ${before + 1}. Make it count each effect once, and the control URL record one.`
+      `The probe says effects = ${effects} ${asked} than ${before}, not ${before + 1}. It must count each effect once, and the control URL must record one.`
     )
   }
   return { expected: before + 1, observed: effects }
 })
 
-/** Makes sure that no event counts under the beginning of its id as well: twins have such ids. */
+/** Checks that no event counts under the beginning of its id, too: twins have such ids. */
 const checkWhole = Effect.fnUntraced(function* (
   probe: Probe,
   subjects: ReadonlyArray<Subject>,
@@ -139,49 +139,48 @@ const checkWhole = Effect.fnUntraced(function* (
       const { effects } = yield* probe.read({ ...subject, dataId, webhookId, [key]: beginning })
       if (effects === 0) continue
       return yield* unusable(
-        `The probe says effects = ${effects} for ${beginning}, which is how the id of an event begins that was sent, and no event's id. It counts ids that begin alike together, and would show two effects of a receiver that is right. Make it match whole ids: grep -cw, = instead of LIKE.`
+        `The probe says effects = ${effects} for ${beginning}, which is only the beginning of an event's id. It counts ids that begin alike together, and would show two effects for a correct receiver. It must match whole ids: grep -cw, = instead of LIKE.`
       )
     }
   }
 })
 
-/** Three events, as far as the receiver is bound to their kinds. */
+/** Three events, for these bindings. */
 const trial = (bindings: ReadonlyArray<string> | null) =>
   forBindings(makeCase("timing", "the probe", newEvent(accessLog), newEvent(call), newEvent(accessLog)), bindings)
 
 /**
- * Makes sure that the probe can be believed: an event that was never sent has no effect, one that was has one, two have
- * two, and where the receiver can be asked to record one more, that is seen too. Null when the receiver acknowledges
- * nothing, so that there is nothing to calibrate it with.
+ * Checks that the probe counts right: no effect for an event that was never sent, one for one event, two for two, and one more if
+ * the receiver can be asked to record it. Null if the receiver acknowledges nothing.
  */
 export const calibrateProbe = Effect.fnUntraced(function* (
   probe: Probe,
   setting: Setting,
-  occasion: Occasion,
+  context: CaseContext,
   { bindings, settle }: { readonly bindings: ReadonlyArray<string> | null; readonly settle: number }
-): Effect.fn.Return<ProbeCalibration | null, TargetUnusable | ProbeUnusable, Minting | Crypto | Slots> {
-  const minting = yield* Minting
+): Effect.fn.Return<ProbeCalibration | null, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots> {
+  const factory = yield* EventFactory
   const phantom: Subject = {
-    webhookId: yield* minting.webhookId,
+    webhookId: yield* factory.webhookId,
     resourceType: "access_log",
-    dataId: String(yield* minting.dataId),
+    dataId: String(yield* factory.dataId),
     endpoint: null
   }
   const never = yield* probe.read(phantom)
   if (never.effects !== 0) {
     return yield* unusable(
-      `The probe says effects = ${never.effects} for an event that was never sent; it must say 0 for an unknown id. It may count all events together.`
+      `The probe says effects = ${never.effects} for an event that was never sent. It must say 0 for an unknown id. Does it count all events together?`
     )
   }
   const one = trial(bindings)
   if (one === null) return null
-  const { broke, trace } = yield* execute(one.history, setting, occasion)
+  const { broke, trace } = yield* execute(one.history, setting, context)
   if (broke !== null) return yield* broke
-  const acknowledged = trace.attempts.filter(({ exchange }) => read(exchange, setting.terms) === "acknowledged")
+  const acknowledged = trace.attempts.filter(({ exchange }) => classify(exchange, setting.terms) === "acknowledged")
   const subjects = acknowledged.flatMap(({ event }) => trace.events[event] ?? []).map((sent) => subjectOf(sent, null))
   if (subjects.length === 0) return null
   const begun = yield* Clock.currentTimeMillis
-  // One that shows its effect is enough: a receiver that loses the others is to be judged, not given up.
+  // One effect is enough: a receiver that loses the others must be judged, not given up.
   let seen = 0
   while (seen === 0 && (yield* Clock.currentTimeMillis) < begun + settle) {
     const readings = yield* Effect.forEach(subjects, probe.read, { concurrency: probe.concurrency })
@@ -191,7 +190,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const lag = (yield* Clock.currentTimeMillis) - begun
   if (seen === 0) {
     return yield* unusable(
-      `The probe says effects = 0 for ${subjects.length} events that were acknowledged, after ${settle} ms. Either it looks in the wrong place or the receiver drops what it acknowledges: ask it for ${subjects[0]?.webhookId} by hand, or give it more time with --settle.`
+      `The probe says effects = 0 for ${subjects.length} acknowledged events, after ${settle} ms. Either it looks in the wrong place or the receiver drops what it acknowledges. Ask it for ${subjects[0]?.webhookId} by hand, or give it more time with --settle.`
     )
   }
   const limit = Math.max(1_000, Math.min(settle, 3 * lag))
@@ -200,11 +199,11 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   )
   if ((yield* probe.read(phantom)).effects !== 0) {
     return yield* unusable(
-      "The probe counts effects for an event that was never sent, once others were: it does not look at the id it is asked for."
+      "The probe counts effects for an event that was never sent, once others were sent: it ignores the id in the request."
     )
   }
   const [subject = phantom] = subjects
-  // An id that nobody was sent, and the data.id of an event that was.
+  // The webhook-id of no event, with the data.id of one that was sent.
   const byDataId = (yield* probe.read({ ...subject, webhookId: phantom.webhookId })).effects > 0
   yield* checkWhole(probe, subjects, phantom, byDataId)
   const folded = { ...subject, webhookId: inOtherCase(subject.webhookId), dataId: phantom.dataId }
@@ -228,16 +227,16 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   }
 })
 
-/** What histories are executed with, for as long as a run takes. */
-export const services = Layer.mergeAll(Minting.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+/** The services that histories are executed with. */
+export const services = Layer.mergeAll(EventFactory.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 
-/** The share of the time that one operation takes which sends many events, at most; the second where others wait for it. */
+/** The largest share of the time for an operation that sends many events; the second if other cases wait for it. */
 export const fillerShare = 0.07
 export const fillerShareAlone = 0.035
-/** The same outside of a run, where nothing else is to be done. */
+/** The same outside of a run. */
 const fillerAlone = 0.25
 
-/** By what waiting times are multiplied in a run of this many milliseconds, unless it is said. */
+/** The default factor of waiting times, for a run of this many milliseconds. */
 export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
 
 export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard }: Guard): Terms => ({
@@ -248,7 +247,7 @@ export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard
   tolerance
 })
 
-/** What a run with these options and means can see and do, the digest aside. */
+/** The needs that a run with these options and means meets, apart from the digest. */
 export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, urls }: Means): ReadonlyArray<Need> => {
   const given: Readonly<Record<Exclude<Need, "digest">, boolean>> = {
     effects: probe !== null && level >= 2,
@@ -290,7 +289,7 @@ export const settingOf = Effect.fnUntraced(function* (
   }
 })
 
-/** The simplest cases, as far as the receiver is bound to their events. */
+/** The simplest cases, for the receiver's bindings. */
 export const controlsOf = ({ binding }: Options): ReadonlyArray<Case> => {
   const adapted = simplestCases.flatMap((one) => forBindings(one, binding) ?? [])
   return [...new Map(adapted.map((one) => [keyOf(one.history), one])).values()]
@@ -306,21 +305,21 @@ export const readerOf = (
     ? null
     : { probe, calibration, terms, seed, endpoints: urls.map(({ href }) => href) }
 
-/** The trace as of now, when its effects were read: what others did to the receiver until then is part of it. */
+/** The trace as of now, when its effects were read, with the actions of others on the receiver until then. */
 export const upToNow = (trace: Trace, { interventions, now }: Setting): Trace =>
-  during({ ...trace, ended: now() }, interventions)
+  withInterventions({ ...trace, ended: now() }, interventions)
 
-/** Executes a history by itself and reads its effects: for confirming, shrinking and `replay`. One at a time. */
+/** Executes a history alone and reads its effects: for confirming, shrinking and `replay`. */
 export type TryOut = (
   history: History
-) => Effect.Effect<Trace, TargetUnusable | ProbeUnusable, Minting | Crypto | Slots>
+) => Effect.Effect<Trace, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots>
 
 export const tryOutWith =
-  (setting: Setting, occasion: Occasion, reader: () => Reader | null, patience: number): TryOut =>
+  (setting: Setting, context: CaseContext, reader: () => Reader | null, patience: number): TryOut =>
   (history) =>
     Effect.gen(function* () {
-      const { broke, trace } = yield* execute(history, setting, occasion)
-      // What did not start again shows no effects, and that is seen already.
+      const { broke, trace } = yield* execute(history, setting, context)
+      // A receiver that did not start again shows no effects.
       if (broke?.stayedDown === true) return trace
       if (broke !== null) return yield* broke
       const own = reader()
@@ -329,34 +328,34 @@ export const tryOutWith =
       return upToNow(seen, setting)
     })
 
-/** A receiver that has been looked at, with nothing else going on. */
-export interface Alone {
+/** A receiver that was reached and measured, with nothing else going on. */
+export interface PreparedReceiver {
   readonly guard: Guard
   readonly terms: Terms
-  /** Null without a probe, and where nothing is acknowledged. */
+  /** Null without a probe, or if nothing is acknowledged. */
   readonly calibration: ProbeCalibration | null
   /** Whether it acknowledges the simplest events. */
   readonly acknowledges: boolean
   readonly tryOut: TryOut
 }
 
-/** Looks at a receiver, and makes ready to execute histories at full length, each by itself. */
-export const prepareAlone = Effect.fnUntraced(function* (
+/** Reaches and measures a receiver, ready to execute histories at full length, each alone. */
+export const prepareReceiver = Effect.fnUntraced(function* (
   options: Options,
   means: Means
-): Effect.fn.Return<Alone, TargetUnusable | ProbeUnusable, Minting | Crypto | Slots> {
+): Effect.fn.Return<PreparedReceiver, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots> {
   const guard = yield* measureGuard
   const terms = termsOf(options, guard)
   yield* reach(means.urls[0], options.deadline)
   const ledger = makeLedger(terms)
   const setting = yield* settingOf(options, means, terms, { pace: 1, typical: ledger.typical })
-  const occasion: Occasion = {
+  const context: CaseContext = {
     title: "alone",
     allElseDone: Effect.void,
     fillerTime: options.maxTime * fillerAlone
   }
   for (const { history, lane, title } of controlsOf(options)) {
-    const { broke, trace } = yield* execute(history, setting, occasion)
+    const { broke, trace } = yield* execute(history, setting, context)
     if (broke !== null) return yield* broke
     ledger.add({ title, lane, alone: true, trace, whole: true, settled: true, repeats: [] })
   }
@@ -364,13 +363,13 @@ export const prepareAlone = Effect.fnUntraced(function* (
   const calibration =
     means.probe === null || !acknowledges
       ? null
-      : yield* calibrateProbe(means.probe, setting, occasion, { bindings: options.binding, settle: options.settle })
+      : yield* calibrateProbe(means.probe, setting, context, { bindings: options.binding, settle: options.settle })
   const reader = readerOf(options, means, terms, calibration)
   return {
     guard,
     terms,
     calibration,
     acknowledges,
-    tryOut: tryOutWith(setting, occasion, () => reader, options.settle)
+    tryOut: tryOutWith(setting, context, () => reader, options.settle)
   }
 })

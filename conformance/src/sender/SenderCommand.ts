@@ -7,7 +7,7 @@ import type { Redacted } from "effect"
 import { verdicts } from "../judgement/Verdict.ts"
 import { suite } from "../record/Evidence.ts"
 import { observedBlock } from "../report/Blocks.ts"
-import { byVerdict, isUndecided } from "../report/Explanation.ts"
+import { exitCodeByVerdict, isUndecided } from "../report/Explanation.ts"
 import { linesOf } from "../report/Text.ts"
 import { answerInWords, host, plan } from "./Host.ts"
 import type { CannotListen, Observation, SeenAttempt } from "./Host.ts"
@@ -65,7 +65,7 @@ const verdictOf = (requirements: ReadonlyArray<Reported>): SenderReport["verdict
 
 const attemptsOf = ({ events }: Observation): ReadonlyArray<SeenAttempt> => events.flatMap(({ attempts }) => attempts)
 
-/** What is wrong with the signatures of attempts. */
+/** The attempts with wrong signatures, and why. */
 const signatureProblems = Effect.fnUntraced(function* (
   attempts: ReadonlyArray<SeenAttempt>,
   secret: Redacted.Redacted<string>
@@ -84,7 +84,7 @@ export interface SenderOptions {
   readonly secret: Redacted.Redacted<string> | null
   /** What the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
-  /** How long nothing must come after the last acknowledgement, in milliseconds. */
+  /** How long nothing may come after the last acknowledgement, in milliseconds. */
   readonly quiet: number
   readonly maxTime: number
   /** Gets the URL to send to, once the host listens. Events may be published from then on. */
@@ -95,12 +95,12 @@ export interface SenderOptions {
 export const eventsNeeded = plan.length
 
 /**
- * A busy machine sees a request late, and more so the longer it waits. Half of what a slow answer of the plan leaves until
- * the deadline; in milliseconds.
+ * The measuring error, in milliseconds: a busy machine sees a request late. Half of the time between a slow answer of the plan and
+ * the deadline.
  */
 const guardOf = (deadline: number): number => Math.max(250, deadline / 10)
 
-/** Judges what was seen when enough was, or the time is up. Fails only if it can't listen. */
+/** Judges the sender once enough was seen, or the time is up. Fails only if it can't listen. */
 export const runSender = (options: SenderOptions): Effect.Effect<SenderReport, CannotListen> =>
   Effect.gen(function* () {
     const { deadline, maxTime, quiet, secret } = options
@@ -197,7 +197,7 @@ export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags)
     secret,
     listening: (url, events) =>
       Console.log(
-        `Listening on ${url}\nLet the sender deliver ${events} different events there, each of a kind that is retried soon.\n`
+        `Listening on ${url}\nLet the sender deliver ${events} different events there, of a kind that is retried soon.\n`
       )
   }).pipe(Effect.mapError(({ message }) => CommandFailure.usage(`conformance sender: ${message}`)))
   yield* Console.log(render(report))
@@ -205,10 +205,10 @@ export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags)
   if (report.verdict === "pass") return
   const failed = report.requirements.filter(({ verdict }) => verdict === "FAIL").map(({ id }) => id)
   return yield* new CommandFailure({
-    exitCode: byVerdict[report.verdict],
+    exitCode: exitCodeByVerdict[report.verdict],
     message:
       failed.length > 0
         ? `The sender does not conform: ${failed.join(", ")} failed.`
-        : `Inconclusive: ${report.events} events came, and not everything could be decided.`
+        : `Inconclusive: ${report.events} events came, which did not decide everything.`
   })
 })

@@ -1,10 +1,11 @@
 /**
- * Registers the requirements as tests: the suite runs once before them, and each test shows the verdict of one.
+ * `@doorhook/conformance/vitest`: the suite as tests of a receiver's own project. The suite runs once before them; each test has
+ * the verdict of one requirement.
  */
 import { Acknowledgement, Signature } from "@doorhook/core"
 import { Console, Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { hook, hookPatience } from "../hooks/Commands.ts"
+import { functionHook, hookPatience } from "../hooks/Commands.ts"
 import { awaitReady, noHooks } from "../hooks/Hooks.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { ProbeUnusable, readReading } from "../probes/Probe.ts"
@@ -14,7 +15,7 @@ import type { Means } from "../record/Options.ts"
 import { exitCodeOf, exitCodes, explainRequirement } from "../report/Explanation.ts"
 import type { Report } from "../report/Report.ts"
 import { linesOf } from "../report/Text.ts"
-import { misnamed, select } from "../requirements/Catalogue.ts"
+import { selectionFlaw, select } from "../requirements/Catalogue.ts"
 import type { Level, Profile } from "../requirements/Requirement.ts"
 import { runSuite } from "../run/RunSuite.ts"
 import type { Given } from "../run/RunSuite.ts"
@@ -23,22 +24,21 @@ import type { ReceiverTaken } from "../run/Target.ts"
 
 type Act = () => void | Promise<void>
 
-/** What the probe of a test gives: `digest` is `sha256:HEX` of the event's data by RFC 8785, `data` what is stored. */
+/** A reading of the test's probe: `digest` is `sha256:HEX` of the event's data by RFC 8785, `data` the stored data. */
 interface Seen {
   readonly effects: number
   readonly digest?: string
   readonly data?: unknown
 }
 
-/** A receiver that runs, and what the suite may see and do of it. */
+/** A running receiver, and how the suite sees and operates it. */
 export interface StartedReceiver {
-  /** Where events are posted. */
+  /** The URL that events are posted to. */
   readonly url: string
-  /** How often an event took effect: for level 2 and 3. */
+  /** Counts the effects of an event: for levels 2 and 3. */
   readonly probe?: (webhookId: string, url: string) => Seen | Promise<Seen>
   /**
-   * Ends the receiver, its server with it, and starts it again, at the same URL; what is on disk stays. For level 3, this or
-   * `kill`.
+   * Ends the receiver with its server and starts it again at the same URL. Data on disk stays. Level 3 needs this or `kill`.
    */
   readonly restart?: Act
   /** Ends the receiver at once, as SIGKILL does. */
@@ -47,21 +47,21 @@ export interface StartedReceiver {
   readonly resume?: Act
   /** Moves the receiver's clock forward: for the profile `clock`. */
   readonly advance?: (milliseconds: number) => void | Promise<void>
-  /** Records one more effect on purpose: finds out a probe that can't count past one. */
+  /** Records one more effect on purpose: detects a probe that can't count past one. */
   readonly double?: (webhookId: string) => void | Promise<void>
-  /** Called when all is done. */
+  /** Called at the end. */
   readonly stop?: Act
 }
 
 export interface ReceiverSuiteOptions {
   /** Starts the receiver, once. */
   readonly start: () => StartedReceiver | Promise<StartedReceiver>
-  /** 1: the URL alone (the default). 2: and a probe. 3: and a way to restart or kill it. Without these, the suite fails. */
+  /** 1 (the default) needs the URL alone, 2 also a probe, 3 also a way to restart or kill it. Without these, the suite fails. */
   readonly level?: Level
   readonly profiles?: ReadonlyArray<Profile>
-  /** What the receiver is bound to, like `access_log:create`; both types by default. */
+  /** The receiver's bindings, like `access_log:create`; both types by default. */
   readonly bindings?: ReadonlyArray<"access_log:create" | "call:create">
-  /** The receiver's `whsec_` secret, or the `whsk_` private key of the public one that it has; what is sent is signed with it. */
+  /** Signs the requests: the receiver's `whsec_` secret, or a `whsk_` private key if it verifies with the public key. */
   readonly secret?: string
   /** The receiver's URL for another integration, one at most: for the profile `tenant`. */
   readonly otherUrls?: ReadonlyArray<string>
@@ -69,24 +69,24 @@ export interface ReceiverSuiteOptions {
   readonly peakRate?: number
   /** Which statuses acknowledge; `200` by default. */
   readonly ack?: "200" | "2xx"
-  /** What the sender waits, in milliseconds; 5000 by default. */
+  /** How long the receiver has to acknowledge, in milliseconds; 5000 by default. */
   readonly deadline?: number
-  /** How old or early a signature the receiver accepts, in milliseconds; 300000 by default. */
+  /** How far off a signature's timestamp may be for the receiver, in milliseconds; 300000 by default. */
   readonly tolerance?: number
-  /** How long effects are waited for, in milliseconds; 10000 by default. */
+  /** How long to wait for effects, in milliseconds; 10000 by default. */
   readonly settle?: number
-  /** The same seed gives the same histories; 1 by default, so that a test is the same at every run. */
+  /** The seed of random histories; 1 by default, so that every run is the same. */
   readonly seed?: number
-  /** How long all of it may take, in milliseconds; 60000 by default. */
+  /** How long the run may take, in milliseconds; 60000 by default. */
   readonly maxTime?: number
   /** Ids or patterns like `R-DUP-*`. */
   readonly only?: ReadonlyArray<string>
   readonly skip?: ReadonlyArray<string>
-  /** Given the report when there is one: to write it to a file. */
+  /** Gets the report, for example to write it to a file. */
   readonly onReport?: (report: Report) => void | Promise<void>
 }
 
-/** What is wrong with the options before anything is started; null when nothing is. */
+/** What is wrong with the options, before anything is started; null for nothing. */
 const lackingOptions = (options: ReceiverSuiteOptions): string | null => {
   const { level = 1, otherUrls = [], peakRate, profiles = [], secret } = options
   if (otherUrls.length > 1) {
@@ -95,31 +95,31 @@ const lackingOptions = (options: ReceiverSuiteOptions): string | null => {
   if (secret !== undefined && Signature.keyOf(Redacted.make(secret)) === null) {
     return "secret must be a Standard Webhooks secret: whsec_ and base64"
   }
-  const probe = level === 1 ? "a probe: level: 2, and probe in what start gives" : null
+  const probe = level === 1 ? "a probe: level: 2, and probe in the result of start" : null
   const lacks: Readonly<Record<Profile, string | null>> = {
     signed: secret === undefined ? "the receiver's secret: secret" : null,
     tenant: otherUrls.length === 0 ? "a second URL, the receiver's for another integration: otherUrls" : probe,
     clock: probe,
-    load: peakRate === undefined ? "what the receiver is made for, in events a second: peakRate" : null
+    load: peakRate === undefined ? "the load that the receiver is made for, in events a second: peakRate" : null
   }
   const lacking = profiles.find((profile) => lacks[profile] !== null)
   return lacking === undefined ? null : `profiles: ${lacking} needs ${lacks[lacking]}`
 }
 
-/** What the started receiver should have given, and did not; null when it did. */
+/** What the result of `start` lacks; null for nothing. */
 const lackingMeans = (
   { level = 1, otherUrls = [], profiles = [] }: ReceiverSuiteOptions,
   { advance, kill, pause, probe, restart, resume, url }: StartedReceiver
 ): string | null => {
   if (otherUrls.some((other) => new URL(other).href === new URL(url).href)) {
-    return "otherUrls holds the URL that start gives: the tenant profile needs the receiver's URL for another integration"
+    return "otherUrls holds the URL of start's result: the tenant profile needs the receiver's URL for another integration"
   }
-  if (level >= 2 && probe === undefined) return `level: ${level} needs a probe: give probe in what start gives`
+  if (level >= 2 && probe === undefined) return `level: ${level} needs a probe: return probe from start`
   if (level === 3 && restart === undefined && kill === undefined) {
-    return "level: 3 needs a way to end the receiver: give restart or kill in what start gives"
+    return "level: 3 needs a way to end the receiver: return restart or kill from start"
   }
   if (profiles.includes("clock") && advance === undefined) {
-    return "profiles: clock needs advance, which moves the receiver's clock: give it in what start gives"
+    return "profiles: clock needs advance, which moves the receiver's clock: return it from start"
   }
   return (pause === undefined) === (resume === undefined) ? null : "pause and resume go together: give both"
 }
@@ -143,7 +143,7 @@ const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
           }).pipe(Effect.flatMap((given) => readReading(given, wrongly)))
       }
 
-/** About a receiver that neither the test nor its supervisor started again. */
+/** The message about a receiver that neither the test nor its supervisor started again. */
 const byTest = {
   what: "The receiver was not ready again",
   advice: "Does the test's `restart`, or what watches over it after `kill`, start it at the same URL?"
@@ -151,12 +151,12 @@ const byTest = {
 
 const hooksOf = ({ advance, double, kill, pause, restart, resume, url }: StartedReceiver): Hooks => ({
   ...noHooks,
-  restart: hook("restart", restart)?.() ?? null,
-  kill: hook("kill", kill)?.() ?? null,
-  pause: hook("pause", pause)?.() ?? null,
-  resume: hook("resume", resume)?.() ?? null,
-  advance: hook("advance", advance),
-  double: hook("double", double),
+  restart: functionHook("restart", restart)?.() ?? null,
+  kill: functionHook("kill", kill)?.() ?? null,
+  pause: functionHook("pause", pause)?.() ?? null,
+  resume: functionHook("resume", resume)?.() ?? null,
+  advance: functionHook("advance", advance),
+  double: functionHook("double", double),
   ready: Effect.suspend(() => awaitReady(new URL(url), null, byTest)),
   names: {}
 })
@@ -182,7 +182,7 @@ const givenOf = (options: ReceiverSuiteOptions, urls: Means["urls"]): Given => {
   }
 }
 
-/** Runs the suite, when no other run of this machine tests the same URL. */
+/** Runs the suite, after other runs of this machine at the same URL. */
 const tested = (options: ReceiverSuiteOptions, started: StartedReceiver): Effect.Effect<Report, ReceiverTaken> => {
   const { level = 1, otherUrls = [], secret } = options
   const urls: Means["urls"] = [new URL(started.url), ...otherUrls.map((url) => new URL(url))]
@@ -200,7 +200,7 @@ const tested = (options: ReceiverSuiteOptions, started: StartedReceiver): Effect
 /** Registers `describe` with one test for each requirement of the level and the profiles. */
 export const receiverSuite = (options: ReceiverSuiteOptions): void => {
   const { level = 1, maxTime = 60_000, only = [], profiles = [], skip = [] } = options
-  const wrong = lackingOptions(options) ?? misnamed({ only, skip })?.replace(/^--/, "") ?? null
+  const wrong = lackingOptions(options) ?? selectionFlaw({ only, skip })?.replace(/^--/, "") ?? null
   if (wrong !== null) throw new Error(wrong)
   const { selected } = select({ level, only, skip, profile: profiles })
   describe(`doorhook receiver conformance, level ${level}`, () => {
@@ -229,9 +229,9 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
         if (report === undefined || found === undefined) throw new Error(`the report of the suite lacks ${id}`)
         if (exitCodeOf(report) === exitCodes.unusable) throw new Error(report.endedBecause)
         const { observed, verdict } = found
-        // A SHOULD fails no build; `onReport` shows it.
+        // A broken SHOULD fails no build; `onReport` shows it.
         if (verdict === "NOT_OBSERVABLE" || verdict === "SKIPPED" || verdict === "WARN") skip(`${verdict}: ${observed}`)
-        // The difference that the test shows is the explanation.
+        // The explanation is the difference that vitest shows.
         expect(verdict === "PASS" ? "" : linesOf(explainRequirement(found)).join("\n")).toBe("")
       })
     }

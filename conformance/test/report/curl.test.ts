@@ -13,7 +13,7 @@ import { retry } from "../../src/history/Variations.ts"
 import type { Variation } from "../../src/history/Variations.ts"
 import { defaultTerms } from "../../src/judgement/Terms.ts"
 import { noMeans } from "../../src/record/Options.ts"
-import { byHand, curlOf } from "../../src/report/Steps.ts"
+import { curlCommand, curlOf } from "../../src/report/Steps.ts"
 import { runSuite } from "../../src/run/RunSuite.ts"
 import { answer, receiver } from "../support/receiver.ts"
 import { attemptOf, traceOf } from "../support/traces.ts"
@@ -81,7 +81,7 @@ const after = (
     })
   )
   const trace = traceOf(attempts, { ops, ...over })
-  return byHand({ trace, attempt: attempts.length - 1, terms: { ...defaultTerms, deadline: 400 } })
+  return curlCommand({ trace, attempt: attempts.length - 1, terms: { ...defaultTerms, deadline: 400 } })
 }
 
 describe("by hand", () => {

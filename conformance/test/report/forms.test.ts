@@ -217,7 +217,7 @@ describe("what is explained", () => {
 
   it("has how far a memory of ids was seen to reach in what a pass claims, unless it was looked at further", () => {
     const passed = { ...sampleReport, ...passing(requirements), memory: { seconds: 42, ids: 1_586 } }
-    assert.strictEqual(explanationOf(passed).claim, "L2 once, memory was seen to last over 42 s and 1,586 ids")
+    assert.strictEqual(explanationOf(passed).claim, "L2 once, ids were remembered for 42 s and 1,586 other events")
     const further = { ...passed, requirements: [...passed.requirements, ...passing([{ id: "R-DUP-06" }]).requirements] }
     assert.strictEqual(explanationOf(further).claim, "L2 once")
     assert.strictEqual(

@@ -54,7 +54,7 @@ describe("steps", () => {
     assert.deepStrictEqual(toldOf([at(43_500, "paused")]), [
       first,
       wait,
-      `${last}; in between, other cases held the receiver still${part}`
+      `${last}; in between, other cases paused the receiver${part}`
     ])
     assert.deepStrictEqual(toldOf([at(2_000, "killed", 1)]), [first, wait, last])
   })
@@ -73,7 +73,7 @@ describe("steps", () => {
       { run, trace, attempt: 0, event: 0, symptom: null, isOrdinary: true, because: "", terms: defaultTerms },
       false
     )
-    assert.match(step?.attempts[0]?.got ?? "", /^503 after 5 ms, with 9 other requests under way; sent again alone$/)
+    assert.match(step?.attempts[0]?.got ?? "", /^503 after 5 ms, with 9 other requests in flight; sent again alone$/)
   })
 })
 

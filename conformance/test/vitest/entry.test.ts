@@ -128,11 +128,11 @@ describe("receiverSuite", () => {
     const output = stdout + stderr
     assert.strictEqual(code, 1, output)
     for (const message of [
-      "level: 2 needs a probe: give probe in what start gives",
+      "level: 2 needs a probe: return probe from start",
       "level: 3 needs a way to end the receiver: give restart or kill",
       "profiles: clock needs advance",
       "pause and resume go together: give both",
-      "otherUrls holds the URL that start gives"
+      "otherUrls holds the URL of start's result"
     ]) {
       assert.include(output, message)
     }
