@@ -61,7 +61,7 @@ describe("a spawned receiver", () => {
       assert.match(all.output, /not tried: --control-url/)
       assert.match(all.output, /Level 3 can be tested/)
       const less = yield* conformance("doctor", ...started("doctor"))
-      assert.match(less.output, /no +effects of events +a probe \(--probe\) shows/)
+      assert.match(less.output, /no +effects of events +a probe \(--probe\) counts/)
       assert.match(less.output, /Level 1 can be tested: --level 1$/m)
       assert.notInclude(less.output, "Not observable then", "what a probe would prove at level 2 is passed at level 1")
       const written = yield* conformance("doctor", ...started("doctor"), "--report", "json=d.json")
@@ -263,7 +263,7 @@ describe("effects are counted", () => {
       assert.strictEqual(alike.exitCode, 4, alike.output)
       assert.match(
         alike.message,
-        /effects = 1 for evt_\w+, which is only the beginning of an event's id .* whole ids: grep -cw/
+        /effects = 1 for evt_\w+, which is only the beginning of an event's id\. .* whole ids: grep -cw/
       )
     })
   )
@@ -441,7 +441,7 @@ describe("what failed", () => {
       mkdirSync(odd)
       const unread = yield* replay(odd, folder)
       assert.strictEqual(unread.exitCode, 3)
-      assert.match(unread.message, /odd\.json can't be read: it is a folder, not a file\. Name a history/)
+      assert.match(unread.message, /odd\.json can't be read: it is a folder, not a file\. Name a stored history/)
       const unlisted = yield* replay("R-DUP-01", file)
       assert.strictEqual(unlisted.exitCode, 3)
       assert.match(unlisted.message, /^--cases \S+: .* a part of its path is a file, not a folder\. Name the folder/)

@@ -135,7 +135,7 @@ describe("a probe that can't be believed", () => {
       })
       const { requirements: reported } = yield* tried(folded, true, ["R-NEW-01"])
       assert.strictEqual(reported[0]?.verdict, "INCONCLUSIVE")
-      assert.match(reported[0]?.observed ?? "", /undecided: the probe also answers to an id in another case/)
+      assert.match(reported[0]?.observed ?? "", /undecided: the probe ignores the case of ids/)
     })
   )
 })

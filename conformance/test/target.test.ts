@@ -103,7 +103,7 @@ describe("a receiver that no connection comes about to", () => {
 
   it("is reported with what may help", () => {
     assert.match(said("http://receiver.test/", "ECONNREFUSED"), /in 3 tries \(it failed\)\. Is the receiver/)
-    assert.match(said("http://receiver.test/", "ENOTFOUND"), /Has the name an address here\? Correct --url/)
+    assert.match(said("http://receiver.test/", "ENOTFOUND"), /Does the name resolve on this machine\? Correct --url/)
     assert.match(said("https://receiver.test/", "CERT_HAS_EXPIRED"), /Its certificate must be valid now/)
     assert.match(said("http://receiver.test/", "UND_ERR_CONNECT_TIMEOUT"), /Is the receiver still running\?$/)
   })
@@ -120,7 +120,7 @@ describe("a receiver that no connection comes about to", () => {
       const run = ["run", "--url", `https://127.0.0.1:${port}/hook`, "--only", "R-ACK-02", "--max-time", "20s"]
       const unknown = yield* conformance(...run)
       assert.strictEqual(unknown.exitCode, 4, unknown.output)
-      assert.match(unknown.message, /of an authority that Node\.js knows: .* NODE_EXTRA_CA_CERTS=FILE\.$/)
+      assert.match(unknown.message, /by an authority that Node\.js knows: .* NODE_EXTRA_CA_CERTS=FILE\.$/)
       const main = new URL("support/main.ts", import.meta.url).pathname
       const { finished } = yield* startNode(["--conditions=source", main, ...run], {
         env: { NODE_EXTRA_CA_CERTS: file }

@@ -36,8 +36,7 @@ export interface Plan {
   readonly unsent: ReadonlyArray<string> | null
 }
 
-const least = (...strengths: ReadonlyArray<Strength>): Strength =>
-  strengths.includes("SHOULD") ? "SHOULD" : "MUST"
+const least = (...strengths: ReadonlyArray<Strength>): Strength => (strengths.includes("SHOULD") ? "SHOULD" : "MUST")
 
 const keysOf = (cases: ReadonlyArray<Case>): ReadonlySet<string> => new Set(cases.map(({ history }) => keyOf(history)))
 

@@ -129,7 +129,7 @@ describe("receiverSuite", () => {
     assert.strictEqual(code, 1, output)
     for (const message of [
       "level: 2 needs a probe: return probe from start",
-      "level: 3 needs a way to end the receiver: give restart or kill",
+      "level: 3 needs a way to end the receiver: return restart or kill",
       "profiles: clock needs advance",
       "pause and resume go together: give both",
       "otherUrls holds the URL of start's result"
@@ -143,7 +143,10 @@ describe("receiverSuite", () => {
     const refused: ReadonlyArray<readonly [Partial<ReceiverSuiteOptions>, string]> = [
       [{ profiles: ["signed"] }, "profiles: signed needs the receiver's secret: secret"],
       [{ profiles: ["signed"], secret: "whsec_?" }, "secret must be a Standard Webhooks secret: whsec_ and base64"],
-      [{ profiles: ["load"] }, "profiles: load needs what the receiver is made for, in events a second: peakRate"],
+      [
+        { profiles: ["load"] },
+        "profiles: load needs the load that the receiver is made for, in events a second: peakRate"
+      ],
       [{ profiles: ["tenant"], level: 2 }, "profiles: tenant needs a second URL"],
       [{ profiles: ["tenant"], otherUrls: ["http://127.0.0.1:9/other"] }, "profiles: tenant needs a probe: level: 2"],
       [{ profiles: ["clock"] }, "profiles: clock needs a probe: level: 2"],
