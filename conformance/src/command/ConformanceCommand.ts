@@ -8,17 +8,19 @@ import { program } from "../Program.ts"
 import { secretVariable } from "../record/Options.ts"
 import { flagGroups, runFlags, targetFlags } from "./Flags.ts"
 
-const load = <Module>(loading: () => Promise<Module>): Effect.Effect<Module> => Effect.promise(loading)
+/** Loads a module and runs one of its effects. */
+const load = <Module, A, E, R>(
+  loading: () => Promise<Module>,
+  run: (module: Module) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => Effect.flatMap(Effect.promise(loading), run)
 
 const exits = "Exit codes: 0 passed, 1 failed, 2 undecided, 3 wrong usage, 4 the receiver or the probe can't be used."
 
-const run = Command.make(
-  "run",
-  runFlags,
-  Effect.fnUntraced(function* (flags) {
-    if (flags.dryRun) return yield* (yield* load(() => import("./RunCommand.ts"))).dryRun(flags)
-    yield* (yield* load(() => import("./RunCommand.ts"))).runConformance(flags)
-  })
+const run = Command.make("run", runFlags, (flags) =>
+  load(
+    () => import("./RunCommand.ts"),
+    ({ dryRun, runConformance }) => (flags.dryRun ? dryRun(flags) : runConformance(flags))
+  )
 ).pipe(
   Command.annotate(FlagGroups, flagGroups),
   Command.withDescription(`Sends events to a receiver and reports whether it handles them correctly. ${exits}`),
@@ -39,13 +41,15 @@ const run = Command.make(
 )
 
 const doctor = Command.make("doctor", targetFlags, (flags) =>
-  Effect.flatMap(
-    load(() => import("./DoctorCommand.ts")),
+  load(
+    () => import("./DoctorCommand.ts"),
     ({ runDoctor }) => runDoctor(flags)
   )
 ).pipe(
   Command.annotate(FlagGroups, flagGroups),
-  Command.withDescription("Shows what the suite can see of a receiver, what is missing, and which level that leaves")
+  Command.withDescription(
+    "Shows what the suite can see and do with these flags, what is missing, and the highest level that can be tested"
+  )
 )
 
 const replay = Command.make(
@@ -61,8 +65,8 @@ const replay = Command.make(
     )
   },
   (flags) =>
-    Effect.flatMap(
-      load(() => import("./ReplayCommand.ts")),
+    load(
+      () => import("./ReplayCommand.ts"),
       ({ runReplay }) => runReplay(flags)
     )
 ).pipe(
@@ -77,8 +81,8 @@ const check = Command.make(
     ...Struct.pick(targetFlags, ["report"])
   },
   (flags) =>
-    Effect.flatMap(
-      load(() => import("./OfflineCommands.ts")),
+    load(
+      () => import("./OfflineCommands.ts"),
       ({ runCheck }) => runCheck(flags)
     )
 ).pipe(
@@ -91,15 +95,15 @@ const badge = Command.make(
   "badge",
   { file: Argument.String("report").pipe(Argument.withDescription("A report that --report json=FILE wrote")) },
   ({ file }) =>
-    Effect.flatMap(
-      load(() => import("./OfflineCommands.ts")),
+    load(
+      () => import("./OfflineCommands.ts"),
       ({ printBadge }) => printBadge(file)
     )
 ).pipe(Command.withDescription("Prints a badge for shields.io from a report"))
 
 const list = Command.make("list", {}, () =>
-  Effect.flatMap(
-    load(() => import("./OfflineCommands.ts")),
+  load(
+    () => import("./OfflineCommands.ts"),
     ({ listRequirements }) => listRequirements
   )
 ).pipe(Command.withDescription("Lists the requirements"))
@@ -108,8 +112,8 @@ const explain = Command.make(
   "explain",
   { id: Argument.String("id").pipe(Argument.withDescription("A requirement, like R-DUP-01")) },
   ({ id }) =>
-    Effect.flatMap(
-      load(() => import("./OfflineCommands.ts")),
+    load(
+      () => import("./OfflineCommands.ts"),
       ({ explainRequirement }) => explainRequirement(id)
     )
 ).pipe(Command.withDescription("Explains a requirement: what it asks for, why, and what the suite sends to test it"))
@@ -139,10 +143,11 @@ const mutants = Command.make(
     list: Flag.Boolean("list").pipe(Flag.withDescription("Lists them and tests none"), Flag.withDefault(false)),
     maxTime: duration("max-time", "How long each may take", 120_000)
   },
-  Effect.fnUntraced(function* (flags) {
-    const { listMutants, runMutants } = yield* load(() => import("./MutantsCommand.ts"))
-    yield* flags.list ? listMutants : runMutants(flags)
-  })
+  (flags) =>
+    load(
+      () => import("./MutantsCommand.ts"),
+      ({ listMutants, runMutants }) => (flags.list ? listMutants : runMutants(flags))
+    )
 ).pipe(
   Command.withDescription(
     "Tests the suite itself: runs it against receivers with known faults. Exits with 1 if a receiver does not fail its own requirement, or a requirement fails none."
@@ -175,8 +180,8 @@ const sender = Command.make(
     maxTime: duration("max-time", "Longest wait before the sender is judged", 600_000)
   },
   (flags) =>
-    Effect.flatMap(
-      load(() => import("../sender/SenderCommand.ts")),
+    load(
+      () => import("../sender/SenderCommand.ts"),
       ({ runSenderCommand }) => runSenderCommand(flags)
     )
 ).pipe(

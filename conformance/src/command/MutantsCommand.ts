@@ -6,18 +6,15 @@ import { Console, Effect } from "effect"
 import { isBuiltin } from "node:module"
 import { program } from "../Program.ts"
 import { faults, killLine, killOf, tryFault, weaknesses } from "../mutants/Faults.ts"
-import type { Fault } from "../mutants/Faults.ts"
+import type { Fault, TrialOptions } from "../mutants/Faults.ts"
 import { exitCodes } from "../report/Explanation.ts"
 import { entriesOf, matches, requirements } from "../requirements/Catalogue.ts"
 import { stopOnHangup, unusable } from "./Prepare.ts"
 import { makeProgress } from "./RunCommand.ts"
 
-export interface MutantsFlags {
+export interface MutantsFlags extends TrialOptions {
   readonly only: ReadonlyArray<string>
-  readonly narrow: boolean
   readonly jobs: number
-  readonly seed: number
-  readonly maxTime: number
 }
 
 const isMeant =

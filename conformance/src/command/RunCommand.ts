@@ -13,7 +13,7 @@ import type { Report } from "../report/Report.ts"
 import * as Reports from "../report/Reports.ts"
 import { opening, render } from "../report/Text.ts"
 import { selectionFlaw, select, whyNothing } from "../requirements/Catalogue.ts"
-import { needs } from "../requirements/Requirement.ts"
+import { allNeeds, needs } from "../requirements/Requirement.ts"
 import type { Need } from "../requirements/Requirement.ts"
 import { prepareSuite } from "../run/RunSuite.ts"
 import { readBaseline } from "./Flags.ts"
@@ -135,12 +135,7 @@ export const dryRun = Effect.fnUntraced(function* (flags: RunFlags) {
     return yield* new CommandFailure({ message: whyNothing(options), exitCode: exitCodes.inconclusive })
   }
   const sight = sightOf(checked)
-  const isNeed = (name: string): name is Need => Object.hasOwn(needs, name)
-  const seen = new Set(
-    Object.keys(needs)
-      .filter(isNeed)
-      .filter((need) => sight[need] !== false)
-  )
+  const seen = new Set(allNeeds.filter((need) => sight[need] !== false))
   yield* Console.log(
     [
       `A run of level ${options.level} would send this to ${UrlPolicy.shownUrl(checked.urls[0])}; a case that several requirements share is sent once. Nothing was sent.`,

@@ -139,10 +139,3 @@ export const Trace = Schema.Struct({
 })
 export type Trace = typeof Trace.Type
 export type TraceIntervention = Trace["interventions"][number]
-
-/** The actions on the receiver in the time of a trace, of all those in a run. */
-export const interventionsDuring = (
-  all: ReadonlyArray<Intervention>,
-  { began, ended }: Pick<Trace, "began" | "ended">
-): ReadonlyArray<TraceIntervention> =>
-  all.filter(({ from, until }) => until >= began && from <= ended).map((one) => ({ op: null, ...one }))

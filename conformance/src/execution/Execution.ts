@@ -5,7 +5,6 @@
 import type { Crypto } from "@doorhook/core"
 import { Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
 import type { Redacted } from "effect"
-import { interventionsDuring } from "../evidence/Trace.ts"
 import type { Attempt, Intervention, SentEvent, Shortfall, Trace } from "../evidence/Trace.ts"
 import { isKnownKind, EventFactory } from "../history/Events.ts"
 import type { EventTemplate, EventValues, CreatedEvent } from "../history/Events.ts"
@@ -274,6 +273,8 @@ export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>
   const own = trace.interventions.filter(({ op }) => op !== null)
   const isOwn = ({ by, from, what }: Intervention): boolean =>
     own.some((one) => one.by === by && one.from === from && one.what === what)
-  const others = interventionsDuring(all, trace).filter((one) => !isOwn(one))
+  const others = all
+    .filter((one) => one.until >= trace.began && one.from <= trace.ended && !isOwn(one))
+    .map((one) => ({ op: null, ...one }))
   return { ...trace, interventions: [...own, ...others].toSorted((a, b) => a.from - b.from) }
 }

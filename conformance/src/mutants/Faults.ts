@@ -7,7 +7,7 @@ import type { Path, PlatformError, Scope } from "effect"
 import { program } from "../Program.ts"
 import { withControl } from "../hooks/Commands.ts"
 import { noHooks } from "../hooks/Hooks.ts"
-import type { HookFailed, Hooks } from "../hooks/Hooks.ts"
+import type { HookFailed } from "../hooks/Hooks.ts"
 import { freePort, spawned } from "../hooks/Spawned.ts"
 import { httpProbe } from "../probes/Probe.ts"
 import { noMeans } from "../record/Options.ts"
@@ -58,29 +58,6 @@ export interface TrialOptions {
   readonly maxTime: number
 }
 
-/** How to start a receiver. It gets its port in the variable PORT. */
-interface Launch {
-  readonly command: string
-  readonly args: ReadonlyArray<string>
-  readonly env: Readonly<Record<string, string>>
-  /** Whether it has the control of the bundled receivers. */
-  readonly control: boolean
-}
-
-/** Starts a receiver as a process of its own, operated by the hooks that users get, and ends it with the scope. */
-const operate = Effect.fnUntraced(function* ({
-  args,
-  command,
-  control,
-  env
-}: Launch): Effect.fn.Return<{ readonly origin: URL; readonly hooks: Hooks }, HookFailed, Scope.Scope> {
-  const port = yield* freePort
-  const origin = new URL(`http://127.0.0.1:${port}`)
-  const line = `exec ${[command, ...args].map(Shell.quote).join(" ")}`
-  const hooks = yield* spawned(line, { ...env, PORT: String(port) }, origin, new URL("/probe?id=never-sent", origin))
-  return { origin, hooks: control ? yield* withControl(hooks, new URL("/control", origin)) : hooks }
-})
-
 /** A receiver under trial. */
 type Tried = Pick<Fault, "change" | "level" | "name" | "profile">
 
@@ -96,15 +73,21 @@ const inThisProcess = Effect.fnUntraced(function* ({ change, profile }: Tried) {
   return { origin, hooks: yield* withControl(noHooks, new URL("/control", origin)) }
 })
 
+/** Starts a receiver as a process of its own, operated by the hooks that users get, and ends it with the scope. */
 const inItsOwn = Effect.fnUntraced(function* ({ name, profile }: Tried) {
   const fs = yield* FileSystem.FileSystem
-  const database = `${yield* fs.makeTempDirectoryScoped()}/receiver.db`
-  return yield* operate({
-    command: process.execPath,
-    args: [...process.execArgv, ...program.receiver],
-    env: { NODE_NO_WARNINGS: "1", FAULT: name, DATABASE: database, SECRET: profile === "signed" ? secret : "" },
-    control: true
-  })
+  const port = yield* freePort
+  const origin = new URL(`http://127.0.0.1:${port}`)
+  const env = {
+    NODE_NO_WARNINGS: "1",
+    FAULT: name,
+    DATABASE: `${yield* fs.makeTempDirectoryScoped()}/receiver.db`,
+    SECRET: profile === "signed" ? secret : "",
+    PORT: String(port)
+  }
+  const command = [process.execPath, ...process.execArgv, ...program.receiver].map(Shell.quote).join(" ")
+  const hooks = yield* spawned(`exec ${command}`, env, origin, new URL("/probe?id=never-sent", origin))
+  return { origin, hooks: yield* withControl(hooks, new URL("/control", origin)) }
 })
 
 /** Runs the suite against a receiver. */

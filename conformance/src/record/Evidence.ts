@@ -34,7 +34,7 @@ export const CaseRun = Schema.Struct({
 export type CaseRun = typeof CaseRun.Type
 
 /** A control reading of the probe. */
-const Control = Schema.Struct({ expected: Schema.Int, observed: Schema.Int })
+export const Control = Schema.Struct({ expected: Schema.Int, observed: Schema.Int })
 
 /** The result of the probe's calibration. */
 export const ProbeCalibration = Schema.Struct({

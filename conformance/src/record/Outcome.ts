@@ -15,7 +15,7 @@ import type { Terms } from "../judgement/Terms.ts"
 import { inconclusive, thrown } from "../judgement/Verdict.ts"
 import type { Finding, Symptom, Verdict } from "../judgement/Verdict.ts"
 import { select } from "../requirements/Catalogue.ts"
-import { casesOf, needs } from "../requirements/Requirement.ts"
+import { allNeeds, casesOf, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
 import { memoryInWords, memoryOf, strangersInWords } from "./Evidence.ts"
 import type { CaseRun, Confirmed, Ended, Evidence } from "./Evidence.ts"
@@ -94,8 +94,7 @@ const strengthFor = ({ requirement, strengths }: Plan, history: History): Streng
 
 /** The needs that a run meets. */
 export const sightOf = ({ calibration, given }: Pick<Evidence, "given" | "calibration">): ReadonlySet<Need> => {
-  const isNeed = (name: string): name is Need => Object.hasOwn(needs, name)
-  const sight = new Set(given.filter(isNeed))
+  const sight = new Set(allNeeds.filter((need) => given.includes(need)))
   // Only the probe's answers show whether it gives a digest.
   if (calibration?.digest === true && sight.has("effects")) sight.add("digest")
   else sight.delete("digest")

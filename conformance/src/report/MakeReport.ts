@@ -13,7 +13,7 @@ import type { Options } from "../record/Options.ts"
 import { judged, sightOf } from "../record/Outcome.ts"
 import type { Outcome } from "../record/Outcome.ts"
 import { outOfReach, select } from "../requirements/Catalogue.ts"
-import { needs } from "../requirements/Requirement.ts"
+import { allNeeds, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
 import { verdictOf } from "./Explanation.ts"
 import type { Calibration, Report, ReportedRequirement, TimingLane } from "./Report.ts"
@@ -118,8 +118,6 @@ const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, str
   rate: `${options.peakRate ?? 0} events a second`
 })
 
-const isNeed = (name: string): name is Need => Object.hasOwn(needs, name)
-
 /** What the suite could see and do in a run: by what, or what would allow it. */
 export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const { hooks, repeatable } = evidence
@@ -128,13 +126,11 @@ export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const doubles = hooks["double"] ?? null
   return [
     { what: "answers", available: true, how: "the URL" },
-    ...Object.keys(needs)
-      .filter(isNeed)
-      .map((need) => ({
-        what: needs[need].seen,
-        available: sight.has(need),
-        how: sight.has(need) ? how[need] : needs[need][repeatable ? "toGive" : "inTest"]
-      })),
+    ...allNeeds.map((need) => ({
+      what: needs[need].seen,
+      available: sight.has(need),
+      how: sight.has(need) ? how[need] : needs[need][repeatable ? "toGive" : "inTest"]
+    })),
     {
       what: "whether the probe counts past one",
       available: doubles !== null,

@@ -1,6 +1,7 @@
 /**
  * A requirement: one block with its texts, its histories and its judgement. And `needs`: what a run must see or do for it.
  */
+import { Struct } from "effect"
 import { keyOf } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { noSamples } from "../history/Samples.ts"
@@ -62,6 +63,7 @@ export const needs = {
   }
 } as const
 export type Need = keyof typeof needs
+export const allNeeds: ReadonlyArray<Need> = Struct.keys(needs)
 
 /** Groups of requirements that are tested on request, each with the need that it depends on. */
 export const profiles = { signed: "secret", tenant: "endpoints", clock: "advance", load: "rate" } as const

@@ -163,13 +163,8 @@ export const render = ({ attempts, events, requirements }: SenderReport): string
 export const toJson = (report: SenderReport): string =>
   `${JSON.stringify(Schema.encodeSync(SenderReport)(report), null, 2)}\n`
 
-export interface SenderFlags {
-  readonly host: string
-  readonly port: number
+export interface SenderFlags extends Omit<SenderOptions, "secret" | "listening"> {
   readonly secret: Option.Option<Redacted.Redacted<string>>
-  readonly deadline: number
-  readonly quiet: number
-  readonly maxTime: number
   readonly report: Option.Option<string>
 }
 
