@@ -242,7 +242,7 @@ const failedAfter = Effect.fnUntraced(function* (server: string, lastWords: stri
 const serve = `${process.execPath} -e "$PROGRAM"`
 
 describe("a spawned receiver is down", () => {
-  it.live("by its own doing, which its last words tell", () =>
+  it.live("by its own fault, which its last words show", () =>
     Effect.gen(function* () {
       const { down } = yield* failedAfter(serve, "no disk")
       assert.strictEqual(down, "it ended before it was ready: no disk")

@@ -223,7 +223,7 @@ describe("a probe that can't be believed makes the run unusable", () => {
 })
 
 describe("a history that may keep the receiver from all others", () => {
-  it.live("is executed alone: others would not reach it, and tell nothing", () =>
+  it.live("is executed alone: others would not reach it", () =>
     Effect.gen(function* () {
       const { hooks, probe, url } = yield* model()
       const trace = `${yield* temporaryFolder}/trace.ndjson`

@@ -113,7 +113,7 @@ describe("a receiver that is not ready", () => {
     return yield* Fiber.join(waiting)
   })
 
-  it.effect("is told with what its ready URL answered last", () =>
+  it.effect("reports the last answer of its ready URL", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => answer(response, 404))
       const { down, message } = yield* said(target.url, () => target.received.length > 1)
@@ -122,7 +122,7 @@ describe("a receiver that is not ready", () => {
     })
   )
 
-  it.effect("is told where nothing was answered", () =>
+  it.effect("reports that nothing was answered", () =>
     Effect.gen(function* () {
       const target = yield* receiver(() => undefined)
       const { down } = yield* said(target.url, () => target.received.length > 0)

@@ -105,7 +105,7 @@ describe("a spawned receiver", () => {
     })
   )
 
-  it.live("is told the port of its scheme where its URL names none", () =>
+  it.live("gets the default port of its scheme if its URL names none", () =>
     Effect.gen(function* () {
       const { exitCode, message } = yield* conformance(
         "run",
@@ -185,7 +185,7 @@ describe("effects are counted", () => {
     })
   )
 
-  it.live("at two URLs together, which a log does not tell apart", () =>
+  it.live("at two URLs together, which a log does not distinguish", () =>
     Effect.gen(function* () {
       const ways = [
         ["each", (path: string, id: string) => `${path} ${id}`, { pass: ["R-DUP-02", "R-DUP-08"], fail: [] }],
@@ -420,7 +420,7 @@ describe("effects are counted", () => {
 })
 
 describe("what failed", () => {
-  it.live("and can't be stored or read is told in words, with what to do, and the verdict all the same", () =>
+  it.live("and can't be stored or read is reported with what to do, and keeps its verdict", () =>
     Effect.gen(function* () {
       const file = join(folder, "a-file")
       writeFileSync(file, "")

@@ -16,7 +16,7 @@ const webhookId = "evt_0mgw7k2x0q8r5t3v9y1b4d6f8h0"
 const subject = { webhookId, resourceType: "access_log", dataId: "123456789", endpoint: null }
 
 describe("an address that is no probe", () => {
-  it.live("is told what it was asked, and what it should have answered", () =>
+  it.live("is refused with the request and the expected answer", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ path }, response) => answer(response, path.includes("broken") ? 500 : 404))
       const said = (path: string) =>
@@ -118,7 +118,7 @@ describe("a number of effects", () => {
       ({ message }) => message
     )
 
-  it.effect("is whole: whatever else a program gives is told as it came", () =>
+  it.effect("is whole: anything else that a program gives is quoted", () =>
     Effect.gen(function* () {
       for (const [effects, shown] of [
         ["0", '"0", a text'],
@@ -169,7 +169,7 @@ describe("a command", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that ends otherwise is told with its code, what it printed, and what helps", () =>
+  it.live("that fails is reported with its code, its output, and what helps", () =>
     Effect.gen(function* () {
       assert.match(
         yield* said("echo 0; echo 'no such table' >&2; exit 4"),
@@ -264,7 +264,7 @@ describe("a log", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that is begun anew may have lost what it held: the probe is unusable", () =>
+  it.effect("that is overwritten may have lost lines: the probe is unusable", () =>
     Effect.gen(function* () {
       const file = `${yield* temporaryFolder}/effects.log`
       const begin = Effect.gen(function* () {

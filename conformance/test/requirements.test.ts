@@ -1,5 +1,5 @@
 /**
- * The catalogue: every requirement is listed once, says all there is to say, and asks for no more than a run has time for.
+ * The catalogue: every requirement is listed once, has all its texts, and asks for no more than a run has time for.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -76,7 +76,7 @@ describe("requirements", () => {
     for (const { id } of requirements) reach(id, [])
   })
 
-  it.each(requirements)("$id says all there is to say, in data that can be stored", (requirement) => {
+  it.each(requirements)("$id has all its texts, and histories that can be stored", (requirement) => {
     assert.match(requirement.statement, /\.$/)
     assert.match(requirement.because, /\.$/)
     assert.isNotEmpty(requirement.source)

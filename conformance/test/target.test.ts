@@ -108,7 +108,7 @@ describe("a receiver that no connection comes about to", () => {
     assert.match(said("http://receiver.test/", "UND_ERR_CONNECT_TIMEOUT"), /Is the receiver still running\?$/)
   })
 
-  it.live("for its certificate is told how its authority is made known, and passes with it", () =>
+  it.live("for its certificate says how to add its authority, and passes with it", () =>
     Effect.gen(function* () {
       const authority = makeAuthority()
       const file = `${yield* temporaryFolder}/authority.pem`

@@ -60,7 +60,7 @@ describe("a receiver that goes on", () => {
     })
   )
 
-  it.live("passes nothing of what outlives an end: exit code 2, told from the stored trace, too", () =>
+  it.live("passes nothing of what outlives an end: exit code 2, from the stored trace, too", () =>
     Effect.gen(function* () {
       const { hooks, probe, url } = yield* model({})
       const trace = `${yield* temporaryFolder}/trace.ndjson`
@@ -85,7 +85,7 @@ describe("a receiver that goes on", () => {
 })
 
 describe("the end of a receiver is seen", () => {
-  it.live("behind a proxy, which goes on and answers 502 meanwhile", () =>
+  it.live("behind a proxy, which goes on and answers 502 in the meantime", () =>
     Effect.gen(function* () {
       for (const by of ["kill", "restart"] as const) {
         let up = true

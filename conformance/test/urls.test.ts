@@ -1,5 +1,5 @@
 /**
- * A receiver with two URLs, and a probe that tells them apart.
+ * A receiver with two URLs, and a probe that distinguishes them.
  */
 import { UrlPolicy } from "@doorhook/core"
 import { temporaryFolder } from "@doorhook/testkit/Process"

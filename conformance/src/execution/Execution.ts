@@ -70,7 +70,7 @@ export class Slots extends Context.Service<
   )
 }
 
-/** What histories are executed with. */
+/** The services that execution needs. */
 export type Services = EventFactory | Crypto | Slots
 
 /** What the histories of one run share. */

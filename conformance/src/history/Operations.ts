@@ -87,7 +87,7 @@ const none = { answers: 0, ms: 0 }
 const isRetry = (how: ReadonlyArray<Variation>): boolean =>
   how.every((each) => each === "next_attempt" || each === "resigned")
 const ofEvent = ({ event }: { readonly event: EventTemplate }): Strength => (isKnownKind(event) ? "MUST" : "SHOULD")
-/** That a signature of some age must be accepted is the suite's interpretation. */
+/** SHOULD for timestamps within the tolerance: the interface names no tolerance. */
 const ofHow = (how: ReadonlyArray<Variation>): Strength =>
   how.some((each) => {
     const { stamp } = variationOf(each)

@@ -149,7 +149,7 @@ export const variedBody = (event: EventTemplate, how: ReadonlyArray<Variation>):
 /** A breach of a MUST is FAIL, of a SHOULD WARN. */
 export type Strength = "MUST" | "SHOULD"
 
-/** What is signed, and by which secret where that is another; times in milliseconds. */
+/** The signed content, and the key if it is not the receiver's; times in milliseconds. */
 export interface Signed {
   readonly id: string
   readonly signedAt: number

@@ -40,7 +40,7 @@ interface Ledger {
   readonly act: (effect: StoredEffect) => void
   /** How often it acted; in one scope, or in all of them. */
   readonly count: (id: string, scope: string | null) => number
-  /** What was stored first; null when nothing was. */
+  /** The first stored body; null if none. */
   readonly stored: (id: string, scope: string | null) => string | null
   /** Replaces what was stored. */
   readonly restore: (effect: StoredEffect) => void
@@ -93,11 +93,11 @@ const shownOf = (stored: string): { readonly data: unknown; readonly digest: str
   return { data, digest: `sha256:${createHash("sha256").update(canonical(data)).digest("hex")}` }
 }
 
-/** What the sender allows, in milliseconds. */
+/** The sender's deadline, in milliseconds. */
 export const deadline = 5_000
 
 /** The state of a receiver process. */
-export interface Box {
+export interface ReceiverState {
   readonly ledger: Ledger
   /** Its clock, which the control can advance; milliseconds since the epoch. */
   readonly now: () => number
@@ -112,7 +112,7 @@ export interface Box {
 }
 
 /** The parts of the server around the kit's receiver. */
-interface Around {
+interface ServerParts {
   /** What happens before the first request. */
   readonly start: () => void | Promise<void>
   /** Handles a request that waits for `100 Continue`: an answer refuses it, `ignore` lets it wait. */
@@ -122,10 +122,10 @@ interface Around {
   readonly count: (id: string, scope: string | null) => number
 }
 
-type Parts = ReceiverParts & Around
+type Parts = ReceiverParts & ServerParts
 
 /** How a receiver differs from the correct one. */
-export type Change = (correct: Parts, box: Box) => Partial<Parts>
+export type Change = (correct: Parts, box: ReceiverState) => Partial<Parts>
 
 export const plain = (status: number, body = "", headers: Readonly<Record<string, string>> = {}): Answer => ({
   status,
@@ -156,7 +156,7 @@ const json = (value: unknown): Answer => plain(200, JSON.stringify(value), { "co
 
 const operate = (
   { pathname, searchParams }: URL,
-  { count }: Around,
+  { count }: ServerParts,
   ledger: Ledger,
   clock: { ahead: number }
 ): Answer | null => {
@@ -203,8 +203,9 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
   const now = (): number => Date.now() + clock.ahead
   const ledger = openLedger(database)
   const store = sqliteStore(ledger.database)
-  const act: Box["act"] = ({ body, id }, request, stored = body) => ledger.act({ id, scope: scopeOf(request), stored })
-  const box: Box = {
+  const act: ReceiverState["act"] = ({ body, id }, request, stored = body) =>
+    ledger.act({ id, scope: scopeOf(request), stored })
+  const box: ReceiverState = {
     ledger,
     now,
     secret,
@@ -212,7 +213,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     act,
     once: (key, delivery, ...given) => store.keep(key, delivery, () => act(delivery, ...given), null)
   }
-  const usual: Around = { start: () => undefined, expect: () => null, send: sendAnswer, count: ledger.count }
+  const usual: ServerParts = { start: () => undefined, expect: () => null, send: sendAnswer, count: ledger.count }
   let around = usual
   const receiver = createReceiver({
     secrets: secret === null ? "allow_unsigned" : [secret],
@@ -329,7 +330,7 @@ export const unavailable = (): Refusal => new Refusal(503, "busy", { headers: { 
 
 /** Does something else with an event that comes while this many others are in work, for some milliseconds each. */
 export const besideOthers =
-  (most: number, otherwise: (box: Box, key: string) => boolean): Change =>
+  (most: number, otherwise: (box: ReceiverState, key: string) => boolean): Change =>
   (correct, box) => {
     let busy = 0
     return {

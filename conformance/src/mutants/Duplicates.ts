@@ -5,7 +5,7 @@ import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
 import { setImmediate } from "node:timers/promises"
 import { besideItself, checkThenAct, drops, refuses, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
-import type { Box, Change, Rows } from "./Base.ts"
+import type { ReceiverState, Change, Rows } from "./Base.ts"
 
 /** Recognises duplicates by another key than the id and the URL. */
 const knownBy =
@@ -27,7 +27,7 @@ const forgetsAfter =
 
 /** Does something more after an event was kept, or dropped as a duplicate. */
 const afterwards =
-  (more: (box: Box, isNew: boolean, delivery: Delivery, request: ReceivedRequest) => void): Change =>
+  (more: (box: ReceiverState, isNew: boolean, delivery: Delivery, request: ReceivedRequest) => void): Change =>
   (correct, box) => ({
     keep: async (key, ...given) => {
       const isNew = await correct.keep(key, ...given)

@@ -5,7 +5,7 @@
 import { Refusal } from "@doorhook/receiver"
 import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { besideOthers, drops, idOf, isCall, isEvent, keyOf, pause, refuses, scopeOf, unavailable } from "./Base.ts"
-import type { Box, Change, Rows } from "./Base.ts"
+import type { ReceiverState, Change, Rows } from "./Base.ts"
 
 /** Strings, whose braces don't count, and braces. */
 const textOrBrace = /"(?:[^"\\]|\\.)*"|[{}]/gs
@@ -25,7 +25,7 @@ export const firstValue = (body: Uint8Array): Uint8Array => {
 }
 
 /** An effect without an event. */
-const actOnNothing = ({ ledger }: Box, request: ReceivedRequest): void =>
+const actOnNothing = ({ ledger }: ReceiverState, request: ReceivedRequest): void =>
   ledger.act({ id: idOf(request), scope: scopeOf(request), stored: "{}" })
 
 export const lossRows: Rows = {

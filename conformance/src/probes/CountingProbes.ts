@@ -106,7 +106,7 @@ class Tail {
   }
 }
 
-/** What a `log:` probe is made from. */
+/** The parts of a `log:` probe. */
 interface Log {
   readonly file: string
   readonly pattern: RegExp
@@ -175,7 +175,7 @@ const keyOf = ({ headers }: IncomingMessage): string | null => {
 }
 
 const isEventId = new RegExp(`^${eventIdPrefix}[0-9A-Za-z]{1,80}$`)
-/** What `data.id` may be. */
+/** The form of `data.id`. */
 const isNumber = /^\d{1,20}$/
 
 /** Counts the requests that mention an id. Keeps no bodies: a receiver may send many. */

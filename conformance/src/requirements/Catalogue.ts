@@ -52,7 +52,7 @@ export const matches = (id: string, pattern: string): boolean => {
   return new RegExp(`^${parts.join(".*")}$`, "i").test(id)
 }
 
-/** What selects the requirements of a run. */
+/** The selection of requirements, by flags. */
 export interface SelectionOptions {
   readonly level: Level
   /** Ids or patterns like `R-DUP-*`, or lists of them; empty for all. */

@@ -14,7 +14,7 @@ import type { Plan } from "../record/Outcome.ts"
 const steps = ["given", "further", "sampled"] as const
 export type Step = (typeof steps)[number]
 
-/** How long the lane `last` takes, in milliseconds, and as a share of the run's time where that is more. */
+/** The time of the lane `last`, in milliseconds, or as a share of the run's time if that is more. */
 const lastUsual = 12_000
 const lastShare = 0.1
 /** Its least share, even if everything else took too long. */

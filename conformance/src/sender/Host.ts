@@ -75,7 +75,7 @@ export const webhookIdOf = ({ headers }: SeenAttempt): string => headers["webhoo
 export interface HostOptions {
   readonly host: string
   readonly port: number
-  /** What the sender should wait, in milliseconds. */
+  /** How long the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
 }
 

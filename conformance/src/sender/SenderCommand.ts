@@ -82,7 +82,7 @@ export interface SenderOptions {
   readonly host: string
   readonly port: number
   readonly secret: Redacted.Redacted<string> | null
-  /** What the sender should wait for an answer, in milliseconds. */
+  /** How long the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
   /** How long nothing may come after the last acknowledgement, in milliseconds. */
   readonly quiet: number

@@ -303,7 +303,7 @@ describe("JUnit XML", () => {
   const tags = tagsOf(forms.junit)
   const count = (name: string): number => tags.filter((tag) => tag.name === name).length
 
-  it("has a case for each requirement, and tells undecided from passed", () => {
+  it("has a case for each requirement, and distinguishes undecided from passed", () => {
     assert.strictEqual(count("testcase"), sampleReport.requirements.length)
     assert.strictEqual(count("failure"), 2, "a known failure is no failure of the build")
     assert.strictEqual(count("error"), 1)
