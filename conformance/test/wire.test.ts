@@ -15,7 +15,8 @@ import { leastElapsed } from "../src/evidence/Exchange.ts"
 import type { HttpRequest } from "../src/evidence/Exchange.ts"
 import { formOf } from "../src/history/Variations.ts"
 import type { Variation } from "../src/history/Variations.ts"
-import { ask, makeBarrier, open, plainSending } from "../src/http/Wire.ts"
+import { ask } from "../src/http/Ask.ts"
+import { makeBarrier, open, plainSending } from "../src/http/Wire.ts"
 import { acknowledge, deadPort, receiver, socketReceiver } from "./support/receiver.ts"
 
 const request: HttpRequest = { method: "POST", headers: { "x-name": "here" }, body: "{}" }

@@ -38,7 +38,7 @@ const explanationOf = (requirement: Requirement): string => {
     `  Expected   ${expected(defaultTerms)}`,
     ...needed.map((need) => `  Needs      ${needs[need].toGive}`),
     ...provenBy.map(
-      (need) => `  To pass    ${needs[need].toGive}${requirement.level === 1 ? ", from level 2 on" : ""}`
+      (need) => `  To pass    ${needs[need].toGive}${requirement.level === 1 ? " (at levels 2 and 3)" : ""}`
     ),
     "  What is sent",
     ...everyCaseOf(requirement).flatMap(({ history, strength: own, title }) => [

@@ -14,62 +14,6 @@ import { open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
 import type { Terms } from "../judgement/Terms.ts"
 
-/** The most requests that doorhook has in flight at one integration. */
-export const maxInFlight = 10
-
-/** After this many refusals no more are sent again alone: it is clear that the receiver refuses. */
-const mostRepeats = 20
-
-/** The cap on requests in flight, as doorhook has it. Every send takes a slot. Only `load`, which tests more, goes beyond. */
-export class Slots extends Context.Service<
-  Slots,
-  {
-    /** Sends with this many slots, so that copies of an event go out together. */
-    readonly take: (slots: number) => <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Sends with no other request in flight. Deadlocks inside `take`. */
-    readonly alone: <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Whether one more refusal should be sent again alone. */
-    readonly mayRepeat: () => boolean
-    /** Counts a request as in flight. `atOnce` is the most requests in flight since it began, itself included. */
-    readonly counted: <A, E, R>(send: (atOnce: () => number) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  }
->()("@doorhook/conformance/execution/Execution/Slots") {
-  static readonly layer: Layer.Layer<Slots> = Layer.effect(
-    Slots,
-    Effect.gen(function* () {
-      const semaphore = yield* Semaphore.make(maxInFlight)
-      // A semaphore serves small requests before large ones. With a queue before it, a request for all slots has its turn.
-      const row = yield* Semaphore.make(1)
-      const underWay = new Set<{ atOnce: number }>()
-      let repeats = 0
-      const take: Slots["Service"]["take"] = (slots) => (send) =>
-        Effect.scopedWith((scope) =>
-          Effect.andThen(
-            row.withPermits(1)(
-              semaphore.takeScoped(Math.min(slots, maxInFlight)).pipe(Effect.provideService(Scope.Scope, scope))
-            ),
-            send
-          )
-        )
-      return Slots.of({
-        take,
-        alone: (send) => take(maxInFlight)(send),
-        mayRepeat: () => ++repeats <= mostRepeats,
-        counted: (send) =>
-          Effect.suspend(() => {
-            const own = { atOnce: 0 }
-            underWay.add(own)
-            for (const one of underWay) one.atOnce = Math.max(one.atOnce, underWay.size)
-            return Effect.ensuring(
-              send(() => own.atOnce),
-              Effect.sync(() => underWay.delete(own))
-            )
-          })
-      })
-    })
-  )
-}
-
 /** The services that execution needs. */
 export type Services = EventFactory | Crypto | Slots
 
@@ -277,4 +221,60 @@ export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>
     .filter((one) => one.until >= trace.began && one.from <= trace.ended && !isOwn(one))
     .map((one) => ({ op: null, ...one }))
   return { ...trace, interventions: [...own, ...others].toSorted((a, b) => a.from - b.from) }
+}
+
+/** The most requests that doorhook has in flight at one integration. */
+export const maxInFlight = 10
+
+/** After this many refusals no more are sent again alone: it is clear that the receiver refuses. */
+const mostRepeats = 20
+
+/** The cap on requests in flight, as doorhook has it. Every send takes a slot. Only `load`, which tests more, goes beyond. */
+export class Slots extends Context.Service<
+  Slots,
+  {
+    /** Sends with this many slots, so that copies of an event go out together. */
+    readonly take: (slots: number) => <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Sends with no other request in flight. Deadlocks inside `take`. */
+    readonly alone: <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Whether one more refusal should be sent again alone. */
+    readonly mayRepeat: () => boolean
+    /** Counts a request as in flight. `atOnce` is the most requests in flight since it began, itself included. */
+    readonly counted: <A, E, R>(send: (atOnce: () => number) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  }
+>()("@doorhook/conformance/execution/Execution/Slots") {
+  static readonly layer: Layer.Layer<Slots> = Layer.effect(
+    Slots,
+    Effect.gen(function* () {
+      const semaphore = yield* Semaphore.make(maxInFlight)
+      // A semaphore serves small requests before large ones. With a queue before it, a request for all slots has its turn.
+      const row = yield* Semaphore.make(1)
+      const underWay = new Set<{ atOnce: number }>()
+      let repeats = 0
+      const take: Slots["Service"]["take"] = (slots) => (send) =>
+        Effect.scopedWith((scope) =>
+          Effect.andThen(
+            row.withPermits(1)(
+              semaphore.takeScoped(Math.min(slots, maxInFlight)).pipe(Effect.provideService(Scope.Scope, scope))
+            ),
+            send
+          )
+        )
+      return Slots.of({
+        take,
+        alone: (send) => take(maxInFlight)(send),
+        mayRepeat: () => ++repeats <= mostRepeats,
+        counted: (send) =>
+          Effect.suspend(() => {
+            const own = { atOnce: 0 }
+            underWay.add(own)
+            for (const one of underWay) one.atOnce = Math.max(one.atOnce, underWay.size)
+            return Effect.ensuring(
+              send(() => own.atOnce),
+              Effect.sync(() => underWay.delete(own))
+            )
+          })
+      })
+    })
+  )
 }

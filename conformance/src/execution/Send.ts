@@ -22,78 +22,7 @@ export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("Target
   stayedDown: Schema.optionalKey(Schema.Boolean)
 }) {}
 
-/** Pauses before another try to reach a receiver, in milliseconds: a supervisor may be starting it. */
-const pauses = [250, 1_000]
-
-/** Whether the receiver never saw the request. */
-const isUnreached = (exchange: Exchange): boolean => exchange._tag === "Failed" && !exchange.connected
-
-/** A server may close an idle connection at any time (RFC 9112 section 9.3.1): the request is sent again at once. */
-const isStale = ({ exchange, reused }: Exchanged): boolean =>
-  reused && exchange._tag === "Failed" && exchange.outcome === "connection_reset"
-
-/** Whether a receiver with a limit of its own refused one request too many (RFC 6585 section 4, RFC 9110 section 15.6.4). */
-const isCrowding = (exchange: Exchange): boolean =>
-  exchange._tag === "Answered" && (exchange.status === 429 || exchange.status === 503)
-
-/** What may help against a failed connection. */
-const adviceFor = ({ protocol }: URL, exchange: Exchange): string => {
-  const outcome = exchange._tag === "Failed" ? exchange.outcome : null
-  if (outcome === "dns") return "Does the name resolve on this machine? Correct --url, or the name's DNS entries."
-  return outcome === "tls" && protocol === "https:"
-    ? "Its certificate must be valid now, for the name in --url, and issued by an authority that Node.js knows: add your own with NODE_EXTRA_CA_CERTS=FILE."
-    : "Is the receiver still running?"
-}
-
-export const unusable = (url: URL, exchange: Exchange): TargetUnusable => {
-  const why = exchange._tag === "Failed" ? exchange.detail : ""
-  const tries = pauses.length + 1
-  return new TargetUnusable({
-    message: `No connection to ${url.origin} in ${tries} tries (${why}). ${adviceFor(url, exchange)}`
-  })
-}
-
 const names = Signature.headerNames
-/** What a secret, or a private key, begins with. */
-const secretPrefix = /^whs(?:ec|k)_/
-
-/** A MAC as it may stand in an answer: base64 with or without its padding, of either alphabet, or hex. */
-const formsOf = (mac: string): ReadonlyArray<string> => {
-  const bytes = Buffer.from(mac, "base64")
-  return [mac.replace(/=+$/, ""), bytes.toString("base64url"), bytes.toString("hex")]
-}
-
-/** A word that is long enough to be a MAC. */
-const holdsMac = /[A-Za-z0-9+/_-]{43}/
-
-/** What the answer leaks that a forger needs, and the request itself did not hold; null for nothing. */
-const leakOf = Effect.fnUntraced(function* (
-  exchange: Exchange,
-  request: HttpRequest,
-  { created, signedAt }: Actor,
-  secret: Redacted.Redacted<string> | null
-): Effect.fn.Return<Attempt["leaked"], never, Crypto> {
-  if (secret === null || exchange._tag !== "Answered") return null
-  // Some writers of JSON put a backslash before each slash.
-  const said = [exchange.excerpt, ...Object.values(exchange.headers)].join("\n").replaceAll("\\/", "/")
-  const key = Redacted.value(secret).replace(secretPrefix, "")
-  if (key !== "" && said.includes(key)) return "secret"
-  if (!holdsMac.test(said)) return null
-  const stated = Number(request.headers[names.timestamp])
-  const timestamps = [Math.floor(signedAt / 1_000), ...(Number.isInteger(stated) ? [stated] : [])]
-  const sent = [...Object.values(request.headers), request.body].join("\n")
-  for (const timestamp of new Set(timestamps)) {
-    const good = yield* Signature.sign([secret], {
-      id: request.headers[names.id] || created.webhook_id,
-      timestamp,
-      body: request.body
-    })
-    const mac = good.slice(good.indexOf(",") + 1)
-    if (mac !== "" && !sent.includes(mac) && formsOf(mac).some((form) => said.includes(form))) return "signature"
-  }
-  return null
-})
-
 /** How an attempt is made and recorded. */
 export interface AttemptOptions {
   readonly op: number
@@ -366,4 +295,75 @@ export const atOnce = Effect.fnUntraced(function* <E, R>(
     (index) => Effect.scoped(Effect.flatMap(open(setting.urls[0]), (own) => each(own, index))),
     { concurrency: "unbounded", discard: true }
   )
+})
+
+/** Pauses before another try to reach a receiver, in milliseconds: a supervisor may be starting it. */
+const pauses = [250, 1_000]
+
+/** Whether the receiver never saw the request. */
+const isUnreached = (exchange: Exchange): boolean => exchange._tag === "Failed" && !exchange.connected
+
+/** A server may close an idle connection at any time (RFC 9112 section 9.3.1): the request is sent again at once. */
+const isStale = ({ exchange, reused }: Exchanged): boolean =>
+  reused && exchange._tag === "Failed" && exchange.outcome === "connection_reset"
+
+/** Whether a receiver with a limit of its own refused one request too many (RFC 6585 section 4, RFC 9110 section 15.6.4). */
+const isCrowding = (exchange: Exchange): boolean =>
+  exchange._tag === "Answered" && (exchange.status === 429 || exchange.status === 503)
+
+/** What may help against a failed connection. */
+const adviceFor = ({ protocol }: URL, exchange: Exchange): string => {
+  const outcome = exchange._tag === "Failed" ? exchange.outcome : null
+  if (outcome === "dns") return "Does the name resolve on this machine? Correct --url, or the name's DNS entries."
+  return outcome === "tls" && protocol === "https:"
+    ? "Its certificate must be valid now, for the name in --url, and issued by an authority that Node.js knows: add your own with NODE_EXTRA_CA_CERTS=FILE."
+    : "Is the receiver still running?"
+}
+
+export const unusable = (url: URL, exchange: Exchange): TargetUnusable => {
+  const why = exchange._tag === "Failed" ? exchange.detail : ""
+  const tries = pauses.length + 1
+  return new TargetUnusable({
+    message: `No connection to ${url.origin} in ${tries} tries (${why}). ${adviceFor(url, exchange)}`
+  })
+}
+
+/** What a secret, or a private key, begins with. */
+const secretPrefix = /^whs(?:ec|k)_/
+
+/** A MAC as it may stand in an answer: base64 with or without its padding, of either alphabet, or hex. */
+const formsOf = (mac: string): ReadonlyArray<string> => {
+  const bytes = Buffer.from(mac, "base64")
+  return [mac.replace(/=+$/, ""), bytes.toString("base64url"), bytes.toString("hex")]
+}
+
+/** A word that is long enough to be a MAC. */
+const holdsMac = /[A-Za-z0-9+/_-]{43}/
+
+/** What the answer leaks that a forger needs, and the request itself did not hold; null for nothing. */
+const leakOf = Effect.fnUntraced(function* (
+  exchange: Exchange,
+  request: HttpRequest,
+  { created, signedAt }: Actor,
+  secret: Redacted.Redacted<string> | null
+): Effect.fn.Return<Attempt["leaked"], never, Crypto> {
+  if (secret === null || exchange._tag !== "Answered") return null
+  // Some writers of JSON put a backslash before each slash.
+  const said = [exchange.excerpt, ...Object.values(exchange.headers)].join("\n").replaceAll("\\/", "/")
+  const key = Redacted.value(secret).replace(secretPrefix, "")
+  if (key !== "" && said.includes(key)) return "secret"
+  if (!holdsMac.test(said)) return null
+  const stated = Number(request.headers[names.timestamp])
+  const timestamps = [Math.floor(signedAt / 1_000), ...(Number.isInteger(stated) ? [stated] : [])]
+  const sent = [...Object.values(request.headers), request.body].join("\n")
+  for (const timestamp of new Set(timestamps)) {
+    const good = yield* Signature.sign([secret], {
+      id: request.headers[names.id] || created.webhook_id,
+      timestamp,
+      body: request.body
+    })
+    const mac = good.slice(good.indexOf(",") + 1)
+    if (mac !== "" && !sent.includes(mac) && formsOf(mac).some((form) => said.includes(form))) return "signature"
+  }
+  return null
 })

@@ -5,7 +5,7 @@ import { Effect, Schema, Struct } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { detailOf } from "../evidence/Exchange.ts"
-import { ask } from "../http/Wire.ts"
+import { ask } from "../http/Ask.ts"
 import { awaitReady, HookFailed, noHooks } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
 

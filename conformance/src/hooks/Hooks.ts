@@ -5,8 +5,7 @@
 import { Deferred, Effect, Fiber, Option, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
 import { detailOf } from "../evidence/Exchange.ts"
-import { accepts, socketTo } from "../http/Ask.ts"
-import { ask } from "../http/Wire.ts"
+import { accepts, ask, socketTo } from "../http/Ask.ts"
 
 /** A hook failed, or the receiver was not ready again. */
 export class HookFailed extends Schema.TaggedError<HookFailed>()("HookFailed", {

@@ -6,9 +6,9 @@
 import { maxExcerptLength, UrlPolicy } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
-import { Agent as AgentPlain, request as requestPlain } from "node:http"
+import { request as requestPlain } from "node:http"
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http"
-import { Agent as AgentTls, request as requestTls } from "node:https"
+import { request as requestTls } from "node:https"
 import { connect as connectPlain, isIP } from "node:net"
 import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
@@ -17,82 +17,6 @@ import type { Answer, Ending, Exchange, HttpRequest } from "../evidence/Exchange
 import { plainForm } from "../history/Variations.ts"
 import type { Form } from "../history/Variations.ts"
 import { portOf } from "./Ask.ts"
-
-/** Longest wait for the others after the first, in milliseconds: a receiver may not accept all of them. */
-const patience = 500
-
-/** Pause before they go on, in milliseconds: the receiver reads what was sent in that time. */
-const lull = 8
-
-/** The longest that a request is held, in milliseconds. */
-const longestHold = patience + lull
-
-/**
- * Holds requests until all of them are sent but for the last byte. Then every last byte is written in one turn of the event loop,
- * so that only the receiver decides about their order.
- */
-export interface Barrier {
-  /** Registers a request and how it goes on. Requests go on in the order of their places. */
-  readonly arrive: (place: number, goOn: () => void) => void
-}
-
-/** A barrier for this many requests. A request that arrives after the release goes on at once. */
-export const makeBarrier = (count: number): Barrier => {
-  const waiting = new Map<number, () => void>()
-  let open = false
-  let timer: NodeJS.Timeout | undefined
-  const release = (): void => {
-    open = true
-    const inOrder = [...waiting].toSorted(([a], [b]) => a - b)
-    for (const [, goOn] of inOrder) goOn()
-  }
-  const releaseIn = (milliseconds: number): void => {
-    clearTimeout(timer)
-    timer = setTimeout(release, milliseconds)
-  }
-  return {
-    arrive: (place, goOn) => {
-      if (open) return goOn()
-      waiting.set(place, goOn)
-      if (waiting.size === count) releaseIn(lull)
-      else if (waiting.size === 1) releaseIn(patience)
-    }
-  }
-}
-
-/** Interval of the checks, and how late a check may be, in milliseconds. */
-const tick = 50
-const mostLate = 50
-
-/**
- * Time in which the suite's own process stood still: because something else in it kept the event loop busy, as a receiver in the
- * same process may, or because the machine was busy. The suite sees an answer of that time later than it came.
- */
-interface Stalls {
-  /** Milliseconds in which the process has stood still since the watch began. */
-  readonly total: () => number
-  readonly stop: () => void
-}
-
-/** Watches the process until it is stopped. `now` is in milliseconds, by a clock that never jumps. */
-const watchStalls = (now: () => number): Stalls => {
-  let last = now()
-  let total = 0
-  const look = (): void => {
-    const at = now()
-    const late = at - last - tick
-    last = at
-    if (late > mostLate) total += late
-  }
-  const timer = setInterval(look, tick)
-  return {
-    total: () => {
-      look()
-      return Math.round(total)
-    },
-    stop: () => clearInterval(timer)
-  }
-}
 
 /** How one request is sent. */
 export interface Sending extends Form {
@@ -416,44 +340,78 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
   return { send, renew }
 })
 
-/** How long an idle connection is kept, in milliseconds: a receiver with one connection must be free for the test. */
-const keptIdle = 20
+/** Longest wait for the others after the first, in milliseconds: a receiver may not accept all of them. */
+const patience = 500
 
-/** Connections for many requests to one server, kept while one follows another. */
-export const keptConnections = ({ protocol }: URL, maxSockets: number): AgentPlain => {
-  const Agent = protocol === "https:" ? AgentTls : AgentPlain
-  return new Agent({ keepAlive: true, timeout: keptIdle, maxSockets })
+/** Pause before they go on, in milliseconds: the receiver reads what was sent in that time. */
+const lull = 8
+
+/** The longest that a request is held, in milliseconds. */
+const longestHold = patience + lull
+
+/**
+ * Holds requests until all of them are sent but for the last byte. Then every last byte is written in one turn of the event loop,
+ * so that only the receiver decides about their order.
+ */
+export interface Barrier {
+  /** Registers a request and how it goes on. Requests go on in the order of their places. */
+  readonly arrive: (place: number, goOn: () => void) => void
 }
 
-/** A request to the receiver's probe or control URL: status and body. Fails after `limit` milliseconds. */
-export const ask = (
-  url: URL,
-  method: "GET" | "POST",
-  limit: number,
-  connections: AgentPlain | null = null
-): Effect.Effect<{ readonly status: number; readonly body: string }, Error> =>
-  Effect.callback<{ readonly status: number; readonly body: string }, Error>((resume) => {
-    const make = url.protocol === "https:" ? requestTls : requestPlain
-    const outgoing = make(
-      url,
-      connections === null
-        ? { method, agent: false, headers: { connection: "close" } }
-        : { method, agent: connections, timeout: limit }
-    )
-    outgoing.on("error", (error) => resume(Effect.fail(error)))
-    outgoing.on("response", (response) => {
-      const chunks: Array<Buffer> = []
-      response.on("data", (chunk: Buffer) => void chunks.push(chunk))
-      response.on("error", (error) => resume(Effect.fail(error)))
-      response.on("end", () =>
-        resume(Effect.succeed({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }))
-      )
-    })
-    outgoing.end()
-    return Effect.sync(() => outgoing.destroy())
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: limit,
-      orElse: () => Effect.fail(new Error(`no answer from ${url.href} within ${limit} ms`))
-    })
-  )
+/** A barrier for this many requests. A request that arrives after the release goes on at once. */
+export const makeBarrier = (count: number): Barrier => {
+  const waiting = new Map<number, () => void>()
+  let open = false
+  let timer: NodeJS.Timeout | undefined
+  const release = (): void => {
+    open = true
+    const inOrder = [...waiting].toSorted(([a], [b]) => a - b)
+    for (const [, goOn] of inOrder) goOn()
+  }
+  const releaseIn = (milliseconds: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(release, milliseconds)
+  }
+  return {
+    arrive: (place, goOn) => {
+      if (open) return goOn()
+      waiting.set(place, goOn)
+      if (waiting.size === count) releaseIn(lull)
+      else if (waiting.size === 1) releaseIn(patience)
+    }
+  }
+}
+
+/** Interval of the checks, and how late a check may be, in milliseconds. */
+const tick = 50
+const mostLate = 50
+
+/**
+ * Time in which the suite's own process stood still: because something else in it kept the event loop busy, as a receiver in the
+ * same process may, or because the machine was busy. The suite sees an answer of that time later than it came.
+ */
+interface Stalls {
+  /** Milliseconds in which the process has stood still since the watch began. */
+  readonly total: () => number
+  readonly stop: () => void
+}
+
+/** Watches the process until it is stopped. `now` is in milliseconds, by a clock that never jumps. */
+const watchStalls = (now: () => number): Stalls => {
+  let last = now()
+  let total = 0
+  const look = (): void => {
+    const at = now()
+    const late = at - last - tick
+    last = at
+    if (late > mostLate) total += late
+  }
+  const timer = setInterval(look, tick)
+  return {
+    total: () => {
+      look()
+      return Math.round(total)
+    },
+    stop: () => clearInterval(timer)
+  }
+}

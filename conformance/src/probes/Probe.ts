@@ -7,7 +7,7 @@ import { spawn } from "node:child_process"
 import { detailOf } from "../evidence/Exchange.ts"
 import type { SentEvent } from "../evidence/Trace.ts"
 import { inShell, signalGroup } from "../hooks/Commands.ts"
-import { ask, keptConnections } from "../http/Wire.ts"
+import { ask, keptConnections } from "../http/Ask.ts"
 
 /** The event whose effects are read. */
 export interface Subject {

@@ -21,6 +21,113 @@ import type { Confirmed, Refinement } from "../record/Evidence.ts"
 import type { TryOut } from "./Setup.ts"
 import { repeatsFor } from "./StoredCase.ts"
 
+/** How often a failure is repeated. */
+const confirmations = 5
+
+/** How many actions of others on the receiver, and how many of their events, become operations. */
+const mostEnds = 3
+const mostEvents = 2_000
+
+export interface Failure {
+  readonly requirement: string
+  readonly trace: Trace
+  /** Where fast-check drew the case from; null for a directed case. */
+  readonly drawn: { readonly samples: Samples; readonly seed: number; readonly path: string } | null
+  readonly bindings: ReadonlyArray<string> | null
+  readonly fails: (trace: Trace) => boolean
+}
+
+/** The operation before which something happened. */
+const placeOf = ({ attempts, began, history }: Trace, at: number): number =>
+  attempts.find(({ started }) => began + started > at)?.op ?? history.ops.length
+
+/**
+ * The history with the actions of others in its time as operations of its own: each kill or restart in its place, after as many
+ * filler events as others sent. A wait for all else to be done is left out. So a stored history is complete by itself.
+ */
+export const withConditions = (trace: Trace): History => {
+  const ends = trace.interventions
+    .filter(({ op, what }) => op === null && (what === "killed" || what === "restarted"))
+    .slice(0, mostEnds)
+  const added = ends.map(({ from, what }): readonly [number, Operation] => [
+    placeOf(trace, from),
+    what === "killed" ? { k: "kill_amid", event: accessLog, workers: 2, after: 20 } : { k: "restart" }
+  ])
+  const [, first] = trace.attempts
+  const filler: ReadonlyArray<readonly [number, Operation]> =
+    trace.otherEvents === 0
+      ? []
+      : [[added[0]?.[0] ?? first?.op ?? 0, { k: "filler", count: Math.min(trace.otherEvents, mostEvents) }]]
+  const at = (place: number): ReadonlyArray<Operation> =>
+    [...filler, ...added].flatMap(([where, operation]) => (where === place ? [operation] : []))
+  if (filler.length + added.length === 0) return trace.history
+  const ops = trace.history.ops.flatMap((operation, place) => [
+    ...at(place),
+    ...(operation.k === "age" ? [] : [operation])
+  ])
+  return { v: 1, ops: [...ops, ...at(trace.history.ops.length)] }
+}
+
+/** Repeats a failure, and shortens it if it comes back. */
+export const refine = Effect.fnUntraced(function* (
+  { bindings, drawn, fails, requirement, trace }: Failure,
+  tryOut: TryOut,
+  until: number
+): Effect.fn.Return<Refinement, never, EventFactory | Crypto | Slots> {
+  const isTimeLeft = Effect.map(Clock.currentTimeMillis, (now) => now < until)
+  let best: Trace | null = null
+  /** Whether a history fails now. If it could not be executed or read, it does not. */
+  const failsOnce = (history: History) =>
+    tryOut(history).pipe(
+      Effect.map((again) => {
+        if (!fails(again)) return false
+        if (best === null || again.history.ops.length <= best.history.ops.length) best = again
+        return true
+      }),
+      Effect.orElseSucceed(() => false)
+    )
+
+  const confirm = Effect.fnUntraced(function* (
+    history: History
+  ): Effect.fn.Return<Confirmed, never, EventFactory | Crypto | Slots> {
+    let [tried, failed] = [0, 0]
+    while (tried < confirmations && (yield* isTimeLeft)) {
+      if (yield* failsOnce(history)) failed += 1
+      tried += 1
+    }
+    return { tried, failed }
+  })
+
+  const stillFails = (times: number) =>
+    Effect.fnUntraced(function* (history: History): Effect.fn.Return<boolean, never, EventFactory | Crypto | Slots> {
+      for (let tries = 0; tries < times && (yield* isTimeLeft); tries++) {
+        if (yield* failsOnce(history)) return true
+      }
+      return false
+    })
+
+  let history = trace.history
+  const conditioned = withConditions(trace)
+  const isAlike = keyOf(conditioned) === keyOf(history)
+  // A history that waited for all else to be done is tried with the actions of others instead.
+  const waits = !isAlike && history.ops.some(({ k }) => k === "age")
+  let confirmed = waits ? { tried: 0, failed: 0 } : yield* confirm(history)
+  if (confirmed.failed === 0) {
+    if (isAlike) return { requirement, confirmed, reproduced: null }
+    const again = yield* confirm(conditioned)
+    if (again.failed === 0) return { requirement, confirmed: waits ? again : confirmed, reproduced: null }
+    history = conditioned
+    confirmed = again
+  }
+  const again = stillFails(repeatsFor(confirmed))
+  const plain =
+    drawn === null || history !== trace.history
+      ? null
+      : yield* shrinkDrawn(drawn.samples, drawn, (one) => forBindings(one, bindings), again, until)
+  yield* simplify(yield* dropEach(plain ?? history, again, until), again, until)
+  return { requirement, confirmed, reproduced: best }
+})
+
 /** Whether a history still fails, after as many tries as needed. */
 export type StillFails<R> = (history: History) => Effect.Effect<boolean, never, R>
 
@@ -222,111 +329,4 @@ export const simplify = Effect.fnUntraced(function* <R>(
     Effect.catchTag("TimeUp", () => Effect.void)
   )
   return best
-})
-
-/** How often a failure is repeated. */
-const confirmations = 5
-
-/** How many actions of others on the receiver, and how many of their events, become operations. */
-const mostEnds = 3
-const mostEvents = 2_000
-
-export interface Failure {
-  readonly requirement: string
-  readonly trace: Trace
-  /** Where fast-check drew the case from; null for a directed case. */
-  readonly drawn: { readonly samples: Samples; readonly seed: number; readonly path: string } | null
-  readonly bindings: ReadonlyArray<string> | null
-  readonly fails: (trace: Trace) => boolean
-}
-
-/** The operation before which something happened. */
-const placeOf = ({ attempts, began, history }: Trace, at: number): number =>
-  attempts.find(({ started }) => began + started > at)?.op ?? history.ops.length
-
-/**
- * The history with the actions of others in its time as operations of its own: each kill or restart in its place, after as many
- * filler events as others sent. A wait for all else to be done is left out. So a stored history is complete by itself.
- */
-export const withConditions = (trace: Trace): History => {
-  const ends = trace.interventions
-    .filter(({ op, what }) => op === null && (what === "killed" || what === "restarted"))
-    .slice(0, mostEnds)
-  const added = ends.map(({ from, what }): readonly [number, Operation] => [
-    placeOf(trace, from),
-    what === "killed" ? { k: "kill_amid", event: accessLog, workers: 2, after: 20 } : { k: "restart" }
-  ])
-  const [, first] = trace.attempts
-  const filler: ReadonlyArray<readonly [number, Operation]> =
-    trace.otherEvents === 0
-      ? []
-      : [[added[0]?.[0] ?? first?.op ?? 0, { k: "filler", count: Math.min(trace.otherEvents, mostEvents) }]]
-  const at = (place: number): ReadonlyArray<Operation> =>
-    [...filler, ...added].flatMap(([where, operation]) => (where === place ? [operation] : []))
-  if (filler.length + added.length === 0) return trace.history
-  const ops = trace.history.ops.flatMap((operation, place) => [
-    ...at(place),
-    ...(operation.k === "age" ? [] : [operation])
-  ])
-  return { v: 1, ops: [...ops, ...at(trace.history.ops.length)] }
-}
-
-/** Repeats a failure, and shortens it if it comes back. */
-export const refine = Effect.fnUntraced(function* (
-  { bindings, drawn, fails, requirement, trace }: Failure,
-  tryOut: TryOut,
-  until: number
-): Effect.fn.Return<Refinement, never, EventFactory | Crypto | Slots> {
-  const isTimeLeft = Effect.map(Clock.currentTimeMillis, (now) => now < until)
-  let best: Trace | null = null
-  /** Whether a history fails now. If it could not be executed or read, it does not. */
-  const failsOnce = (history: History) =>
-    tryOut(history).pipe(
-      Effect.map((again) => {
-        if (!fails(again)) return false
-        if (best === null || again.history.ops.length <= best.history.ops.length) best = again
-        return true
-      }),
-      Effect.orElseSucceed(() => false)
-    )
-
-  const confirm = Effect.fnUntraced(function* (
-    history: History
-  ): Effect.fn.Return<Confirmed, never, EventFactory | Crypto | Slots> {
-    let [tried, failed] = [0, 0]
-    while (tried < confirmations && (yield* isTimeLeft)) {
-      if (yield* failsOnce(history)) failed += 1
-      tried += 1
-    }
-    return { tried, failed }
-  })
-
-  const stillFails = (times: number) =>
-    Effect.fnUntraced(function* (history: History): Effect.fn.Return<boolean, never, EventFactory | Crypto | Slots> {
-      for (let tries = 0; tries < times && (yield* isTimeLeft); tries++) {
-        if (yield* failsOnce(history)) return true
-      }
-      return false
-    })
-
-  let history = trace.history
-  const conditioned = withConditions(trace)
-  const isAlike = keyOf(conditioned) === keyOf(history)
-  // A history that waited for all else to be done is tried with the actions of others instead.
-  const waits = !isAlike && history.ops.some(({ k }) => k === "age")
-  let confirmed = waits ? { tried: 0, failed: 0 } : yield* confirm(history)
-  if (confirmed.failed === 0) {
-    if (isAlike) return { requirement, confirmed, reproduced: null }
-    const again = yield* confirm(conditioned)
-    if (again.failed === 0) return { requirement, confirmed: waits ? again : confirmed, reproduced: null }
-    history = conditioned
-    confirmed = again
-  }
-  const again = stillFails(repeatsFor(confirmed))
-  const plain =
-    drawn === null || history !== trace.history
-      ? null
-      : yield* shrinkDrawn(drawn.samples, drawn, (one) => forBindings(one, bindings), again, until)
-  yield* simplify(yield* dropEach(plain ?? history, again, until), again, until)
-  return { requirement, confirmed, reproduced: best }
 })

@@ -31,6 +31,153 @@ import { settle } from "./Settle.ts"
 import type { Reader } from "./Settle.ts"
 import { reach } from "./Target.ts"
 
+/** The services that histories are executed with. */
+export const services = Layer.mergeAll(EventFactory.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+
+/** The largest share of the time for an operation that sends many events; the second if other cases wait for it. */
+export const fillerShare = 0.07
+export const fillerShareAlone = 0.035
+/** The same outside of a run. */
+const fillerAlone = 0.25
+
+/** The default factor of waiting times, for a run of this many milliseconds. */
+export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
+
+export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard }: Guard): Terms => ({
+  deadline,
+  guard,
+  rule: ack,
+  dedupKey,
+  tolerance
+})
+
+/** The needs that a run with these options and means meets, apart from the digest. */
+export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, urls }: Means): ReadonlyArray<Need> => {
+  const given: Readonly<Record<Exclude<Need, "digest">, boolean>> = {
+    effects: probe !== null && level >= 2,
+    stop: level >= 3 && (hooks.restart !== null || hooks.kill !== null),
+    kill: level >= 3 && hooks.kill !== null,
+    pause: hooks.pause !== null && hooks.resume !== null,
+    advance: hooks.advance !== null,
+    endpoints: urls.length > 1,
+    secret: secret !== null,
+    rate: peakRate !== null
+  }
+  return Struct.keys(given).filter((need) => given[need])
+}
+
+/** What the histories of a run share. */
+export const settingOf = Effect.fnUntraced(function* (
+  options: Options,
+  means: Means,
+  terms: Terms,
+  { pace, typical }: Pick<Setting, "pace" | "typical">
+): Effect.fn.Return<Setting> {
+  const clock = yield* Clock.Clock
+  const begun = clock.monotonicTimeNanosUnsafe()
+  return {
+    urls: means.urls,
+    secret: means.secret,
+    bindings: options.binding,
+    terms,
+    hooks: means.hooks,
+    interventions: [],
+    sent: { count: 0 },
+    now: () => Number(clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000,
+    startedAfter: new Set(),
+    clock: { ahead: 0 },
+    comeback: means.comeback,
+    typical,
+    pace,
+    peakRate: options.peakRate ?? 0
+  }
+})
+
+/** The simplest cases, for the receiver's bindings. */
+export const controlsOf = ({ binding }: Options): ReadonlyArray<Case> => {
+  const adapted = simplestCases.flatMap((one) => forBindings(one, binding) ?? [])
+  return [...new Map(adapted.map((one) => [keyOf(one.history), one])).values()]
+}
+
+export const readerOf = (
+  { seed }: Options,
+  { probe, urls }: Means,
+  terms: Terms,
+  calibration: ProbeCalibration | null
+): Reader | null =>
+  probe === null || calibration === null
+    ? null
+    : { probe, calibration, terms, seed, endpoints: urls.map(({ href }) => href) }
+
+/** The trace as of now, when its effects were read, with the actions of others on the receiver until then. */
+export const upToNow = (trace: Trace, { interventions, now }: Setting): Trace =>
+  withInterventions({ ...trace, ended: now() }, interventions)
+
+/** Executes a history alone and reads its effects: for confirming, shrinking and `replay`. */
+export type TryOut = (
+  history: History
+) => Effect.Effect<Trace, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots>
+
+export const tryOutWith =
+  (setting: Setting, context: CaseContext, reader: () => Reader | null, patience: number): TryOut =>
+  (history) =>
+    Effect.gen(function* () {
+      const { broke, trace } = yield* execute(history, setting, context)
+      // A receiver that did not start again shows no effects.
+      if (broke?.stayedDown === true) return trace
+      if (broke !== null) return yield* broke
+      const own = reader()
+      if (own === null) return trace
+      const [seen = trace] = (yield* settle([trace], own, patience)).traces
+      return upToNow(seen, setting)
+    })
+
+/** A receiver that was reached and measured, with nothing else going on. */
+export interface PreparedReceiver {
+  readonly guard: Guard
+  readonly terms: Terms
+  /** Null without a probe, or if nothing is acknowledged. */
+  readonly calibration: ProbeCalibration | null
+  /** Whether it acknowledges the simplest events. */
+  readonly acknowledges: boolean
+  readonly tryOut: TryOut
+}
+
+/** Reaches and measures a receiver, ready to execute histories at full length, each alone. */
+export const prepareReceiver = Effect.fnUntraced(function* (
+  options: Options,
+  means: Means
+): Effect.fn.Return<PreparedReceiver, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots> {
+  const guard = yield* measureGuard
+  const terms = termsOf(options, guard)
+  yield* reach(means.urls[0], options.deadline)
+  const ledger = makeLedger(terms)
+  const setting = yield* settingOf(options, means, terms, { pace: 1, typical: ledger.typical })
+  const context: CaseContext = {
+    title: "alone",
+    allElseDone: Effect.void,
+    fillerTime: options.maxTime * fillerAlone
+  }
+  for (const { history, lane, title } of controlsOf(options)) {
+    const { broke, trace } = yield* execute(history, setting, context)
+    if (broke !== null) return yield* broke
+    ledger.add({ title, lane, alone: true, trace, whole: true, settled: true, repeats: [] })
+  }
+  const acknowledges = ledger.acknowledges()
+  const calibration =
+    means.probe === null || !acknowledges
+      ? null
+      : yield* calibrateProbe(means.probe, setting, context, { bindings: options.binding, settle: options.settle })
+  const reader = readerOf(options, means, terms, calibration)
+  return {
+    guard,
+    terms,
+    calibration,
+    acknowledges,
+    tryOut: tryOutWith(setting, context, () => reader, options.settle)
+  }
+})
+
 const leastGuard = 50
 const warmUp = 10
 const rounds = 100
@@ -224,152 +371,5 @@ export const calibrateProbe = Effect.fnUntraced(function* (
     blindToUrls: shownElsewhere.some(({ effects }) => effects > 0),
     foldsCase,
     lag
-  }
-})
-
-/** The services that histories are executed with. */
-export const services = Layer.mergeAll(EventFactory.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
-
-/** The largest share of the time for an operation that sends many events; the second if other cases wait for it. */
-export const fillerShare = 0.07
-export const fillerShareAlone = 0.035
-/** The same outside of a run. */
-const fillerAlone = 0.25
-
-/** The default factor of waiting times, for a run of this many milliseconds. */
-export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
-
-export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard }: Guard): Terms => ({
-  deadline,
-  guard,
-  rule: ack,
-  dedupKey,
-  tolerance
-})
-
-/** The needs that a run with these options and means meets, apart from the digest. */
-export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, urls }: Means): ReadonlyArray<Need> => {
-  const given: Readonly<Record<Exclude<Need, "digest">, boolean>> = {
-    effects: probe !== null && level >= 2,
-    stop: level >= 3 && (hooks.restart !== null || hooks.kill !== null),
-    kill: level >= 3 && hooks.kill !== null,
-    pause: hooks.pause !== null && hooks.resume !== null,
-    advance: hooks.advance !== null,
-    endpoints: urls.length > 1,
-    secret: secret !== null,
-    rate: peakRate !== null
-  }
-  return Struct.keys(given).filter((need) => given[need])
-}
-
-/** What the histories of a run share. */
-export const settingOf = Effect.fnUntraced(function* (
-  options: Options,
-  means: Means,
-  terms: Terms,
-  { pace, typical }: Pick<Setting, "pace" | "typical">
-): Effect.fn.Return<Setting> {
-  const clock = yield* Clock.Clock
-  const begun = clock.monotonicTimeNanosUnsafe()
-  return {
-    urls: means.urls,
-    secret: means.secret,
-    bindings: options.binding,
-    terms,
-    hooks: means.hooks,
-    interventions: [],
-    sent: { count: 0 },
-    now: () => Number(clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000,
-    startedAfter: new Set(),
-    clock: { ahead: 0 },
-    comeback: means.comeback,
-    typical,
-    pace,
-    peakRate: options.peakRate ?? 0
-  }
-})
-
-/** The simplest cases, for the receiver's bindings. */
-export const controlsOf = ({ binding }: Options): ReadonlyArray<Case> => {
-  const adapted = simplestCases.flatMap((one) => forBindings(one, binding) ?? [])
-  return [...new Map(adapted.map((one) => [keyOf(one.history), one])).values()]
-}
-
-export const readerOf = (
-  { seed }: Options,
-  { probe, urls }: Means,
-  terms: Terms,
-  calibration: ProbeCalibration | null
-): Reader | null =>
-  probe === null || calibration === null
-    ? null
-    : { probe, calibration, terms, seed, endpoints: urls.map(({ href }) => href) }
-
-/** The trace as of now, when its effects were read, with the actions of others on the receiver until then. */
-export const upToNow = (trace: Trace, { interventions, now }: Setting): Trace =>
-  withInterventions({ ...trace, ended: now() }, interventions)
-
-/** Executes a history alone and reads its effects: for confirming, shrinking and `replay`. */
-export type TryOut = (
-  history: History
-) => Effect.Effect<Trace, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots>
-
-export const tryOutWith =
-  (setting: Setting, context: CaseContext, reader: () => Reader | null, patience: number): TryOut =>
-  (history) =>
-    Effect.gen(function* () {
-      const { broke, trace } = yield* execute(history, setting, context)
-      // A receiver that did not start again shows no effects.
-      if (broke?.stayedDown === true) return trace
-      if (broke !== null) return yield* broke
-      const own = reader()
-      if (own === null) return trace
-      const [seen = trace] = (yield* settle([trace], own, patience)).traces
-      return upToNow(seen, setting)
-    })
-
-/** A receiver that was reached and measured, with nothing else going on. */
-export interface PreparedReceiver {
-  readonly guard: Guard
-  readonly terms: Terms
-  /** Null without a probe, or if nothing is acknowledged. */
-  readonly calibration: ProbeCalibration | null
-  /** Whether it acknowledges the simplest events. */
-  readonly acknowledges: boolean
-  readonly tryOut: TryOut
-}
-
-/** Reaches and measures a receiver, ready to execute histories at full length, each alone. */
-export const prepareReceiver = Effect.fnUntraced(function* (
-  options: Options,
-  means: Means
-): Effect.fn.Return<PreparedReceiver, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots> {
-  const guard = yield* measureGuard
-  const terms = termsOf(options, guard)
-  yield* reach(means.urls[0], options.deadline)
-  const ledger = makeLedger(terms)
-  const setting = yield* settingOf(options, means, terms, { pace: 1, typical: ledger.typical })
-  const context: CaseContext = {
-    title: "alone",
-    allElseDone: Effect.void,
-    fillerTime: options.maxTime * fillerAlone
-  }
-  for (const { history, lane, title } of controlsOf(options)) {
-    const { broke, trace } = yield* execute(history, setting, context)
-    if (broke !== null) return yield* broke
-    ledger.add({ title, lane, alone: true, trace, whole: true, settled: true, repeats: [] })
-  }
-  const acknowledges = ledger.acknowledges()
-  const calibration =
-    means.probe === null || !acknowledges
-      ? null
-      : yield* calibrateProbe(means.probe, setting, context, { bindings: options.binding, settle: options.settle })
-  const reader = readerOf(options, means, terms, calibration)
-  return {
-    guard,
-    terms,
-    calibration,
-    acknowledges,
-    tryOut: tryOutWith(setting, context, () => reader, options.settle)
   }
 })
