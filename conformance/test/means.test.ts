@@ -143,7 +143,7 @@ describe("a spawned receiver", () => {
         "echo no disk >&2; exit 7"
       )
       assert.strictEqual(exitCode, 4)
-      assert.match(message, /--spawn ended before it was ready.*no disk/)
+      assert.match(message, /--spawn ended with code \d+: .*no disk/)
     })
   )
 })

@@ -118,6 +118,15 @@ describe("a number of effects", () => {
       ({ message }) => message
     )
 
+  it.live("shows stored data with every digit that it sent", () =>
+    Effect.gen(function* () {
+      const body = '{"effects":1,"data":{"reading":-12345678901234567890.12345678901234567890e-3,"name":"7"}}'
+      const target = yield* receiver((_, response) => response.end(body))
+      const { data } = yield* httpProbe(new URL("/probe", target.url)).read(subject)
+      assert.strictEqual(data, '{"reading":-12345678901234567890.12345678901234567890e-3,"name":"7"}')
+    })
+  )
+
   it.effect("is whole: anything else that a program gives is quoted", () =>
     Effect.gen(function* () {
       for (const [effects, shown] of [

@@ -4,7 +4,7 @@
 import { columns, CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Schema } from "effect"
 import { program } from "../Program.ts"
-import { inWords } from "../history/Operations.ts"
+import { inWords, strengthOf } from "../history/Operations.ts"
 import { defaultTerms } from "../judgement/Terms.ts"
 import { Evidence } from "../record/Evidence.ts"
 import { outcomesOf } from "../record/Outcome.ts"
@@ -42,7 +42,7 @@ const explanationOf = (requirement: Requirement): string => {
     ),
     "  What is sent",
     ...everyCaseOf(requirement).flatMap(({ history, strength: own, title }) => [
-      `    ${title}${own === "SHOULD" && strength === "MUST" ? " (SHOULD)" : ""}`,
+      `    ${title}${(own ?? strengthOf(history.ops)) === "SHOULD" && strength === "MUST" ? " (SHOULD)" : ""}`,
       ...inWords(history.ops).map((words) => `      ${words}`)
     ]),
     ...(sampled.runs === 0 ? [] : [`    and up to ${sampled.runs} histories drawn from the seed`])

@@ -178,9 +178,15 @@ const sendOver = (
         }
         for (const pause of about.once === true ? [] : [...pauses, null]) {
           if (!isUnreached(exchanged.exchange)) break
-          if (pause === null) return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
-          yield* Effect.sleep(pause)
+          if (pause !== null) yield* Effect.sleep(pause)
+          else if (setting.hooks.startsIt) {
+            // A receiver that the suite starts itself may still be starting, or has ended and says why.
+            yield* Effect.mapError(setting.hooks.ready, ({ message }) => new TargetUnusable({ message }))
+          } else return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
           exchanged = yield* send
+        }
+        if (isUnreached(exchanged.exchange) && about.once !== true) {
+          return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
         }
         const mayRepeat = about.slot === undefined && about.raced !== true && about.kind !== "cut"
         const crowded = isCrowding(exchanged.exchange) && atOnce() > 1 && mayRepeat && execution.beside === 0

@@ -107,6 +107,31 @@ export const exactCanonical = (text: string): string | null => {
   return longer ? canonical(JSON.parse(held)).replaceAll(marked, "$1") : null
 }
 
+/** JSON with its numbers as marked strings, so that no digit is lost; undefined if the text is no JSON. */
+export const parseExact = (text: string): unknown => {
+  const held = text.replaceAll(tokens, (token) => (token.startsWith('"') ? token : JSON.stringify(mark + token)))
+  try {
+    return JSON.parse(held)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a value of `parseExact` is a number. */
+export const isExactNumber = (value: unknown): value is string => typeof value === "string" && value.startsWith(mark)
+
+/** A value of `parseExact` as JSON text; canonical if it is compared. */
+export const exactText = (value: unknown, isCompared = false): string => {
+  if (isExactNumber(value)) {
+    const written = value.slice(mark.length)
+    return isCompared ? (exactCanonical(written) ?? canonical(JSON.parse(written))) : written
+  }
+  if (Array.isArray(value)) return array(value.map((one) => exactText(one, isCompared)))
+  if (!isRecord(value)) return JSON.stringify(value) ?? "undefined"
+  const names = isCompared ? Object.keys(value).toSorted() : Object.keys(value)
+  return object(names.map((name) => [name, exactText(value[name], isCompared)]))
+}
+
 /** A text with every ASCII letter in the other case. */
 export const inOtherCase = (text: string): string =>
   text.replaceAll(/[a-z]/gi, (letter) => (letter < "a" ? letter.toLowerCase() : letter.toUpperCase()))

@@ -96,16 +96,19 @@ export const spawned = Effect.fnUntraced(function* (
   let child: ChildProcess | null = null
   let ended: Effect.Effect<void> = Effect.void
   let complaint = ""
+  let exit = ""
 
   const start = Effect.sync(() => {
     const started = spawn(command, { ...inShell(env), stdio: ["ignore", "ignore", "pipe"] })
     complaint = ""
+    exit = ""
     started.on("error", (error) => (complaint = error.message))
     started.stderr.on("data", (chunk) => (complaint = `${complaint}${chunk}`.slice(-mostComplaint)))
     ended = endOf(started)
     child = started
     // A shell may end and leave the receiver in the background.
-    started.once("exit", () => {
+    started.once("exit", (code, signal) => {
+      if (child === started) exit = ` with ${signal ?? `code ${code}`}`
       if (child === started && !hasProcesses(started)) child = null
     })
   })
@@ -127,7 +130,7 @@ export const spawned = Effect.fnUntraced(function* (
     // The last line is the version with Node.js, a stack frame with others.
     const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
     return new HookFailed({
-      message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}`,
+      message: `--spawn ended${exit}: ${command}${why === "" ? "" : ` (${why})`}`,
       ...(portTaken.test(complaint)
         ? {}
         : { down: `it ended before it was ready${why === "" ? ", without a word" : `: ${why}`}` })

@@ -6,6 +6,7 @@ import { Effect, Predicate, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { detailOf } from "../evidence/Exchange.ts"
 import type { SentEvent } from "../evidence/Trace.ts"
+import { exactText, isExactNumber, parseExact } from "../history/Json.ts"
 import { inShell, signalGroup } from "../hooks/Commands.ts"
 import { ask, keptConnections } from "../http/Ask.ts"
 
@@ -209,7 +210,11 @@ export const httpProbe = (base: URL): Probe => {
     if (status !== 200) return yield* refused(base, subject, status)
     const wrong = (what: string): ProbeUnusable => httpUnusable(base, `answered ${what}`)
     const given = yield* decode(body).pipe(Effect.mapError(() => wrong(JSON.stringify(body.slice(0, 100)))))
-    return yield* readReading(given, wrong)
+    const reading = yield* readReading(given, wrong)
+    // `JSON.parse` rounds long numbers. The stored data must keep every digit that the probe sent.
+    const stored = fieldOf(parseExact(body), "data")
+    const isText = Predicate.isString(stored) && !isExactNumber(stored)
+    return stored === undefined || isText ? reading : { ...reading, data: exactText(stored) }
   })
   return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency, read }
 }

@@ -4,7 +4,7 @@
  */
 import { shownText } from "@doorhook/core"
 import { Predicate } from "effect"
-import { canonical, exactCanonical } from "../history/Json.ts"
+import { exactText, isExactNumber, parseExact } from "../history/Json.ts"
 import type { Verdict } from "../judgement/Verdict.ts"
 import { safeText } from "./Report.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement } from "./Report.ts"
@@ -200,44 +200,12 @@ export interface Difference {
   readonly stored: string
 }
 
-/** Marks a string that represents a number, so that no digit is lost. */
-const mark = "\u0000number "
-
-/** JSON with its numbers as written; undefined if the text is no JSON. */
-const parse = (text: string): unknown => {
-  const held = text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
-    token.startsWith('"') ? token : JSON.stringify(mark + token)
-  )
-  try {
-    return JSON.parse(held)
-  } catch {
-    return undefined
-  }
-}
-
-const isNumber = (value: unknown): value is string => Predicate.isString(value) && value.startsWith(mark)
-
-/** A value as JSON text again; canonical where it is compared. */
-const textOf = (value: unknown, isCompared: boolean): string => {
-  if (isNumber(value)) {
-    const written = value.slice(mark.length)
-    return isCompared ? (exactCanonical(written) ?? canonical(JSON.parse(written))) : written
-  }
-  if (Array.isArray(value)) return `[${value.map((one) => textOf(one, isCompared)).join(",")}]`
-  if (Predicate.isObject(value)) {
-    const entries = Object.entries(value)
-    const ordered = isCompared ? entries.toSorted(([a], [b]) => (a < b ? -1 : 1)) : entries
-    return `{${ordered.map(([name, one]) => `${JSON.stringify(name)}:${textOf(one, isCompared)}`).join(",")}}`
-  }
-  return JSON.stringify(value) ?? "undefined"
-}
-
 const longest = 300
 const missing = "(missing)"
 
 /** A value on one line. Invisible and combining characters are shown as their codes. */
 const shown = (value: unknown): string => {
-  const visible = textOf(value, false).replaceAll(/[\u007f-\u00a0]|\p{Cf}|\p{Mn}/gu, (one) => {
+  const visible = exactText(value).replaceAll(/[\u007f-\u00a0]|\p{Cf}|\p{Mn}/gu, (one) => {
     const code = one.codePointAt(0) ?? 0
     return `\\u${code > 0xffff ? `{${code.toString(16)}}` : code.toString(16).padStart(4, "0")}`
   })
@@ -272,8 +240,8 @@ const childrenOf = (value: object): ReadonlyMap<string, unknown> =>
 const isHolder = (value: unknown): value is object => Array.isArray(value) || Predicate.isObject(value)
 
 const between = (path: string, sent: unknown, stored: unknown): ReadonlyArray<Difference> => {
-  if (textOf(sent, true) === textOf(stored, true)) return []
-  if (Predicate.isString(sent) && Predicate.isString(stored) && !isNumber(sent) && !isNumber(stored))
+  if (exactText(sent, true) === exactText(stored, true)) return []
+  if (Predicate.isString(sent) && Predicate.isString(stored) && !isExactNumber(sent) && !isExactNumber(stored))
     return [{ path, ...shownTexts(sent, stored) }]
   if (!isHolder(sent) || !isHolder(stored) || Array.isArray(sent) !== Array.isArray(stored)) {
     return [{ path, sent: shown(sent), stored: shown(stored) }]
@@ -289,13 +257,13 @@ const between = (path: string, sent: unknown, stored: unknown): ReadonlyArray<Di
 
 /** The different members of two JSON texts, by their paths, with every digit kept; none if one of them is no JSON. */
 export const differencesOf = (sent: string, stored: string): ReadonlyArray<Difference> => {
-  const [before, after] = [parse(sent), parse(stored)]
+  const [before, after] = [parseExact(sent), parseExact(stored)]
   return before === undefined || after === undefined ? [] : between("data", before, after)
 }
 
 /** The data of the event in a body, as JSON text; null if the body is no event. */
 export const dataOf = (body: string): string | null => {
-  const parsed = parse(body)
+  const parsed = parseExact(body)
   const event = Predicate.hasProperty(parsed, "event") ? parsed.event : null
-  return Predicate.hasProperty(event, "data") ? textOf(event.data, false) : null
+  return Predicate.hasProperty(event, "data") ? exactText(event.data) : null
 }

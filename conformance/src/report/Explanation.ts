@@ -90,7 +90,7 @@ export const shortcomingOf = (report: Report): string | null => {
         ? `The baseline is stale: ${(report.baseline?.stale ?? []).join(", ")} passed. Remove it from the baseline, so that it can't fail again unnoticed.`
         : `The receiver does not conform: ${failed} failed.`
     case exitCodes.unusable:
-      return report.endedBecause
+      return failed === "" ? report.endedBecause : `${report.endedBecause} Before that, ${failed} failed.`
     default:
       return whyOpen(report)
   }

@@ -302,7 +302,10 @@ const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): Readonl
   const open = outcomes.filter(({ lacksTime }) => lacksTime)
   const span = DurationText.format(maxTime)
   return [
-    ...unless(open.length === 0, `${idsOf(open)} could not be decided within --max-time ${span}. Give more time.`),
+    ...unless(
+      open.length === 0,
+      `${idsOf(open)} could not be decided within --max-time ${span}. Give more, such as --max-time ${DurationText.format(2 * maxTime)}.`
+    ),
     ...unless(
       short.length === 0,
       `${idsOf(short)} passed with cases that --max-time ${span} cut short; each says by how much.`
@@ -328,12 +331,18 @@ const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
       .map(({ exchange }) => (exchange._tag === "Answered" ? exchange.status : null))
   )
   const [status] = statuses
-  if (statuses.size !== 1 || (status !== 401 && status !== 403)) return []
-  return [
-    options.signed
-      ? `Every event was answered with ${status}, although it was signed: the receiver may have another secret, or its clock may be off.`
-      : `Every event was answered with ${status}: the receiver may check signatures. Give its secret: --secret SECRET, or ${secretVariable}.`
-  ]
+  if (options.signed) {
+    return statuses.size === 1 && (status === 401 || status === 403)
+      ? [
+          `Every event was answered with ${status}, although it was signed. The receiver may verify a body that was parsed and serialized again instead of the bytes that arrived, have another secret, or have a wrong clock.`
+        ]
+      : []
+  }
+  return statuses.size > 0 && [...statuses].every((one) => one !== null && one >= 400)
+    ? [
+        `Every event was answered with ${[...statuses].join(" or ")}, and the requests were not signed: the receiver may check signatures. Give its secret: --secret SECRET, or ${secretVariable}.`
+      ]
+    : []
 }
 
 /** How long ids were seen to be remembered: a memory that is too short may pass in the time of a run. */

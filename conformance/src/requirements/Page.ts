@@ -1,6 +1,7 @@
 /**
  * Prints the catalogue as the page `docs/requirements.md`. A test compares the two.
  */
+import { strengthOf } from "../history/Operations.ts"
 import { defaultTerms } from "../judgement/Terms.ts"
 import { requirements } from "./Catalogue.ts"
 import { everyCaseOf, needs, profiles } from "./Requirement.ts"
@@ -29,7 +30,8 @@ const casesOf = (requirement: Requirement): ReadonlyArray<string> => {
   return [
     `- Cases${more.length === 0 ? "" : `, with ${more.join(" and ")}`}:`,
     ...everyCaseOf({ ...requirement, further: [] }).map(
-      ({ strength, title }) => `  - ${title}${strength === "SHOULD" ? " (SHOULD)" : ""}`
+      ({ history: { ops }, strength, title }) =>
+        `  - ${title}${requirement.strength === "MUST" && (strength ?? strengthOf(ops)) === "SHOULD" ? " (SHOULD)" : ""}`
     )
   ]
 }

@@ -272,7 +272,8 @@ export const signatureRequirements: ReadonlyArray<Requirement> = [
     ...mustRefuse,
     presupposes: ["R-SIG-01"],
     source: `a timestamp that is no number: ${verifying}; the tolerance: ${ownNumber}`,
-    statement: "A request whose timestamp is no number, or off by more than the tolerance, is refused.",
+    statement:
+      "A request whose timestamp is no number is refused, and so should be one that is off by more than the tolerance.",
     because: "Anybody who has recorded a request could replay it forever.",
     expected: ({ tolerance }) => `${refused}; the tolerance is ${DurationText.format(tolerance)}`,
     given: [
