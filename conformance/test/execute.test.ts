@@ -5,6 +5,7 @@ import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Struct } from "effect"
 import { hash } from "node:crypto"
+import { createServer } from "node:http"
 import { crc32 } from "node:zlib"
 import { pausesFor } from "../src/execution/Deliveries.ts"
 import { withInterventions } from "../src/execution/Execution.ts"
@@ -14,7 +15,7 @@ import { again, cutNew, inBody, newEvent, raceAgain, raceNew } from "../src/hist
 import type { Operation } from "../src/history/Operations.ts"
 import { carriers, retry, variations } from "../src/history/Variations.ts"
 import type { Variation } from "../src/history/Variations.ts"
-import { noHooks } from "../src/hooks/Hooks.ts"
+import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
 import { defaultTerms, classify } from "../src/judgement/Terms.ts"
 import { acknowledge, answer, receiver, socketReceiver } from "./support/receiver.ts"
 import type { Received } from "./support/receiver.ts"
@@ -206,6 +207,28 @@ describe("a history", () => {
       const { broke, trace } = yield* run(target.url, newEvent(accessLog), again(0, retry))
       assert.include(broke?.message, "in 3 tries")
       assert.strictEqual(trace.attempts.length, 1)
+    })
+  )
+
+  it.live("waits for one that the suite starts itself: it may still be starting, or has ended and says why", () =>
+    Effect.gen(function* () {
+      const ended = new HookFailed({ message: "--spawn ended with code 1: no disk" })
+      const late = yield* Effect.acquireRelease(
+        Effect.sync(() => createServer((request, response) => request.resume().on("end", () => response.end("ok")))),
+        (server) => Effect.sync(() => server.close())
+      )
+      for (const ready of ["late", "ended"] as const) {
+        const target = yield* receiver((_, response) => {
+          response.setHeader("connection", "close").end("ok", () => target.die())
+        })
+        const listen = Effect.callback<void>((resume) => {
+          late.listen(Number(new URL(target.url).port), "127.0.0.1", () => resume(Effect.void))
+        })
+        const hooks = { ...noHooks, startsIt: true, ready: ready === "late" ? listen : Effect.fail(ended) }
+        const { broke, trace } = yield* executed(target.url, [newEvent(accessLog), again(0, retry)], { hooks })
+        assert.strictEqual(broke?.message, ready === "late" ? undefined : ended.message)
+        assert.strictEqual(trace.attempts.length, ready === "late" ? 2 : 1)
+      }
     })
   )
 

@@ -97,7 +97,7 @@ const mark = "\u0000number "
 const marked = /"\\u0000number ([^"]*)"/g
 
 /** The canonical form of a JSON text with every digit of its numbers; null if RFC 8785, which has doubles, keeps them all. */
-export const exactCanonical = (text: string): string | null => {
+const exactCanonical = (text: string): string | null => {
   let longer = false
   const held = text.replaceAll(tokens, (token) => {
     if (token.startsWith('"') || isDouble(token)) return token
