@@ -1,14 +1,14 @@
 /**
- * Hosts a receiver for a sender until enough was seen, judges, and reports.
+ * `conformance sender`: hosts a receiver until enough was seen of the sender that uses it, judges the sender and reports.
  */
-import { columns, Crypto, Signature } from "@doorhook/core"
-import { Effect, Schedule, Schema } from "effect"
+import { checkWritable, columns, CommandFailure, Crypto, Signature, writeNamed } from "@doorhook/core"
+import { Console, Effect, Option, Schedule, Schema } from "effect"
 import type { Redacted } from "effect"
-import { verdicts } from "../judgement/Finding.ts"
+import { verdicts } from "../judgement/Verdict.ts"
+import { suite } from "../record/Evidence.ts"
 import { observedBlock } from "../report/Blocks.ts"
-import { isUndecided } from "../report/Conclusion.ts"
-import { linesOf } from "../report/Console.ts"
-import { suite } from "../Suite.ts"
+import { exitCodeByVerdict, isUndecided } from "../report/Explanation.ts"
+import { linesOf } from "../report/Text.ts"
 import { answerInWords, host, plan } from "./Host.ts"
 import type { CannotListen, Observation, SeenAttempt } from "./Host.ts"
 import { senderRequirements } from "./SenderRequirements.ts"
@@ -65,7 +65,7 @@ const verdictOf = (requirements: ReadonlyArray<Reported>): SenderReport["verdict
 
 const attemptsOf = ({ events }: Observation): ReadonlyArray<SeenAttempt> => events.flatMap(({ attempts }) => attempts)
 
-/** What is wrong with the signatures of attempts. */
+/** The attempts with wrong signatures, and why. */
 const signatureProblems = Effect.fnUntraced(function* (
   attempts: ReadonlyArray<SeenAttempt>,
   secret: Redacted.Redacted<string>
@@ -82,9 +82,9 @@ export interface SenderOptions {
   readonly host: string
   readonly port: number
   readonly secret: Redacted.Redacted<string> | null
-  /** What the sender should wait for an answer, in milliseconds. */
+  /** How long the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
-  /** How long nothing must come after the last acknowledgement, in milliseconds. */
+  /** How long nothing may come after the last acknowledgement, in milliseconds. */
   readonly quiet: number
   readonly maxTime: number
   /** Gets the URL to send to, once the host listens. Events may be published from then on. */
@@ -95,12 +95,12 @@ export interface SenderOptions {
 export const eventsNeeded = plan.length
 
 /**
- * A busy machine sees a request late, and more so the longer it waits. Half of what a slow answer of the plan leaves until
- * the deadline; in milliseconds.
+ * The measuring error, in milliseconds: a busy machine sees a request late. Half of the time between a slow answer of the plan and
+ * the deadline.
  */
 const guardOf = (deadline: number): number => Math.max(250, deadline / 10)
 
-/** Judges what was seen when enough was, or the time is up. Fails only if it can't listen. */
+/** Judges the sender once enough was seen, or the time is up. Fails only if it can't listen. */
 export const runSender = (options: SenderOptions): Effect.Effect<SenderReport, CannotListen> =>
   Effect.gen(function* () {
     const { deadline, maxTime, quiet, secret } = options
@@ -162,3 +162,48 @@ export const render = ({ attempts, events, requirements }: SenderReport): string
 
 export const toJson = (report: SenderReport): string =>
   `${JSON.stringify(Schema.encodeSync(SenderReport)(report), null, 2)}\n`
+
+export interface SenderFlags extends Omit<SenderOptions, "secret" | "listening"> {
+  readonly secret: Option.Option<Redacted.Redacted<string>>
+  readonly report: Option.Option<string>
+}
+
+/** The file of `--report json=FILE`; null without. */
+const fileOf = (report: string | null): Effect.Effect<string | null, CommandFailure> => {
+  const file = report === null ? null : (/^json=(.+)$/s.exec(report)?.[1] ?? "")
+  return file === ""
+    ? Effect.fail(CommandFailure.usage(`--report ${report}: a sender has only the report json=FILE`))
+    : Effect.succeed(file)
+}
+
+/** Fails with the exit code and one line when the sender does not pass. */
+export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags) {
+  const { port } = flags
+  const file = yield* fileOf(Option.getOrNull(flags.report))
+  if (file !== null) yield* checkWritable(`--report json=${file}`, file)
+  if (port < 0 || port > 65_535)
+    return yield* CommandFailure.usage("--port must be from 0 to 65535; 0 takes a free one")
+  const secret = Option.getOrNull(flags.secret)
+  if (secret !== null && Signature.keyOf(secret) === null) {
+    return yield* CommandFailure.usage("--secret must be a Standard Webhooks secret: whsec_ and base64")
+  }
+  const report = yield* runSender({
+    ...flags,
+    secret,
+    listening: (url, events) =>
+      Console.log(
+        `Listening on ${url}\nLet the sender deliver ${events} different events there, of a kind that is retried soon.\n`
+      )
+  }).pipe(Effect.mapError(({ message }) => CommandFailure.usage(`conformance sender: ${message}`)))
+  yield* Console.log(render(report))
+  if (file !== null) yield* writeNamed("--report", file, toJson(report))
+  if (report.verdict === "pass") return
+  const failed = report.requirements.filter(({ verdict }) => verdict === "FAIL").map(({ id }) => id)
+  return yield* new CommandFailure({
+    exitCode: exitCodeByVerdict[report.verdict],
+    message:
+      failed.length > 0
+        ? `The sender does not conform: ${failed.join(", ")} failed.`
+        : `Inconclusive: ${report.events} events came, which did not decide everything.`
+  })
+})

@@ -1,31 +1,112 @@
 /**
- * From evidence to verdicts: pure functions, asked again and again while a run goes on, so that it stops asking where
- * everything is decided, and once at its end.
+ * From evidence to verdicts: pure functions. A plan is what a run has to do for a requirement; an outcome is its verdict. A run
+ * asks for verdicts again and again, so that it stops where everything is decided.
  */
 import type { Shortfall, Trace } from "../evidence/Trace.ts"
-import type { Strength } from "../history/Forgeries.ts"
-import { keyOf } from "../history/History.ts"
-import { isPlain } from "../history/Operations.ts"
+import { forBindings, keyOf } from "../history/History.ts"
 import type { Case, History } from "../history/History.ts"
-import type { Finding, Symptom, Verdict } from "../judgement/Finding.ts"
-import { inconclusive, thrown } from "../judgement/Finding.ts"
+import { isPlain, strengthOf } from "../history/Operations.ts"
+import { draw } from "../history/Samples.ts"
+import type { Drawn } from "../history/Samples.ts"
+import type { Strength } from "../history/Variations.ts"
 import type { Judge } from "../judgement/Judge.ts"
-import { millis, read } from "../judgement/Reading.ts"
+import { millis, classify } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { needs } from "../requirements/Requirement.ts"
+import { inconclusive, thrown } from "../judgement/Verdict.ts"
+import type { Finding, Symptom, Verdict } from "../judgement/Verdict.ts"
+import { select } from "../requirements/Catalogue.ts"
+import { allNeeds, casesOf, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { memoryInWords, memoryOf } from "./Caveats.ts"
+import { memoryInWords, memoryOf, strangersInWords } from "./Evidence.ts"
 import type { CaseRun, Confirmed, Ended, Evidence } from "./Evidence.ts"
-import { concerns, least, plansOf, sightOf, strengthFor } from "./Plan.ts"
-import type { Plan } from "./Plan.ts"
-import { strangersInWords } from "./Strangers.ts"
+import type { Options } from "./Options.ts"
 
-/** How often a case is repeated to confirm what may have been an accident. */
+export interface Plan {
+  readonly requirement: Requirement
+  readonly given: ReadonlyArray<Case>
+  readonly further: ReadonlyArray<Case>
+  readonly sampled: ReadonlyArray<Drawn>
+  /** The strengths of its cases, by the keys of their histories. */
+  readonly strengths: ReadonlyMap<string, Strength>
+  /** An unmet need without which it can't be tested. */
+  readonly missing: Need | null
+  /** An unmet need without which it can't pass. */
+  readonly unproven: Need | null
+  /** The bindings, if they select none of its events; else null. */
+  readonly unsent: ReadonlyArray<string> | null
+}
+
+const least = (...strengths: ReadonlyArray<Strength>): Strength => (strengths.includes("SHOULD") ? "SHOULD" : "MUST")
+
+const keysOf = (cases: ReadonlyArray<Case>): ReadonlySet<string> => new Set(cases.map(({ history }) => keyOf(history)))
+
+const planOf = (
+  requirement: Requirement,
+  { binding, dedupKey, level, profile, seed }: Options,
+  sight: ReadonlySet<Need>
+): Plan => {
+  const isListed = requirement.profile !== null && !profile.includes(requirement.profile)
+  // A requirement that is listed without its profile lacks what the profile needs, whatever the hooks can do.
+  const missing = (isListed ? requirement.needs.at(-1) : requirement.needs.find((need) => !sight.has(need))) ?? null
+  /** The cases for the bindings: each history once, without those of other cases. */
+  const adapt = <One extends Case>(cases: ReadonlyArray<One>, ...others: ReadonlyArray<Case>): ReadonlyArray<One> => {
+    const known = keysOf(others)
+    const own = cases.flatMap((one) => {
+      const adapted = forBindings(one, binding)
+      return adapted === null ? [] : [[keyOf(adapted.history), { ...one, history: adapted.history }] as const]
+    })
+    return [...new Map(own)].flatMap(([key, one]) => (known.has(key) ? [] : [one]))
+  }
+  const isTested = missing === null
+  const given = isTested ? adapt(casesOf(requirement, dedupKey, sight.has("effects"))) : []
+  const further = isTested ? adapt(requirement.further, ...given) : []
+  const sampled = isTested ? adapt(draw(requirement.sampled, seed), ...given, ...further) : []
+  return {
+    requirement,
+    given,
+    further,
+    sampled,
+    strengths: new Map(
+      [...given, ...further, ...sampled].map(({ history, strength }) => [
+        keyOf(history),
+        least(requirement.strength, strength ?? "MUST")
+      ])
+    ),
+    missing,
+    unproven: level === 1 ? null : (requirement.provenBy.find((need) => !sight.has(need)) ?? null),
+    unsent: isTested && given.length === 0 ? binding : null
+  }
+}
+
+/** The plans of all selected requirements, and of those that are listed without their profile. */
+export const plansOf = (options: Options, sight: ReadonlySet<Need>): ReadonlyArray<Plan> => {
+  const { listed, selected } = select(options)
+  return [...selected, ...listed].map((requirement) => planOf(requirement, options, sight))
+}
+
+/** Whether the run of a case concerns a requirement. */
+export const concerns = ({ requirement, strengths }: Plan, { trace }: CaseRun): boolean =>
+  requirement.examines === "all" || strengths.has(keyOf(trace.history))
+
+/** The strength of a breach of a history: the least of requirement, case and operations. */
+const strengthFor = ({ requirement, strengths }: Plan, history: History): Strength =>
+  least(strengths.get(keyOf(history)) ?? requirement.strength, strengthOf(history.ops))
+
+/** The needs that a run meets. */
+export const sightOf = ({ calibration, given }: Pick<Evidence, "given" | "calibration">): ReadonlySet<Need> => {
+  const sight = new Set(allNeeds.filter((need) => given.includes(need)))
+  // Only the probe's answers show whether it gives a digest.
+  if (calibration?.digest === true && sight.has("effects")) sight.add("digest")
+  else sight.delete("digest")
+  return sight
+}
+
+/** How often a case is repeated if its failure may be an accident. */
 export const maxRepeats = 2
 
 const findings = new WeakMap<Trace, Map<Judge, Finding>>()
 
-/** What a requirement's judgement says of a trace; it is not made again for the same trace. */
+/** A requirement's finding on a trace, cached by trace. */
 export const judged = ({ judge: judgement }: Requirement, trace: Trace, terms: Terms): Finding => {
   const known = findings.get(trace) ?? new Map<Judge, Finding>()
   findings.set(trace, known)
@@ -35,7 +116,7 @@ export const judged = ({ judge: judgement }: Requirement, trace: Trace, terms: T
     try {
       return judgement(trace, terms)
     } catch (cause) {
-      // One requirement that can't be judged takes no other's verdict away.
+      // A judgement that throws must not affect other requirements.
       return thrown(cause)
     }
   })()
@@ -46,18 +127,18 @@ export const judged = ({ judge: judgement }: Requirement, trace: Trace, terms: T
 const weakened = (finding: Finding, strength: Strength): Finding =>
   finding.verdict === "FAIL" ? { ...finding, strength: least(finding.strength, strength) } : finding
 
-/** What a run says of a requirement, its repeats considered. */
+/** The finding of a case's run and its repeats on a requirement. */
 export interface Assessment {
   readonly finding: Finding
-  /** The trace that the finding is about: of the run or of a repeat. */
+  /** The trace of the finding: of the run or of a repeat. */
   readonly trace: Trace
-  /** A failure that may be an accident and has neither been repeated yet nor been seen in another case. */
+  /** Whether it is a failure that may be an accident, not yet repeated and not seen in another case. */
   readonly suspect: boolean
 }
 
 const isLate = (finding: Finding): boolean => finding.verdict === "FAIL" && finding.timing
 
-/** Whether times of a run may not have been the receiver's: others were under way, or the suite itself stood still. */
+/** Whether the times may not be the receiver's: other requests were in flight, or the suite itself stood still. */
 const isDisturbed = ({ alone, trace }: CaseRun, attempt: number): boolean =>
   !alone || trace.attempts[attempt]?.exchange.stalled !== undefined
 
@@ -69,11 +150,11 @@ const mayBeAccident = (finding: Finding, run: CaseRun): boolean =>
     isDisturbed(run, finding.attempt))
 
 /**
- * Looks at one run of a case for one requirement.
+ * Judges one run of a case for one requirement.
  *
- * The strength of a breach is the least of four: the requirement's, the case's, the operations' (`strengthOf`), the
- * finding's. A breach that rests on a measured time is an accident until the same requirement is broken so in another
- * case that ran alone, or in a repeat. Only one that happened with others under way and passes alone is dropped.
+ * The strength of a breach is the least of four: of requirement, case, operations (`strengthOf`) and finding. A breach that rests
+ * on a measured time counts as an accident until another case that ran alone, or a repeat, breaks the same requirement so. It is
+ * dropped only if it happened beside other requests and passes alone.
  */
 export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>, terms: Terms): Assessment => {
   const { requirement } = plan
@@ -85,7 +166,7 @@ export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>,
   for (const trace of run.repeats) {
     const repeated = of(trace)
     if (repeated.verdict === "FAIL") return { finding: repeated, trace, suspect: false }
-    // Times are not judged where several histories run at once, or where the suite stood still: what is right alone is right.
+    // Beside other histories, or while the suite stood still, times don't count: if it passes alone, it passes.
     if ((!run.alone || finding.verdict === "INCONCLUSIVE") && repeated.verdict === "PASS")
       return { finding: repeated, trace, suspect: false }
   }
@@ -107,29 +188,29 @@ export interface Outcome {
   readonly requirement: Requirement
   readonly verdict: Verdict
   readonly observed: string
-  /** What decided the verdict; null where nothing did. */
+  /** What decided the verdict; null for nothing. */
   readonly decisive: {
     readonly run: CaseRun
     readonly trace: Trace
     readonly attempt: number | null
     readonly event: number | null
     readonly symptom: Symptom | null
-    /** Whether ordinary events alone break it too, so that what is special about others is not the cause. */
+    /** Whether ordinary events alone break it, too. */
     readonly isOrdinary: boolean
     readonly because: string
     readonly terms: Terms
   } | null
   readonly confirmed: Confirmed | null
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
-  /** Which of its cases were not done in full, and how much of them was. */
+  /** Its cases that were cut short, and how far they came. */
   readonly cutShort: ReadonlyArray<string>
-  /** Whether it was left undecided for want of time, and of nothing else. */
+  /** Whether it is undecided only for lack of time. */
   readonly lacksTime: boolean
 }
 
 /** Whether the receiver has acknowledged anything at all. */
 export const acknowledgesAtAll = (runs: ReadonlyArray<CaseRun>, terms: Terms): boolean =>
-  runs.some(({ trace }) => trace.attempts.some(({ exchange }) => read(exchange, terms) === "acknowledged"))
+  runs.some(({ trace }) => trace.attempts.some(({ exchange }) => classify(exchange, terms) === "acknowledged"))
 
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 10) / 100} s`
 
@@ -144,7 +225,7 @@ const shortfallInWords = ({ done, of, what }: Shortfall): string => {
     case "connections":
       return `${of - done} of ${of} events late because all connections of the suite were busy`
     case "steps":
-      return `given up after ${done} of ${of} steps, for answers that did not come`
+      return `given up after ${done} of ${of} steps, because answers did not come in time`
   }
 }
 
@@ -165,15 +246,15 @@ const whyIncomplete = (
   if (lacksTime && requirement.presumesAcknowledgement && !acknowledgesAtAll(runs, terms))
     return {
       lacksTime: false,
-      observed: "not tested: the receiver acknowledged no ordinary event, so nothing more can be said (see R-ACK-01)"
+      observed: "not tested: the receiver acknowledged no ordinary event (see R-ACK-01)"
     }
   const reasons: Readonly<Record<Ended["how"], string>> = {
-    complete: `there was no time for all of it (${maxTime}): ${soFar}`,
+    complete: `not enough time (${maxTime}): ${soFar}`,
     time_up: `the time was up (${maxTime}) with ${soFar}`,
     interrupted: `interrupted with ${soFar}`,
     target_unusable: `the receiver could not be reached or operated any more, with ${soFar}`,
-    probe_unusable: `not tested: the probe could not be used before all of it was done. ${message}`.trimEnd(),
-    stayed_down: "not tested: the receiver was killed and did not start again before all of it was done"
+    probe_unusable: `not fully tested: the probe became unusable. ${message}`.trimEnd(),
+    stayed_down: "not fully tested: the receiver was killed and did not start again"
   }
   return { lacksTime, observed: reasons[how] }
 }
@@ -199,12 +280,12 @@ const passedInWords = ({ strengths }: Plan, assessed: ReadonlyArray<Assessed>): 
   return [
     ...(times.length === 0 ? [] : [`${times.length} attempts, the slowest answered in ${millis(slowest)}`]),
     ...(events === 0 ? [] : [`the effects of ${events} events`]),
-    ...(seen === bulk.length ? [] : [`${seen} of ${bulk.length} events that came in bulk were looked at`]),
+    ...(seen === bulk.length ? [] : [`a sample of ${seen} of ${bulk.length} events sent in bulk`]),
     ...(left === 0 ? [] : [`${left} of ${strengths.size} histories left out`])
   ].join("; ")
 }
 
-/** The most cases that were cut short that a verdict names. */
+/** How many cut-short cases a verdict names. */
 const mostNamed = 3
 
 const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -214,19 +295,19 @@ const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
         `CUT SHORT ${all.slice(0, mostNamed).join("; ")}${all.length > mostNamed ? ` and ${all.length - mostNamed} more` : ""}`
       ]
 
-/** How much is unusual about the attempts of a history. */
+/** The number of variations in a history. */
 const variationsIn = ({ ops }: History): number => ops.reduce((sum, op) => sum + ("how" in op ? op.how.length : 0), 0)
 
-/** How soon after its last attempt a kill by another case may be what lost an event, in milliseconds. */
+/** A kill by another case this soon after the last attempt may be what lost an event, in milliseconds. */
 const soon = 5_000
 
-/** Whether a trace is of ordinary events alone, and of nothing that other cases did to the receiver. */
+/** Whether a trace has ordinary events only, and no action of other cases on the receiver. */
 const isOrdinary = ({ attempts, began, history, interventions }: Trace): boolean => {
   const over = began + Math.max(0, ...attempts.map(({ exchange, started }) => started + exchange.elapsed))
   return history.ops.every(isPlain) && interventions.every(({ from }) => from > over + soon)
 }
 
-/** The one that explains most: of ordinary events, short, and plain. Which of them was over first is chance. */
+/** The failure that explains most: of ordinary events, short, and plain. */
 const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
   assessed.toSorted(
     ({ trace: a }, { trace: b }) =>
@@ -236,17 +317,17 @@ const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
       variationsIn(a.history) - variationsIn(b.history)
   )[0]
 
-/** What a finding means to people: what it says itself, else its case, else the requirement of such a symptom. */
+/** The consequence of a finding: its own, else its case's, else the requirement's for the symptom. */
 const becauseOf = (finding: Finding, { because, becauses }: Requirement, own: Case | undefined): string => {
   const [said, symptom] = finding.verdict === "FAIL" ? [finding.because, finding.symptom] : [null, null]
   return said ?? own?.because ?? (symptom === null ? because : (becauses[symptom] ?? because))
 }
 
-/** A probe is often a part of the receiver, and is gone with it. */
+/** Whether the receiver is gone; a probe is often a part of it. */
 const isGone = ({ how }: Ended): boolean =>
   how === "target_unusable" || how === "probe_unusable" || how === "stayed_down"
 
-/** A connection that broke while the receiver was dying is no fault of its own. */
+/** A connection that broke while the receiver was dying is not a failure. */
 const sparingDeath = (one: Assessed): Assessed => {
   const { finding, trace } = one
   if (finding.verdict !== "FAIL" || finding.attempt === null) return one
@@ -259,13 +340,13 @@ const sparingDeath = (one: Assessed): Assessed => {
 
 const effectful: ReadonlySet<Need> = new Set<Need>(["effects", "digest"])
 
-/** Whether the evidence of a run is complete. Answers without effects are not, where the verdict needs effects. */
+/** Whether the evidence of a run is complete, with effects if the verdict needs them. */
 const isDone = ({ settled, whole }: CaseRun, { requirement: { needs: needed, provenBy } }: Plan): boolean =>
   whole && (settled || ![...needed, ...provenBy].some((need) => effectful.has(need)))
 
 type Known = Pick<Evidence, "runs" | "terms" | "calibration" | "refinements" | "strangers" | "repeatable">
 
-/** The verdict on one requirement, from everything that was executed so far. */
+/** The outcome of one requirement, from all evidence so far. */
 export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const { further, given, requirement, sampled } = plan
   const { refinements, repeatable, runs, strangers, terms } = known
@@ -289,23 +370,23 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   })
   if (plan.missing !== null) return outcome("NOT_OBSERVABLE", `not seen: ${wayToSee(plan.missing)}`)
   if (plan.unsent !== null)
-    return outcome("NOT_OBSERVABLE", `nothing of this is sent to a receiver bound to ${plan.unsent.join(" and ")}`)
+    return outcome("NOT_OBSERVABLE", `a receiver bound to ${plan.unsent.join(" and ")} gets no such events`)
 
   const assessed = concerned
     .map((run): Assessed => ({ ...assess(plan, run, concerned, terms), whole: isDone(run, plan), run }))
     .map((one) => (isGone(ended) ? sparingDeath(one) : one))
-    // Of a history that was broken off, only what it proves counts.
+    // An incomplete history counts only if it proves something.
     .filter(({ finding, whole }) => whole || finding.verdict === "FAIL" || finding.verdict === "ERROR")
   const isFailed = ({ finding }: Assessed): boolean => finding.verdict === "FAIL"
   const isOpen = ({ finding }: Assessed): boolean => finding.verdict === "INCONCLUSIVE"
-  /** Whether a breach says less than the requirement. */
+  /** Whether a breach is weaker than the requirement. */
   const isWeak = ({ finding }: Assessed): boolean =>
     finding.verdict === "FAIL" && finding.strength === "SHOULD" && requirement.strength === "MUST"
 
   const decided = (one: Assessed, verdict: Verdict): Outcome => {
     const { run, suspect } = one
     const isProven = isFailed(one) && !suspect
-    // What stands for the failure is the shortest history that failed so by itself.
+    // The shortest history that failed by itself represents the failure.
     const reproduced = refinement?.reproduced ?? null
     const again = reproduced === null ? null : judged(requirement, reproduced, terms)
     const [trace, finding] =
@@ -340,7 +421,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   if (strong !== undefined) return broken(strong, requirement.strength === "MUST" ? "FAIL" : "WARN")
   const thrownAt = assessed.find(({ finding }) => finding.verdict === "ERROR")
   if (thrownAt !== undefined) return decided(thrownAt, "ERROR")
-  // What a case of less strength leaves open leaves the requirement as it is.
+  // A weaker case that is open does not leave the requirement open.
   const counted = assessed.filter(({ run }) => strengthFor(plan, run.trace.history) === requirement.strength)
   const saysSomething = (one: Assessed): boolean => isFailed(one) || one.finding.verdict === "PASS"
   const open =
@@ -366,7 +447,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     ? outcome("PASS", passed)
     : outcome(
         "NOT_OBSERVABLE",
-        `nothing wrong in ${passed}, but not all of it can be observed: ${wayToSee(plan.unproven)}`
+        `nothing wrong in ${passed}, but not everything was observed: ${wayToSee(plan.unproven)}`
       )
 }
 

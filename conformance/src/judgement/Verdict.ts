@@ -1,51 +1,48 @@
 /**
- * What is found in one trace, and how findings are put together.
+ * The finding on one trace, and how several findings become one.
  */
-import type { Strength } from "../history/Forgeries.ts"
+import type { Strength } from "../history/Variations.ts"
 
 /** The verdicts on a requirement. Only PASS counts as passed. */
 export const verdicts = ["PASS", "FAIL", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE", "SKIPPED", "ERROR"] as const
 export type Verdict = (typeof verdicts)[number]
 
-/**
- * What happened to a genuine event, where a breach shows just that, whatever came before it: the requirement that asks
- * for no more may be the cause.
- */
+/** What a breach comes down to for a genuine event. A basic requirement about just that may be the cause (`causesOf`). */
 export type Symptom = "unacknowledged" | "duplicate_refused" | "lost" | "doubled" | "doubled_at_once"
 
 export type Finding =
   | {
       readonly verdict: "PASS"
-      /** The attempts that show it, by their place in the trace. */
+      /** The attempts that passed, by their place in the trace. */
       readonly attempts: ReadonlyArray<number>
-      /** How many events' effects were looked at. */
+      /** How many events passed by their effects. */
       readonly events: number
     }
   | {
       readonly verdict: "FAIL"
-      /** The attempt that breaks the requirement; null when it is not one attempt's doing. */
+      /** The attempt that breaks the requirement; null if no single attempt does. */
       readonly attempt: number | null
-      /** The event concerned, by its place in the trace; null when it is not about one. */
+      /** The event concerned, by its place in the trace; null for none. */
       readonly event: number | null
       readonly observed: string
-      /** Whether it rests on a time that was measured: one that is late is proof when another is late too. */
+      /** Whether it rests on a measured time. A late answer is proof only if another is late, too. */
       readonly timing: boolean
-      /** SHOULD where this breach says less than the requirement. */
+      /** SHOULD if this breach is weaker than the requirement. */
       readonly strength: Strength
       readonly symptom: Symptom | null
-      /** What happens to people; null where its case or the requirement says that. */
+      /** The consequence; null for the one of the case or the requirement. */
       readonly because: string | null
     }
   | {
       readonly verdict: "INCONCLUSIVE"
-      /** The attempt that left it open; null when there was none to judge. */
+      /** The attempt that left it open; null if there was none to judge. */
       readonly attempt: number | null
       readonly observed: string
-      /** Nothing of the trace had to do with the requirement: it says nothing beside others. */
+      /** Whether nothing in the trace concerns the requirement. Other findings then decide. */
       readonly empty: boolean
     }
   | {
-      /** The judgement itself failed: a fault of the suite, which says nothing of the receiver. */
+      /** The judgement itself failed: a fault of the suite that says nothing about the receiver. */
       readonly verdict: "ERROR"
       readonly attempt: null
       readonly observed: string
@@ -77,7 +74,7 @@ export const inconclusive = (attempt: number | null, observed: string): Finding 
   empty: false
 })
 
-/** There was nothing to judge. */
+/** Nothing to judge. */
 export const nothing = (observed: string): Finding => ({
   verdict: "INCONCLUSIVE",
   attempt: null,
@@ -85,17 +82,17 @@ export const nothing = (observed: string): Finding => ({
   empty: true
 })
 
-/** What is left to say when a judgement throws. */
+/** A judgement that threw. */
 export const thrown = (cause: unknown): Finding => ({
   verdict: "ERROR",
   attempt: null,
   observed: `the suite's own judgement failed (${cause instanceof Error ? cause.message : String(cause)}): please report it, with the evidence of --trace FILE`
 })
 
-/** Of two breaches, the one that says more: a MUST before a SHOULD, proof before what may be an accident. */
+/** Order of breaches: a MUST before a SHOULD, proof before what may be an accident. */
 const weight = ({ strength, timing }: Failed): number => (strength === "MUST" ? 0 : 2) + (timing ? 1 : 0)
 
-/** Findings on one trace as one: what breaks the requirement breaks it, what leaves it open does so. */
+/** Several findings on one trace as one: a breach counts first, then what is open. */
 export const both = (...findings: ReadonlyArray<Finding>): Finding => {
   const [broken] = findings.filter((finding) => finding.verdict === "FAIL").toSorted((a, b) => weight(a) - weight(b))
   const open = findings.find((finding) => finding.verdict === "INCONCLUSIVE" && !finding.empty)

@@ -2,25 +2,23 @@
  * R-ACK: what an acknowledgement is, on events of any day and under load.
  */
 import { DurationText } from "@doorhook/core"
+import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, noted, withMember, withUnknown } from "../history/Events.ts"
+import type { EventTemplate } from "../history/Events.ts"
 import { again, makeCase, newEvent } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
-import { ordinary } from "../history/Payloads.ts"
 import { string } from "../history/Json.ts"
-import { single } from "../history/Samples.ts"
-import type { EventTemplate } from "../history/Events.ts"
+import { ordinary, single } from "../history/Samples.ts"
 import { retry } from "../history/Variations.ts"
-import type { Trace } from "../evidence/Trace.ts"
-import type { Finding } from "../judgement/Finding.ts"
-import { fail, inconclusive, nothing, pass } from "../judgement/Finding.ts"
 import { all, completeAnswers, exactStatus, firstAttempts, statusInTime, uncrowded } from "../judgement/Judge.ts"
-import { exchangeInWords, read } from "../judgement/Reading.ts"
-import { inWords, statusInWords } from "../judgement/Terms.ts"
+import { exchangeInWords, inWords, classify, statusInWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
+import { fail, inconclusive, nothing, pass } from "../judgement/Verdict.ts"
+import type { Finding } from "../judgement/Verdict.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
-/** The simplest cases of all: a receiver that does not acknowledge them can't be asked for more. */
+/** The simplest cases: nothing more can be tested with a receiver that does not acknowledge them. */
 export const simplestCases: ReadonlyArray<Case> = [
   makeCase("timing", "an unlocked door", newEvent(accessLog)),
   makeCase("timing", "a video call", newEvent(call))
@@ -38,7 +36,7 @@ export const ordinaryCases: ReadonlyArray<Case> = [
   )
 ]
 
-/** Enough events to meet a fault that shows now and then, ten at once. */
+/** Enough events, ten at once, to meet a fault that is rare. */
 export const manyEvents: Case = makeCase("state", "many ordinary events, ten at once", { k: "filler", count: 300 })
 
 const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".repeat(9_000))]), "99 kB")
@@ -46,12 +44,12 @@ const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".r
 export const largeEvent: Case = makeCase("timing", "a large event", newEvent(large))
 
 /**
- * How long the receiver is left alone, in milliseconds: between two of the whole seconds after which receivers close
- * connections, so that none is closed just as it is used.
+ * The quiet time, in milliseconds. Receivers close idle connections after whole seconds, so this is in between: no connection
+ * closes just when it is used.
  */
 const quiet = 3_600
 
-/** Nothing reaches the receiver for a while; then events over the connection that was kept, and over a new one. */
+/** Nothing is sent for a while; then events over the kept connection, and over a new one. */
 export const quietCase: Case = makeCase(
   "quiet",
   "events after a quiet while",
@@ -62,7 +60,7 @@ export const quietCase: Case = makeCase(
   again(0, retry)
 )
 
-/** What may take longer than the simplest event: a duplicate, a large event, the first after a while. */
+/** Cases that may take longer than the simplest event. */
 const slowerCases: ReadonlyArray<Case> = [
   makeCase("timing", "a duplicate", newEvent(accessLog), again(0, retry)),
   largeEvent,
@@ -72,7 +70,7 @@ const slowerCases: ReadonlyArray<Case> = [
 const at = (event: EventTemplate, time: string, what: string): Case =>
   makeCase("state", `an event ${what}`, newEvent(noted(withMember(event, "logged_at", string(time)), what)))
 
-/** ISO 8601 in UTC has several forms, and a controller that was offline, or whose clock is wrong, sends any time. */
+/** UTC in ISO 8601 has several forms, and a controller that was offline, or has a wrong clock, sends any time. */
 const timeCases: ReadonlyArray<Case> = [
   at(accessLog, "2026-03-02T08:00:00Z", "of a whole second"),
   at(call, "2026-03-02T08:00:00.5Z", "of half a second"),
@@ -86,16 +84,16 @@ const samples = single("timing", "events of a day", ordinary, 8)
 
 const inTimeShare = 0.999
 
-/** None refused, broken off or without an answer, and 99.9 % in time, counted from when they were due. */
+/** No event is refused or broken off, and 99.9 % are answered in time, counted from when they were due. */
 const underLoad = (trace: Trace, terms: Terms): Finding => {
   const loaded = trace.attempts.flatMap((attempt, index) =>
-    attempt.kind === "load" ? [{ attempt, index, reading: read(attempt.exchange, terms) }] : []
+    attempt.kind === "load" ? [{ attempt, index, answer: classify(attempt.exchange, terms) }] : []
   )
   if (loaded.length === 0) return nothing("no load was sent")
-  const wrong = loaded.find(({ reading }) => reading === "refused" || reading === "broken")
+  const wrong = loaded.find(({ answer }) => answer === "refused" || answer === "broken")
   if (wrong !== undefined) return fail(wrong.index, `under load: ${exchangeInWords(wrong.attempt.exchange)}`)
-  const late = loaded.filter(({ reading }) => reading === "late" || reading === "unfinished")
-  const borderline = loaded.filter(({ reading }) => reading === "borderline")
+  const late = loaded.filter(({ answer }) => answer === "late" || answer === "unfinished")
+  const borderline = loaded.filter(({ answer }) => answer === "borderline")
   const allowed = Math.floor(loaded.length * (1 - inTimeShare))
   const first = [...late, ...borderline][0]?.index ?? null
   const heldUp = trace.shortfalls.reduce((sum, { done, of, what }) => sum + (what === "connections" ? of - done : 0), 0)
@@ -111,7 +109,7 @@ const underLoad = (trace: Trace, terms: Terms): Finding => {
     : pass(loaded.map(({ index }) => index))
 }
 
-export const acknowledging: ReadonlyArray<Requirement> = [
+export const ackRequirements: ReadonlyArray<Requirement> = [
   requirement("R-ACK-01", 1, {
     statement: "Every valid event is acknowledged at its first attempt.",
     source: "interface document, section 6, rule 3",
@@ -139,7 +137,7 @@ export const acknowledging: ReadonlyArray<Requirement> = [
     statement: "The answer comes within 5 seconds of the start of the request, connecting included.",
     source: "interface document, section 6, rule 3, and section 8",
     because:
-      "An answer that comes later counts for nothing: the event is sent again although it was handled. Put the work into a queue and answer at once.",
+      "A later answer does not count: the event is sent again although it was handled. Put the work into a queue and answer at once.",
     expected: ({ deadline }) => `the status of every answer arrives within ${DurationText.format(deadline)}`,
     presumesAcknowledgement: false,
     given: [...ordinaryCases, ...slowerCases],
@@ -150,7 +148,7 @@ export const acknowledging: ReadonlyArray<Requirement> = [
     statement: "The answer is complete: its body ends within the deadline and is as long as it says.",
     source: "interface document, section 6, rule 3; RFC 9112, sections 6.3 and 8",
     because:
-      "An answer without an end holds a connection of the sender open, and one whose length is wrong spoils the next request on it.",
+      "An answer without an end keeps a connection of the sender busy. A wrong length corrupts the next answer on it.",
     expected: ({ deadline }) =>
       `every answer ends within ${DurationText.format(deadline)}, with as many bytes as announced`,
     presumesAcknowledgement: false,
@@ -164,7 +162,7 @@ export const acknowledging: ReadonlyArray<Requirement> = [
       "At the declared peak rate every event is acknowledged, 99.9 % of them within 5 seconds of when they were due.",
     source: "interface document, section 6, rule 3, and section 8",
     because:
-      "When a controller comes back after an outage, or a shift begins, everything comes at once. A receiver that falls behind then gets each event several times, and falls behind further.",
+      "After an outage of a controller, or when a shift begins, many events come at once. A receiver that falls behind gets each event several times, and falls behind further.",
     expected: (terms) =>
       `every event at the peak rate is answered with ${inWords(terms)}, counted from when it was due`,
     needs: ["rate"],
