@@ -13,8 +13,8 @@ export { InvalidScenario, readScenario } from "./scenario/Resolve.ts"
 export { ScenarioDocument } from "./scenario/ScenarioDocument.ts"
 
 // plans
-export { maxRateScale } from "./plan/EventNumber.ts"
-export { lineChunks } from "./plan/LineChunks.ts"
+export { maxRateScale } from "./plan/Plan.ts"
+export { lineChunks } from "./plan/Plan.ts"
 export { lineOf } from "./plan/PlannedEvent.ts"
 export * from "./plan/Plan.ts"
 export { PlannedEvent } from "./plan/PlannedEvent.ts"

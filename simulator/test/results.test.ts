@@ -217,7 +217,7 @@ describe("the warm-up", () => {
   it("is left out of latencies, and counts all the same", () => {
     const { latency, outcomes, totals } = measured((own) => {
       for (let at = 0; at < 10_000; at += 1_000) {
-        own.plan(at, "planned")
+        own.plan(at)
         own.start(at, at, at < 5_000 ? 400 : 4)
         own.accept(at < 5_000 ? 900 : 9, 9, at)
         own.request(at, null, "acknowledged", at < 5_000 ? 700 : 7)
@@ -234,7 +234,7 @@ describe("the warm-up", () => {
 
 /** What some events came to, of which two were not accepted. */
 const events = (planned: number, accepted: number) => (own: Measurements) => {
-  for (let nth = 0; nth < planned; nth++) own.plan(nth * 1_000, "planned")
+  for (let nth = 0; nth < planned; nth++) own.plan(nth * 1_000)
   for (let nth = 0; nth < accepted; nth++) own.accept(10 * nth, nth, nth * 1_000)
   own.fail(0, 2, "full")
 }
@@ -304,7 +304,7 @@ describe("a report of a service", () => {
   const measurements = measured((own) => {
     const totals = own.integration(1, "North Tower")
     for (let nth = 0; nth < 5_000; nth++) {
-      own.plan(0, "planned")
+      own.plan(0)
       own.start(0, 0, 0)
       own.accept(10, 10, 0)
       own.reported(totals, "delivered", 1)
@@ -331,7 +331,7 @@ describe("the reports of several generators", () => {
     const house = own.integration(1, "House")
     for (let nth = from; nth < 3_000; nth += step) {
       const at = nth * 100
-      own.plan(at, "planned")
+      own.plan(at)
       own.start(at, at, nth % 7)
       own.accept((nth * nth) % 9_001, nth % 50, at)
       own.deliver(at, house)

@@ -7,8 +7,7 @@ import { Clock, Deferred, Effect, Fiber, Redacted, Schema, Stream } from "effect
 import { againstService } from "../src/cli/Against.ts"
 import { beginningOf, plan } from "../src/plan/Plan.ts"
 import { Accounting } from "../src/run/Accounting.ts"
-import type { Arrival } from "../src/run/Load.ts"
-import { atRate } from "../src/run/Load.ts"
+import { atPlannedTimes, atRate } from "../src/run/Load.ts"
 import { serviceTarget } from "../src/run/OperatorApi.ts"
 import type { RunOptions } from "../src/run/Run.ts"
 import { Course, run, RunStopped } from "../src/run/Run.ts"
@@ -55,10 +54,8 @@ const planOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   plan(scenario, { seed: 3, start, duration, rateScale })
 
 /** The same as they are sent. */
-const sendingsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
-  Stream.map(planOf(scenario, duration, rateScale), (event): Arrival => {
-    return { event, at: Date.parse(event.at), kind: "planned" }
-  })
+const arrivalsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
+  atPlannedTimes(planOf(scenario, duration, rateScale))
 
 const idsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   Stream.runCollect(Stream.map(planOf(scenario, duration, rateScale), ({ data }) => data.id))
@@ -91,7 +88,7 @@ describe("a run against a service", () => {
         assert.isAbove(expected.length, 300 * scale)
         const { received, url } = yield* service()
         const measured = new Measurements()
-        yield* run(sendingsOf(office, hour, scale), optionsFor(url, { batch }), measured)
+        yield* run(arrivalsOf(office, hour, scale), optionsFor(url, { batch }), measured)
         assert.deepStrictEqual(idsIn(received), expected)
         assert.strictEqual(received.length, Math.ceil(expected.length / batch))
         assert.isTrue(received.every(({ headers }) => headers.authorization === bearer))
@@ -113,7 +110,7 @@ describe("a run against a service", () => {
   it.live("sends what core's publish request reads: the planned event without its time", () =>
     Effect.gen(function* () {
       const { received, url } = yield* service()
-      yield* run(sendingsOf(office, hour), optionsFor(url, { batch: 1_000 }))
+      yield* run(arrivalsOf(office, hour), optionsFor(url, { batch: 1_000 }))
       const events = yield* Stream.runCollect(planOf(office, hour))
       const sent: ReadonlyArray<unknown> = received.flatMap(({ body }) => JSON.parse(body))
       assert.deepStrictEqual(
@@ -135,7 +132,7 @@ describe("a run against a service", () => {
       })
       const tally = new Measurements()
       const began = performance.now()
-      yield* run(sendingsOf(office, hour), optionsFor(url, { speed }), tally)
+      yield* run(arrivalsOf(office, hour), optionsFor(url, { speed }), tally)
       const beginning = beginningOf(office, start)
       for (const [index, { body }] of received.entries()) {
         for (const data of dataIn(body)) {
@@ -161,7 +158,7 @@ describe("a run against a service", () => {
         accept(response, request, number)
       })
       const tally = new Measurements()
-      yield* run(sendingsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
+      yield* run(arrivalsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
       const expected = yield* idsOf(office, hour, 10)
       assert.deepStrictEqual(idsIn([...stored.values()].map((body) => ({ body }))), expected)
       assert.deepInclude(tally.totals, { accepted: expected.length, failed: 0, republished: 2 })
@@ -177,7 +174,7 @@ describe("a run against a service", () => {
           : accept(response, request, number)
       )
       const tally = new Measurements()
-      yield* run(sendingsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
+      yield* run(arrivalsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
       const { planned, accepted, failed } = tally.totals
       assert.deepStrictEqual([failed, accepted], [1_000, planned - 1_000])
       assert.include(tally.lastFailure ?? "", "no such building")
@@ -188,7 +185,7 @@ describe("a run against a service", () => {
     Effect.gen(function* () {
       const strict = yield* service()
       const wrongKey = optionsFor(strict.url, {}, Redacted.make("another"))
-      const refused = yield* Effect.flip(run(sendingsOf(office, hour), wrongKey))
+      const refused = yield* Effect.flip(run(arrivalsOf(office, hour), wrongKey))
       assert.instanceOf(refused, RunStopped)
       assert.include(refused.message, "refused the operator key. Give the key")
       assert.isEmpty(strict.received)
@@ -196,16 +193,16 @@ describe("a run against a service", () => {
       const changing = yield* service((response, request, number) =>
         number === 1 ? accept(response, request, number) : response.writeHead(401).end()
       )
-      const later = yield* Effect.flip(run(sendingsOf(office, hour, 10), optionsFor(changing.url, { batch: 1_000 })))
+      const later = yield* Effect.flip(run(arrivalsOf(office, hour, 10), optionsFor(changing.url, { batch: 1_000 })))
       assert.include(later.message, "refused the operator key")
       assert.strictEqual(changing.received.length, 2)
 
-      const elsewhere = yield* Effect.flip(run(sendingsOf(office, hour), optionsFor(`${strict.url}/wrong`)))
+      const elsewhere = yield* Effect.flip(run(arrivalsOf(office, hour), optionsFor(`${strict.url}/wrong`)))
       assert.include(elsewhere.message, "/operator/events")
 
       for (const page of ["<html>Welcome</html>", "{}", "null"]) {
         const { origin } = yield* handlingReceiver((_, response) => response.writeHead(200).end(page))
-        const another = yield* Effect.flip(run(sendingsOf(office, hour), optionsFor(origin)))
+        const another = yield* Effect.flip(run(arrivalsOf(office, hour), optionsFor(origin)))
         assert.include(another.message, "/operator/events")
       }
     }).pipe(Effect.provide(FetchHttpClient.layer))
@@ -239,7 +236,7 @@ describe("a run on a virtual clock", () => {
       yield* TestClock.setTime(1_000_000)
       const tally = new Measurements()
       const running = yield* run(
-        sendingsOf(office, hour),
+        arrivalsOf(office, hour),
         optionsFor("http://service.example", { speed: 60 }),
         tally
       ).pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
@@ -268,7 +265,7 @@ describe("a run on a virtual clock", () => {
     )
     const measured = new Measurements()
     const load = atRate(
-      sendingsOf(office, hour, 10),
+      arrivalsOf(office, hour, 10),
       [{ perMillisecond: 0.02, length: 60_000 }],
       null,
       beginningOf(office, start)
@@ -341,7 +338,7 @@ describe("a run on a virtual clock", () => {
           return new Response("starting", { status: 503 })
         })
       )
-      const running = yield* run(sendingsOf(office, hour), optionsFor("http://service.example")).pipe(
+      const running = yield* run(arrivalsOf(office, hour), optionsFor("http://service.example")).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.flip,
         Effect.forkChild
@@ -360,7 +357,7 @@ describe("a run on a virtual clock", () => {
       )
       const tally = new Measurements()
       const options = optionsFor("http://service.example", { batch: 1_000 })
-      const running = yield* run(sendingsOf(office, hour, 10), options, tally).pipe(
+      const running = yield* run(arrivalsOf(office, hour, 10), options, tally).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.forkChild
       )
@@ -379,7 +376,7 @@ describe("a run on a virtual clock", () => {
       const { client } = stubbed((number) => (number <= 2 ? accepted : Effect.never))
       const tally = new Measurements()
       const options = optionsFor("http://service.example", { batch: 1_000 })
-      const running = yield* run(sendingsOf(office, hour, 10), options, tally).pipe(
+      const running = yield* run(arrivalsOf(office, hour, 10), options, tally).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.forkChild
       )
@@ -515,7 +512,7 @@ describe("the account of a service", () => {
       const url = "http://service.example"
       const { accepted, judged, settle, target } = againstService({ url, operatorKey }, measured, new Course(0, null))
       yield* run(
-        sendingsOf(office, hour, 10),
+        arrivalsOf(office, hour, 10),
         {
           ...optionsFor(url, { target, maxInFlight: 2, batch: 1_000 }),
           accepted: (events) => {

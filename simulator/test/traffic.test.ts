@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Scenario } from "@doorhook/simulator"
 import { LocalTime } from "@doorhook/simulator"
-import { eventNumbers } from "../src/plan/EventNumber.ts"
+import { eventNumbers } from "../src/plan/Plan.ts"
 import { happenings, rosterOf } from "../src/plan/Plan.ts"
 import { root } from "../src/random/Substream.ts"
 import { happeningsOfDay } from "../src/traffic/Flows.ts"

@@ -5,13 +5,12 @@ import type { NewEventRecord, Settlement, TransportRequest } from "@doorhook/cor
 import { defaultDeliverySettings, StoreError, Transport } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { disturbed } from "../src/plan/Disorder.ts"
 import { beginningOf, plan } from "../src/plan/Plan.ts"
-import { Rng, root } from "../src/random/Substream.ts"
 import { readReceiver } from "../src/receivers/ReceiverText.ts"
 import type { RuleName } from "../src/results/Ledger.ts"
 import { rules } from "../src/results/Ledger.ts"
 import type { Measurements } from "../src/results/Measurements.ts"
+import { atPlannedTimes } from "../src/run/Load.ts"
 import { plannedIntegrations, premisesOf } from "../src/run/World.ts"
 import type { VirtualOptions } from "../src/virtual/VirtualRun.ts"
 import { virtualRun, VirtualStopped, VirtualWorld } from "../src/virtual/VirtualRun.ts"
@@ -52,12 +51,8 @@ const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers 
       deleteEvery: null,
       ...options
     })
-    const sendings = disturbed(
-      plan(scenario, { seed, start, duration: hours * hour, rateScale }),
-      { repeated: 0 },
-      new Rng(root(seed))
-    )
-    yield* virtualRun(sendings, world, { end: beginning + hours * hour, drain: drain * hour })
+    const arrivals = atPlannedTimes(plan(scenario, { seed, start, duration: hours * hour, rateScale }))
+    yield* virtualRun(arrivals, world, { end: beginning + hours * hour, drain: drain * hour })
     return world
   })
 

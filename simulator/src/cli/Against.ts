@@ -7,7 +7,6 @@ import type { Scope } from "effect"
 import type { HttpClient } from "effect/http"
 import { IpNetwork } from "effect/net"
 import { child, Rng, root } from "../random/Substream.ts"
-import { LocalClock } from "../receivers/LocalClock.ts"
 import { Receiver } from "../receivers/Receiver.ts"
 import { describedFor, modelFor, undescribed } from "../receivers/ReceiverText.ts"
 import type { Measurements } from "../results/Measurements.ts"
@@ -19,6 +18,7 @@ import { serviceTarget } from "../run/OperatorApi.ts"
 import type { OwnEngineOptions } from "../run/OwnEngine.ts"
 import { ownEngine } from "../run/OwnEngine.ts"
 import type { Course } from "../run/Run.ts"
+import { momentAt } from "../world/LocalDay.ts"
 import type { RunSettings } from "./ReadRun.ts"
 
 /** A run in real time that is ready to begin. */
@@ -122,21 +122,18 @@ const againstReceiver = Effect.fnUntraced(function* (
 const againstModels = (settings: RunSettings, measurements: Measurements, course: Course) => {
   const stream = child(root(settings.seed), "receivers")
   const all = new Map(
-    settings.integrations.map(({ place, zone }) => [
+    settings.integrations.map(({ place }) => [
       place,
-      {
-        receiver: new Receiver(modelFor(settings.receivers, place), new Rng(child(stream, place))),
-        clock: new LocalClock(zone)
-      }
+      new Receiver(modelFor(settings.receivers, place), new Rng(child(stream, place)))
     ])
   )
-  const send: OwnEngineOptions["send"] = Effect.fnUntraced(function* ({ deadline }, { place }) {
-    const known = all.get(place)
-    if (known === undefined) return yield* Effect.die(new Error(`integration ${place} has no receiver`))
+  const send: OwnEngineOptions["send"] = Effect.fnUntraced(function* ({ deadline }, { place, zone }) {
+    const receiver = all.get(place)
+    if (receiver === undefined) return yield* Effect.die(new Error(`integration ${place} has no receiver`))
     const now = yield* Clock.currentTimeMillis
     const sinceStart = course.timeOf(now)
-    const local = known.clock.at(course.beginning + sinceStart)
-    const reception = known.receiver.receive({ now, sinceStart, deadline, local })
+    const local = momentAt(course.beginning + sinceStart, zone)
+    const reception = receiver.receive({ now, sinceStart, deadline, local })
     yield* Effect.sleep(reception.result.elapsed)
     return reception
   })

@@ -18,7 +18,6 @@ const usual = {
   "building-integrations": "1",
   "tenant-integrations": "2",
   batch: "1",
-  "dup-rate": "0",
   "ack-timeout": "5s",
   workers: "1",
   seeds: "1",
@@ -61,7 +60,6 @@ export const runFlags = {
     "max-inflight",
     "Requests to publish open at once, at most (default 1000; 16 as fast as possible)"
   ),
-  dupRate: usually("dup-rate", "Share of events that are published twice, like 0.02 or 2%"),
   receiver: repeated(
     "receiver",
     `How a modelled receiver behaves, repeatable: ${receiverForms.join(" / ")}; before it 2= or 2-5= for some`

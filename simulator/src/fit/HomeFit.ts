@@ -86,17 +86,13 @@ const simulatedDays = 28
 /** The smallest share that a scenario can state, so that no round ends with nobody. */
 const fewestActive = 0.001
 
-export interface HomeFit {
-  readonly residents: ReturnType<typeof parametersOf>
-  /** The share of the log's days of members that this many residents can make. */
-  readonly made: number
-}
+export type FittedResidents = ReturnType<typeof parametersOf>
 
 /** Residents who are seen as often as those of the log; `scenarioOf` makes it with such parameters. */
 export const homeFit = (
   members: Members,
-  scenarioOf: (residents: HomeFit["residents"]) => Scenario | null
-): HomeFit => {
+  scenarioOf: (residents: FittedResidents) => Scenario | null
+): FittedResidents => {
   const log = countsOf(
     members.days.flatMap(({ entries, person }) => entries.map(({ clock, day }) => ({ day, clock, person }))),
     Math.max(1, members.calendar.length)
@@ -107,7 +103,6 @@ export const homeFit = (
     leaves: usual.leaves.at,
     returns: usual.returns.at
   }
-  let made = 1
   for (let round = 0; round < rounds; round++) {
     const scenario = scenarioOf(parametersOf(moved, members))
     const traffic = scenario?.buildings[0]
@@ -127,7 +122,6 @@ export const homeFit = (
     }
     const counted = countsOf(passages, simulatedDays)
     const wanted = counted.seen === 0 ? moved.active : moved.active * (log.seen / counted.seen)
-    made = Math.min(1, 1 / wanted)
     moved = {
       active: Math.min(1, Math.max(fewestActive, wanted)),
       errands:
@@ -138,5 +132,5 @@ export const homeFit = (
       returns: towards(moved.returns, log.evening, counted.evening)
     }
   }
-  return { residents: parametersOf(moved, members), made }
+  return parametersOf(moved, members)
 }

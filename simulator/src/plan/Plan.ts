@@ -4,11 +4,13 @@
  * Each flow of each building is generated day by day and merged, so memory depends on how much goes on in a day and not
  * on how long the plan is. A plan of two days is the plan of the first followed by the plan of the second.
  */
-import { Stream } from "effect"
+import { Effect, Stream } from "effect"
 import type { Substream } from "../random/Substream.ts"
 import { child, root } from "../random/Substream.ts"
 import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
-import type { FlowDay } from "../traffic/Flow.ts"
+import { mostBuildings } from "../scenario/Scenario.ts"
+import type { FlowDay, FlowName } from "../traffic/Flow.ts"
+import { flowNames } from "../traffic/Flow.ts"
 import type { Flow } from "../traffic/Flows.ts"
 import { happeningsOfDay } from "../traffic/Flows.ts"
 import type { Happening } from "../traffic/Happening.ts"
@@ -16,12 +18,12 @@ import type { Building } from "../world/Building.ts"
 import { keptWeekday } from "../world/CalendarDate.ts"
 import { dayMaker, dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import type { LocalTime } from "../world/LocalTime.ts"
+import { dayMillis } from "../world/LocalTime.ts"
 import { Roster } from "../world/Roster.ts"
-import { eventNumbers, placeOf } from "./EventNumber.ts"
 import type { Source } from "./Merge.ts"
 import { merge } from "./Merge.ts"
 import type { PlannedEvent } from "./PlannedEvent.ts"
-import { plannedEvent } from "./PlannedEvent.ts"
+import { lineOf, plannedEvent } from "./PlannedEvent.ts"
 import type { Recorded } from "./Recording.ts"
 import { recorded } from "./Recording.ts"
 
@@ -46,6 +48,29 @@ export interface Window {
 export const windowOf = (building: Building, { start, duration }: PlanOptions): Window => {
   const from = instantOf(start, building.time_zone)
   return { from, until: from + duration }
+}
+
+// The numbers in events' data are unique in a plan, grow from day to day, and do not depend on where a plan begins or on other
+// flows. From the top of the 53 bits of an exact double: 15 bits of days since 2000 (until 2089), 9 of buildings, 4 of flows,
+// and 25 that count what one flow does in one building on one day.
+const daysUntil2000 = 10_957
+const flowRoom = 0x10
+const countRoom = 0x200_0000
+
+/** The most that people can be multiplied by: the busiest flow of the largest preset then fills a fifth of its room. */
+export const maxRateScale = 1_000
+
+/** The longest plan, in milliseconds: ids have room for the years in which it can start, and ten more. */
+export const longestDuration = 3_650 * dayMillis
+
+/** The place of one flow of one building (by its place in the scenario) on one day (since 1970). */
+export const placeOf = (day: number, building: number, flow: FlowName): number =>
+  ((day - daysUntil2000) * mostBuildings + building) * flowRoom + flowNames.indexOf(flow)
+
+/** Gives out the numbers of a place. */
+export const eventNumbers = (place: number): (() => number) => {
+  let count = 0
+  return () => place * countRoom + count++
 }
 
 /** The substream of all that goes on in a building. */
@@ -163,3 +188,48 @@ export const spanOf = (scenario: Scenario, options: PlanOptions): number =>
 /** When a plan ends: in the building whose clock shows its end last, in milliseconds since the epoch. */
 export const endOf = (scenario: Scenario, options: PlanOptions): number =>
   Math.max(...scenario.buildings.map(({ building }) => windowOf(building, options).until))
+
+/** A chunk of lines of NDJSON, of a size that files like. */
+export interface LineChunk {
+  readonly bytes: Uint8Array
+  /** How many events it holds. */
+  readonly events: number
+}
+
+/** Characters of a chunk. */
+const chunkLength = 0x1_0000
+
+/** The lines of a plan; `see` is shown each record first. */
+export function* lineChunks(
+  scenario: Scenario,
+  options: PlanOptions,
+  see?: (record: Recorded) => void
+): IterableIterator<LineChunk> {
+  const encoder = new TextEncoder()
+  let text = ""
+  let events = 0
+  for (const record of records(scenario, options)) {
+    see?.(record)
+    text += lineOf(record)
+    events++
+    if (text.length < chunkLength) continue
+    yield { bytes: encoder.encode(text), events }
+    text = ""
+    events = 0
+  }
+  if (events > 0) yield { bytes: encoder.encode(text), events }
+}
+
+/** Items between two turns of other fibers. */
+const turnLength = 2_000
+
+/** A long loop that lets other fibers run in between, so that Ctrl-C works and progress is shown. */
+export const inTurns = Effect.fnUntraced(function* <A>(items: Iterable<A>, use: (item: A) => void) {
+  let left = turnLength
+  for (const item of items) {
+    use(item)
+    if (--left > 0) continue
+    left = turnLength
+    yield* Effect.yieldNow
+  }
+})

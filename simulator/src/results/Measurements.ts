@@ -21,8 +21,6 @@ const noCounts = {
   republished: 0,
   /** Requests to publish that waited because `--max-inflight` requests were open. */
   held: 0,
-  /** Events published twice on purpose. */
-  repeated: 0,
   deliveries: 0,
   delivered: 0,
   exhausted: 0,
@@ -132,10 +130,9 @@ export class Measurements {
   }
 
   /** The time of an event has come, in milliseconds since the beginning. */
-  plan(planned: number, kind: "planned" | "repeated"): void {
+  plan(planned: number): void {
     this.totals.planned++
     this.totals.unanswered++
-    if (kind === "repeated") this.totals.repeated++
     this.series.countPeak(planned, "planned")
     this.totals.peak_planned = Math.max(this.totals.peak_planned, this.series.at(planned).peak_planned)
   }

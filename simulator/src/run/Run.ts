@@ -147,7 +147,7 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
     })
 
   const plan = (batch: ReadonlyArray<Scheduled>) => {
-    for (const { arrival, planned } of batch) measurements.plan(planned, arrival.kind)
+    for (const { planned } of batch) measurements.plan(planned)
   }
 
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Scheduled>) {

@@ -3,7 +3,7 @@
  * people come right behind another, beside four plans of the scenario over the same time.
  */
 import { Effect } from "effect"
-import { inTurns } from "../plan/InTurns.ts"
+import { inTurns } from "../plan/Plan.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
 import { records } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"

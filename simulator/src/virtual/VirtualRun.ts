@@ -200,11 +200,11 @@ export class VirtualWorld {
   }
 
   /** Runs everything up to the time of an event, and publishes it. */
-  play({ at, event, kind }: Arrival): void {
+  play({ at, event }: Arrival): void {
     const { beginning, crashEvery } = this.#options
     this.time.runUntilWall(at, this)
     if (this.isStopped) return
-    this.measurements.plan(at - beginning, kind)
+    this.measurements.plan(at - beginning)
     this.measurements.start(at - beginning, this.time.wall - beginning, null)
     this.#unaccepted++
     // Where no process dies no publication has to be made again.
