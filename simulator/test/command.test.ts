@@ -10,7 +10,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Sink, Stdio, Stream } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestConsole } from "effect/testing"
-import { platform, printed, simulate } from "./Simulating.ts"
+import { platform, printed, simulate } from "./simulateCli.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 /** A service that answers as told, made three deliveries of all it takes in, and says which keys it was given. */

@@ -20,7 +20,7 @@ import {
   readStages,
   shareOf
 } from "../src/run/Load.ts"
-import { platform, simulate } from "./Simulating.ts"
+import { platform, simulate } from "./simulateCli.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 const stagesOf = (text: string) => Option.getOrThrow(readStages(text))

@@ -11,7 +11,7 @@ import { csvReport, htmlReport } from "../src/report/HtmlReport.ts"
 import { Histogram } from "../src/results/Histogram.ts"
 import type { IntegrationTotals } from "../src/results/Measurements.ts"
 import { Measurements } from "../src/results/Measurements.ts"
-import type { Findings, RunKind, RunReport } from "../src/results/RunReport.ts"
+import type { RunResult, RunKind, RunReport } from "../src/results/RunReport.ts"
 import { makeReport, mergedMeasurements, readReport, standingOf } from "../src/results/RunReport.ts"
 import { outagesText, progressLine, summaryText } from "../src/results/RunText.ts"
 import { Series } from "../src/results/Series.ts"
@@ -23,7 +23,7 @@ const day = 24 * hour
 
 const slosOf = (text: string) => Result.getOrThrow(readSlos(text))
 
-interface Wishes extends Partial<Omit<Findings, "facts" | "measurements" | "slos">> {
+interface Wishes extends Partial<Omit<RunResult, "facts" | "measurements" | "slos">> {
   readonly facts?: Partial<RunReport>
   readonly slos?: string
 }

@@ -496,7 +496,7 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--to-receiver", "nowhere"], says: "the URL of a receiver" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/?..."], says: "Write the query itself" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--receiver", "gone"], says: "models receivers" },
-    { args: ["run", "--to-receiver", "http://127.0.0.1:1/"], says: "no way out to the network" },
+    { args: ["run", "--to-receiver", "http://127.0.0.1:1/"], says: "no network transport" },
     { args: [...toService, "--retry", "call="], says: "--retry is a setting of the service" },
     { args: [...toService, "--ack-timeout", "2s"], says: "--ack-timeout is a setting of the service" },
     { args: [...toService, "--tenant-integrations", "0"], says: "--tenant-integrations makes integrations" },

@@ -11,7 +11,7 @@ import { Webhook } from "standardwebhooks"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { platform, printed, simulate } from "./Simulating.ts"
+import { platform, printed, simulate } from "./simulateCli.ts"
 
 const Totals = Schema.Record(Schema.String, Schema.NullOr(Schema.Finite))
 const Report = Schema.fromJsonString(

@@ -4,13 +4,13 @@ import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Redacted, Schema, Stream } from "effect"
-import { againstService } from "../src/cli/Against.ts"
+import { serviceDestination } from "../src/cli/Destination.ts"
 import { beginningOf, plan } from "../src/plan/Plan.ts"
-import { Accounting } from "../src/run/Accounting.ts"
+import { DeliveryTracker } from "../src/run/DeliveryTracker.ts"
 import { atPlannedTimes, atRate } from "../src/run/Load.ts"
 import { serviceTarget } from "../src/run/OperatorApi.ts"
 import type { RunOptions } from "../src/run/Run.ts"
-import { Course, run, RunStopped } from "../src/run/Run.ts"
+import { RunClock, run, RunStopped } from "../src/run/Run.ts"
 import type { Scenario } from "../src/scenario/Scenario.ts"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -69,7 +69,7 @@ interface Overrides extends Partial<Omit<Options, "course">> {
 /** One event in each request, as fast as possible and one after the other, where nothing else is said. */
 const optionsFor = (url: string, { speed, ...overrides }: Overrides = {}, key = operatorKey): Options => ({
   target: serviceTarget({ url, operatorKey: key }),
-  course: new Course(beginningOf(scenarioOf("office-1000"), start), speed ?? null),
+  course: new RunClock(beginningOf(scenarioOf("office-1000"), start), speed ?? null),
   maxInFlight: speed === undefined ? 1 : 1_000,
   batch: 1,
   ...overrides
@@ -400,8 +400,8 @@ const rowOf = (id: number, event: number, state = "delivered") => ({
 })
 
 /** What settling comes to that takes longer than it waits for what never comes. */
-const settled = Effect.fnUntraced(function* (accounting: Accounting, client: HttpClient.HttpClient) {
-  const settling = yield* accounting
+const settled = Effect.fnUntraced(function* (tracker: DeliveryTracker, client: HttpClient.HttpClient) {
+  const settling = yield* tracker
     .settle(60_000)
     .pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
   yield* TestClock.adjust("2 minutes")
@@ -417,10 +417,10 @@ describe("the account of a service", () => {
   it.effect("is of the events that are followed, and says how many are not", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
-      const accounting = new Accounting(service, measured, (at) => at, 2)
-      accounting.accepted(acceptedEvents(1, 2, 3))
+      const tracker = new DeliveryTracker(service, measured, (at) => at, 2)
+      tracker.accepted(acceptedEvents(1, 2, 3))
       const account = yield* settled(
-        accounting,
+        tracker,
         questioned(() => all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3)))
       )
       assert.deepStrictEqual(account, { missing: 0, why: null })
@@ -430,10 +430,10 @@ describe("the account of a service", () => {
 
   it.effect("misses what an event lacks, whatever another has too many", () =>
     Effect.gen(function* () {
-      const accounting = new Accounting(service, new Measurements(), (at) => at)
-      accounting.accepted(acceptedEvents(1, 2, 3))
+      const tracker = new DeliveryTracker(service, new Measurements(), (at) => at)
+      tracker.accepted(acceptedEvents(1, 2, 3))
       const account = yield* settled(
-        accounting,
+        tracker,
         questioned(() => all(rowOf(1, 1), rowOf(2, 1), rowOf(3, 3, "pending"), rowOf(4, 3, "pending")))
       )
       assert.deepStrictEqual(account, { missing: 1, why: null })
@@ -443,11 +443,11 @@ describe("the account of a service", () => {
   it.effect("asks a service again that is busy, and counts nothing twice", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
-      const accounting = new Accounting(service, measured, (at) => at)
-      accounting.accepted(acceptedEvents(1, 2))
+      const tracker = new DeliveryTracker(service, measured, (at) => at)
+      tracker.accepted(acceptedEvents(1, 2))
       let asked = 0
       const account = yield* settled(
-        accounting,
+        tracker,
         questioned((query) => {
           asked++
           if (query.get("after") === null) return Response.json({ deliveries: [rowOf(1, 1)], next: "dlv_1" })
@@ -462,11 +462,11 @@ describe("the account of a service", () => {
   it.effect("says why a service was not heard until patience was over, and asks one no more that refuses", () =>
     Effect.gen(function* () {
       const says = Effect.fnUntraced(function* (answer: () => Response) {
-        const accounting = new Accounting(service, new Measurements(), (at) => at)
-        accounting.accepted(acceptedEvents(1))
+        const tracker = new DeliveryTracker(service, new Measurements(), (at) => at)
+        tracker.accepted(acceptedEvents(1))
         let asked = 0
         const { why } = yield* settled(
-          accounting,
+          tracker,
           questioned(() => {
             asked++
             return answer()
@@ -510,7 +510,11 @@ describe("the account of a service", () => {
       )
       const measured = new Measurements()
       const url = "http://service.example"
-      const { accepted, judged, settle, target } = againstService({ url, operatorKey }, measured, new Course(0, null))
+      const { accepted, judged, settle, target } = serviceDestination(
+        { url, operatorKey },
+        measured,
+        new RunClock(0, null)
+      )
       yield* run(
         arrivalsOf(office, hour, 10),
         {
@@ -531,8 +535,8 @@ describe("the account of a service", () => {
   it.effect("says how many look-ups of requests failed, and why, after asking again", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
-      const accounting = new Accounting(service, measured, (at) => at)
-      accounting.accepted(acceptedEvents(1, 2, 3, 4))
+      const tracker = new DeliveryTracker(service, measured, (at) => at)
+      tracker.accepted(acceptedEvents(1, 2, 3, 4))
       const detail = {
         created_at: "2026-03-02T08:00:00.000Z",
         attempts: [{ started_at: "2026-03-02T08:00:00.000Z", duration_ms: 30, outcome: "acknowledged" }]
@@ -550,7 +554,7 @@ describe("the account of a service", () => {
         }
         return Effect.sync(() => HttpClientResponse.fromWeb(request, answer()))
       })
-      assert.deepStrictEqual(yield* settled(accounting, client), { missing: 0, why: null })
+      assert.deepStrictEqual(yield* settled(tracker, client), { missing: 0, why: null })
       assert.deepInclude(measured.sample, { wanted: 4, failed: 2 })
       assert.match(measured.sample.why ?? "", /^status (429: slow down|403: no)$/)
       assert.strictEqual(measured.latency.ack.count, 2)

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import { preset, presetNames, readScenario } from "@doorhook/simulator"
 import { referencePage, scenarioJsonSchema, schemaFile, withReference } from "../../.ci/scenario-reference.ts"
-import { happenings, records } from "../src/plan/Plan.ts"
+import { occurrences, records } from "../src/plan/Plan.ts"
 import { lineOf, plannedEvent } from "../src/plan/PlannedEvent.ts"
 import type { Scenario } from "../src/scenario/Scenario.ts"
 import { dayMillis } from "../src/world/LocalTime.ts"
@@ -216,7 +216,7 @@ describe("a scenario file", () => {
       const flows = { office_parcels: { seasons: season }, employees: { shifts } }
       const scenario = read({ name: "x", buildings: [{ ...offices, flows }] })
       const all = [
-        ...happenings(scenario, { seed: 1, start: startAt("2026-03-03T00:00"), duration: dayMillis, rateScale: 20 })
+        ...occurrences(scenario, { seed: 1, start: startAt("2026-03-03T00:00"), duration: dayMillis, rateScale: 20 })
       ]
       return {
         employees: all.filter(({ flow }) => flow === "employees").length,

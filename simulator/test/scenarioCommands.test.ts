@@ -9,7 +9,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
 import { TestConsole } from "effect/testing"
 import { drawDay } from "../src/cli/PreviewCommand.ts"
-import { platform as platformWith, simulate } from "./Simulating.ts"
+import { platform as platformWith, simulate } from "./simulateCli.ts"
 
 const platform = platformWith()
 

@@ -11,7 +11,7 @@ import type { RuleName } from "../src/results/Ledger.ts"
 import { rules } from "../src/results/Ledger.ts"
 import type { Measurements } from "../src/results/Measurements.ts"
 import { atPlannedTimes } from "../src/run/Load.ts"
-import { plannedIntegrations, premisesOf } from "../src/run/World.ts"
+import { plannedIntegrations, premisesOf } from "../src/run/Integrations.ts"
 import type { VirtualOptions } from "../src/virtual/VirtualRun.ts"
 import { virtualRun, VirtualStopped, VirtualWorld } from "../src/virtual/VirtualRun.ts"
 import type { EnginePorts } from "../src/run/EngineLayer.ts"
@@ -349,8 +349,8 @@ describe("the ledger", () => {
   it.live("counts each rule by itself, beyond what it describes", () =>
     Effect.gen(function* () {
       const { ledger } = yield* runOf({ hours: 0 })
-      for (let nth = 0; nth < 30; nth++) ledger.tell("retry-times", nth, "late")
-      for (let nth = 0; nth < 25; nth++) ledger.tell("nothing-lost", nth, "gone")
+      for (let nth = 0; nth < 30; nth++) ledger.report("retry-times", nth, "late")
+      for (let nth = 0; nth < 25; nth++) ledger.report("nothing-lost", nth, "gone")
       const count = (rule: RuleName) => ledger.brokenIn(rule)
       assert.deepStrictEqual([count("retry-times"), count("nothing-lost"), count("nothing-after-end")], [30, 25, 0])
       assert.deepStrictEqual([ledger.broken, ledger.violations.length], [55, 20])

@@ -354,7 +354,7 @@ const follow = (world: Simulation): void => {
       Effect.map(page, ({ items, ...rest }) => ({ ids: items.map(({ delivery }) => delivery.id), ...rest })),
       (ending) => {
         if (ending.kind !== "ok") return readAfter(pause())
-        history.add({ kind: "fed", op, reader, integration_id: integration.id, after, ...ending.value })
+        history.add({ kind: "feed_read", op, reader, integration_id: integration.id, after, ...ending.value })
         cursor = ending.value.cursor
         return readAfter(ending.value.more ? 10 : pause())
       }

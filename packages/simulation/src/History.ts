@@ -107,7 +107,7 @@ export type Fact =
       readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
     }
   /** The answer of the store has come: from now on the engine knows its notices. */
-  | { readonly kind: "noted"; readonly engine: number; readonly notices: ReadonlyArray<Notice> }
+  | { readonly kind: "notices_received"; readonly engine: number; readonly notices: ReadonlyArray<Notice> }
   /** Given back by the engine that held them, or released by its heartbeat, because their workers are members no more. */
   | {
       readonly kind: "released"
@@ -128,12 +128,12 @@ export type Fact =
       readonly deliveries: ReadonlyArray<FinalDelivery>
     }
   /** An engine has been told that an integration changed or ended; null: that any may have. */
-  | { readonly kind: "told"; readonly engine: number; readonly integration_id: IntegrationId | null }
+  | { readonly kind: "change_received"; readonly engine: number; readonly integration_id: IntegrationId | null }
   /** A listener of the host heard a notice. */
   | { readonly kind: "notice"; readonly engine: number; readonly notice: Notice }
   /** Somebody who follows an integration's feed has read a part of it, with the operation `op`. */
   | {
-      readonly kind: "fed"
+      readonly kind: "feed_read"
       readonly op: number
       readonly reader: number
       readonly integration_id: IntegrationId

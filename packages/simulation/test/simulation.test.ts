@@ -27,7 +27,7 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
       return [entry.what]
     case "notice":
       return [`notice ${entry.notice.kind}`]
-    case "told":
+    case "change_received":
       return [entry.integration_id === null ? "told that anything may have changed" : "told"]
     case "claimed":
       return entry.deliveries.some(({ early_due_at }) => early_due_at !== null) ? ["claimed early"] : []
@@ -54,7 +54,7 @@ const wanted: ReadonlyArray<string> = [
   ["killed", "closed", "store", "directory", "clock", "right", "info", "told that anything may have changed"],
   // What the store did not carry out, and what nobody knows of.
   ["fail of the store", "info of the store"],
-  ["resent", "given_back", "lapsed", "claimed early", "probed", "purged", "fed", "KeyReused", "NotProbed"],
+  ["resent", "given_back", "lapsed", "claimed early", "probed", "purged", "feed_read", "KeyReused", "NotProbed"],
   ["settled as disabled", "settled as enabled", "notice failing", "notice disabled", "notice recovered"]
 ].flat()
 

@@ -78,7 +78,7 @@ export const planCommand = Command.make(
       const writeLabels = yield* labelWriter(labels)
       let count = 0
       let labelled: Array<string> = []
-      const chunks = lineChunks(scenario, options, ({ happening: { id, label } }) => {
+      const chunks = lineChunks(scenario, options, ({ occurrence: { id, label } }) => {
         if (label !== null) labelled.push(`{"id":${id},"label":"${label}"}\n`)
       })
       const lines = Stream.fromIteratorSucceed(chunks, 1).pipe(

@@ -22,7 +22,7 @@ import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import { readReceiver, rulesFor } from "../receivers/ReceiverText.ts"
 import { readReport } from "../results/RunReport.ts"
 import { readSlos, unmeasurable } from "../results/Slo.ts"
-import { counted } from "../results/Words.ts"
+import { counted } from "../results/Format.ts"
 import type { Arrival, Load, Stage } from "../run/Load.ts"
 import {
   atPlannedTimes,
@@ -35,8 +35,8 @@ import {
   shareOf,
   stageForms
 } from "../run/Load.ts"
-import type { PlannedIntegration } from "../run/World.ts"
-import { plannedIntegrations, premisesOf } from "../run/World.ts"
+import type { PlannedIntegration } from "../run/Integrations.ts"
+import { plannedIntegrations, premisesOf } from "../run/Integrations.ts"
 import { mostBuildings, timeZoneOf } from "../scenario/Scenario.ts"
 import { momentAt } from "../world/LocalDay.ts"
 import { dayMillis, minute } from "../world/LocalTime.ts"

@@ -7,9 +7,9 @@ import { Measurements } from "../results/Measurements.ts"
 import type { RunKind } from "../results/RunReport.ts"
 import { makeReport } from "../results/RunReport.ts"
 import { progressLine, summaryLine, summaryText } from "../results/RunText.ts"
-import { duration } from "../results/Words.ts"
-import { Course, run } from "../run/Run.ts"
-import { against } from "./Against.ts"
+import { duration } from "../results/Format.ts"
+import { RunClock, run } from "../run/Run.ts"
+import { destinationOf } from "./Destination.ts"
 import { serveMetrics } from "./LiveMetrics.ts"
 import { showProgress, untilSecondSignal } from "./Progress.ts"
 import type { RunSettings } from "./ReadRun.ts"
@@ -36,13 +36,13 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   const { kind } = target
   const measurements = new Measurements(settings.warmUp)
   const span = load.end - load.beginning
-  const course = new Course(load.beginning, speed)
-  const prepared = yield* against(settings, measurements, course)
+  const course = new RunClock(load.beginning, speed)
+  const destination = yield* destinationOf(settings, measurements, course)
   if (settings.metricsPort !== null) yield* serveMetrics(settings.metricsPort, () => measurements)
   const isProfile = texts.rate._tag === "Some" || texts.stages._tag === "Some"
   const pace = speed === null ? "as fast as possible" : isProfile ? "at rates of its own" : `${speed}x`
   yield* Console.log(
-    `${load.name} ${prepared.name}, ${duration(load.duration)} from ${load.start}, seed ${seed}, ${pace}`
+    `${load.name} ${destination.name}, ${duration(load.duration)} from ${load.start}, seed ${seed}, ${pace}`
   )
   if (speed !== null) yield* Console.log(lengthText(span / speed, grace, speed, kind, isProfile))
 
@@ -54,11 +54,11 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
     const place = duration(speed === null ? elapsed : Math.min(elapsed * speed, span))
     return progressLine({ share, elapsed, place, measured: measurements, phase })
   })
-  const { accepted } = prepared
+  const { accepted } = destination
   const running = run(
     load.arrivals(seed),
     {
-      target: prepared.target,
+      target: destination.target,
       course,
       maxInFlight: settings.maxInFlight,
       batch: settings.batch,
@@ -68,7 +68,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   )
   const watched = Effect.raceFirst(
     Effect.as(Effect.raceFirst(running, showProgress(line)), null),
-    firstMiss(settings.stopOnMiss, slos, measurements, kind, () => prepared.judged().broken)
+    firstMiss(settings.stopOnMiss, slos, measurements, kind, () => destination.judged().broken)
   )
   // The report is written however the run ends: at its end, at a failure, at Ctrl-C.
   yield* Effect.uninterruptibleMask((restore) =>
@@ -82,11 +82,11 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       if (stoppedBy !== null) yield* Console.log(`\nstopping: ${stoppedBy} is missed`)
       phase = "waiting for what is open"
       const waited = yield* Effect.exit(
-        untilSecondSignal(Effect.raceFirst(prepared.settle(grace), Effect.ignore(showProgress(line))))
+        untilSecondSignal(Effect.raceFirst(destination.settle(grace), Effect.ignore(showProgress(line))))
       )
       const isWaitCutShort = Exit.isSuccess(waited) && waited.value
       const facts = factsOf(settings, texts, {
-        target: prepared.name,
+        target: destination.name,
         seed,
         began_at: new Date(speed === null ? startedAt : course.beginning).toISOString()
       })
@@ -101,12 +101,12 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         stopped_by: stoppedBy,
         failed: hasFailed || Exit.isFailure(waited),
         earlier: settings.earlier,
-        ...prepared.judged()
+        ...destination.judged()
       })
       const { lastFailure } = measurements
       // Where the run was not let in, zeros would say that nothing happens in its time.
       if (!hasFailed || course.began !== null) yield* Console.log(summaryText(report, lastFailure))
-      const silence = prepared.silence()
+      const silence = destination.silence()
       if (silence !== null && report.totals.accepted > 0)
         yield* Console.log(summaryLine("not asked", `what became of the events: ${silence}`))
       yield* writeReports(settings.reports, report)

@@ -10,7 +10,7 @@ import type { Scenario } from "../scenario/Scenario.ts"
 import { clockText, durationText, weekdays } from "../traffic/Parameter.ts"
 import { ResidentParameters } from "../traffic/Residents.ts"
 import { hour } from "../world/LocalTime.ts"
-import { happenings } from "../plan/Plan.ts"
+import { occurrences } from "../plan/Plan.ts"
 import { LocalTime, dayMillis } from "../world/LocalTime.ts"
 import { dayNumberAt } from "../world/LocalDay.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
@@ -110,15 +110,15 @@ export const homeFit = (
     const zone = traffic.building.time_zone
     const start = LocalTime.make((members.calendar[0] ?? 20_000) * dayMillis)
     const passages: Array<Passage> = []
-    for (const happening of happenings(scenario, {
+    for (const occurrence of occurrences(scenario, {
       seed: 20_000 + round,
       start,
       duration: simulatedDays * dayMillis
     })) {
-      if (happening._tag !== "Access" || happening.flow !== "residents" || happening.label !== null) continue
-      const day = dayNumberAt(happening.time, zone)
-      const clock = (happening.time + offsetAt(happening.time, zone) - day * dayMillis) / hour
-      passages.push({ day, clock, person: `${happening.name} ${happening.tenant_ids.join()}` })
+      if (occurrence._tag !== "Access" || occurrence.flow !== "residents" || occurrence.label !== null) continue
+      const day = dayNumberAt(occurrence.time, zone)
+      const clock = (occurrence.time + offsetAt(occurrence.time, zone) - day * dayMillis) / hour
+      passages.push({ day, clock, person: `${occurrence.name} ${occurrence.tenant_ids.join()}` })
     }
     const counted = countsOf(passages, simulatedDays)
     const wanted = counted.seen === 0 ? moved.active : moved.active * (log.seen / counted.seen)

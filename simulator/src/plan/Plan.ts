@@ -12,8 +12,8 @@ import { mostBuildings } from "../scenario/Scenario.ts"
 import type { FlowDay, FlowName } from "../traffic/Flow.ts"
 import { flowNames } from "../traffic/Flow.ts"
 import type { Flow } from "../traffic/Flows.ts"
-import { happeningsOfDay } from "../traffic/Flows.ts"
-import type { Happening } from "../traffic/Happening.ts"
+import { occurrencesOfDay } from "../traffic/Flows.ts"
+import type { Occurrence } from "../traffic/Occurrence.ts"
 import type { Building } from "../world/Building.ts"
 import { keptWeekday } from "../world/CalendarDate.ts"
 import { dayMaker, dayNumberAt, instantOf } from "../world/LocalDay.ts"
@@ -24,8 +24,8 @@ import type { Source } from "./Merge.ts"
 import { merge } from "./Merge.ts"
 import type { PlannedEvent } from "./PlannedEvent.ts"
 import { lineOf, plannedEvent } from "./PlannedEvent.ts"
-import type { Recorded } from "./Recording.ts"
-import { recorded } from "./Recording.ts"
+import type { Recorded } from "./Controllers.ts"
+import { recorded } from "./Controllers.ts"
 
 export interface PlanOptions {
   /** The same seed gives the same plan, byte for byte. */
@@ -106,23 +106,23 @@ export const flowDay = <F extends Flow>(
   nextId: eventNumbers(placeOf(day.number, place, flow.name))
 })
 
-function* before(happenings: Iterable<Happening>, until: number): IterableIterator<Happening> {
-  for (const happening of happenings) {
-    if (happening.time >= until) return
-    yield happening
+function* before(occurrences: Iterable<Occurrence>, until: number): IterableIterator<Occurrence> {
+  for (const occurrence of occurrences) {
+    if (occurrence.time >= until) return
+    yield occurrence
   }
 }
 
 const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnType<typeof dayMaker>) => {
   const { flow, place, traffic, window } = flowPlace
   const { building, devices } = traffic
-  const dayFrom = (number: number): Source<Happening> | null => {
+  const dayFrom = (number: number): Source<Occurrence> | null => {
     const day = makeDay(number, building.time_zone)
     if (day.start >= window.until) return null
     return {
       from: day.start,
       rank: placeOf(number, place, flow.name),
-      open: () => before(happeningsOfDay(flowDay(flowPlace, day, options)), window.until),
+      open: () => before(occurrencesOfDay(flowDay(flowPlace, day, options)), window.until),
       next: () => dayFrom(number + 1)
     }
   }
@@ -133,7 +133,7 @@ const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnTyp
 }
 
 /** What happens, a few days before the plan begins included. */
-const allHappenings = (scenario: Scenario, options: PlanOptions): IterableIterator<Happening> => {
+const allOccurrences = (scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> => {
   const makeDay = dayMaker()
   const sources = scenario.buildings.flatMap((traffic, place) => {
     const window = windowOf(traffic.building, options)
@@ -147,10 +147,10 @@ const windowsOf = (scenario: Scenario, options: PlanOptions): ReadonlyMap<number
   new Map(scenario.buildings.map(({ building }) => [building.id, windowOf(building, options)]))
 
 /** What happens, whatever becomes of it on its way to the service. */
-export function* happenings(scenario: Scenario, options: PlanOptions): IterableIterator<Happening> {
+export function* occurrences(scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> {
   const windows = windowsOf(scenario, options)
-  for (const happening of allHappenings(scenario, options)) {
-    if (happening.time >= (windows.get(happening.building_id)?.from ?? 0)) yield happening
+  for (const occurrence of allOccurrences(scenario, options)) {
+    if (occurrence.time >= (windows.get(occurrence.building_id)?.from ?? 0)) yield occurrence
   }
 }
 
@@ -160,8 +160,8 @@ export function* records(scenario: Scenario, options: PlanOptions): IterableIter
   const equipped = scenario.buildings.flatMap(({ building, devices }) =>
     devices === null ? [] : [{ building, devices, substream: buildingSubstream(options.seed, building) }]
   )
-  for (const record of recorded(allHappenings(scenario, options), equipped)) {
-    const window = windows.get(record.happening.building_id)
+  for (const record of recorded(allOccurrences(scenario, options), equipped)) {
+    const window = windows.get(record.occurrence.building_id)
     if (window !== undefined && record.at >= window.from && record.at < window.until) yield record
   }
 }
@@ -224,7 +224,7 @@ export function* lineChunks(
 const turnLength = 2_000
 
 /** A long loop that lets other fibers run in between, so that Ctrl-C works and progress is shown. */
-export const inTurns = Effect.fnUntraced(function* <A>(items: Iterable<A>, use: (item: A) => void) {
+export const forEachYielding = Effect.fnUntraced(function* <A>(items: Iterable<A>, use: (item: A) => void) {
   let left = turnLength
   for (const item of items) {
     use(item)

@@ -3,10 +3,10 @@
  */
 import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
-import type { Access, Call } from "../traffic/Happening.ts"
+import type { Access, Call } from "../traffic/Occurrence.ts"
 import { formatDay } from "../world/CalendarDate.ts"
 import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
-import type { Recorded } from "./Recording.ts"
+import type { Recorded } from "./Controllers.ts"
 
 const common = {
   /** When it happens: ISO 8601, UTC, with milliseconds. */
@@ -83,19 +83,19 @@ const accessLogData = (access: Access, logged_at: string): AccessLogData => ({
 })
 
 /** Writes down what was recorded. */
-export const plannedEvent = ({ happening, ...times }: Recorded): PlannedEvent => {
+export const plannedEvent = ({ occurrence, ...times }: Recorded): PlannedEvent => {
   const at = toIso(times.at)
   const logged_at = times.logged_at === times.at ? at : toIso(times.logged_at)
-  const { building_id, tenant_ids } = happening
-  return happening._tag === "Call"
-    ? { at, building_id, tenant_ids, resource_type: "call", action: "create", data: callData(happening, logged_at) }
+  const { building_id, tenant_ids } = occurrence
+  return occurrence._tag === "Call"
+    ? { at, building_id, tenant_ids, resource_type: "call", action: "create", data: callData(occurrence, logged_at) }
     : {
         at,
         building_id,
         tenant_ids,
         resource_type: "access_log",
         action: "create",
-        data: accessLogData(happening, logged_at)
+        data: accessLogData(occurrence, logged_at)
       }
 }
 

@@ -3,8 +3,9 @@
  * phone.
  */
 import { Html } from "@doorhook/core"
-import { clockText, duration, grouped, wallAt } from "../results/Words.ts"
+import { clockText, duration, grouped, wallAt } from "../results/Format.ts"
 import type { RunReport } from "../results/RunReport.ts"
+import { dayMillis as day, minute } from "../world/LocalTime.ts"
 
 const html = Html.template
 
@@ -35,8 +36,6 @@ export interface ChartOptions {
 
 const width = 1_000
 const height = 300
-const minute = 60_000
-const day = 24 * 60 * minute
 
 const highest = (lines: ReadonlyArray<Line>): number =>
   lines.reduce((most, { values }) => values.reduce<number>((own, value) => Math.max(own, value ?? 0), most), 0)

@@ -9,7 +9,8 @@ import { undescribed } from "../receivers/ReceiverText.ts"
 import { Histogram } from "./Histogram.ts"
 import { Series } from "./Series.ts"
 
-const noCounts = {
+/** What `totals` counts. */
+export const noCounts = {
   /** Events whose time has come: planned = accepted + failed + unanswered. */
   planned: 0,
   accepted: 0,

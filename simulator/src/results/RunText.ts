@@ -3,9 +3,9 @@
  */
 import type { Measurements } from "./Measurements.ts"
 import type { ComparedLine, IntegrationLine, Quantiles, RunReport } from "./RunReport.ts"
-import { clockAt, counted, duration, grouped, percent } from "./Words.ts"
+import { clockAt, counted, duration, grouped, percent } from "./Format.ts"
 
-export { grouped } from "./Words.ts"
+export { grouped } from "./Format.ts"
 
 const barLength = 24
 

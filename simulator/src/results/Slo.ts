@@ -13,7 +13,7 @@ import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
 import { parseShare } from "../receivers/ReceiverText.ts"
 import type { RunKind, RunReport } from "./RunReport.ts"
-import { duration } from "./Words.ts"
+import { duration } from "./Format.ts"
 
 const times = ["ack", "delivery", "intended", "service", "late"] as const
 const quantiles = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"] as const

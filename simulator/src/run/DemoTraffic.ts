@@ -10,7 +10,7 @@ import type { Measurements } from "../results/Measurements.ts"
 import type { Arrival } from "./Load.ts"
 import type { Target } from "./OperatorApi.ts"
 import type { RunStopped } from "./Run.ts"
-import { Course, run } from "./Run.ts"
+import { RunClock, run } from "./Run.ts"
 
 interface DemoTrafficOptions {
   readonly seed: number
@@ -44,7 +44,7 @@ export const runDemo = <R>(
   Effect.flatMap(Clock.currentTimeMillis, (beginning) =>
     run(
       demoArrivals(options, beginning),
-      { target, course: new Course(beginning, 1), maxInFlight: 100, batch: 1 },
+      { target, course: new RunClock(beginning, 1), maxInFlight: 100, batch: 1 },
       measurements
     )
   )

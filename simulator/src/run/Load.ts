@@ -9,7 +9,7 @@ import { fromIso, movedTo } from "../plan/PlannedEvent.ts"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { exponential } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
-import type { Premises } from "./World.ts"
+import type { Premises } from "./Integrations.ts"
 
 /** An event of a plan, or one recorded elsewhere, whose `data` stays the text that it was. */
 export type LoadEvent = PlannedEvent | NewEvent

@@ -21,9 +21,9 @@ import type { IntegrationTotals, Measurements } from "../results/Measurements.ts
 import { engineLayer, storesOf } from "./EngineLayer.ts"
 import { newEventOf } from "./Load.ts"
 import type { Answer, Target } from "./OperatorApi.ts"
-import { watchedStore } from "./WatchedStore.ts"
-import type { PlannedIntegration } from "./World.ts"
-import { integrationOf, Matcher } from "./World.ts"
+import { ledgerStore } from "./LedgerStore.ts"
+import type { PlannedIntegration } from "./Integrations.ts"
+import { integrationOf, Matcher } from "./Integrations.ts"
 
 /** What became of a request, and whether its receiver has processed it; null when nobody can know. */
 interface Sent {
@@ -126,7 +126,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     return result
   })
 
-  const deliveries = watchedStore(stores.deliveries, stores.integrations, ledger, {
+  const deliveries = ledgerStore(stores.deliveries, stores.integrations, ledger, {
     matching: (event) => matcher.matching(event),
     totals,
     due: () => {},

@@ -11,7 +11,7 @@ import type { Arrival } from "./Load.ts"
 import type { AcceptedEvent, Answer, Target } from "./OperatorApi.ts"
 
 /** The clock of a run: the time on the wall, and that of the plan. */
-export class Course {
+export class RunClock {
   /** When the first event was about to be due, in milliseconds since the epoch; null before. */
   began: number | null = null
   /** The time in the plan at which the run begins, in milliseconds since the epoch. */
@@ -30,7 +30,7 @@ export class Course {
 
 export interface RunOptions<R> {
   readonly target: Target<R>
-  readonly course: Course
+  readonly course: RunClock
   /** Requests open at once: more wait for a place, which is counted. */
   readonly maxInFlight: number
   /** Events in a request, at most. */

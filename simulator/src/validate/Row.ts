@@ -4,7 +4,7 @@
 import type { LogEntry } from "../fit/AccessLog.ts"
 import type { EventRow } from "../plan/EventRow.ts"
 import { plannedEvent } from "../plan/PlannedEvent.ts"
-import type { Recorded } from "../plan/Recording.ts"
+import type { Recorded } from "../plan/Controllers.ts"
 
 export interface Row {
   /** When it was published, and when the device logged it, in milliseconds since the epoch. */

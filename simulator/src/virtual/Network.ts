@@ -13,8 +13,8 @@ import { describedFor, modelFor } from "../receivers/ReceiverText.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import type { Ledger, Tracked } from "../results/Ledger.ts"
 import type { IntegrationTotals, Measurements } from "../results/Measurements.ts"
-import type { PlannedIntegration } from "../run/World.ts"
-import { Matcher } from "../run/World.ts"
+import type { PlannedIntegration } from "../run/Integrations.ts"
+import { Matcher } from "../run/Integrations.ts"
 import { momentAt } from "../world/LocalDay.ts"
 
 /** An integration and its receiver. */

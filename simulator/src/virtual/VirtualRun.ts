@@ -29,9 +29,9 @@ import type { EnginePorts, Stores } from "../run/EngineLayer.ts"
 import { storesOf } from "../run/EngineLayer.ts"
 import type { Arrival } from "../run/Load.ts"
 import { newEventOf } from "../run/Load.ts"
-import { watchedStore } from "../run/WatchedStore.ts"
-import type { PlannedIntegration } from "../run/World.ts"
-import { integrationOf } from "../run/World.ts"
+import { ledgerStore } from "../run/LedgerStore.ts"
+import type { PlannedIntegration } from "../run/Integrations.ts"
+import { integrationOf } from "../run/Integrations.ts"
 import { Network } from "./Network.ts"
 import type { Engine } from "./World.ts"
 import { World } from "./World.ts"
@@ -256,7 +256,7 @@ export class VirtualWorld {
   #portsOf(process: Process): EnginePorts {
     const { integrations } = this.#stores
     const { matching, totals } = this.#network
-    const deliveries = watchedStore(this.#stores.deliveries, integrations, this.ledger, {
+    const deliveries = ledgerStore(this.#stores.deliveries, integrations, this.ledger, {
       matching,
       totals,
       due: (at) => this.#wakeAt(at),

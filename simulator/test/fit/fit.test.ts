@@ -24,7 +24,7 @@ const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"',
 /** Four weeks of a preset as an access log. */
 const logOf = (scenario: Scenario): string => {
   const rows = ["Time,Type,Door,Person,Unit,Method,Result,Purpose"]
-  for (const { happening: h, logged_at } of records(scenario, {
+  for (const { occurrence: h, logged_at } of records(scenario, {
     seed: 6,
     start: startAt("2026-03-02T00:00"),
     duration: 28 * dayMillis

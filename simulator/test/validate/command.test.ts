@@ -268,7 +268,7 @@ describe("simulate validate of an absurd office", () => {
   const lines = [...lineChunks(scenario, fourWeeks)].map(({ bytes }) => decoder.decode(bytes)).join("")
   const csv = [
     "time,kind,door,person,unit,method,status",
-    ...all.map(({ happening: h, logged_at }) =>
+    ...all.map(({ occurrence: h, logged_at }) =>
       h._tag === "Call"
         ? `${toIso(logged_at)},call,${h.panel.name},,${h.tenant_ids.join("+")},,`
         : `${toIso(logged_at)},access,${h.access_point.name},${h.name},${h.tenant_ids.join("+")},${h.entry_method},${h.release_status}`

@@ -165,7 +165,9 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
   /** The place of each notice in the order in which its engine learned of them: answers overtake each other. */
   const places = new Map(
-    entriesOf(entries, "noted").flatMap(({ index, notices }) => notices.map(({ id }, at) => [id, index + at / 1_000]))
+    entriesOf(entries, "notices_received").flatMap(({ index, notices }) =>
+      notices.map(({ id }, at) => [id, index + at / 1_000])
+    )
   )
   const last = new Map<number, number>()
   const heardBy = new Set<string>()
@@ -182,7 +184,7 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const deaths = new Map(
     entriesOf(entries, "process").flatMap(({ at, engine, what }) => (what === "killed" ? [[engine, at] as const] : []))
   )
-  for (const { at, engine, index, notices } of entriesOf(entries, "noted")) {
+  for (const { at, engine, index, notices } of entriesOf(entries, "notices_received")) {
     if ((deaths.get(engine) ?? end) < at + patience) continue
     for (const { id } of notices) {
       if (!heardBy.has(`${engine} ${id}`)) violations.push({ what: `nobody was told notice ${id}`, entries: [index] })

@@ -98,8 +98,8 @@ export const stepsOf = (trace: Trace): ReadonlyArray<Step> => {
 }
 
 /** The longest that a change takes to be heard of, in milliseconds; or, by who made it, to be answered. */
-const longestHearing = ({ outcome: { scenario } }: Trace): number => {
-  const { delay, lost, reconnect } = scenario.hearing
+const longestSignal = ({ outcome: { scenario } }: Trace): number => {
+  const { delay, lost, reconnect } = scenario.changeSignals
   return Math.max(lost > 0 ? reconnect : 0, delay) + 2 * scenario.storeLatency
 }
 
@@ -111,7 +111,7 @@ const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number 
       // In the same millisecond the request came first.
       other.at < entry.at && (other.integration_id === null || other.integration_id === integration_id)
   )
-  const aged = trace.integrations.get(integration_id)?.findLast(({ at }) => at + longestHearing(trace) < entry.at)
+  const aged = trace.integrations.get(integration_id)?.findLast(({ at }) => at + longestSignal(trace) < entry.at)
   return Math.max(grant?.index ?? 0, told?.index ?? 0, (aged?.index ?? -1) + 1)
 }
 

@@ -102,7 +102,7 @@ export interface Trace {
   /** What each engine knew of its membership. */
   readonly members: ReadonlyMap<number, ReadonlyArray<EntryOf<"member">>>
   /** What each engine was told of changes. */
-  readonly told: ReadonlyMap<number, ReadonlyArray<EntryOf<"told">>>
+  readonly told: ReadonlyMap<number, ReadonlyArray<EntryOf<"change_received">>>
   /** By how many milliseconds the clock of each engine is ahead. */
   readonly skews: ReadonlyMap<number, number>
   /** The first call to publish each event, by the event's data. */
@@ -154,7 +154,7 @@ export const traceOf = (outcome: Outcome): Trace => {
     }
   }
   const skews = new Map(entriesOf(entries, "process").map(({ engine, skew }) => [engine, skew]))
-  const told = new Map<number, Array<EntryOf<"told">>>()
+  const told = new Map<number, Array<EntryOf<"change_received">>>()
   const deliveries = new Map<DeliveryId, TracedDelivery>()
   const byTarget = new Map<string, TracedDelivery>()
   const integrations = new Map<IntegrationId, Array<IntegrationEntry>>()
@@ -300,7 +300,7 @@ export const traceOf = (outcome: Outcome): Trace => {
           deliveries.get(id)?.probed.push(entry.index)
         }
         break
-      case "told":
+      case "change_received":
         push(told, entry.engine, entry)
         break
       case "request": {

@@ -113,7 +113,7 @@ export const storeCalls =
     })
 
 /** How good the connection is that changes are heard over. Times in milliseconds. */
-export interface HearingQuality {
+export interface SignalQuality {
   /** The longest that a signal takes. */
   readonly delay: number
   /** How likely it is that one is lost, because the connection has broken. */
@@ -128,14 +128,14 @@ export interface Listener {
   readonly hear: (changed: ReadonlyArray<IntegrationId> | null) => void
 }
 
-export class Hearing {
-  readonly #quality: HearingQuality
+export class ChangeSignals {
+  readonly #quality: SignalQuality
   readonly #time: VirtualTime
   readonly #faults: Faults
   readonly #history: History
   readonly #rng: Rng
 
-  constructor(quality: HearingQuality, time: VirtualTime, faults: Faults, history: History, rng: Rng) {
+  constructor(quality: SignalQuality, time: VirtualTime, faults: Faults, history: History, rng: Rng) {
     this.#quality = quality
     this.#time = time
     this.#faults = faults
@@ -156,7 +156,7 @@ export class Hearing {
   #hear(listener: Listener, integration_id: IntegrationId | null): void {
     const { alive, number } = listener.process
     if (!alive) return
-    this.#history.add({ kind: "told", engine: number, integration_id })
+    this.#history.add({ kind: "change_received", engine: number, integration_id })
     listener.hear(integration_id === null ? null : [integration_id])
   }
 }

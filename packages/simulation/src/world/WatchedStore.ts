@@ -250,8 +250,8 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         call("settle", settle(outcomes, now, disableAfter)).pipe(
           Effect.tap(({ changed, notices }) =>
             Effect.sync(() => {
-              for (const integration_id of changed) history.add({ kind: "told", engine, integration_id })
-              if (notices.length > 0) history.add({ kind: "noted", engine, notices })
+              for (const integration_id of changed) history.add({ kind: "change_received", engine, integration_id })
+              if (notices.length > 0) history.add({ kind: "notices_received", engine, notices })
             })
           )
         ),
@@ -266,7 +266,9 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       warn: (now, disableAfter, limit) =>
         call("warn", warn(now, disableAfter, limit)).pipe(
           Effect.tap((notices) =>
-            Effect.sync(() => (notices.length > 0 ? history.add({ kind: "noted", engine, notices }) : undefined))
+            Effect.sync(() =>
+              notices.length > 0 ? history.add({ kind: "notices_received", engine, notices }) : undefined
+            )
           )
         ),
       redeliver: (request, now) => call("redeliver", redeliver(request, now)),

@@ -102,7 +102,7 @@ export const idempotent: Check = {
 }
 
 /** What one reader has read, part by part. */
-const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"fed">>): ReadonlyArray<Violation> => {
+const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): ReadonlyArray<Violation> => {
   const invoked = new Map(entriesOf(trace.entries, "invoke").map(({ index, op }) => [op, index]))
   const violations: Array<Violation> = []
   const seen = new Set<number>()
@@ -131,8 +131,8 @@ export const feeds: Check = {
   name: "feeds",
   rule: "Who follows a feed by cursor sees every delivery of the integration once, in the order of storing, but for those purged before.",
   violations: (trace) => {
-    const readers = new Map<number, Array<EntryOf<"fed">>>()
-    for (const entry of entriesOf(trace.entries, "fed")) {
+    const readers = new Map<number, Array<EntryOf<"feed_read">>>()
+    for (const entry of entriesOf(trace.entries, "feed_read")) {
       readers.set(entry.reader, [...(readers.get(entry.reader) ?? []), entry])
     }
     return [...readers.values()].flatMap((parts) => readBy(trace, parts))

@@ -61,7 +61,7 @@ export interface Account {
   readonly why: string | null
 }
 
-export class Accounting {
+export class DeliveryTracker {
   /** Our events, and how many deliveries of each are still to be counted. */
   readonly #events = new Map<string, number>()
   readonly #integrations = new Map<string, number>()
