@@ -86,7 +86,7 @@ export interface Outcome {
 /** How long a process is away before another one takes its place, in milliseconds, at most. */
 const longestAbsence = 10_000
 
-/** Whoever acts in a world asks one of these. */
+/** A process that actors call. */
 export type SimulatedEngine = Engine<Services>
 
 export class Simulation {
@@ -193,7 +193,7 @@ export class Simulation {
     })
   }
 
-  /** The process dies. What it was asked for and did not answer may have been done or not. */
+  /** The process dies. Requests without an answer may have been carried out or not. */
   killEngine(process: Process): void {
     const engine = this.#world.of(process)
     if (engine !== undefined) this.#ended(engine)
@@ -268,7 +268,7 @@ export class Simulation {
   #portsOf(process: Process): Effect.Effect<Ports, never, Scope.Scope> {
     const { faults, history, receivers, rights, scenario, time } = this
     const call = storeCalls(process, time, faults, (dying) => this.killEngine(dying))
-    const changed = (integration: IntegrationId) => this.#changeSignals.tell(this.#world.engines, integration)
+    const changed = (integration: IntegrationId) => this.#changeSignals.send(this.#world.engines, integration)
     const engine = process.number
     return Effect.map(this.#opened(engine), (stores) => {
       const ports: Ports = {

@@ -9,7 +9,7 @@ import { entriesOf } from "./Trace.ts"
 
 const leastFailedAttempts = 10
 
-/** What is wrong with what became of an integration by a batch; null when nothing is. */
+/** What a batch did wrong to an integration; null when nothing. */
 const problemOf = (
   { settings }: Trace,
   { acknowledged, after, batch, before, entry, failed, failures, since }: Step
@@ -60,14 +60,14 @@ export const probes: Check = {
     })
 }
 
-/** Of the time until an integration is disabled, in percent: when it is told that it fails. */
-const told = [50, 70, 90]
+/** When warnings are due, in percent of the time until a failing integration is disabled. */
+const warningThresholds = [50, 70, 90]
 
-/** How often it should have been told that an integration fails, that has for so long. */
+/** Warnings due for an integration that has failed for this long. */
 const warningsDue = (failedFor: number, disableAfter: number): number =>
-  told.filter((percent) => failedFor * 100 >= percent * disableAfter).length
+  warningThresholds.filter((percent) => failedFor * 100 >= percent * disableAfter).length
 
-/** What should be told of a batch; `warned` is how often it was told since the integration fails. */
+/** The notices that a batch should write; `warned` counts the warnings since the first failure. */
 const expected = ({ settings }: Trace, step: Step, warned: number): ReadonlyArray<string> => {
   const { acknowledged, after, batch, before, entry, failed, since } = step
   const kinds: Array<string> = []
@@ -81,9 +81,9 @@ const expected = ({ settings }: Trace, step: Step, warned: number): ReadonlyArra
   return kinds
 }
 
-/** What is known of the integrations on the way through a history. */
-class Told {
-  /** How often it was told that an integration fails, since it does. */
+/** The state of each integration at one point of a history. */
+class WarningState {
+  /** Warnings since the first failure. */
   readonly warned = new Map<IntegrationId, number>()
   /** The last batch of each. */
   readonly last = new Map<IntegrationId, Step>()
@@ -92,8 +92,8 @@ class Told {
 const isTrueWarning = (notice: IntegrationNotice, since: number | null, disableAfter: number): boolean =>
   notice.kind === "failing" && notice.failing_since === since && notice.disables_at === since + disableAfter
 
-/** What is written of a batch, against what should be. */
-const ofStep = (trace: Trace, { last, warned }: Told, step: Step): ReadonlyArray<Violation> => {
+/** The notices of a batch against those it should have. */
+const ofStep = (trace: Trace, { last, warned }: WarningState, step: Step): ReadonlyArray<Violation> => {
   const { acknowledged, batch, entry, integration_id, notices, since } = step
   const before = since === null ? 0 : (warned.get(integration_id) ?? 0)
   const wanted = expected(trace, step, before)
@@ -108,36 +108,36 @@ const ofStep = (trace: Trace, { last, warned }: Told, step: Step): ReadonlyArray
     (notice.kind !== "failing" || isTrueWarning(notice, since, trace.settings.disableAfter)) &&
     (notice.kind !== "disabled" || notice.reason === step.after?.integration.disabled_reason)
   if (wanted.join() === given.join() && notices.every(isTrue)) return []
-  const what = `of integration ${integration_id} is told ${JSON.stringify(notices)}, and not: ${wanted.join() || "nothing"}`
+  const what = `integration ${integration_id} got the notices ${JSON.stringify(notices)} instead of: ${wanted.join() || "none"}`
   return [{ what, entries: [step.before.index, entry.index] }]
 }
 
-/** What is told because time has passed, against what should be. */
-const ofWarning = (trace: Trace, { last, warned }: Told, entry: EntryOf<"warned">): ReadonlyArray<Violation> =>
+/** Warnings that are due by time, against those that should be. */
+const ofWarning = (trace: Trace, { last, warned }: WarningState, entry: EntryOf<"warned">): ReadonlyArray<Violation> =>
   entry.notices.flatMap((notice) => {
     const { integration_id } = notice
     const stands = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
     const step = last.get(integration_id)
-    // A change by a user or the operator begins anew.
-    const isAnew = step === undefined || (stands?.what !== "settled" && (stands?.index ?? 0) > step.entry.index)
-    const since = isAnew ? null : step.since_after
+    // A change by a user or the operator starts again from zero.
+    const isReset = step === undefined || (stands?.what !== "settled" && (stands?.index ?? 0) > step.entry.index)
+    const since = isReset ? null : step.since_after
     const due = since === null ? 0 : warningsDue(entry.now - since, trace.settings.disableAfter)
     const before = warned.get(integration_id) ?? 0
     warned.set(integration_id, Math.max(before, due))
     const isWanted = stands?.integration.status === "enabled" && due > before
     if (isWanted && isTrueWarning(notice, since, trace.settings.disableAfter)) return []
     return [
-      { what: `of integration ${integration_id} is told ${JSON.stringify(notice)}, unasked`, entries: [entry.index] }
+      { what: `integration ${integration_id} got ${JSON.stringify(notice)}, which was not due`, entries: [entry.index] }
     ]
   })
 
 const written = (trace: Trace): ReadonlyArray<Violation> => {
-  const told = new Told()
+  const state = new WarningState()
   const steps = Map.groupBy(stepsOf(trace), ({ entry }) => entry.index)
   return trace.entries.flatMap((entry) =>
     entry.kind === "warned"
-      ? ofWarning(trace, told, entry)
-      : (steps.get(entry.index) ?? []).flatMap((step) => ofStep(trace, told, step))
+      ? ofWarning(trace, state, entry)
+      : (steps.get(entry.index) ?? []).flatMap((step) => ofStep(trace, state, step))
   )
 }
 
@@ -175,7 +175,7 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   for (const { engine, index, notice } of entriesOf(entries, "notice")) {
     const place = places.get(notice.id) ?? 0
     if (ids.has(notice.id) || (last.get(engine) ?? 0) > place)
-      violations.push({ what: `notice ${notice.id} was heard again, or too late`, entries: [index] })
+      violations.push({ what: `notice ${notice.id} was received again, or too late`, entries: [index] })
     last.set(engine, place)
     ids.add(notice.id)
     heardBy.add(`${engine} ${notice.id}`)
@@ -187,7 +187,7 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   for (const { at, engine, index, notices } of entriesOf(entries, "notices_received")) {
     if ((deaths.get(engine) ?? end) < at + patience) continue
     for (const { id } of notices) {
-      if (!heardBy.has(`${engine} ${id}`)) violations.push({ what: `nobody was told notice ${id}`, entries: [index] })
+      if (!heardBy.has(`${engine} ${id}`)) violations.push({ what: `no listener got notice ${id}`, entries: [index] })
     }
   }
   return violations
@@ -195,6 +195,6 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
 
 export const notices: Check = {
   name: "notices",
-  rule: "Notices are written when their time has come and tell the truth; each is told once, in order; «recovered» follows a warning or a probe.",
+  rule: "Notices are written when they are due and are true; each reaches listeners once, in order; «recovered» follows a warning or a probe.",
   violations: (trace) => [...written(trace), ...kept(trace), ...heard(trace)]
 }

@@ -339,7 +339,7 @@ const watchedIntegrations = (
   }
 }
 
-/** How many deliveries more were claimed than asked for, in all or of one integration. */
+/** How many deliveries were claimed beyond the limits, in all or of one integration. */
 const excessOf = (
   claimed: ReadonlyArray<LeasedDelivery>,
   { limit, limitPerIntegration, limits }: ClaimRequest
