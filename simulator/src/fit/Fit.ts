@@ -11,7 +11,7 @@ import { weekdayOf } from "../world/CalendarDate.ts"
 import type { AccessLog } from "./AccessLog.ts"
 import type { CallGroup } from "./CallFit.ts"
 import { callGroup, outsiderFit } from "./CallFit.ts"
-import { mean } from "./Estimates.ts"
+import { mean, quantile } from "./Estimates.ts"
 import type { FittedResidents } from "./HomeFit.ts"
 import { homeFit } from "./HomeFit.ts"
 import type { Members } from "./Members.ts"
@@ -55,8 +55,28 @@ const kindOf = (members: Members): Kind => {
   return (rest ?? 0) < 0.3 * (work ?? 0) ? "offices" : "homes"
 }
 
+/** A day whose entries begin or end this many hours off the usual time is one that the log does not cover. */
+const partOfDay = 6
+
+/** The log without a first or last day that it covers in part: there, few people seem to come. */
+const wholeDays = (log: AccessLog): AccessLog => {
+  const { entries } = log
+  const [first, last] = [entries[0], entries.at(-1)]
+  if (first === undefined || last === undefined || last.day - first.day < fewestDays) return log
+  const days = [...Map.groupBy(entries, ({ day }) => day).values()]
+  const usual = (at: 0 | -1) =>
+    quantile(
+      days.map((own) => own.at(at)?.clock ?? 0),
+      0.5
+    )
+  const from = first.clock > usual(0) + partOfDay ? first.day + 1 : first.day
+  const to = last.clock < usual(-1) - partOfDay ? last.day - 1 : last.day
+  return { ...log, entries: entries.filter(({ day }) => day >= from && day <= to) }
+}
+
 /** Estimates a scenario of one building. */
-export const fit = (log: AccessLog, { kind: given, name }: FitOptions): Result.Result<Fitted, CannotFit> => {
+export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result.Result<Fitted, CannotFit> => {
+  const log = wholeDays(whole)
   const members = membersOf(log)
   const days = members.calendar.length
   const refuse = (message: string) => Result.fail(new CannotFit({ message }))
