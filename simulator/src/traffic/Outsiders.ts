@@ -76,7 +76,12 @@ const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
     ),
     answered: parameter(Share, usual.answered, "Probability that a call is answered, while the household is not away"),
     answer: lognormalOf(ShortDuration, usual.answer, "From the ring to the answer; `median` is at most 1h"),
-    ring_out: parameter(ShortDuration, usual.ring_out, "How long it rings before it gives up, at most 1h"),
+    // Annotations go to the last check of a schema, so it begins with one that has none.
+    ring_out: parameter(
+      Schema.String.pipe(Schema.decodeTo(ShortDuration)),
+      usual.ring_out,
+      "How long it rings before it gives up, at most 1h"
+    ),
     unlocked: parameter(Share, usual.unlocked, "Probability that an answered call ends with an open door"),
     unlock: lognormalOf(
       ShortDuration,
