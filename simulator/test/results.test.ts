@@ -368,6 +368,29 @@ describe("the reports of several generators", () => {
   })
 })
 
+describe("the tiles of the HTML report", () => {
+  const tilesOf = (kind: RunKind, latency: number | null) => {
+    const measurements = measured((own) => {
+      own.plan(0)
+      if (latency !== null) own.accept(latency, latency, 0)
+    })
+    const page = htmlReport(reportOf(measurements, { facts: { kind } }))
+    return new Map(
+      [...page.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)</g)].map(([, name = "", value = ""]) => [name, value])
+    )
+  }
+
+  it("show how long publishing took, but not on virtual time, where it takes none", () => {
+    for (const kind of ["service", "receiver", "in-process"] as const) {
+      assert.strictEqual(tilesOf(kind, 120).get("Published within"), "120 ms")
+      assert.strictEqual(tilesOf(kind, null).get("Published within"), "–")
+    }
+    const virtual = tilesOf("virtual", 0)
+    assert.isTrue(virtual.has("Delivered"))
+    assert.isFalse(virtual.has("Published within"))
+  })
+})
+
 describe("a comparison with an earlier report", () => {
   it("shows figures beside each other, with how they changed", () => {
     const acks = (took: number, count: number) =>
