@@ -89,8 +89,8 @@ const tiles = ({ kind, latency, totals }: RunReport): Html.Html => {
       totals.open > 0 ? `${grouped(totals.open)} still open` : "of all deliveries"
     ],
     latency.ack === null
-      ? ["99 % within", "–", "no answers"]
-      : ["99 % within", duration(latency.ack.p99), `answers; half ${duration(latency.ack.p50)}`],
+      ? ["Answered within", "–", "no answers"]
+      : ["Answered within", duration(latency.ack.p99), `99 %; half ${duration(latency.ack.p50)}`],
     // Publishing takes no time on virtual time.
     ...(kind === "virtual"
       ? []
@@ -337,7 +337,7 @@ const kinds = {
 export const htmlReport = (report: RunReport): string => {
   // With hyphens at which no line breaks.
   const title = `${duration(report.duration)} of ${report.scenario.replaceAll("-", "\u2011")}`
-  const lead = `${report.description}. ${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}, from ${report.start.replace("T", " ")}, seed ${report.seed}; ${report.target}. It took ${duration(report.took)}.`
+  const lead = `${report.description}: ${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}. From ${report.start.replace("T", " ")}, seed ${report.seed}, ${report.target}. It took ${duration(report.took)}.`
   return Html.page({
     title,
     style,
