@@ -382,12 +382,12 @@ describe("the tiles of the HTML report", () => {
 
   it("show how long publishing took, but not on virtual time, where it takes none", () => {
     for (const kind of ["service", "receiver", "in-process"] as const) {
-      assert.strictEqual(tilesOf(kind, 120).get("Published within"), "120 ms")
-      assert.strictEqual(tilesOf(kind, null).get("Published within"), "–")
+      assert.strictEqual(tilesOf(kind, 120).get("Published in"), "120 ms")
+      assert.strictEqual(tilesOf(kind, null).get("Published in"), "–")
     }
     const virtual = tilesOf("virtual", 0)
     assert.isTrue(virtual.has("Delivered"))
-    assert.isFalse(virtual.has("Published within"))
+    assert.isFalse(virtual.has("Published in"))
   })
 })
 

@@ -89,15 +89,15 @@ const tiles = ({ kind, latency, totals }: RunReport): Html.Html => {
       totals.open > 0 ? `${grouped(totals.open)} still open` : "of all deliveries"
     ],
     latency.ack === null
-      ? ["Answered within", "–", "no answers"]
-      : ["Answered within", duration(latency.ack.p99), `99 %; half ${duration(latency.ack.p50)}`],
+      ? ["Answered in", "–", "no answers"]
+      : ["Answered in", duration(latency.ack.p99), `99 %; half ${duration(latency.ack.p50)}`],
     // Publishing takes no time on virtual time.
     ...(kind === "virtual"
       ? []
       : [
           publish === null
-            ? (["Published within", "–", "not measured"] as const)
-            : (["Published within", duration(publish.p99), `99 %; half ${duration(publish.p50)}`] as const)
+            ? (["Published in", "–", "not measured"] as const)
+            : (["Published in", duration(publish.p99), `99 %; half ${duration(publish.p50)}`] as const)
         ]),
     totals.backlog === null
       ? ["Waiting at most", "–", "not measured"]
