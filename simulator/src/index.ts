@@ -23,7 +23,7 @@ export * as LocalTime from "./world/LocalTime.ts"
 // runs
 export { Measurements } from "./results/Measurements.ts"
 export { runDemo } from "./run/DemoTraffic.ts"
-export { Equipment } from "./run/Equipment.ts"
+export { Equipment } from "./cli/Destination.ts"
 export type { Target } from "./run/OperatorApi.ts"
 
 // command

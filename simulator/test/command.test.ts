@@ -168,7 +168,7 @@ describe("simulate run", () => {
     [
       "a service that does not say what became of its events",
       busy,
-      "that it took in: status 503: busy; a longer --grace"
+      "accepted events: status 503: busy; a longer --grace"
     ]
   ] as const)("fails with %s, and writes its report", ([, afterwards, says]) =>
     Effect.gen(function* () {

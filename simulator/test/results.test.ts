@@ -247,8 +247,8 @@ describe("the account of events", () => {
   })
 
   it.each([
-    ["service", "The service did not take 2 events; the last answer was: full"],
-    ["receiver", "The engine in this process did not take 2 events; the last answer was: full"]
+    ["service", "The service did not accept 2 events; the last answer was: full"],
+    ["receiver", "The engine in this process did not accept 2 events; the last answer was: full"]
   ] as const)("names what did not accept events in a run of kind %s", (kind, says) => {
     assert.strictEqual(
       failureOf(reportOf(measured(events(2, 0)), { facts: { kind } }), { lastFailure: "full" })?.message,
@@ -267,7 +267,7 @@ describe("the account of events", () => {
     }
     assert.deepStrictEqual(took(2, {}), [
       "fail",
-      "The service did not say what became of 2 events that it took in: status 503: busy",
+      "The service did not report the deliveries of 2 accepted events: status 503: busy",
       "✗ Not accounted for"
     ])
     assert.deepStrictEqual(took(2, { lost: 0 }), ["pass", null, "✓ All accounted for"])
@@ -322,7 +322,7 @@ describe("a report of a service", () => {
     const page = htmlReport(report)
     assert.notMatch(page, />0 ms<|>0<small>deliveries at once/)
     assert.include(page, "Publish latency, from the planned time")
-    assert.match(csvReport(report), /\r\n0,5000,5000,0,0,10,10,,,,,,100,100,5000,\r\n/)
+    assert.match(csvReport(report), /\r\n0,5000,5000,0,0,,,,,,5000,,10,10,100,100\r\n/)
   })
 })
 

@@ -243,7 +243,7 @@ describe("a run that takes long", () => {
   ] as const)("says what would be faster%s", ([, flags, says]) =>
     Effect.gen(function* () {
       const line = yield* announced("--preset", "quiet", "--duration", "3d", ...flags)
-      assert.isTrue(line.endsWith(`for what is open then${says}`), line)
+      assert.isTrue(line.endsWith(`more for open deliveries${says}`), line)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 })

@@ -62,14 +62,14 @@ const idsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
 
 type Options = RunOptions<HttpClient.HttpClient>
 
-interface Overrides extends Partial<Omit<Options, "course">> {
+interface Overrides extends Partial<Omit<Options, "clock">> {
   readonly speed?: number
 }
 
 /** One event in each request, as fast as possible and one after the other, where nothing else is said. */
 const optionsFor = (url: string, { speed, ...overrides }: Overrides = {}, key = operatorKey): Options => ({
   target: serviceTarget({ url, operatorKey: key }),
-  course: new RunClock(beginningOf(scenarioOf("office-1000"), start), speed ?? null),
+  clock: new RunClock(beginningOf(scenarioOf("office-1000"), start), speed ?? null),
   maxInFlight: speed === undefined ? 1 : 1_000,
   batch: 1,
   ...overrides
@@ -276,7 +276,7 @@ describe("a run on a virtual clock", () => {
       Effect.forkChild
     )
     // The load is ready, and the clock of the run has begun.
-    yield* Effect.repeat(Effect.yieldNow, { until: () => options.course.began !== null })
+    yield* Effect.repeat(Effect.yieldNow, { until: () => options.clock.began !== null })
     yield* TestClock.adjust("2 minutes")
     yield* Fiber.join(running)
     return { sent, measured }
@@ -476,7 +476,7 @@ describe("the account of a service", () => {
       })
       // Every ten seconds for a minute.
       const busy = yield* says(() => new Response("busy", { status: 503, headers: { "retry-after": "10" } }))
-      assert.deepStrictEqual(busy, ["status 503: busy; a longer --grace asks for longer", 7])
+      assert.deepStrictEqual(busy, ["status 503: busy; a longer --grace waits longer", 7])
       assert.deepStrictEqual(yield* says(() => new Response("no", { status: 403 })), ["status 403: no", 1])
     })
   )

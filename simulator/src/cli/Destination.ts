@@ -12,7 +12,6 @@ import { describedFor, modelFor, undescribed } from "../receivers/ReceiverText.t
 import type { Measurements } from "../results/Measurements.ts"
 import type { RunResult } from "../results/RunReport.ts"
 import { DeliveryTracker } from "../run/DeliveryTracker.ts"
-import { Equipment } from "../run/Equipment.ts"
 import type { AcceptedEvent, Service, Target } from "../run/OperatorApi.ts"
 import { serviceTarget } from "../run/OperatorApi.ts"
 import type { OwnEngineOptions } from "../run/OwnEngine.ts"
@@ -20,6 +19,20 @@ import { ownEngine } from "../run/OwnEngine.ts"
 import type { RunClock } from "../run/Run.ts"
 import { momentAt } from "../world/LocalDay.ts"
 import type { RunSettings } from "./ReadRun.ts"
+
+/**
+ * What the simulator can't bring along, because it depends on core alone: network access. Provided by the program that mounts
+ * the command; null where it is not.
+ */
+interface EquipmentShape {
+  /** Sends to real receivers. */
+  readonly transport: Layer.Layer<Transport>
+  readonly crypto: Layer.Layer<Crypto>
+}
+
+export const Equipment = Context.Reference<EquipmentShape | null>("@doorhook/simulator/Equipment", {
+  defaultValue: () => null
+})
 
 export interface Destination {
   /** Its name in the report. */
@@ -34,8 +47,8 @@ export interface Destination {
 }
 
 /** Publishes, and reads the deliveries of each event from the service. */
-export const serviceDestination = (service: Service, measurements: Measurements, course: RunClock): Destination => {
-  const tracker = new DeliveryTracker(service, measurements, course.timeOf)
+export const serviceDestination = (service: Service, measurements: Measurements, clock: RunClock): Destination => {
+  const tracker = new DeliveryTracker(service, measurements, clock.timeOf)
   const target = serviceTarget(service)
   let lost: number | null = null
   let silence: string | null = "the run ended before its deliveries were read"
@@ -66,7 +79,7 @@ const ownEngineDestination = Effect.fnUntraced(function* (
   { ackTimeout, integrations, retry, seed }: RunSettings,
   options: Pick<OwnEngineOptions, "urlOf" | "receiverOf" | "send" | "secret" | "crypto">,
   measurements: Measurements,
-  course: RunClock,
+  clock: RunClock,
   name: string
 ): Effect.fn.Return<Destination, never, Scope.Scope> {
   const { finish, ledger, target } = yield* ownEngine({
@@ -75,7 +88,7 @@ const ownEngineDestination = Effect.fnUntraced(function* (
     integrations,
     settings: { ackTimeout, retry, allow: anywhere },
     seed: child(root(seed), "run"),
-    timeOf: course.timeOf
+    timeOf: clock.timeOf
   })
   return {
     name,
@@ -96,7 +109,7 @@ const receiverDestination = Effect.fnUntraced(function* (
   settings: RunSettings,
   { secret, url }: Extract<RunSettings["target"], { readonly kind: "receiver" }>,
   measurements: Measurements,
-  course: RunClock
+  clock: RunClock
 ) {
   const equipment = yield* Equipment
   if (equipment === null) return yield* CommandFailure.usage("--to-receiver: this program has no network transport")
@@ -111,10 +124,10 @@ const receiverDestination = Effect.fnUntraced(function* (
   const options = { secret, send, crypto: equipment.crypto, receiverOf: () => undescribed }
   const urlOf: OwnEngineOptions["urlOf"] = ({ place }) => `${url}#${place}`
   const name = `against ${UrlPolicy.shownUrl(new URL(url))}`
-  return yield* ownEngineDestination(settings, { ...options, urlOf }, measurements, course, name)
+  return yield* ownEngineDestination(settings, { ...options, urlOf }, measurements, clock, name)
 })
 
-const modelledDestination = (settings: RunSettings, measurements: Measurements, course: RunClock) => {
+const modelledDestination = (settings: RunSettings, measurements: Measurements, clock: RunClock) => {
   const stream = child(root(settings.seed), "receivers")
   const all = new Map(
     settings.integrations.map(({ place }) => [
@@ -126,8 +139,8 @@ const modelledDestination = (settings: RunSettings, measurements: Measurements, 
     const receiver = all.get(place)
     if (receiver === undefined) return yield* Effect.die(new Error(`integration ${place} has no receiver`))
     const now = yield* Clock.currentTimeMillis
-    const sinceStart = course.timeOf(now)
-    const local = momentAt(course.beginning + sinceStart, zone)
+    const sinceStart = clock.timeOf(now)
+    const local = momentAt(clock.beginning + sinceStart, zone)
     const reception = receiver.receive({ now, sinceStart, deadline, local })
     yield* Effect.sleep(reception.result.elapsed)
     return reception
@@ -143,7 +156,7 @@ const modelledDestination = (settings: RunSettings, measurements: Measurements, 
     settings,
     options,
     measurements,
-    course,
+    clock,
     "against modelled receivers, the engine in this process"
   )
 }
@@ -151,11 +164,11 @@ const modelledDestination = (settings: RunSettings, measurements: Measurements, 
 export const destinationOf = (
   settings: RunSettings,
   measurements: Measurements,
-  course: RunClock
+  clock: RunClock
 ): Effect.Effect<Destination, CommandFailure, Scope.Scope> => {
   const { target } = settings
-  if (target.kind === "service") return Effect.succeed(serviceDestination(target.service, measurements, course))
+  if (target.kind === "service") return Effect.succeed(serviceDestination(target.service, measurements, clock))
   return target.kind === "receiver"
-    ? receiverDestination(settings, target, measurements, course)
-    : modelledDestination(settings, measurements, course)
+    ? receiverDestination(settings, target, measurements, clock)
+    : modelledDestination(settings, measurements, clock)
 }

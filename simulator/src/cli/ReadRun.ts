@@ -1,5 +1,5 @@
 /**
- * What the texts of the flags of `simulate run` say.
+ * Reads the flags of `simulate run`.
  */
 import type { DeliverySettingsShape } from "@doorhook/core"
 import {
@@ -74,7 +74,7 @@ const whole = (flag: string, given: string, least: number, most: number) =>
     `a whole number from ${least} to ${most}`
   )
 
-/** What an optional flag says; null where it is not given. */
+/** Reads an optional flag; null when it is not given. */
 const ifGiven = <A, E, R>(given: Option.Option<string>, read: (text: string) => Effect.Effect<A, E, R>) =>
   Option.match(given, {
     onNone: (): Effect.Effect<A | null, E, R> => Effect.succeed(null),
@@ -96,7 +96,7 @@ const checkedKey = (operatorKey: Redacted.Redacted, keyFrom: string) =>
     ? Effect.succeed({ operatorKey, keyFrom })
     : usage(`${keyFrom}: expected one key on one line, of letters, digits and signs of ASCII`)
 
-/** The key from its flag, its file or the environment, in this order, and where it was. */
+/** The key from its flag, its file or the environment, in this order, and which of them. */
 const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
   if (Option.isSome(key)) return yield* checkedKey(key.value, "--operator-key")
   if (Option.isSome(file)) {
@@ -313,7 +313,7 @@ const unmetReceiver = (receivers: ReadonlyArray<ReceiverRule>, bounds: RunBounds
   return null
 }
 
-/** Everything the flags say. */
+/** All settings of a run. */
 export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")
   const speed = yield* readSpeed(texts)

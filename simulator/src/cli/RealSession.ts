@@ -25,7 +25,7 @@ const hurry = 60
 
 /** How long it will take, and where that is long, what takes less: by flags that are not given and fit. */
 const lengthText = (millis: number, grace: number, speed: number, kind: RunKind, isProfile: boolean): string => {
-  const length = `it takes ${duration(millis)}, and up to ${duration(grace)} for what is open then`
+  const length = `it takes ${duration(millis)}, and up to ${duration(grace)} more for open deliveries`
   if (millis <= patience || isProfile) return length
   const faster = `${speed < hurry ? `--speed ${hurry}x or ` : ""}--as-fast-as-possible is faster`
   return `${length}; ${faster}${kind === "in-process" ? ", --virtual takes moments" : ""}`
@@ -36,8 +36,8 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   const { kind } = target
   const measurements = new Measurements(settings.warmUp)
   const span = load.end - load.beginning
-  const course = new RunClock(load.beginning, speed)
-  const destination = yield* destinationOf(settings, measurements, course)
+  const clock = new RunClock(load.beginning, speed)
+  const destination = yield* destinationOf(settings, measurements, clock)
   if (settings.metricsPort !== null) yield* serveMetrics(settings.metricsPort, () => measurements)
   const isProfile = texts.rate._tag === "Some" || texts.stages._tag === "Some"
   const pace = speed === null ? "as fast as possible" : isProfile ? "at rates of its own" : `${speed}x`
@@ -59,7 +59,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
     load.arrivals(seed),
     {
       target: destination.target,
-      course,
+      clock,
       maxInFlight: settings.maxInFlight,
       batch: settings.batch,
       ...(accepted === undefined ? {} : { accepted })
@@ -78,9 +78,9 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       const isCutShort = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
       const hasFailed = Exit.isFailure(exit) && !isCutShort
       const stoppedBy = Exit.isSuccess(exit) ? exit.value : null
-      if (isCutShort) yield* Console.log("\nstopping: what is open is waited for; Ctrl-C again ends that")
+      if (isCutShort) yield* Console.log("\nstopping: waiting for open deliveries; Ctrl-C again ends the wait")
       if (stoppedBy !== null) yield* Console.log(`\nstopping: ${stoppedBy} is missed`)
-      phase = "waiting for what is open"
+      phase = "waiting for open deliveries"
       const waited = yield* Effect.exit(
         untilSecondSignal(Effect.raceFirst(destination.settle(grace), Effect.ignore(showProgress(line))))
       )
@@ -88,7 +88,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       const facts = factsOf(settings, texts, {
         target: destination.name,
         seed,
-        began_at: new Date(speed === null ? startedAt : course.beginning).toISOString()
+        began_at: new Date(speed === null ? startedAt : clock.beginning).toISOString()
       })
       const report = makeReport({
         facts: kind === "service" ? { ...facts, integrations: measurements.integrations.size } : facts,
@@ -96,7 +96,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         slos,
         crashes: 0,
         took: (yield* Clock.currentTimeMillis) - startedAt,
-        sending: course.began === null ? 0 : sent - course.began,
+        sending: clock.began === null ? 0 : sent - clock.began,
         interrupted: isCutShort || isWaitCutShort,
         stopped_by: stoppedBy,
         failed: hasFailed || Exit.isFailure(waited),
@@ -105,10 +105,10 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       })
       const { lastFailure } = measurements
       // Where the run was not let in, zeros would say that nothing happens in its time.
-      if (!hasFailed || course.began !== null) yield* Console.log(summaryText(report, lastFailure))
+      if (!hasFailed || clock.began !== null) yield* Console.log(summaryText(report, lastFailure))
       const silence = destination.silence()
       if (silence !== null && report.totals.accepted > 0)
-        yield* Console.log(summaryLine("not asked", `what became of the events: ${silence}`))
+        yield* Console.log(summaryLine("unknown", `outcome of the events: ${silence}`))
       yield* writeReports(settings.reports, report)
       yield* Exit.asVoidAll([exit, waited])
       if (isWaitCutShort) return yield* Effect.interrupt

@@ -1,11 +1,12 @@
 /**
  * A scenario from an access log: what can be estimated is, the rest stays as it usually is.
  */
-import { Result, Schema } from "effect"
+import { Record, Result, Schema } from "effect"
 import { decodeScenario, resolve } from "../scenario/Resolve.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import type { ScenarioDocument } from "../scenario/ScenarioDocument.ts"
 import { mostCompanies, mostFlats } from "../scenario/ScenarioDocument.ts"
+import { AnomalyParameters } from "../traffic/Anomalies.ts"
 import { ratedBy } from "../traffic/Outsiders.ts"
 import { weekdayOf } from "../world/CalendarDate.ts"
 import type { AccessLog } from "./AccessLog.ts"
@@ -100,15 +101,7 @@ export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result
     members.codes.filter(({ isDelivery }) => !isDelivery)
   )
   // What is out of the ordinary is in the log's figures already.
-  const anomalies = {
-    buzzer_spam: 0,
-    stuck_button: 0,
-    pin_guessing: 0,
-    shared_credential: 0,
-    door_held: 0,
-    door_forced: 0,
-    night_entry: 0
-  }
+  const anomalies = Record.map(AnomalyParameters.fields, () => 0)
   type Parts = Omit<(typeof ScenarioDocument.Encoded)["buildings"][number], "name" | "time_zone" | "anomalies">
   const made = (parts: Parts) => {
     const building = { name, time_zone: log.zone, ...parts, anomalies }

@@ -1,8 +1,8 @@
 /**
- * A modelled receiver: what becomes of a request, without a network.
+ * A modelled receiver: its answers to requests, without a network.
  *
- * A receiver is a chain of traits, asked in order; the first that has an answer gives it. What no trait answers is
- * processed after the latency of the chain, by one of as many workers as it has.
+ * A receiver is a chain of traits: the first that returns an answer decides. Requests that no trait answers are processed by
+ * one of its workers, after its latency.
  */
 import type { TransportResult } from "@doorhook/core"
 import type { Lognormal } from "../random/Distribution.ts"
@@ -23,7 +23,7 @@ export interface IncomingRequest {
   readonly local: ReturnType<typeof momentAt>
 }
 
-/** What became of a request. `processed`: the receiver did what it does with events, whatever the sender got. */
+/** The outcome of a request. `processed`: the receiver has processed the event, whatever the sender got. */
 export interface Reception {
   readonly result: TransportResult
   readonly processed: boolean

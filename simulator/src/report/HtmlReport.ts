@@ -2,9 +2,10 @@
  * The report as one HTML file: no script, no request, nothing beside it. And as CSV, over time.
  */
 import { Html } from "@doorhook/core"
+import { Record } from "effect"
 import { rules } from "../results/Ledger.ts"
-import type { IntegrationLine, RunReport, SeriesLine } from "../results/RunReport.ts"
-import { isUnaccounted, isUnreached } from "../results/RunReport.ts"
+import type { IntegrationLine, RunReport } from "../results/RunReport.ts"
+import { isUnaccounted, isUnreached, SeriesLine } from "../results/RunReport.ts"
 import { comparedText, lossText, outagesText } from "../results/RunText.ts"
 import { counted, duration, grouped, percent } from "../results/Format.ts"
 import type { ChartOptions } from "./Chart.ts"
@@ -13,24 +14,7 @@ import { style } from "./Style.ts"
 
 const html = Html.template
 
-const csvColumns = [
-  "at",
-  "planned",
-  "sent",
-  "failed",
-  "republished",
-  "publish_p50",
-  "publish_p99",
-  "requests",
-  "acknowledged",
-  "retries",
-  "duplicates",
-  "backlog",
-  "answer_p50",
-  "answer_p99",
-  "peak_planned",
-  "peak_requests"
-] as const
+const csvColumns = Record.keys(SeriesLine.fields)
 
 /** A line for each interval (RFC 4180), times in milliseconds; an empty field was not measured. */
 export const csvReport = ({ series }: RunReport): string =>

@@ -28,7 +28,7 @@ export const noCounts = {
   expired: 0,
   cancelled: 0,
   skipped: 0,
-  /** Deliveries that had not ended when the waiting for them did. */
+  /** Deliveries that had not ended when the run did. */
   open: 0,
   /** Accepted events whose deliveries were not looked up, because there are too many. */
   unfollowed: 0,
@@ -51,7 +51,7 @@ export type Counters = typeof noCounts
 export type Outcome = AttemptOutcome | "cut_off" | "in_flight" | "not_sampled"
 
 /** Deliveries that wait because their receiver is down: each from its first refusal to its end. */
-export interface Outage {
+interface Outage {
   open: number
   /** In the worst outage, and when, since the beginning; null when nothing waited. */
   most_open: number
@@ -89,7 +89,7 @@ const isDown = (outcome: Outcome): boolean => outcome === "connection_refused"
 export const latencies = ["ack", "answer", "delivery", "intended", "service", "late_start"] as const
 export type LatencyName = (typeof latencies)[number]
 
-/** Look-ups of deliveries that a service was asked for. */
+/** Deliveries looked up at a service. */
 export interface Sample {
   wanted: number
   failed: number
@@ -203,7 +203,7 @@ export class Measurements {
     if (outcome === "acknowledged") integration?.ack.add(took ?? 0)
   }
 
-  /** One of the requests that a service was asked for; `age` is that of its event when it ended. */
+  /** A request of a service's sample; `age` is that of its event when it ended. */
   sampled(time: number, outcome: AttemptOutcome, took: number, age: number, status: number | null = null): void {
     this.#ended(time, outcome, took, status)
     if (outcome === "acknowledged") this.#time("delivery", time, age)

@@ -126,7 +126,7 @@ const IntegrationLine = Schema.Struct({
 })
 export type IntegrationLine = typeof IntegrationLine.Type
 
-const SeriesLine = Schema.Struct({
+export const SeriesLine = Schema.Struct({
   /** Milliseconds since the beginning. */
   at: Schema.Finite,
   ...Record.map(noNumbers, () => Count),
@@ -162,7 +162,7 @@ const RunReport = Schema.Struct({
   outcomes: Schema.Record(Schema.String, Schema.Finite),
   /** Statuses of answers that did not acknowledge. */
   statuses: Schema.Record(Schema.String, Schema.Finite),
-  /** Look-ups of deliveries that a service was asked for; null elsewhere. */
+  /** Deliveries looked up at a service; null elsewhere. */
   sample: Schema.NullOr(
     Schema.Struct({ wanted: Schema.Finite, failed: Schema.Finite, why: Schema.NullOr(Schema.String) })
   ),
@@ -285,7 +285,7 @@ const integrationLine = (id: number, own: IntegrationTotals, kind: RunKind): Int
 export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" | "outcomes" | "totals">): boolean =>
   kind === "receiver" && totals.requests > 0 && outcomes["acknowledged"] === undefined
 
-/** A service did not say what became of what it accepted. Interrupting a run asks for no answer. */
+/** A service did not report the deliveries of what it accepted; an interrupted run does not count. */
 export const isUnaccounted = ({
   interrupted,
   kind,

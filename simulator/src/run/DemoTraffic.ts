@@ -44,7 +44,7 @@ export const runDemo = <R>(
   Effect.flatMap(Clock.currentTimeMillis, (beginning) =>
     run(
       demoArrivals(options, beginning),
-      { target, course: new RunClock(beginning, 1), maxInFlight: 100, batch: 1 },
+      { target, clock: new RunClock(beginning, 1), maxInFlight: 100, batch: 1 },
       measurements
     )
   )

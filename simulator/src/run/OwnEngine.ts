@@ -25,7 +25,7 @@ import { ledgerStore } from "./LedgerStore.ts"
 import type { PlannedIntegration } from "./Integrations.ts"
 import { integrationOf, Matcher } from "./Integrations.ts"
 
-/** What became of a request, and whether its receiver has processed it; null when nobody can know. */
+/** The result of a request, and whether its receiver has processed it; null when that is unknown. */
 interface Sent {
   readonly result: TransportResult
   readonly processed: boolean | null
@@ -156,7 +156,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   }
   const finish = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
-    // What is open may be on its way, or wait its turn: in real time nobody can tell it from what is stuck.
+    // In real time an open delivery that is on its way or waits its turn looks like one that is stuck.
     ledger.finish(at, yield* Effect.orDie(stores.deliveries.summary(at)), Number.NEGATIVE_INFINITY)
   })
   return { target, ledger, finish } satisfies OwnEngine

@@ -5,7 +5,7 @@
  * door, or a few rings and nobody at home.
  */
 import type { CallData } from "@doorhook/core"
-import { Schema } from "effect"
+import { Record, Schema } from "effect"
 import { between, chance, dayFactor, lognormal, oneOf } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import type { Building, Person, UnitUse } from "../world/Building.ts"
@@ -98,15 +98,7 @@ const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
   }).annotate({ description: what })
 
 /** The parameters of each flow of outsiders. */
-export const OutsiderParameters = {
-  visitors: parametersOf(outsiderDefaults.visitors),
-  parcels: parametersOf(outsiderDefaults.parcels),
-  food: parametersOf(outsiderDefaults.food),
-  guests: parametersOf(outsiderDefaults.guests),
-  office_parcels: parametersOf(outsiderDefaults.office_parcels),
-  office_food: parametersOf(outsiderDefaults.office_food),
-  trades: parametersOf(outsiderDefaults.trades)
-}
+export const OutsiderParameters = Record.map(outsiderDefaults, parametersOf)
 
 type Parameters = typeof OutsiderParameters.visitors.Type
 

@@ -85,7 +85,7 @@ const absence = 5_000
 /** A delivery is under way for the timeout and this much longer; that of a dead process also for two leases and its absence. */
 const patience = 60_000
 
-/** How long settled deliveries are kept: memory is for what is open. */
+/** How long settled deliveries are kept in memory. */
 const retention = hour
 
 /** How long the world stays awake after it woke the engine, or after a process started. */
@@ -189,7 +189,7 @@ export class VirtualWorld {
     return this.stopped !== null
   }
 
-  /** Whether nothing is under way: what is open waits for its retry. */
+  /** Whether nothing is under way: all open deliveries wait for a retry. */
   get isIdle(): boolean {
     return this.ledger.moving === 0 && this.#publishing.size === 0 && this.time.wall >= this.#awakeUntil
   }
@@ -335,8 +335,8 @@ export class VirtualWorld {
 }
 
 /**
- * Publishes each event at its time, then lets what is open go on until everything has ended, or for as long as `drain`, and
- * judges the end. `end` is when the plan ends, in milliseconds since the epoch.
+ * Publishes each event at its time, then continues until all deliveries have ended, for at most `drain`, and judges the
+ * end. `end` is when the plan ends, in milliseconds since the epoch.
  */
 export const virtualRun = Effect.fnUntraced(function* <E, R>(
   load: Stream.Stream<Arrival, E, R>,
