@@ -80,8 +80,8 @@ const table = (title: string, intro: string, schema: unknown): string =>
 /** The flow names by a text of theirs; the text alone where all have the same. */
 const grouped = (texts: ReadonlyArray<readonly [flow: string, text: string]>): string => {
   const groups = [...Map.groupBy(texts, ([, text]) => text)]
-  const [[only = ""] = []] = groups
-  if (groups.length === 1) return only
+  const [first] = groups
+  if (first === undefined || groups.length === 1) return first?.[0] ?? ""
   return groups
     .filter(([text]) => text !== "assumed")
     .map(([text, own]) => `${own.map(([flow]) => flow).join(", ")}: ${text}`)
