@@ -1,6 +1,6 @@
 /**
- * Writes the reference pages of the documentation from the code: commands, settings, HTTP, error codes, metrics, and the API by
- * typedoc. They are made anew for each build of the site and not kept.
+ * Writes the reference pages of the documentation from the code: commands, settings, HTTP, error codes, metrics, scenario files,
+ * and the API by typedoc. They are made anew for each build of the site and not kept.
  */
 import { spawnSync } from "node:child_process"
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -11,6 +11,7 @@ import { variables } from "../packages/doorhook/src/config/EnvironmentConfig.ts"
 import { facadeCodes } from "../packages/doorhook/src/DoorhookError.ts"
 import { parameterFailure } from "../packages/server/src/http/Failures.ts"
 import { helpOf, subcommandsIn } from "./help.ts"
+import { scenarioReference } from "./scenario-reference.ts"
 
 const root = new URL("..", import.meta.url).pathname
 const folder = join(root, "docs/reference")
@@ -180,5 +181,11 @@ writeSettings()
 writeErrors()
 await writeRunning()
 await writeCommands()
+write(
+  "scenarios",
+  "Scenario files",
+  "The parameters of [the simulator](../simulator.md)'s scenario files, with their defaults and where these come from.",
+  scenarioReference()
+)
 writeApi()
 process.stdout.write("reference written to docs/reference\n")

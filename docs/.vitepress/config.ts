@@ -70,6 +70,7 @@ const sidebar = [
       ["HTTP", "reference/http"],
       ["Error codes", "reference/errors"],
       ["Metrics", "reference/metrics"],
+      ["Scenario files", "reference/scenarios"],
       ["API", "reference/api/README"]
     )
   },

@@ -1,13 +1,9 @@
 /**
  * Numbers and times as people say them.
  */
+import { dayMillis as day, hour, minute, second } from "../world/LocalTime.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
 import type { RunReport } from "./RunReport.ts"
-
-const second = 1_000
-const minute = 60 * second
-const hour = 60 * minute
-const day = 24 * hour
 
 /** 1234567 as `1,234,567`, in every locale. */
 export const grouped = (count: number): string => `${Math.round(count)}`.replaceAll(/\B(?=(\d{3})+$)/g, ",")

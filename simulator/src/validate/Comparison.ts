@@ -3,7 +3,7 @@
  * people come right behind another, beside four plans of the scenario over the same time.
  */
 import { Effect } from "effect"
-import { inTurns } from "../plan/InTurns.ts"
+import { forEachYielding } from "../plan/Plan.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
 import { records } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
@@ -80,11 +80,15 @@ const near = (name: string, observed: number, expected: number, tolerance: numbe
   }) as const
 
 /** The checks of a profile against a scenario with `rateScale` times as many people. */
-export const againstScenario = Effect.fnUntraced(function* (profile: Profile, scenario: Scenario, rateScale: number) {
+export const compareWithScenario = Effect.fnUntraced(function* (
+  profile: Profile,
+  scenario: Scenario,
+  rateScale: number
+) {
   const options = { ...spanOf(profile, scenario), rateScale }
   const references = yield* Effect.forEach([1_000_001, 1_000_002, 1_000_003, 1_000_004], (seed) => {
     const reference = new Profile()
-    const made = inTurns(records(scenario, { ...options, seed }), (record) => {
+    const made = forEachYielding(records(scenario, { ...options, seed }), (record) => {
       reference.add(ofRecord(record))
     })
     return Effect.as(made, reference)

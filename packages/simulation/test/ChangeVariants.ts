@@ -6,8 +6,8 @@ import { isUnreadable, NotificationId } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Breakage } from "../src/Simulation.ts"
 import type { Stores } from "@doorhook/simulator/testing"
-import type { Variant } from "./Breaking.ts"
-import { engine, integrations, store, within } from "./Breaking.ts"
+import type { Variant } from "./Breakage.ts"
+import { engine, integrations, store, within } from "./Breakage.ts"
 
 /** Engines that see integrations otherwise than they are stored. */
 const seeing = (change: (integration: Integration) => Integration): Breakage =>
@@ -70,7 +70,7 @@ const failing = within(
   { receivers: ["prompt", "prompt", "dead", "leaving"] }
 )
 
-export const changingVariants: ReadonlyArray<Variant> = [
+export const changeVariants: ReadonlyArray<Variant> = [
   {
     name: "an engine that does not hear of what others change",
     check: "nothing-after-end",
@@ -88,7 +88,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
       ...engine(() => ({
         wake: (wake) => ({ ...wake, changes: Effect.map(wake.changes, (changed) => changed ?? []) })
       })),
-      scenario: (scenario) => ({ ...unsteady(scenario), hearing: { delay: 0, lost: 1, reconnect: 100 } })
+      scenario: (scenario) => ({ ...unsteady(scenario), changeSignals: { delay: 0, lost: 1, reconnect: 100 } })
     }
   },
   {

@@ -1,20 +1,18 @@
 /**
- * Every delivery is accounted for: nothing is lost, what is recorded is what happened, and it adds up.
+ * Every delivery is accounted for: none is lost, and the records and tallies are true.
  */
 import type { DeliveryState, Integration, IntegrationId, NewEvent } from "@doorhook/core"
-import { Matcher, RetryPolicy, deliveryStates, settledStates } from "@doorhook/core"
+import { Matcher, RetryPolicy, deliveryStates } from "@doorhook/core"
 import type { FinalDelivery } from "../History.ts"
 import { isAcknowledged } from "./Knowledge.ts"
 import type { Check, EntryOf, IntegrationEntry, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { entriesOf, failedEarly, longestLapse, longestUnseen } from "./Trace.ts"
+import { entriesOf, failedEarly, isSettled, longestLapse, longestUnseen } from "./Trace.ts"
 
-/** A backlog behind receivers that answer nothing is not lost while it is worked at, in milliseconds. */
+/** A backlog behind receivers that answer nothing is not lost while some of it is sent, in milliseconds. */
 const recently = 60_000
 
 /** The share of all places that such receivers can take: retries may have half of them. */
 const overload = 0.4
-
-const settled: ReadonlySet<string> = new Set(settledStates)
 
 /** The versions of an integration that were in effect at some time between two entries; null when it was away. */
 const versionsBetween = (
@@ -53,7 +51,7 @@ const missing = (trace: Trace): ReadonlyArray<Violation> => {
     const operation = invoked.get(ok.op)?.operation
     if (operation?.type !== "publish") return []
     return operation.events.flatMap((event) => {
-      // It was matched at some time between the first that was asked for it, and when it was stored.
+      // It was matched at some time between its first request and when it was stored.
       const from = trace.publishes.get(event.data)?.index ?? ok.index
       return owed(trace, event, from, accepted.get(event.data)?.index ?? ok.index)
         .filter((id) => stored.get(event.data)?.has(id) !== true)
@@ -82,11 +80,11 @@ const unsettled = (trace: Trace): ReadonlyArray<Violation> => {
   const end = trace.entries.at(-1)?.at ?? 0
   return deliveries.flatMap((delivery) => {
     const { id, integration_id, next_attempt_at, state } = delivery
-    if (settled.has(state)) return []
+    if (isSettled(state)) return []
     if (state === "delivering") {
       const leased = trace.deliveries.get(id)?.grants.at(-1)?.at ?? 0
       if (leased > end - longestLapse(trace) - unseen || worksAt(trace, integration_id)) return []
-      const what = `delivery ${id} has been leased for ${end - leased} ms, and nobody sends it`
+      const what = `delivery ${id} has been leased for ${end - leased} ms, and no request is made`
       return [{ what, entries: entriesAbout(trace, delivery) }]
     }
     const due = next_attempt_at ?? Infinity
@@ -98,7 +96,7 @@ const unsettled = (trace: Trace): ReadonlyArray<Violation> => {
   })
 }
 
-/** Whether an integration is being worked at, or as many requests are open all the time as may be. */
+/** Whether requests to an integration were made lately, or all places were taken. */
 const worksAt = ({ entries, requests, settings }: Trace, integration: IntegrationId): boolean => {
   const end = entries.at(-1)?.at ?? 0
   const recent = requests.filter(({ endedAt }) => endedAt > end - recently)
@@ -122,7 +120,7 @@ const entriesAbout = ({ deliveries }: Trace, { id }: FinalDelivery): ReadonlyArr
   ]
 }
 
-/** Whether the history bears out what a settled delivery says of itself. */
+/** Whether the history confirms the state and reason of a settled delivery. */
 const isTrue = (
   trace: Trace,
   { event, integration_id, requests, settlements }: TracedDelivery,
@@ -166,11 +164,11 @@ const untrue = (trace: Trace): ReadonlyArray<Violation> =>
   trace.outcome.deliveries.flatMap((final) => {
     const delivery = trace.deliveries.get(final.id)
     if (delivery === undefined || isTrue(trace, delivery, final)) return []
-    const what = `delivery ${final.id} ended as ${final.state} (${final.reason}), and nothing bears that out`
+    const what = `delivery ${final.id} ended as ${final.state} (${final.reason}), which the history does not confirm`
     return [{ what, entries: entriesAbout(trace, final) }]
   })
 
-/** Events that were refused, by an answer that leaves no doubt, and are stored all the same. */
+/** Events that are stored although their publication was definitely refused. */
 const refused = (trace: Trace): ReadonlyArray<Violation> => {
   const accepted = new Map(
     entriesOf(trace.entries, "enqueued").flatMap((entry) =>
@@ -189,26 +187,32 @@ const refused = (trace: Trace): ReadonlyArray<Violation> => {
   })
 }
 
-/** Resends that were asked for and not made, though the delivery did not end in the meantime for another reason. */
+/** Resends that were requested and not made, though the delivery did not end in between for another reason. */
 const forgotten = (trace: Trace): ReadonlyArray<Violation> =>
   [...trace.deliveries.values()].flatMap(({ final, id, integration_id, requests, resent, settlements }) => {
-    const asked = resent.at(-1)
-    if (asked === undefined || final === undefined || !settled.has(final.state)) return []
+    const requested = resent.at(-1)
+    if (requested === undefined || final === undefined || !isSettled(final.state)) return []
     // Only a request under a later lease answers it: one that was open at that time may have left before.
-    const isSent = requests.some(({ grant }) => (grant?.index ?? 0) > asked)
+    const isSent = requests.some(({ grant }) => (grant?.index ?? 0) > requested)
     const isEnded =
       settlements.some(
         ({ entry, settlement }) =>
-          entry.index > asked && settlement.attempt === null && settlement.state === "cancelled"
+          entry.index > requested && settlement.attempt === null && settlement.state === "cancelled"
       ) ||
       trace.integrations
         .get(integration_id)
         ?.some(
-          ({ index, integration, what }) => index > asked && (what === "deleted" || integration.status === "disabled")
+          ({ index, integration, what }) =>
+            index > requested && (what === "deleted" || integration.status === "disabled")
         ) === true
     return isSent || isEnded
       ? []
-      : [{ what: `delivery ${id} was to be sent again and was not`, entries: [asked, ...entriesAbout(trace, final)] }]
+      : [
+          {
+            what: `delivery ${id} was to be sent again and was not`,
+            entries: [requested, ...entriesAbout(trace, final)]
+          }
+        ]
   })
 
 export const nothingLost: Check = {
@@ -236,14 +240,14 @@ export const deliveredIsReceived: Check = {
 
 export const nothingAfterSuccess: Check = {
   name: "nothing-after-success",
-  rule: "Once an acknowledged attempt is settled nothing is sent, unless somebody asks for it.",
+  rule: "Once an acknowledged attempt is settled nothing is sent, unless a resend is requested.",
   violations: (trace) =>
     trace.requests.flatMap(({ delivery, entry }) => {
       const success = delivery.settlements.findLast(
         (settled) => settled.entry.index < entry.index && settled.settlement.attempt?.outcome === "acknowledged"
       )
       if (success === undefined) return []
-      // Asked for under the lease of the successful attempt, or later.
+      // Requested under the lease of the successful attempt, or later.
       if (delivery.resent.some((index) => index > success.grant.index)) return []
       return [
         {
@@ -313,16 +317,21 @@ export const counts: Check = {
   rule: "The store's tallies agree with its rows.",
   violations: ({ entries, outcome: { deliveries, summary } }) => {
     const counted = deliveryStates.map((state) => deliveries.filter((delivery) => delivery.state === state).length)
-    const told = deliveryStates.map((state) => summary.states[state])
+    const stated = deliveryStates.map((state) => summary.states[state])
     const events = new Set(entriesOf(entries, "enqueued").flatMap(({ events }) => events.map(({ event }) => event.id)))
     for (const purged of entriesOf(entries, "purged")) for (const { id } of purged.events) events.delete(id)
     return [
-      ...(counted.join() === told.join()
+      ...(counted.join() === stated.join()
         ? []
-        : [{ what: `rows by state ${counted.join()}, tallies ${told.join()}`, entries: [] }]),
+        : [{ what: `rows by state ${counted.join()}, tallies ${stated.join()}`, entries: [] }]),
       ...(events.size === summary.events
         ? []
-        : [{ what: `${events.size} events were stored and not purged, ${summary.events} are told`, entries: [] }])
+        : [
+            {
+              what: `${events.size} events were stored and not purged, the summary says ${summary.events}`,
+              entries: []
+            }
+          ])
     ]
   }
 }

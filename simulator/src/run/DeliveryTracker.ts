@@ -1,6 +1,5 @@
 /**
- * What became of what was published to a service: read over its operator API until everything has ended, or for as long as
- * `--grace` says.
+ * Tracks the deliveries of published events over a service's operator API, until all have ended or `--grace` is over.
  */
 import type { DeliveryState } from "@doorhook/core"
 import { AttemptOutcome, DeliveryState as State, settledStates } from "@doorhook/core"
@@ -9,7 +8,7 @@ import type { HttpClient } from "effect/http"
 import { HttpClientRequest } from "effect/http"
 import type { Measurements } from "../results/Measurements.ts"
 import type { AcceptedEvent, Denial, Service } from "./OperatorApi.ts"
-import { ask } from "./OperatorApi.ts"
+import { callService } from "./OperatorApi.ts"
 
 const Row = Schema.Struct({
   id: Schema.String,
@@ -39,30 +38,30 @@ const Detail = Schema.fromJsonString(
   })
 )
 
-/** The most events that are followed one by one, unless it is said otherwise. */
+/** The most events that are followed one by one. */
 const usualMost = 1_000_000
 
-/** Of how many deliveries the attempts are looked at: evenly spread over all of them. */
+/** Deliveries whose attempts are looked up, evenly spread over all. */
 const sample = 1_000
 
-/** The longest to wait before a look-up that was put off is made again, in milliseconds: a service may limit its clients. */
+/** The longest waits before a look-up is retried, in milliseconds: a service may limit its clients. */
 const lookUpAgain = [1_000, 5_000]
 
-/** Between two looks, in milliseconds. */
+/** Between two polls, in milliseconds. */
 const pause = 500
 
 const settled: ReadonlySet<DeliveryState> = new Set(settledStates)
 
-/** What the service says. */
-export interface Account {
-  /** Deliveries that it said it made, and does not show. */
+/** The deliveries as the service reports them. */
+export interface TrackedDeliveries {
+  /** Deliveries that it counted in its answers, and does not list. */
   readonly missing: number
-  /** Why it could not be asked; null when it could. */
+  /** Why they could not be read; null when they could. */
   readonly why: string | null
 }
 
-export class Accounting {
-  /** Our events, and how many deliveries of each are still to be counted. */
+export class DeliveryTracker {
+  /** Published events, and how many deliveries of each are not counted yet. */
   readonly #events = new Map<string, number>()
   readonly #integrations = new Map<string, number>()
   readonly #service: Service
@@ -104,7 +103,7 @@ export class Accounting {
    */
   begin(): Effect.Effect<Denial | null, never, HttpClient.HttpClient> {
     const url = `${this.#service.url}/operator/deliveries?order=newest&limit=1`
-    return Effect.map(ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Newest)), (page) => {
+    return Effect.map(callService(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Newest)), (page) => {
       if ("_tag" in page) return page
       const [newest] = page.deliveries
       this.#place = newest === undefined ? "" : `after=${newest.id}&`
@@ -112,12 +111,12 @@ export class Accounting {
     })
   }
 
-  /** Asks until all has ended, or for so long at most, in milliseconds. */
-  settle(grace: number): Effect.Effect<Account, never, HttpClient.HttpClient> {
+  /** Polls until all have ended, for at most `grace` milliseconds. */
+  settle(grace: number): Effect.Effect<TrackedDeliveries, never, HttpClient.HttpClient> {
     return Effect.gen({ self: this }, function* () {
       if (this.#events.size === 0) {
         const isSilent = this.#measurements.totals.unfollowed > 0
-        return { missing: 0, why: isSilent ? "the service did not say which events it took in" : null }
+        return { missing: 0, why: isSilent ? "the service did not name the events that it accepted" : null }
       }
       const until = (yield* Clock.currentTimeMillis) + grace
       const ids: Array<string> = []
@@ -127,7 +126,7 @@ export class Accounting {
         if (denial?._tag === "Refused") return { missing: 0, why: denial.why }
         const left = until - (yield* Clock.currentTimeMillis)
         if (denial !== null) {
-          if (left <= 0) return { missing: 0, why: `${denial.why}; a longer --grace asks for longer` }
+          if (left <= 0) return { missing: 0, why: `${denial.why}; a longer --grace waits longer` }
         } else if (left <= 0 || (open.size === 0 && this.#missing === 0)) break
         yield* Effect.sleep(Math.min(left, Math.max(pause, denial?.retryAfter ?? 0)))
       }
@@ -197,7 +196,7 @@ export class Accounting {
 
   #detail(id: string) {
     const url = `${this.#service.url}/operator/deliveries/${id}`
-    const once = ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Detail))
+    const once = callService(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Detail))
     return Effect.gen({ self: this }, function* () {
       let detail = yield* once
       for (const wait of lookUpAgain) {
@@ -221,6 +220,6 @@ export class Accounting {
 
   #page(query: string) {
     const url = `${this.#service.url}/operator/deliveries?${query}`
-    return ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Page))
+    return callService(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Page))
   }
 }

@@ -3,8 +3,8 @@
  */
 import type { DeliveryId, Outcomes } from "@doorhook/core"
 import { Effect } from "effect"
-import type { Deliveries, Variant } from "./Breaking.ts"
-import { engine, hour, store, within } from "./Breaking.ts"
+import type { Deliveries, Variant } from "./Breakage.ts"
+import { engine, hour, store, within } from "./Breakage.ts"
 
 /** A store that takes outcomes of any worker for those of the one that has the lease. */
 const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
@@ -58,7 +58,7 @@ const lapsing = within(
   { engines: 3, receivers: ["slow", "late", "slow"], replaced: 1 }
 )
 
-export const leasingVariants: ReadonlyArray<Variant> = [
+export const leaseVariants: ReadonlyArray<Variant> = [
   {
     name: "more requests open to one integration than allowed",
     check: "caps",

@@ -5,8 +5,8 @@ import type { DeliveryId, Recovery } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Breakage } from "../src/Simulation.ts"
 import type { Scenario } from "../src/world/Scenario.ts"
-import type { Deliveries, Variant } from "./Breaking.ts"
-import { answering, engine, hour, quiet, store } from "./Breaking.ts"
+import type { Deliveries, Variant } from "./Breakage.ts"
+import { answering, engine, hour, quiet, store } from "./Breakage.ts"
 
 const minute = 60_000
 
@@ -113,7 +113,7 @@ const longAgo = (integration_id: Recovery["integration_id"]): Recovery => ({
   retry_after: null
 })
 
-export const catchingUpVariants: ReadonlyArray<Variant> = [
+export const catchUpVariants: ReadonlyArray<Variant> = [
   {
     name: "early retries that ignore how many may be open",
     check: "catching-up",

@@ -17,7 +17,7 @@ export interface Recipients {
   readonly ended: (integration: IntegrationId) => void
 }
 
-export const watchedStore = (
+export const ledgerStore = (
   store: DeliveryStore["Service"],
   integrations: Pick<IntegrationStore["Service"], "find">,
   ledger: Ledger,

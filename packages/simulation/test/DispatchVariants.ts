@@ -4,8 +4,8 @@
 import type { LeasedDelivery } from "@doorhook/core"
 import { DeliveryId as Id, StoreError, Transport } from "@doorhook/core"
 import { Effect } from "effect"
-import type { Deliveries, Variant } from "./Breaking.ts"
-import { engine, hour, integrations, quiet, settling, store } from "./Breaking.ts"
+import type { Deliveries, Variant } from "./Breakage.ts"
+import { engine, hour, integrations, quiet, settling, store } from "./Breakage.ts"
 
 /** A store that says of one event in ten that it has stored it. */
 const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
@@ -28,7 +28,7 @@ const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
 
 const inBackground = (delivery: LeasedDelivery): LeasedDelivery => ({ ...delivery, lane: 2 })
 
-export const sendingVariants: ReadonlyArray<Variant> = [
+export const dispatchVariants: ReadonlyArray<Variant> = [
   {
     name: "an event that is accepted and not stored",
     check: "nothing-lost",

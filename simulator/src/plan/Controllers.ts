@@ -9,15 +9,15 @@ import { between, chance, lognormal, normal, poisson } from "../random/Distribut
 import type { Substream } from "../random/Substream.ts"
 import { child, Rng } from "../random/Substream.ts"
 import type { Devices } from "../scenario/ScenarioDocument.ts"
-import type { Happening } from "../traffic/Happening.ts"
+import type { Occurrence } from "../traffic/Occurrence.ts"
 import type { AccessPoint, Building } from "../world/Building.ts"
 import { dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import { dayMillis, hour, second } from "../world/LocalTime.ts"
 import { Heap } from "../clock/Heap.ts"
 
-/** A happening, and when the service receives it. */
+/** A occurrence, and when the service receives it. */
 export interface Recorded {
-  readonly happening: Happening
+  readonly occurrence: Occurrence
   /** When it is published, in milliseconds since the epoch. */
   readonly at: number
   /** What the device's clock showed when it happened. */
@@ -166,7 +166,7 @@ class LostCalls {
 
 /** What the service receives, in order of time. */
 export function* recorded(
-  happenings: Iterable<Happening>,
+  occurrences: Iterable<Occurrence>,
   equipped: ReadonlyArray<Equipped>
 ): IterableIterator<Recorded> {
   const controllers = controllersOf(equipped)
@@ -178,29 +178,29 @@ export function* recorded(
   const release = function* (until: number): IterableIterator<Recorded> {
     for (let next = kept.top; next !== undefined && next.at <= until; next = kept.top) {
       kept.pop()
-      const { at, happening, logged_at } = next
-      yield { happening, at, logged_at }
+      const { at, occurrence, logged_at } = next
+      yield { occurrence, at, logged_at }
     }
   }
-  for (const happening of happenings) {
-    const { id, time } = happening
+  for (const occurrence of occurrences) {
+    const { id, time } = occurrence
     const top = kept.top
     if (top !== undefined && top.at <= time) yield* release(time)
-    const door = happening._tag === "Call" ? happening.panel.access_point : happening.access_point
+    const door = occurrence._tag === "Call" ? occurrence.panel.access_point : occurrence.access_point
     const controller = controllers.get(door)
     if (controller === undefined) {
-      yield { happening, at: time, logged_at: time }
+      yield { occurrence, at: time, logged_at: time }
       continue
     }
     const outage = controller.outageAt(time)
     const logged_at = time + controller.skewAt(time, outage)
-    const needsConnection = happening._tag === "Call" || happening.cause !== null
-    if (outage === undefined ? lost.has(happening.cause) : needsConnection) {
-      if (happening._tag === "Call") lost.add(id, time)
+    const needsConnection = occurrence._tag === "Call" || occurrence.cause !== null
+    if (outage === undefined ? lost.has(occurrence.cause) : needsConnection) {
+      if (occurrence._tag === "Call") lost.add(id, time)
       continue
     }
-    if (outage === undefined) yield { happening, at: time, logged_at }
-    else kept.push({ happening, at: controller.sentAt(outage, id), logged_at, order: order++ })
+    if (outage === undefined) yield { occurrence, at: time, logged_at }
+    else kept.push({ occurrence, at: controller.sentAt(outage, id), logged_at, order: order++ })
   }
   yield* release(Infinity)
 }

@@ -59,4 +59,4 @@ export interface Access extends Common {
   readonly name: string
 }
 
-export type Happening = Call | Access
+export type Occurrence = Call | Access
