@@ -232,9 +232,25 @@ await describeOnPostgres("the directory over tables", (server) => {
       assert.strictEqual(absent.code, "database_unusable")
       assert.match(absent.message, /Start doorhook on this database once/)
       await (await createDoorhook({ database: url, directory: sqlDirectory({ database: pool }) })).close()
-      const barred = await refusedIn("CREATE ROLE nobody_here", "SET LOCAL ROLE nobody_here")
+      const asOther = [`CREATE ROLE "nobody here"`, `SET LOCAL ROLE "nobody here"`]
+      const barred = await refusedIn(...asOther)
       assert.strictEqual(barred.code, "database_unusable")
-      assert.match(barred.message, /GRANT USAGE ON SCHEMA doorhook/)
+      const [, grants = ""] =
+        /^The database user "nobody here" may not publish\. .* tables: (GRANT .*)$/.exec(barred.message) ?? []
+      const client = await pool.connect()
+      try {
+        await client.query("BEGIN")
+        for (const statement of [...asOther, "RESET ROLE", grants, ...asOther.slice(1)]) await client.query(statement)
+        assert.match((await publishIn(client, event)).id, /^evt_/)
+        for (const type of ["text", "json", "jsonb"]) {
+          const text = JSON.stringify(event)
+          const { rows } = await client.query(`SELECT id FROM doorhook.publish($1::${type})`, [text])
+          assert.lengthOf(rows, 1)
+        }
+      } finally {
+        await client.query("ROLLBACK")
+        client.release()
+      }
     })
   )
 
@@ -262,6 +278,20 @@ await describeOnPostgres("the directory over tables", (server) => {
         await client.query("COMMIT")
         assert.match(published?.id ?? "", /^evt_/)
         assert.strictEqual((await doorhook.deliveries.summary()).events, 1)
+        const warnings: Array<Error> = []
+        const warn = (warning: Error) => void warnings.push(warning)
+        process.on("warning", warn)
+        const misspelled = { ...event, tenant_id: [101] }
+        await client.query("BEGIN")
+        for (const _ of [1, 2]) await publishIn(client, misspelled)
+        await client.query("ROLLBACK")
+        process.off("warning", warn)
+        assert.deepStrictEqual(
+          warnings.map(({ message, name }) => `${name}: ${message}`),
+          [
+            "DoorhookWarning: publishIn: tenant_id is no member of an event and was not read; did you mean tenant_ids? This is logged once."
+          ]
+        )
         const wrong = await Effect.runPromise(codeOf(publishIn(client, [{ ...event, building_id: 0 }])))
         assert.strictEqual(wrong.code, "invalid_publish")
         for (const outside of [client, pool]) {

@@ -443,7 +443,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
         const barred = yield* refusedIn(role).pipe(Effect.provideContext(host))
         assert.match(
           barred,
-          /Nothing was changed; this user of the database may not publish\. As its owner: GRANT USAGE ON SCHEMA/
+          /Nothing was changed; the database user pg_monitor may not publish\. Run as .*: GRANT USAGE ON SCHEMA doorhook TO pg_monitor; GRANT/
         )
       })
   )
