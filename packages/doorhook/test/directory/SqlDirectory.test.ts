@@ -136,6 +136,65 @@ describe("the directory over tables", () => {
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
   )
+
+  const startedOver = Effect.fnUntraced(function* (options: SqlDirectoryOptions) {
+    const warnings: Array<string> = []
+    const checked = Promise.withResolvers<void>()
+    const host = sqlDirectory(options)
+    const doorhook = yield* start({
+      directory: { ...host, check: async (warn) => checked.resolve(await host.check?.(warn)) },
+      logger: { info: () => {}, warn: (line) => warnings.push(line), error: () => {} }
+    })
+    yield* Effect.promise(() => checked.promise)
+    return { doorhook, warnings: () => warnings.filter((line) => line.includes("sqlDirectory")) }
+  })
+
+  live(
+    "warns at the start of each table and column that it can't read, with the option that names it",
+    Effect.gen(function* () {
+      const database = new DatabaseSync(":memory:")
+      database.exec(standard)
+      database.exec("DROP TABLE access_points; ALTER TABLE users RENAME COLUMN login TO email")
+      const missing = yield* startedOver({ database })
+      const [users = "", points = "", ...others] = missing.warnings()
+      assert.match(
+        users,
+        /can't read tables.users \(table users, columns id, login, password_hash\): no such column: .?login/
+      )
+      assert.match(
+        points,
+        /can't read tables.accessPoints \(table access_points, .*\): no such table: access_points.*`tables`/
+      )
+      assert.lengthOf(others, 0)
+      const away = yield* startedOver({ database: () => Promise.reject(new Error("connect ECONNREFUSED")) })
+      assert.lengthOf(away.warnings(), 1)
+      assert.match(away.warnings()[0] ?? "", /tables.users .*, tables.tenants .*: connect ECONNREFUSED/)
+      const right = yield* startedOver({ database, tables: { users: { login: "email" }, accessPoints: null } })
+      assert.lengthOf(right.warnings(), 0)
+    })
+  )
+
+  live(
+    "warns once of a stored password that it can't verify, without showing it",
+    Effect.gen(function* () {
+      const database = new DatabaseSync(":memory:")
+      database.exec(standard)
+      const directory = sqlDirectory({ database })
+      const warnings: Array<string> = []
+      yield* start({ directory, logger: { info: () => {}, warn: (line) => warnings.push(line), error: () => {} } })
+      database.exec("UPDATE users SET password_hash = '$2b$10$abcdefghijk' WHERE login = 'ada'")
+      for (const _ of [1, 2]) {
+        assert.isNull(yield* Effect.promise(async () => directory.authenticate("ada", "correct horse")))
+      }
+      const about = warnings.filter((line) => line.includes("users.password_hash"))
+      assert.lengthOf(about, 1)
+      assert.match(about[0] ?? "", /not scrypt in PHC form.*`verifyPassword`/)
+      assert.notInclude(about[0] ?? "", "2b")
+      database.exec("UPDATE users SET password_hash = '$2b$10$abcdefghijk'")
+      assert.lengthOf((yield* startedOver({ database })).warnings(), 1)
+    })
+  )
+
   it("checks an unknown login as it does a known one, so that they take the same time, and lets nobody in by that", async () => {
     const database = new DatabaseSync(":memory:")
     database.exec(own)
