@@ -879,7 +879,8 @@ describe("publishing and dispatching", () => {
   it.effect("counts as ended what was recorded as such, and nothing else", () => {
     const ended = Metric.value(
       Metric.counter("doorhook_deliveries_ended_total", {
-        description: "Deliveries that ended in this process, by the state they ended in",
+        description:
+          "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries counts all, also those that a change of their integration cancelled and those that were skipped",
         attributes: { resource_type: "access_log", state: "delivered" }
       })
     )
