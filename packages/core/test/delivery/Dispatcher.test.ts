@@ -948,6 +948,24 @@ describe("publishing and dispatching", () => {
     return { seen, layer: Layer.provideMerge(layer, logger) }
   }
 
+  it.effect("says once at the start when what others hold that have ended is sent again", () => {
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    const others = over((store) => ({
+      heartbeat: (beat) => Effect.map(store.heartbeat(beat), (answer) => ({ ...answer, workers: 2 }))
+    }))
+    return pass(60_000).pipe(
+      Effect.andThen(
+        Effect.sync(() => {
+          assert.deepStrictEqual(lines, [
+            "The database knows 1 other worker. If one has ended without closing, what it held is sent again 25s from now at the latest."
+          ])
+        })
+      ),
+      Effect.provide(Layer.provideMerge(others, logger))
+    )
+  })
+
   it.effect("lets all wait together while the directory is away, and says so twice", () => {
     const { layer, seen } = watched()
     return Effect.gen(function* () {
