@@ -111,7 +111,7 @@ export interface HostUser {
 export interface HostDirectory {
   /** The client of that id, or null or undefined: tokens of a client that is not there any more do not work. */
   readonly client: (id: string) => Answer<HostClient | null | undefined>
-  /** The user of that login and password, or null or undefined. */
+  /** The user of that login and password, or null or undefined. Not called for an empty login or password: doorhook refuses those. */
   readonly authenticate: (login: string, password: string) => Answer<HostUser | null | undefined>
   /**
    * Who is logged in at the host: its own login, with whatever factors it has, takes the place of doorhook's form. Default:
