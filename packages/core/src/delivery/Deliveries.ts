@@ -27,7 +27,7 @@ export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("De
   }
 }
 
-export class UnknownIntegration extends Schema.TaggedError<UnknownIntegration>()("UnknownIntegration", {
+export class IntegrationNotFound extends Schema.TaggedError<IntegrationNotFound>()("IntegrationNotFound", {
   id: IntegrationId
 }) {
   override get message(): string {
@@ -70,7 +70,7 @@ export class Deliveries extends Context.Service<
     readonly recover: (
       integration: IntegrationId,
       since: number
-    ) => Effect.Effect<number, UnknownIntegration | NotDeliverable | StoreError>
+    ) => Effect.Effect<number, IntegrationNotFound | NotDeliverable | StoreError>
     readonly summary: Effect.Effect<DeliverySummary, StoreError>
   }
 >()("@doorhook/core/delivery/Deliveries") {
@@ -121,7 +121,7 @@ export class Deliveries extends Context.Service<
           case "integration_disabled":
             return yield* new NotDeliverable({ why: result.why })
           default:
-            return yield* new UnknownIntegration({ id })
+            return yield* new IntegrationNotFound({ id })
         }
       })
 

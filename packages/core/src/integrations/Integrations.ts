@@ -5,6 +5,7 @@
  * never «forbidden»; with `clientIsolation` so are integrations that another client created.
  */
 import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
+import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import type { UserId } from "../model/Ids.ts"
 import { ClientId, IntegrationId } from "../model/Ids.ts"
@@ -55,15 +56,6 @@ export interface Created {
 export class ScopeNotFound extends Schema.TaggedError<ScopeNotFound>()("ScopeNotFound", { scope: Scope }) {
   override get message(): string {
     return `There is no ${this.scope.type} ${this.scope.id} that you may manage.`
-  }
-}
-
-/** There is no such integration in the building or of the tenant. */
-export class IntegrationNotFound extends Schema.TaggedError<IntegrationNotFound>()("IntegrationNotFound", {
-  id: IntegrationId
-}) {
-  override get message(): string {
-    return `There is no integration ${this.id} here.`
   }
 }
 

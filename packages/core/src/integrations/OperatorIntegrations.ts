@@ -20,7 +20,7 @@ import { parseNetwork } from "../model/AddressPolicy.ts"
 import { headerFlaw, headersFlaw } from "../delivery/CustomHeaders.ts"
 import { retryOf } from "../delivery/DeliveryPolicy.ts"
 import { problemOf } from "../model/RetryPolicy.ts"
-import { UnknownIntegration } from "../delivery/Deliveries.ts"
+import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { DeliverySettings } from "../delivery/DeliverySettings.ts"
 import { signalAfter } from "../delivery/SignalAfter.ts"
 import { changeStored } from "./IntegrationChanges.ts"
@@ -86,17 +86,17 @@ export class OperatorIntegrations extends Context.Service<
       readonly after: IntegrationId | 0
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
-    readonly show: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth, UnknownIntegration | StoreError>
+    readonly show: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | StoreError>
     /** Enables or disables an integration, or replaces its overrides. Fails on a schedule that its lifetime cuts off. */
     readonly set: (
       id: IntegrationId,
       switches: IntegrationSwitches
-    ) => Effect.Effect<IntegrationWithHealth, UnknownIntegration | InvalidInput | StoreError>
+    ) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | InvalidInput | StoreError>
     /**
      * Sends the newest unacknowledged delivery of a disabled integration, and returns its id. Acknowledged, it enables the
      * integration.
      */
-    readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, UnknownIntegration | NotProbed | StoreError>
+    readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, IntegrationNotFound | NotProbed | StoreError>
   }
 >()("@doorhook/core/integrations/OperatorIntegrations") {
   static readonly layer: Layer.Layer<
@@ -114,7 +114,7 @@ export class OperatorIntegrations extends Context.Service<
 
       const show = Effect.fnUntraced(function* (id: IntegrationId) {
         const found = yield* store.findWithHealth(id)
-        return found ?? (yield* new UnknownIntegration({ id }))
+        return found ?? (yield* new IntegrationNotFound({ id }))
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
@@ -136,7 +136,7 @@ export class OperatorIntegrations extends Context.Service<
         switch (result.why) {
           case "not_found":
           case "integration_deleted":
-            return yield* new UnknownIntegration({ id })
+            return yield* new IntegrationNotFound({ id })
           case "nothing_to_send":
             return yield* new NotProbed({ why: result.why })
           default:

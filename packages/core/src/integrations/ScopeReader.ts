@@ -11,7 +11,8 @@ import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryBuilding, DirectoryError, DirectoryTenant } from "../ports/Directory.ts"
 import { Directory, hasRight } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-import type { Actor, IntegrationNotFound } from "./Integrations.ts"
+import type { IntegrationNotFound } from "../delivery/Deliveries.ts"
+import type { Actor } from "./Integrations.ts"
 import { Integrations, ScopeNotFound } from "./Integrations.ts"
 
 /** A page of events, and the range of their publication times, in milliseconds since the epoch. */

@@ -16,7 +16,7 @@ import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
 import { sendDirect } from "../publish/DirectEvent.ts"
-import { NotDeliverable, UnknownIntegration } from "../delivery/Deliveries.ts"
+import { NotDeliverable, IntegrationNotFound } from "../delivery/Deliveries.ts"
 
 /** A test event that was enqueued. */
 export interface TestSent {
@@ -98,7 +98,7 @@ export class TestEvents extends Context.Service<
      * Sends a test event to one integration only. Fails on a disabled one; use a probe to try an integration that doorhook
      * disabled.
      */
-    readonly send: (id: IntegrationId) => Effect.Effect<TestSent, UnknownIntegration | NotDeliverable | StoreError>
+    readonly send: (id: IntegrationId) => Effect.Effect<TestSent, IntegrationNotFound | NotDeliverable | StoreError>
   }
 >()("@doorhook/core/integrations/TestEvents") {
   static readonly layer: Layer.Layer<TestEvents, never, DeliveryStore | IntegrationStore | WakeSignal | Crypto> =
@@ -113,7 +113,7 @@ export class TestEvents extends Context.Service<
 
         const send = Effect.fnUntraced(function* (id: IntegrationId) {
           const integration = yield* integrations.find(id)
-          if (integration === null) return yield* new UnknownIntegration({ id })
+          if (integration === null) return yield* new IntegrationNotFound({ id })
           if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
           const now = yield* Clock.currentTimeMillis
           const { action, resource_type, urgent } = testKindOf(integration, types)

@@ -52,7 +52,7 @@ describe("housekeeping", () => {
   const hour = 3_600_000
   const day = 24 * hour
 
-  /** Housekeeping by a wall clock that can be set, over a store that counts what it is asked to delete. */
+  /** Retention by a wall clock that can be set, over a store that counts what it is asked to delete. */
   const startSkewed = Effect.gen(function* () {
     const clock = yield* Clock.Clock
     let skew = 0

@@ -26,7 +26,6 @@ import type {
   TooManyAttempts,
   TooManyTokens,
   UnknownClient,
-  UnknownIntegration,
   VersionConflict
 } from "@doorhook/core"
 import { failureText } from "@doorhook/core"
@@ -149,7 +148,6 @@ export type KnownError =
   | VersionConflict
   | NotYourIntegration
   | DeliveryNotFound
-  | UnknownIntegration
   | NotDeliverable
   | NotProbed
   | InvalidIdempotencyKey
@@ -272,7 +270,6 @@ const toRequestFailure = (error: KnownError): RequestFailure => {
     case "ScopeNotFound":
     case "IntegrationNotFound":
     case "DeliveryNotFound":
-    case "UnknownIntegration":
     case "UnknownClient":
       return notFound(detail)
     case "DocumentMismatch": {

@@ -43,7 +43,7 @@ export const OperatorIntegrationDocument = Schema.Struct({
   status: Schema.Literals(["enabled", "disabled"]),
   disabled_reason: Schema.NullOr(DisabledReason),
   /** Since when nothing was acknowledged, and the number of notifications about it; null when it does not fail. */
-  failing: Schema.NullOr(Schema.Struct({ since: Schema.String, notifications: Schema.Finite })),
+  failing: Schema.NullOr(Schema.Struct({ since: Schema.String, warnings: Schema.Finite })),
   /** Since when the answering process sends its waiting retries early, because it acknowledges again; null when not. */
   catching_up: Schema.NullOr(Schema.Struct({ since: Schema.String })),
   /** Where its deliveries differ from the others'. */
@@ -147,7 +147,7 @@ const documentOf = (
     bindings: integration.bindings,
     status: integration.status,
     disabled_reason: integration.disabled_reason,
-    failing: failing === null ? null : { since: isoOf(failing.since), notifications: failing.warnings },
+    failing: failing === null ? null : { since: isoOf(failing.since), warnings: failing.warnings },
     catching_up: catchingUp === undefined ? null : { since: isoOf(catchingUp.since) },
     overrides: writeOverrides(integration.overrides),
     created_at: isoOf(integration.created_at),

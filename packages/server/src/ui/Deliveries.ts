@@ -89,7 +89,7 @@ export const makeDeliveryPages = Effect.gen(function* () {
 
   /** An integration, as far as it is there. */
   const integrationOf = (id: IntegrationId) =>
-    Effect.catchTag(integrations.show(id), "UnknownIntegration", () => Effect.succeed(null))
+    Effect.catchTag(integrations.show(id), "IntegrationNotFound", () => Effect.succeed(null))
 
   /** The part of a search that a text of the visitor's stands for: an event, an integration or a host. */
   const textFilter = (text: string): Effect.Effect<Partial<Search>, StoreError> => {

@@ -84,7 +84,7 @@ export const makeOwnerPages = Effect.gen(function* () {
       const { items, total } = yield* integrations.list(actor, scope, { offset: 0, limit })
       const rows: Array<ReadonlyArray<Html.Part>> = []
       for (const { id } of items) {
-        const one = yield* Effect.catchTag(surveyed.show(id), "UnknownIntegration", () => Effect.succeed(null))
+        const one = yield* Effect.catchTag(surveyed.show(id), "IntegrationNotFound", () => Effect.succeed(null))
         if (one === null) continue
         const { bindings, configuration } = one.integration
         rows.push([

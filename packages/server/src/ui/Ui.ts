@@ -12,7 +12,7 @@ import {
   makeMinuteCounter,
   OperatorIntegrations,
   parseDeliveryId,
-  UnknownIntegration
+  IntegrationNotFound
 } from "@doorhook/core"
 import { Clock, Effect, Option, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
@@ -273,7 +273,7 @@ export const makeUiRoutes = Effect.gen(function* () {
     (visit, fields) =>
       Effect.gen(function* () {
         const id = yield* integrationIdIn(visit.params)
-        const found = yield* Effect.catchTag(integrations.show(id), "UnknownIntegration", (error) =>
+        const found = yield* Effect.catchTag(integrations.show(id), "IntegrationNotFound", (error) =>
           visit.link === null ? Effect.fail(error) : Effect.succeed(null)
         )
         if (found === null) return yield* pages.answer(messagePage(visit.language, "deleted", 404))
@@ -281,8 +281,7 @@ export const makeUiRoutes = Effect.gen(function* () {
         if (visit.link === null) {
           // What the user has no right to is as good as not there.
           yield* Effect.catchTags(one.permit(visit, found), {
-            ScopeNotFound: () => new UnknownIntegration({ id }),
-            IntegrationNotFound: () => new UnknownIntegration({ id })
+            ScopeNotFound: () => new IntegrationNotFound({ id })
           })
         } else if (isChange) yield* one.permit(visit, found)
         return yield* run(visit, found, fields)

@@ -88,7 +88,7 @@ describe("the operator's integrations", () => {
       yield* attempt("timeout", "retrying")
       assert.deepStrictEqual((yield* show(integration)).at("/failing"), {
         since: "1970-01-01T00:16:40.000Z",
-        notifications: 1
+        warnings: 1
       })
       yield* TestClock.adjust("30 minutes")
       yield* attempt("timeout", "retrying")

@@ -208,7 +208,7 @@ const wasCancelledLately = (trace: Trace, left: ReadonlyArray<TracedDelivery>, s
 
 export const purges: Check = {
   name: "purges",
-  rule: "Housekeeping takes events that are older than the retention and settled, as a whole, and no others; it counts what it takes, and leaves nothing behind.",
+  rule: "Retention takes events that are older than the retention and settled, as a whole, and no others; it counts what it takes, and leaves nothing behind.",
   violations: (trace) => {
     const of = byEvent(trace)
     return [

@@ -152,7 +152,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     })
   )
 
-  it.live("goes to whom core's Matching says, as core's Standing says", () =>
+  it.live("goes to whom core's Matcher says, as core's Transitions say", () =>
     Effect.gen(function* () {
       const { host, services } = yield* onLent
       const run = Effect.runPromiseWith(services)

@@ -244,7 +244,7 @@ export const de: Texts = {
   every_status: "alle",
   enabled: "eingeschaltet",
   disabled: "ausgeschaltet",
-  troubled: "mit Störung",
+  unhealthy: "mit Störung",
   failing: "gestört",
   disabled_manual: "von Hand ausgeschaltet",
   disabled_gone: "ausgeschaltet: Empfänger weg",

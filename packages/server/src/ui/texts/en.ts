@@ -247,7 +247,7 @@ export const en = {
   every_status: "every status",
   enabled: "enabled",
   disabled: "disabled",
-  troubled: "in trouble",
+  unhealthy: "in trouble",
   failing: "failing",
   disabled_manual: "disabled by hand",
   disabled_gone: "disabled: receiver gone",

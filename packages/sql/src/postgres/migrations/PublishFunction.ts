@@ -12,7 +12,7 @@
  *
  * It runs with the rights of doorhook's own user, so that a host's user needs only `USAGE` on the schema and `EXECUTE` on
  * the function, and never sees signing secrets. What it does is core's: `PublishRequest` says what is an event, `Matching`
- * who gets it, `Standing.begun` how its deliveries begin; tests compare them.
+ * who gets it, `Transitions.enqueue` how its deliveries begin; tests compare them.
  */
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect } from "effect"

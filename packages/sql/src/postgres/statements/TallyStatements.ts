@@ -1,6 +1,6 @@
 /**
  * Statements on tallies. A counter that every transaction updates would make them all wait for one another, for as long
- * as a caller's own transaction takes; so they append, and whoever reads adds up. `Folding` keeps that little.
+ * as a caller's own transaction takes; so they append, and whoever reads adds up. `TallyCompaction` keeps that little.
  */
 import { activeStates, deliveryStates } from "@doorhook/core"
 import type { DeliveryState } from "@doorhook/core"
