@@ -72,7 +72,7 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
 }) {
   override get message(): string {
     return this.why === "not_disabled"
-      ? "Only an integration that doorhook disabled (gone, failing) can be probed. If this one is enabled, send one of its deliveries again; if it was disabled by hand, enable it."
+      ? "Only an integration that doorhook disabled (gone, failing) can be probed."
       : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. What was under way when it was disabled can be probed once that attempt is recorded. Else enable it."
   }
 }

@@ -15,7 +15,7 @@ import { makeEventIds } from "./EventIds.ts"
 import type { Integration } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import type { ResourceTypeDefinition, ResourceTypeTable } from "../model/ResourceType.ts"
-import { namesIn, ResourceTypes } from "../model/ResourceType.ts"
+import { publishableText, ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Enqueued, NewDelivery, NewEventRecord, StaleMatch } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -114,7 +114,7 @@ interface Matched {
 const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): ResourceTypeDefinition => {
   const definition = types.get(resource_type)
   if (definition !== undefined) return definition
-  const detail = `must be ${namesIn(types, "or")}, not ${JSON.stringify(resource_type)}`
+  const detail = `must be ${publishableText(types)}; ${JSON.stringify(resource_type)} is not declared`
   throw new InvalidInput({ title: "Invalid event", problems: [{ pointer: "/resource_type", detail }] })
 }
 
