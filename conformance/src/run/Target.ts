@@ -4,7 +4,7 @@
  * The suite makes doors look opened and bells look rung, over and over: it goes to the machine and the networks of the
  * person at the terminal, and elsewhere only where the receiver is said to be theirs.
  */
-import { AddressPolicy, CommandFailure, NameResolver, UrlPolicy } from "@doorhook/core"
+import { AddressPolicy, CommandFailure, english, NameResolver, UrlPolicy } from "@doorhook/core"
 import { Effect, Layer, Option, Result } from "effect"
 import { lookup } from "node:dns/promises"
 import { accepts } from "../Knocking.ts"
@@ -46,7 +46,7 @@ export const systemNames: Layer.Layer<NameResolver> = Layer.succeed(NameResolver
 export const parse = (text: string): Result.Result<URL, CommandFailure> => {
   const flaw = UrlPolicy.hiddenQueryFlaw(text)
   return flaw === null
-    ? Result.mapError(UrlPolicy.check(text, everywhere), ({ message }) => CommandFailure.usage(`--url ${message}`))
+    ? Result.mapError(UrlPolicy.check(text, everywhere), ({ said }) => CommandFailure.usage(`--url: ${english(said)}`))
     : Result.fail(CommandFailure.usage(`--url ${text}: ${flaw}`))
 }
 

@@ -23,13 +23,17 @@ const askAgainAfterAttempt = (number: number): number => askAgainAfter * 2 ** Ma
 /** Statuses whose `Retry-After` is respected. */
 export const heedsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
 
+/** The `Retry-After` that a detail names, as a duration text; null without one. */
+export const waitIn = (detail: string | null): string | null =>
+  /^asked to wait (\S+) \(Retry-After\)/.exec(detail ?? "")?.[1] ?? null
+
 /** Adds the `Retry-After` that was asked for to the attempt's detail. */
 const withWait = (attempt: Attempt, retryAfter: number | null): Attempt => {
   if (retryAfter === null) return attempt
   const asked = `asked to wait ${DurationText.format(Math.ceil(retryAfter / 1_000) * 1_000)} (Retry-After)`
   return {
     ...attempt,
-    detail: retryAfter > maxRetryAfter ? `${asked}, of which ${DurationText.format(maxRetryAfter)} is heeded` : asked
+    detail: retryAfter > maxRetryAfter ? `${asked}, of which ${DurationText.format(maxRetryAfter)} is respected` : asked
   }
 }
 

@@ -70,7 +70,7 @@ describe("an attempt that was made", () => {
       assert.strictEqual(settle(status, 59_001).attempt?.detail, "asked to wait 1m (Retry-After)")
       assert.strictEqual(settle(status, 3_600_000).attempt?.detail, "asked to wait 1h (Retry-After)")
       const tooLong = settle(status, 7_200_000)
-      assert.strictEqual(tooLong.attempt?.detail, "asked to wait 2h (Retry-After), of which 1h is heeded")
+      assert.strictEqual(tooLong.attempt?.detail, "asked to wait 2h (Retry-After), of which 1h is respected")
       assert.strictEqual(tooLong.next_attempt_at, 3_601_000)
     }
     assert.deepEqual([settle(503).retry_after, settle(429, 7_200_000).retry_after], [61_000, 3_601_000])

@@ -44,7 +44,6 @@ import {
   outcomeBadge,
   pager,
   panel,
-  said,
   select,
   table,
   typeName
@@ -288,7 +287,7 @@ const excerpt = ({ t }: Visit["language"], { number, response_excerpt }: Attempt
 
 const attemptItem = ({ language, role }: Visit, attempt: Attempt): Html.Html =>
   Html.template`<li class="${attempt.outcome}"><strong>${language.t("attempt", { n: attempt.number })}</strong> ${outcomeBadge(language, attempt)} <span class="muted">${at(language, attempt.started_at)}, ${language.duration(attempt.duration_ms)}</span>
-<p>${said(Explanation.explainAttempt(attempt, role))}</p>${excerpt(language, attempt)}</li>
+<p>${language.say(Explanation.explainAttempt(attempt, role))}</p>${excerpt(language, attempt)}</li>
 `
 
 /** The headers of the last attempt, each with what it is. */
@@ -357,8 +356,11 @@ ${panel(
   "now",
   t("status"),
   Html.template`${facts([
-    [t("why"), said(explanation.why)],
-    [t("next"), Html.template`${said(explanation.next)}${due === null ? null : Html.template` (${ago(visit, due)})`}`],
+    [t("why"), language.say(explanation.why)],
+    [
+      t("next"),
+      Html.template`${language.say(explanation.next)}${due === null ? null : Html.template` (${ago(visit, due)})`}`
+    ],
     [t("integration"), integration === null ? where : Html.template`<a href="${home}${path}">${where}</a>`],
     ["webhook-id", Html.template`<span class="mono">${delivery.event_id}</span>`],
     [t("created"), at(language, delivery.created_at)],

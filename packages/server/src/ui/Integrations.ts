@@ -25,7 +25,6 @@ import {
 } from "@doorhook/core"
 import { Effect, Option, Schedule } from "effect"
 import type { KnownError } from "../http/Failures.ts"
-import { failure } from "../http/Failures.ts"
 import { pageOf, parseIntegrationId } from "../http/Query.ts"
 import type { Answer } from "../http/Route.ts"
 import { integrationOperations } from "../operator/Integrations.ts"
@@ -42,6 +41,7 @@ import {
   facts,
   field,
   form,
+  formFailure,
   health,
   hidden,
   hostOf,
@@ -362,9 +362,11 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
       if (visit.role === "owner") {
         const { count, seconds } = countTest(id, visit.now)
         if (count > testsPerMinute) {
-          return yield* failure(
+          return yield* formFailure(
             429,
-            { code: "rate_limited", title: "Too many tests", detail: visit.language.t("too_many_tests", { seconds }) },
+            "rate_limited",
+            "Too many tests",
+            { key: "too_many_tests", values: { seconds } },
             { "retry-after": String(seconds) }
           )
         }
@@ -389,7 +391,7 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
       const { id } = found.integration
       const since = Date.parse(`${fields.get("recover-since") ?? ""}Z`)
       if (Number.isNaN(since)) {
-        return yield* failure(422, { code: "invalid", title: "Invalid time", detail: visit.language.t("no_time") })
+        return yield* formFailure(422, "invalid", "Invalid time", { key: "no_time" })
       }
       const n = yield* deliveries.recover(id, since)
       return seeOther(after(`${visit.home}${pathOf(visit, id)}`, "recovered", n))

@@ -2,8 +2,11 @@
  * All texts of the pages in German.
  */
 import type { Texts } from "../Texts.ts"
+import { deSentences } from "./deSentences.ts"
 
 export const de: Texts = {
+  ...deSentences,
+
   console: "doorhook-Konsole",
   portal: "Webhooks",
   skip: "Zum Inhalt springen",
@@ -308,6 +311,7 @@ export const de: Texts = {
   url: "URL des Empfängers",
   url_hint: "Dorthin werden Ereignisse per POST gesendet.",
   which_events: "Ereignisse",
+  no_events: "Wählen Sie mindestens ein Ereignis.",
   create: "Anlegen",
   edit: "Bearbeiten",
   edit_title: "Integration {id} bearbeiten",

@@ -1,7 +1,11 @@
 /**
- * All texts of the pages in English. Placeholders are in braces; `_one` and `_other` are for one and for several.
+ * All texts of the pages in English, with core's sentences. Placeholders are in braces; `_one` and `_other` are for one and for several.
  */
+import { sentences } from "@doorhook/core"
+
 export const en = {
+  ...sentences,
+
   // Frame
   console: "doorhook console",
   portal: "Webhooks",
@@ -311,6 +315,7 @@ export const en = {
   url: "URL of the receiver",
   url_hint: "Where events are sent, by POST.",
   which_events: "Events",
+  no_events: "Choose at least one event.",
   create: "Create",
   edit: "Edit",
   edit_title: "Edit integration {id}",
