@@ -181,15 +181,18 @@ const headerProblems = (
   ]
 }
 
-/** The overrides that a document sets; values that it hides stay as they are. */
+/**
+ * The overrides that a document sets; values that it hides stay as they are. A header that was removed in the meantime stays removed:
+ * its value is gone.
+ */
 const overridesIn = (
   { headers, ...others }: typeof OverridesDocument.Type,
   before: DeliveryOverrides
 ): DeliveryOverrides => ({
   ...others,
   ...(headers !== undefined && {
-    headers: Record.map(headers, (value, name) =>
-      value === hiddenValue ? (before.headers?.[name] ?? Redacted.make(value)) : Redacted.make(value)
+    headers: Record.filterMap(headers, (value, name) =>
+      Result.fromNullishOr(value === hiddenValue ? before.headers?.[name] : Redacted.make(value), () => null)
     )
   })
 })
