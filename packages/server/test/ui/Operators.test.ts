@@ -275,6 +275,24 @@ describe("an operator's pages", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  for (const [signing, sent] of [
+    ["hmac", "v1,..."],
+    ["ed25519", "v1a,..."],
+    ["both", "v1,... v1a,..."],
+    ["off", null]
+  ] as const) {
+    it.effect(`show the signature of a delivery as it is sent with signing: ${signing}`, () =>
+      Effect.gen(function* () {
+        yield* published(1)
+        const { browser } = yield* operatorSignedIn
+        const page = yield* browser.get("/console/deliveries/dlv_1")
+        const cell = /webhook-signature<\/span><\/td><td role="cell"><span class="mono">([^<]*)</.exec(page.text)?.[1]
+        assert.strictEqual(cell ?? null, sent)
+        assert.strictEqual(page.text.includes("webhook-signature"), signing !== "off")
+      }).pipe(Effect.provide(testServer({ delivery: { signing } })))
+    )
+  }
+
   it.effect("set, disable, enable, recover and link an integration", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(2)

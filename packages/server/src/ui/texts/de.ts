@@ -240,8 +240,12 @@ export const de: Texts = {
   header_timestamp: "Wann der letzte Versuch signiert wurde, in Sekunden seit 1970; ungefähr sein Beginn.",
   header_attempt: "Die Nummer des Versuchs.",
   header_own: "nur für diese Integration gesetzt",
-  header_signature:
-    "Für jeden Versuch neu aus id, Zeit und Inhalt mit dem Geheimnis der Integration gemacht, wenn signiert wird. Sie wird nicht aufgehoben.",
+  header_signature_hmac:
+    "Für jeden Versuch aus id, Zeit und Inhalt berechnet, mit dem Geheimnis der Integration. Sie wird nicht gespeichert.",
+  header_signature_ed25519:
+    "Für jeden Versuch aus id, Zeit und Inhalt berechnet, mit dem Ed25519-Schlüssel des Dienstes. Sie wird nicht gespeichert.",
+  header_signature_both:
+    "Für jeden Versuch aus id, Zeit und Inhalt berechnet: eine mit dem Geheimnis der Integration, eine mit dem Ed25519-Schlüssel des Dienstes. Sie werden nicht gespeichert.",
   body: "Inhalt",
 
   every_status: "alle",

@@ -243,8 +243,12 @@ export const en = {
   header_timestamp: "When the last attempt was signed, in seconds since 1970; about when it began.",
   header_attempt: "The number of the attempt.",
   header_own: "set for this integration alone",
-  header_signature:
-    "Made anew for each attempt from id, timestamp and body with the integration's secret, unless signing is off. It is not kept.",
+  header_signature_hmac:
+    "Computed for each attempt from id, timestamp and body, with the integration's secret. It is not kept.",
+  header_signature_ed25519:
+    "Computed for each attempt from id, timestamp and body, with the service's Ed25519 key. It is not kept.",
+  header_signature_both:
+    "Computed for each attempt from id, timestamp and body: one with the integration's secret, one with the service's Ed25519 key. They are not kept.",
   body: "Body",
 
   // Integrations
