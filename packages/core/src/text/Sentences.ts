@@ -21,7 +21,7 @@ export const sentences = {
   attempt_4xx: "The receiver answered {status}: it does not accept the request.",
   attempt_5xx: "The receiver answered {status}: something failed inside it. Check its log.",
   attempt_401:
-    "The receiver answered {status}: it rejects the signature, or requires credentials, which deliveries don't carry. Check that the receiver has this integration's signing secret (rotate_secret makes a new one) and the right time, and that it verifies the raw body, before parsing.",
+    "The receiver answered {status}: it rejects the signature, or requires credentials, which deliveries don't carry. Check that the receiver has this integration's current signing secret and the right time, and that it verifies the raw body, before parsing.",
   attempt_403:
     "The receiver answered {status}: it refuses access. It can recognize deliveries by their signature; a firewall may need the service's addresses.",
   attempt_404: "The receiver answered {status}: nothing is there at the integration's URL. Check the URL.",

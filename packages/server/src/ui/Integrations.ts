@@ -9,6 +9,7 @@ import {
   Deliveries,
   DeliveryStore,
   Dispatcher,
+  Explanation,
   failureText,
   formatDeliveryId,
   Html,
@@ -113,6 +114,19 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
       }
     })
 
+  /** How the latest attempt of an integration failed, and what helps; null where none of its latest deliveries has one. */
+  const lastFailure = Effect.fnUntraced(function* ({ language, role }: Visit, id: IntegrationId) {
+    const items = yield* deliveries.list({ integration_id: id, order: "newest", limit: latest })
+    const failed = items.find((one) => one.last_attempt !== null && one.last_attempt.outcome !== "acknowledged")
+    if (failed === undefined) return null
+    // It may have been purged since.
+    const shown = yield* Effect.catchTag(deliveries.show(failed.id), "DeliveryNotFound", () => Effect.succeed(null))
+    const last = shown?.history.at(-1)
+    return last === undefined || last.outcome === "acknowledged"
+      ? null
+      : Html.template`<p>${language.say(Explanation.explainAttempt(last, role))}</p>\n`
+  })
+
   const listPage = Effect.fnUntraced(function* (visit: Visit) {
     const {
       home,
@@ -188,6 +202,8 @@ ${items
     })
     const catchingUp = (yield* dispatcher.status).catching_up.find(({ integration_id }) => integration_id === id)
     const notices = role === "operator" ? yield* noticePages.of(visit, id) : null
+    const isTroubled = found.failing !== null || (integration.disabled_reason ?? "manual") !== "manual"
+    const failure = isTroubled ? yield* lastFailure(visit, id) : null
     const host = hostOf(configuration.url)
     return {
       title: t("integration_at", { id, host }),
@@ -200,7 +216,7 @@ ${above}${
           : found.failing === null
             ? null
             : Html.template`<p class="alert">${html("nothing_since", { time: at(language, found.failing.since) })}</p>`
-      }${catchingUp === undefined ? null : Html.template`<p class="notice">${html("catching_up", { time: at(language, catchingUp.since) })}</p>`}
+      }${failure}${catchingUp === undefined ? null : Html.template`<p class="notice">${html("catching_up", { time: at(language, catchingUp.since) })}</p>`}
 ${panel(
   "integration",
   t("integration"),

@@ -77,6 +77,9 @@ type Check = (x: Exchange, fields: URLSearchParams) => Effect.Effect<string | Re
 
 const isAnswer = (made: Answer | Shown): made is Answer => "status" in made && "headers" in made && !("title" in made)
 
+/** A page that does not refresh itself. */
+const stillOf = ({ refresh: _, ...shown }: Shown): Shown => shown
+
 const none = new URLSearchParams()
 
 export const makeUiRoutes = Effect.gen(function* () {
@@ -220,7 +223,9 @@ export const makeUiRoutes = Effect.gen(function* () {
   const carryOut = (visit: Visit, method: Method, run: Run) =>
     Effect.gen(function* () {
       const fields = method === "POST" ? yield* fieldsOf(visit) : none
-      return yield* render(visit, yield* run(visit, fields))
+      const made = yield* run(visit, fields)
+      // The script would ask for the address again with GET, where a form's answer is not.
+      return yield* render(visit, method === "POST" && !isAnswer(made) ? stillOf(made) : made)
     })
 
   const operatorRoute = (method: "GET" | "POST", path: string, run: Run): Route => ({

@@ -163,7 +163,7 @@ export const de: Texts = {
   means_retrying: "wartet auf den nächsten Versuch",
   means_delivered: "wurde bestätigt",
   means_exhausted: "alle Versuche gescheitert",
-  means_expired: "käme zu spät",
+  means_expired: "ihre Zeit war vorbei",
   means_cancelled: "wurde abgebrochen",
   means_skipped: "kam, als ausgeschaltet war",
   reason: "Grund",

@@ -17,7 +17,7 @@ export const deSentences: Readonly<Record<SentenceKey, string>> = {
   attempt_5xx:
     "Der Empfänger hat mit {status} geantwortet: In ihm ist etwas schiefgegangen. Sehen Sie in seinem Protokoll nach.",
   attempt_401:
-    "Der Empfänger hat mit {status} geantwortet: Er lehnt die Signatur ab oder verlangt Zugangsdaten, die Zustellungen nicht enthalten. Prüfen Sie, ob er das Signaturgeheimnis dieser Integration kennt (rotate_secret erzeugt ein neues), ob seine Uhr stimmt und ob er den unveränderten Inhalt prüft, bevor er ihn auswertet.",
+    "Der Empfänger hat mit {status} geantwortet: Er lehnt die Signatur ab oder verlangt Zugangsdaten, die Zustellungen nicht enthalten. Prüfen Sie, ob er das aktuelle Signaturgeheimnis dieser Integration kennt, ob seine Uhr stimmt und ob er den unveränderten Inhalt prüft, bevor er ihn auswertet.",
   attempt_403:
     "Der Empfänger hat mit {status} geantwortet: Er verweigert den Zugriff. Zustellungen sind an ihrer Signatur zu erkennen; eine Firewall braucht vielleicht die Adressen des Dienstes.",
   attempt_404:

@@ -165,7 +165,7 @@ export const en = {
   means_retrying: "waits for its next attempt",
   means_delivered: "was acknowledged",
   means_exhausted: "every attempt failed",
-  means_expired: "came too late to be sent",
+  means_expired: "its time was over",
   means_cancelled: "was called off",
   means_skipped: "came while disabled",
   reason: "Reason",
