@@ -19,8 +19,8 @@ import type { Explanation, Reader } from "./Explanation.ts"
 import { explain } from "./Explanation.ts"
 import { policyOf } from "../model/RetryPolicy.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
-import type { Sentence } from "../text/Sentences.ts"
-import { english, say } from "../text/Sentences.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 import { waking } from "./Waking.ts"
 
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: DeliveryId }) {

@@ -3,8 +3,8 @@
  * its own reader.
  */
 import { maxRetryAfter } from "../model/RetryPolicy.ts"
-import type { Sentence, Sentences } from "../text/Sentences.ts"
-import { say } from "../text/Sentences.ts"
+import type { Sentence, Sentences } from "../model/Sentences.ts"
+import { say } from "../model/Sentences.ts"
 import type { Reader } from "./AttemptExplanation.ts"
 import { explainAttempt } from "./AttemptExplanation.ts"
 import type { Explained, Remedy } from "./Remedy.ts"

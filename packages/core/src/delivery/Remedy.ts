@@ -4,8 +4,8 @@
  */
 import type { Delivery } from "../model/Delivery.ts"
 import type { Integration } from "../model/Integration.ts"
-import type { Sentence, SentenceKey, Sentences } from "../text/Sentences.ts"
-import { say } from "../text/Sentences.ts"
+import type { Sentence, SentenceKey, Sentences } from "../model/Sentences.ts"
+import { say } from "../model/Sentences.ts"
 import type { ExplainedAttempt, Reader } from "./AttemptExplanation.ts"
 
 /** What is known of a delivery. */

@@ -12,7 +12,7 @@ import { DisabledReason, IntegrationAttributes } from "../model/Integration.ts"
 import type { Problems } from "../model/InvalidInput.ts"
 import { isoOf } from "../model/IsoTime.ts"
 import type { ResourceType, ResourceTypeTable } from "../model/ResourceType.ts"
-import { english } from "../text/Sentences.ts"
+import { english } from "../model/Sentences.ts"
 import type { UrlProblem } from "../model/UrlPolicy.ts"
 
 /** The JSON:API type of an integration. */

@@ -3,7 +3,7 @@
  * finds, in plain words.
  */
 import { Array, JsonPointer, Predicate, Schema, SchemaIssue } from "effect"
-import { Sentence } from "../text/Sentences.ts"
+import { Sentence } from "./Sentences.ts"
 
 /** A problem with a value. */
 export const Problem = Schema.Struct({

@@ -3,8 +3,8 @@
  */
 import { Result } from "effect"
 import type { AllowList } from "./AddressPolicy.ts"
-import type { Sentence } from "../text/Sentences.ts"
-import { say } from "../text/Sentences.ts"
+import type { Sentence } from "./Sentences.ts"
+import { say } from "./Sentences.ts"
 import { isAllowedAddress } from "./AddressPolicy.ts"
 
 /** The longest URL, in characters. */

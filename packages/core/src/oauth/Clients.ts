@@ -12,8 +12,8 @@ import { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import * as RedirectUri from "../model/RedirectUri.ts"
-import type { Sentence } from "../text/Sentences.ts"
-import { english, say } from "../text/Sentences.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 import { makeSecrets } from "./Secrets.ts"
 
 /** How long a rotated secret stays good unless it is said otherwise, in milliseconds. */

@@ -7,8 +7,8 @@ import type { BuildingId, ClientId, IntegrationId, TenantId } from "../model/Ids
 import type { Integration } from "../model/Integration.ts"
 import { Scope } from "../model/Integration.ts"
 import type { Failing } from "../model/Failing.ts"
-import type { Sentence } from "../text/Sentences.ts"
-import { english, say } from "../text/Sentences.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 

@@ -4,8 +4,8 @@
 import { Effect, Predicate, Result, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import type { Crypto } from "../ports/Crypto.ts"
-import type { Sentence } from "../text/Sentences.ts"
-import { english, say } from "../text/Sentences.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 
 /** A request as its sender names it. */
 export interface IdempotentRequest {

@@ -34,8 +34,8 @@ import { KeyReused } from "./Idempotency.ts"
 import { answerOf, remember, sortCalls } from "./IdempotencyRecords.ts"
 import type { Published } from "./IdempotencyRecords.ts"
 import { Linger } from "./Linger.ts"
-import type { Sentence } from "../text/Sentences.ts"
-import { english, say } from "../text/Sentences.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 
 /** Too many events wait to be stored, and none of these was. The message says which limit it is. */
 export class PublisherBusy extends Schema.TaggedError<PublisherBusy>()("PublisherBusy", { message: Schema.String }) {}

@@ -5,7 +5,7 @@ import { candidateUrl, mismatchOf, readAttributes, readChanges } from "../../src
 import type { ReadContext } from "../../src/integrations/IntegrationDocument.ts"
 import { IntegrationId } from "../../src/model/Ids.ts"
 import { builtInTable } from "../../src/model/ResourceType.ts"
-import { say } from "../../src/text/Sentences.ts"
+import { say } from "../../src/model/Sentences.ts"
 
 const context: ReadContext = { urlProblem: null, types: builtInTable, aliases: { door_release: "access_log" } }
 

@@ -114,7 +114,7 @@ export const parameterFailure = (parameter: string, detail: string): RequestFail
 /** The error document of a failure (JSON:API 1.1 section 11), with the id of the request. */
 export const failureBody = (id: string, { errors, status }: RequestFailure): string => {
   const document: typeof ErrorDocument.Type = {
-    errors: errors.map(({ said: _, ...error }) => ({ id, status: String(status), ...error }))
+    errors: errors.map(({ said: _said, ...error }) => ({ id, status: String(status), ...error }))
   }
   return JSON.stringify(document)
 }
@@ -238,8 +238,9 @@ const documentProblem = (kind: string, { code, detail, pointer, said, title = ki
 /** The failure that an error is answered with. */
 const toRequestFailure = (error: KnownError): RequestFailure => {
   const refusal = refusalOf(error)
+  const { errors, headers, status } = refusal
   return "said" in error
-    ? new RequestFailure({ ...refusal, errors: Array.map(refusal.errors, (one) => ({ ...one, said: error.said })) })
+    ? new RequestFailure({ status, headers, errors: Array.map(errors, (one) => ({ ...one, said: error.said })) })
     : refusal
 }
 

@@ -84,8 +84,9 @@ const makeLanguage = (lang: string, texts: Texts): Language => {
     return new Intl.NumberFormat(lang, { style: "unit", unit, unitDisplay: "short" }).format(value)
   }
   const valueOf = (name: string, value: SentenceValue): Html.Part => {
-    if (name === "detail" && value !== "") return Html.template`<span lang="en">${String(value)}</span>`
-    if (typeof value !== "object") return String(value)
+    if (typeof value === "number") return String(value)
+    if (typeof value === "string")
+      return name === "detail" && value !== "" ? Html.template`<span lang="en">${value}</span>` : value
     return "time" in value
       ? Html.template`<time datetime="${isoOf(value.time)}" class="number">${time(value.time)}</time>`
       : duration(value.duration)

@@ -78,7 +78,7 @@ type Check = (x: Exchange, fields: URLSearchParams) => Effect.Effect<string | Re
 const isAnswer = (made: Answer | Shown): made is Answer => "status" in made && "headers" in made && !("title" in made)
 
 /** A page that does not refresh itself. */
-const stillOf = ({ refresh: _, ...shown }: Shown): Shown => shown
+const stillOf = ({ refresh: _refresh, ...shown }: Shown): Shown => shown
 
 const none = new URLSearchParams()
 

@@ -123,7 +123,7 @@ const inProcess: Way = (operation, given) =>
     if (Result.isSuccess(result)) return { answer: result.success }
     const { errors, status } = result.failure
     // What pages show in their language is no part of an answer.
-    return { status, errors: errors.map(({ said: _, ...error }) => error) }
+    return { status, errors: errors.map(({ said: _said, ...error }) => error) }
   })
 
 /** A running service, and its operations as calls. */

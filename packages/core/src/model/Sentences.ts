@@ -3,8 +3,8 @@
  * answers with a key and values. This is the English table, for the API, the command line and logs; pages have one per language.
  */
 import { Schema, Struct } from "effect"
-import * as DurationText from "../model/DurationText.ts"
-import { isoOf } from "../model/IsoTime.ts"
+import * as DurationText from "./DurationText.ts"
+import { isoOf } from "./IsoTime.ts"
 
 /** Placeholders are in braces. `{detail}` is what was seen of a failure, in parentheses, or nothing; it is English everywhere. */
 export const sentences = {
