@@ -91,7 +91,7 @@ describe("refuses with exit code 3 and one line", () => {
     ],
     ["a documentation address", ["--url", "http://203.0.113.7/hook"], /--i-own-this-target/],
     ["the metadata address", ["--url", "http://169.254.169.254/"], /--i-own-this-target/],
-    ["what is no URL", ["--url", "localhost:9000"], /^--url must begin with http:\/\/ or https:\/\/$/],
+    ["what is no URL", ["--url", "localhost:9000"], /^--url: The URL must begin with http:\/\/ or https:\/\/\.$/],
     ["a password in the URL", ["--url", "http://me:you@127.0.0.1/"], /user name or password/],
     ["level 2", ["--url", "http://127.0.0.1:9/", "--level", "2"], /^--level 2 needs a probe: --probe http:URL/],
     ["level 3 without a probe", ["--url", "http://127.0.0.1:9/", "--level", "3"], /^--level 3 needs a probe/],

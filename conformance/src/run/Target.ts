@@ -9,7 +9,7 @@
  * process. This keeps runs of one machine apart. Another sender is noticed by its events, if the probe shows them
  * (`strangersAmong`).
  */
-import { AddressPolicy, CommandFailure, NameResolver, UrlPolicy } from "@doorhook/core"
+import { AddressPolicy, CommandFailure, english, NameResolver, UrlPolicy } from "@doorhook/core"
 import { Clock, Data, Effect, Layer, Option, Result } from "effect"
 import type { Scope } from "effect"
 import { lookup } from "node:dns/promises"
@@ -59,7 +59,7 @@ export const systemNames: Layer.Layer<NameResolver> = Layer.succeed(NameResolver
 export const parse = (text: string): Result.Result<URL, CommandFailure> => {
   const flaw = UrlPolicy.hiddenQueryFlaw(text)
   return flaw === null
-    ? Result.mapError(UrlPolicy.check(text, everywhere), ({ message }) => CommandFailure.usage(`--url ${message}`))
+    ? Result.mapError(UrlPolicy.check(text, everywhere), ({ said }) => CommandFailure.usage(`--url: ${english(said)}`))
     : Result.fail(CommandFailure.usage(`--url ${text}: ${flaw}`))
 }
 

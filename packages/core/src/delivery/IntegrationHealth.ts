@@ -16,6 +16,7 @@ import { isoOf } from "../model/IsoTime.ts"
 import type { IntegrationNotification, LastAttemptSummary } from "../model/Notification.ts"
 import { RecentMap } from "../model/RecentMap.ts"
 import type { Recovery } from "../ports/DeliveryStore.ts"
+import { english } from "../model/Sentences.ts"
 import { explainAttempt } from "./Explanation.ts"
 import { isRedirect } from "./Redirect.ts"
 import { shownHost } from "../model/UrlPolicy.ts"
@@ -92,7 +93,7 @@ interface CatchUp {
 
 /** A redirect points to a URL that may hold a secret, like the receiver's own. */
 const loggedText = (attempt: Attempt): string =>
-  explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt)
+  english(...explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt))
 
 const noneReported: ReadonlySet<IntegrationId> = new Set()
 

@@ -34,14 +34,20 @@ import { KeyReused } from "./Idempotency.ts"
 import { decodeAnswer, makeRecord, partitionByKey } from "./IdempotencyRecords.ts"
 import type { Published } from "./IdempotencyRecords.ts"
 import { Linger } from "./Linger.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 
 /** Too many events wait to be stored, and none of these was. The message says which limit it is. */
 export class PublisherBusy extends Schema.TaggedError<PublisherBusy>()("PublisherBusy", { message: Schema.String }) {}
 
 /** The publisher is closed. */
 export class PublisherClosed extends Schema.TaggedError<PublisherClosed>()("PublisherClosed", {}) {
+  get said(): Sentence {
+    return say("error_publisher_closed")
+  }
+
   override get message(): string {
-    return "The publisher was closed, and none of these events was stored. Publish them through one that is open."
+    return english(this.said)
   }
 }
 

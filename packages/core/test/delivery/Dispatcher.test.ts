@@ -19,6 +19,7 @@ import {
   Directory,
   DirectoryError,
   Dispatcher,
+  english,
   EventId,
   IntegrationStore,
   JsonText,
@@ -260,7 +261,10 @@ describe("publishing and dispatching", () => {
       assert.deepInclude(delivery, { state: "expired", reason: "lifetime_over" })
       const { explanation } = yield* (yield* Deliveries).show(delivery.id)
       const end = new Date(delivery.created_at + 45_000).toISOString()
-      assert.include(explanation.why, `tried 4 times, and no attempt is left before its lifetime ends at ${end}.`)
+      assert.include(
+        english(...explanation.why),
+        `tried 4 times. No attempt is left before its lifetime ends at ${end}.`
+      )
     })
   )
 
