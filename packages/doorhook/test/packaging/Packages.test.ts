@@ -4,7 +4,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
-import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -346,6 +346,18 @@ await describeOnPostgres("the installed command", (server) => {
       assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
     })
   )
+})
+
+describe("the README", () => {
+  it("has a program that runs as it is pasted", async () => {
+    const [, pasted = ""] = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(root, "README.md"), "utf8")) ?? []
+    const place = mkdtempSync(join(folder, "readme-"))
+    // It serves until it is stopped, and the test's machine may use its port.
+    const ends = "\nawait doorhook.close()\nconsole.log('published')\nprocess.exit()\n"
+    writeFileSync(join(place, "app.ts"), pasted.replace("listen(4000)", "listen(0)") + ends)
+    const { stdout } = await run(process.execPath, ["app.ts"], { cwd: place })
+    assert.strictEqual(stdout, "published\n")
+  })
 })
 
 describe("the guide to embedding", () => {
