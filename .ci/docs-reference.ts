@@ -5,10 +5,21 @@
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DeliveryMetrics, NotDeliverable, NotProbed } from "@doorhook/core"
+import {
+  clientOperations,
+  deliveryOperations,
+  grantOperations,
+  integrationOperations,
+  notificationOperations
+} from "@doorhook/server"
 import { createDoorhook } from "doorhook"
+import { Schema } from "effect"
 import { variables } from "../packages/doorhook/src/config/EnvironmentConfig.ts"
+import { givenBy } from "../packages/doorhook/src/command/settingFlags.ts"
 import { facadeCodes } from "../packages/doorhook/src/DoorhookError.ts"
 import { parameterFailure } from "../packages/server/src/http/Failures.ts"
+import { eventOperations } from "../packages/server/src/operator/Events.ts"
+import { statsOperations } from "../packages/server/src/operator/Stats.ts"
 import { helpOf, subcommandsIn } from "./help.ts"
 
 const root = new URL("..", import.meta.url).pathname
@@ -17,6 +28,7 @@ const folder = join(root, "docs/reference")
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
 const cell = (text: string): string =>
   text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ").replaceAll(/</g, "&lt;").trim()
+const code = (text: string): string => (text === "" ? "" : `\`${text}\``)
 const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
   [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n")
 
@@ -61,22 +73,27 @@ const fieldsIn = (path: string): ReadonlyArray<ReadonlyArray<string>> =>
   )
 
 const variableOf = new Map(Object.entries(variables).map(([name, variable]) => [`\`${name}\``, `\`${variable}\``]))
+const flagOf = new Map(
+  Object.entries(givenBy).map(([name, given]) => [`\`${name}\``, code(/--[a-z-]+/.exec(given)?.[0] ?? "")])
+)
 
 const writeSettings = (): void => {
   const config = "packages/doorhook/src/config"
   write(
     "settings",
     "Settings",
-    "By their names in `createDoorhook` and in the configuration file (`--config`), where they may also be written like flags (`allow-targets`). Those of the engine have variables in the environment of a service too: lists are separated by commas, retry schedules are written `access_log=5s,30s;call=1s`; `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES` and `DOORHOOK_APPEARANCE` are JSON.",
-    "## Of the engine",
+    "By their names in `createDoorhook` and in the JSON file of `--config`. Flags win over the environment, and the environment over the file. In the environment lists are separated by commas, retry schedules are written `access_log=5s,30s;call=1s`, true and false may be `yes` and `no`, and `resourceTypes`, `scopes`, `appearance` and `texts` are JSON. Durations are written `300ms`, `5s`, `2m`, `1h`, `3d`.",
     table(
-      ["setting", "variable", "meaning", "default"],
+      ["setting", "flag", "variable", "meaning", "default"],
       [...fieldsIn(`${config}/EngineConfig.ts`), ...fieldsIn(`${config}/SurfaceConfig.ts`)].map(
-        ([name = "", ...more]) => [name, variableOf.get(name) ?? "", ...more]
+        ([name = "", ...more]) => [name, flagOf.get(name) ?? "", variableOf.get(name) ?? "", ...more]
       )
     ),
     "## Of `doorhook serve` alone",
-    table(["setting", "meaning", "default"], fieldsIn(`${config}/ServeConfig.ts`))
+    table(
+      ["setting", "flag", "meaning", "default"],
+      fieldsIn(`${config}/ServeConfig.ts`).map(([name = "", ...more]) => [name, flagOf.get(name) ?? "", ...more])
+    )
   )
 }
 
@@ -117,6 +134,46 @@ const member = (value: unknown, name: string): unknown =>
 const entries = (value: unknown): ReadonlyArray<[string, unknown]> =>
   typeof value === "object" && value !== null ? Object.entries(value) : []
 const text = (value: unknown): string => (typeof value === "string" ? value : "")
+
+const operatorOperations: ReadonlyArray<{
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly query: ReadonlyArray<string>
+  readonly status: number
+  readonly answer: Schema.Codec<unknown, unknown>
+}> = [
+  eventOperations,
+  deliveryOperations,
+  integrationOperations,
+  notificationOperations,
+  clientOperations,
+  grantOperations,
+  statsOperations
+].flatMap((operations) => Object.values(operations))
+
+/** The call of a doorhook for an operation, like `deliveries.list`; empty where it has none. */
+const callOf = (doorhook: object, name: string): string =>
+  [name, name.split(".").at(-1) ?? ""].find(
+    (path) => typeof path.split(".").reduce<unknown>((value, part) => member(value, part), doorhook) === "function"
+  ) ?? ""
+
+/** The members of an answer, without their types. */
+const shapeOf = (answer: Schema.Codec<unknown, unknown>): string => {
+  const { definitions, schema } = Schema.toJsonSchemaDocument(answer)
+  const shape = (given: unknown): string => {
+    const [, name = ""] = /^#\/\$defs\/(.+)$/.exec(text(member(given, "$ref"))) ?? []
+    const of = name === "" ? given : definitions[name]
+    const items = member(of, "items")
+    if (items !== undefined) return `[${shape(items)}]`
+    const members = entries(member(of, "properties"))
+    if (members.length > 0) return `{${members.map(([key, value]) => key + suffix(shape(value))).join(", ")}}`
+    const choices = member(of, "anyOf")
+    return Array.isArray(choices) ? (choices.map(shape).find((one) => one !== "") ?? "") : ""
+  }
+  const suffix = (inner: string): string => (inner === "" || inner === "[]" ? "" : `: ${inner}`)
+  return shape(schema)
+}
 
 const writeRunning = async (): Promise<void> => {
   const doorhook = await createDoorhook({
@@ -162,8 +219,19 @@ const writeRunning = async (): Promise<void> => {
   write(
     "http",
     "HTTP",
-    "The public surface as its OpenAPI 3.1 description says it, which a running service answers at `GET /openapi.json`. The operator API is in [the service](../service.md).",
-    table(["call", "does", "answers"], operations)
+    "The public API as its OpenAPI 3.1 description has it, which a running service returns at `GET /openapi.json`.",
+    table(["call", "does", "answers"], operations),
+    "## Operator API",
+    "Every call needs `Authorization: Bearer` and the operator key. Times are ISO 8601 in UTC. `createDoorhook` has the same calls under the names in the second column; [request bodies](../service.md#the-operator-api) are on the page of the service.",
+    table(
+      ["call", "in `createDoorhook`", "status", "answer"],
+      operatorOperations.map(({ answer, method, name, path, query, status }) => [
+        code(`${method} ${path}${query.length === 0 ? "" : `?${query.map((one) => `${one}=`).join("&")}`}`),
+        code(callOf(doorhook, name)),
+        String(status),
+        status === 204 ? "" : code(shapeOf(answer))
+      ])
+    )
   )
   await doorhook.close()
 }
