@@ -28,7 +28,7 @@ const sidebar = [
       ["Your own tables", "own-tables"],
       ["Protect your own API", "protect-your-api"],
       ["Use it from Effect", "from-effect"],
-      ["Come from a sender of your own", "coming-from-your-own"]
+      ["Migrate from your own sender", "coming-from-your-own"]
     )
   },
   {
@@ -38,7 +38,7 @@ const sidebar = [
       ["Console", "console"],
       ["Deploy", "deploy"],
       ["Scale out", "scale-out"],
-      ["Watch it", "observability"],
+      ["Monitoring", "observability"],
       ["When something fails", "operations"],
       ["Rotate secrets", "rotate-secrets"],
       ["Back up and restore", "backup"]
@@ -49,7 +49,7 @@ const sidebar = [
     items: pages(
       ["Receiving webhooks", "receiving"],
       ["Write a receiver", "write-a-receiver"],
-      ["The way of a third party", "third-party"],
+      ["Guide for third parties", "third-party"],
       ["A receiver from elsewhere", "a-receiver-from-elsewhere"],
       ["The suite in CI", "conformance-in-ci"],
       ["What the suite asks for", "requirements"]
