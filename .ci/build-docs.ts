@@ -1,10 +1,11 @@
 /**
- * Builds the documentation's site: the reference from the code, then the pages. A link that leads nowhere fails.
+ * Builds the documentation's site: the reference from the code, the API by typedoc, then the pages. A link that leads nowhere fails.
  */
 import { spawnSync } from "node:child_process"
 
 const steps: ReadonlyArray<readonly [command: string, ...args: ReadonlyArray<string>]> = [
   ["node", "--conditions=source", ".ci/docs-reference.ts"],
+  ["docs/node_modules/.bin/typedoc", "--options", "docs/.vitepress/typedoc.json"],
   ["vitepress", "build", "docs"]
 ]
 
