@@ -190,7 +190,7 @@ describe("a damaged row", () => {
           assert.lengthOf(lines, 1)
           assert.include(lines[0], `neither disabled nor enabled by it, and nobody is told that it fails. `)
           assert.include(lines[0], `integration ${damaged.id}: `)
-          assert.include(lines[0], "put it right or restore a backup")
+          assert.include(lines[0], "repair it or restore a backup")
         })
       )
     )

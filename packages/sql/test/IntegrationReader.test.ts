@@ -57,7 +57,7 @@ describe("a row of an integration", () => {
             const { message } = yield* Effect.flip(store.find(id))
             assert.match(message, /integration 1 of \S+ -?\d+ can't be read: /)
             assert.include(message, `at ${place}`)
-            assert.include(message, "Put it right, delete the integration, or restore a backup")
+            assert.include(message, "Repair it, delete the integration, or restore a backup")
           })
         )
       })

@@ -1,9 +1,9 @@
 /**
  * Deliveries in a PostgreSQL database that any number of processes share.
  *
- * A call that changes anything is one statement in the usual case (`Enqueue`, `Settle`), else one transaction of a few
- * statements, whatever its number of rows; where a delivery stands afterwards is decided by core's `delivery/Transitions`. A
- * delivery is leased to a worker, a member of `members`: the heartbeat that ends a membership releases its leases.
+ * A call that changes anything is usually one statement (`Enqueue`, `Settle`), otherwise one transaction with a few
+ * statements, whatever the number of rows. Core's `delivery/Transitions` decides state changes. A delivery is leased to a
+ * worker, a row of `members`. The heartbeat that ends a membership releases its leases.
  */
 import type { Heartbeat, IntegrationId, Membership, Scope } from "@doorhook/core"
 import { DeliveryStore } from "@doorhook/core"
@@ -31,7 +31,8 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
   const [own] = yield* sql.unsafe<{ readonly until: number | null }>(Statements.lockOwn, [worker])
   const wasMember = own !== undefined && own.until !== null
   const hasLapsed = wasMember && own.until <= now
-  // Leases of its own end, so nothing may be leased to it at the same time: by a resend, for instance.
+  // This heartbeat releases leases of its own worker, so nothing may be leased to the worker at the same time, as a resend
+  // would.
   if (hasLapsed || holds !== undefined) yield* sql.unsafe(Statements.lockAlone, [worker])
   const others = yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
   const ended = others.map((each) => each.worker)
@@ -61,7 +62,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
 
   const named = (operation: Operation) => failAs(`DeliveryStore.${operation}`)
 
-  /** Names the call in errors, and says in them whether a part of it was carried out. */
+  /** Fails with the operation's name, and notes whether a part of it was carried out. */
   const inParts =
     (operation: Operation) =>
     <A, E>(call: (noteBegun: () => void) => Effect.Effect<A, E>) =>
@@ -105,7 +106,7 @@ const locks = Effect.map(SqlClient.SqlClient, (sql) =>
   })
 )
 
-/** The store, and what changes of integrations need of it. */
+/** The delivery store, and the services that changes of integrations need. */
 export const layer = (
   reader: IntegrationReader
 ): Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks, never, SqlClient.SqlClient> =>

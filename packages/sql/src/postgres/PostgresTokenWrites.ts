@@ -1,5 +1,5 @@
 /**
- * Changes of tokens on PostgreSQL: one statement each, which is one way to the server and back.
+ * Changes of tokens on PostgreSQL: one statement each, so one round trip.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,24 +1,23 @@
 /**
- * Follows the messages that a PostgreSQL server sends, to see when it has answered: each answer ends with ReadyForQuery.
- * A message is a letter, a length of four bytes that counts itself, and what it says (PostgreSQL documentation,
- * «Frontend/Backend Protocol», section «Message Formats»).
+ * Detects the end of each answer of a PostgreSQL server: the message ReadyForQuery. A message is one letter, a four-byte
+ * length that includes itself, and a body (PostgreSQL documentation, "Frontend/Backend Protocol", "Message Formats").
  */
 
 /** `Z`: ReadyForQuery. */
 const readyForQuery = 0x5a
 
-/** The bytes of a letter and a length. */
+/** Length of letter and length field, in bytes. */
 const headerLength = 5
 
 export class ReadyWatch {
-  /** How many bytes of the current message are still to come, once its header is read. */
+  /** Bytes of the current message still to come. */
   private rest = 0
-  /** How many bytes of the current header have come. */
+  /** Bytes of the current header received. */
   private header = 0
   private letter = 0
   private length = 0
 
-  /** Whether an answer has ended within these bytes, which follow all those before. */
+  /** Whether an answer ends within `bytes`, which continue the bytes of earlier calls. */
   sees(bytes: Uint8Array): boolean {
     let isReady = false
     for (let at = 0; at < bytes.length;) {

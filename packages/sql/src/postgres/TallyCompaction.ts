@@ -1,13 +1,13 @@
 /**
- * Adding up the rows of `tallies`. Whatever changes counts appends a row, hosts that publish in SQL too; so it is no part
- * of any of these calls, which would fail with it, but done by whoever has the database open: at first, and with each beat.
+ * Compacts the rows of `tallies`. Every change of counts appends a row, also from hosts that publish in SQL. Compaction is
+ * not part of these calls, because they would fail with it. Each process compacts at start and with each heartbeat.
  */
 import { runForever, rootMessage } from "@doorhook/core"
 import { Effect, Queue } from "effect"
 import type { SqlClient } from "effect/sql"
 import { compactTallies, mostCompacted } from "./statements/TallyStatements.ts"
 
-/** Starts it, for as long as the scope lives. Answers what has it done once more. */
+/** Starts compaction for the lifetime of the scope. Returns an effect that triggers another run. */
 export const startCompaction = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const wanted = yield* Queue.sliding<void>(1)
 
@@ -20,12 +20,12 @@ export const startCompaction = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
 
   const round = compactAll.pipe(
     Effect.catchTag("SqlError", (error) =>
-      // The counts are right all the same, and it is tried again.
-      Effect.logWarning(`The rows that counts are kept in are not added up yet: ${rootMessage(error)}`)
+      // Counts are right without it, and the next heartbeat retries.
+      Effect.logWarning(`Can't compact the rows of counts, will retry: ${rootMessage(error)}`)
     ),
     Effect.andThen(Queue.take(wanted))
   )
-  yield* Effect.forkScoped(runForever("Adding up counts", round))
+  yield* Effect.forkScoped(runForever("Compacting counts", round))
 
   return Effect.asVoid(Queue.offer(wanted, undefined))
 })

@@ -21,13 +21,13 @@ const decodeOne = Schema.decodeUnknownExit(Row)
 const encode = Schema.encodeEffect(Row)
 const encodeSecrets = Schema.encodeEffect(Secrets)
 
-/** A client's row, of whatever it is. */
+/** A client's row. Not decoded yet. */
 type Stored = Readonly<Record<keyof typeof Row.fields, unknown>>
 
 const columns = ["id", "name", "redirect_uris", "secrets", "created_at"] as const
 const isSame = (a: Stored, b: Stored): boolean => columns.every((column) => a[column] === b[column])
 
-/** How many clients are remembered as their rows say: each request reads one. */
+/** How many decoded clients are cached. Each request reads one. */
 const maxRemembered = 1_000
 
 const none = Effect.succeed(null)

@@ -19,7 +19,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const reads = yield* SqlReads
   const statements = tokenStatements(dialect)
 
-  /** The number of rows that a statement deletes by a time and limits. */
+  /** Runs a deletion with a time and limits. Returns the number of deleted rows. */
   const count = (statement: string, before: number, ...limits: ReadonlyArray<number>) =>
     Effect.map(sql.unsafe(statement, [before, ...limits]), ({ length }) => length)
 
