@@ -5,12 +5,12 @@
  */
 import { Effect } from "effect"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./peers/ContenderTask.ts"
 import { cpuOfServer, cpuOfThisProcess } from "./harness/ProcessCpu.ts"
 import { profiled } from "./harness/Profile.ts"
 import { quantile } from "./harness/Statistics.ts"
 import type { Contender, OnAnswer, Session } from "./peers/Contender.ts"
 import { loadContender } from "./peers/Contenders.ts"
+import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./peers/ContenderTask.ts"
 
 const settled = async (session: Session, count: number): Promise<void> => {
   while ((await session.settled()) < count) await sleep(5)

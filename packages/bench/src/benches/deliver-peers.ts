@@ -3,15 +3,15 @@
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
-import type { PeerName } from "../peers/ContenderRounds.ts"
-import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
-import type { DrainAnswer } from "../peers/ContenderTask.ts"
 import { answersOf, contest, failureOf } from "../harness/Contest.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
 import type { ProgramFailed } from "../harness/RunProgram.ts"
 import { median, rounded } from "../harness/Statistics.ts"
+import type { PeerName } from "../peers/ContenderRounds.ts"
+import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
 import type { ContenderName } from "../peers/Contenders.ts"
+import type { DrainAnswer } from "../peers/ContenderTask.ts"
 
 const name = "deliver-peers"
 

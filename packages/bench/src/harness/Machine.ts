@@ -5,8 +5,8 @@ import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { availableParallelism, totalmem } from "node:os"
 import { administer } from "@doorhook/testkit/postgres/Administer"
-import { redisVersion } from "./RedisServer.ts"
 import { startPostgres } from "./PostgresServer.ts"
+import { redisVersion } from "./RedisServer.ts"
 
 const manifest: { readonly dependencies: Readonly<Record<string, string>> } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8")

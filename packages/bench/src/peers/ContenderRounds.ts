@@ -4,17 +4,17 @@
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { fileURLToPath } from "node:url"
-import { redisVersion, startRedis } from "../harness/RedisServer.ts"
-import type { ContenderName } from "./Contenders.ts"
-import { loadContender } from "./Contenders.ts"
-import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./ContenderTask.ts"
 import type { PostgresServer } from "../harness/PostgresServer.ts"
 import { startPostgres } from "../harness/PostgresServer.ts"
 import { canMeasureServers } from "../harness/ProcessCpu.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { redisVersion, startRedis } from "../harness/RedisServer.ts"
 import type { ProgramFailed } from "../harness/RunProgram.ts"
 import { runProgram } from "../harness/RunProgram.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import type { ContenderName } from "./Contenders.ts"
+import { loadContender } from "./Contenders.ts"
+import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./ContenderTask.ts"
 
 const program = fileURLToPath(new URL("../contend.ts", import.meta.url))
 

@@ -6,23 +6,23 @@
  * worker, a row of `members`. The heartbeat that ends a membership releases its leases.
  */
 import type { Heartbeat, IntegrationId, Membership, Scope } from "@doorhook/core"
-import { DeliveryStore } from "@doorhook/core"
-import { Effect, Layer } from "effect"
+import { DeliveryStore, rootMessage, runForever } from "@doorhook/core"
+import { Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import { failAs, failAsBegun } from "../StoreFailure.ts"
 import { Cancellations } from "../stores/Cancellations.ts"
 import { IntegrationLocks } from "../stores/IntegrationLocks.ts"
+import * as PostgresCancellations from "./Cancellations.ts"
 import { makeClaim } from "./Claim.ts"
-import * as PostgresEndings from "./Cancellations.ts"
 import { makeEnqueue } from "./Enqueue.ts"
-import { startCompaction } from "./TallyCompaction.ts"
 import type { Sql } from "./Moves.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
 import * as Records from "./Records.ts"
 import { redeliver } from "./Redeliver.ts"
 import { makeSettle, writeNotifications } from "./Settle.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
+import { compactTallies, mostCompacted } from "./statements/TallyStatements.ts"
 
 type Operation = keyof DeliveryStore["Service"]
 
@@ -51,6 +51,34 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
     rank: roll?.rank ?? 0,
     continued: wasMember && !hasLapsed
   } satisfies Membership
+})
+
+/**
+ * Compacts the rows of `tallies` for the lifetime of the scope. Returns an effect that triggers another run.
+ *
+ * Every change of counts appends a row, also from hosts that publish in SQL. Compaction is not part of these calls, because
+ * they would fail with it. Each process compacts at start and with each heartbeat.
+ */
+const startCompaction = Effect.fnUntraced(function* (sql: Sql) {
+  const wanted = yield* Queue.sliding<void>(1)
+
+  const compactAll = Effect.gen(function* () {
+    for (let taken = mostCompacted; taken === mostCompacted;) {
+      const [folded] = yield* sql.unsafe<{ readonly taken: number }>(compactTallies)
+      taken = folded?.taken ?? 0
+    }
+  })
+
+  const round = compactAll.pipe(
+    Effect.catchTag("SqlError", (error) =>
+      // Counts are right without it, and the next heartbeat retries.
+      Effect.logWarning(`Can't compact the rows of counts, will retry: ${rootMessage(error)}`)
+    ),
+    Effect.andThen(Queue.take(wanted))
+  )
+  yield* Effect.forkScoped(runForever("Compacting counts", round))
+
+  return Effect.asVoid(Queue.offer(wanted, undefined))
 })
 
 const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
@@ -111,6 +139,6 @@ export const layer = (
   reader: IntegrationReader
 ): Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks, never, SqlClient.SqlClient> =>
   Layer.effect(DeliveryStore, make(reader)).pipe(
-    Layer.provideMerge(PostgresEndings.layer),
+    Layer.provideMerge(PostgresCancellations.layer),
     Layer.merge(Layer.effect(IntegrationLocks, locks))
   )

@@ -11,8 +11,8 @@ import * as SqlStore from "../stores/SqlStore.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
 import * as PostgresDeliveryStore from "./PostgresDeliveryStore.ts"
-import * as PostgresTokenWrites from "./PostgresTokenWrites.ts"
 import { postgres } from "./PostgresDialect.ts"
+import * as PostgresTokenWrites from "./PostgresTokenWrites.ts"
 
 export interface PostgresStoreConfig extends PostgresDatabaseConfig {
   /** Encrypts the signing secrets of integrations. May have any length. Without it, they are stored in clear. */

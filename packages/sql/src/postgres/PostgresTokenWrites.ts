@@ -3,8 +3,8 @@
  */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { failAs } from "../StoreFailure.ts"
 import { tokenStatements } from "../statements/TokenStatements.ts"
+import { failAs } from "../StoreFailure.ts"
 import { TokenWrites } from "../stores/TokenWrites.ts"
 import { postgres } from "./PostgresDialect.ts"
 import { redeemCode, refreshAccess } from "./statements/TokenWriteStatements.ts"

@@ -41,9 +41,9 @@ import {
 import { openDatabase } from "./NodeSqlite.ts"
 import type { Snapshots } from "./Snapshots.ts"
 import { openSnapshots } from "./Snapshots.ts"
-import { makeTurns, SqliteTurns } from "./SqliteTurns.ts"
 import { identityOf, isSameFile } from "./SqliteFile.ts"
 import { isBusy, isReadOnly } from "./SqliteResult.ts"
+import { makeTurns, SqliteTurns } from "./SqliteTurns.ts"
 
 export interface SqliteClientConfig {
   /** The path of the file, or `:memory:`. */

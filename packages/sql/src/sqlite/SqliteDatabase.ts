@@ -7,9 +7,9 @@ import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { accessSync, constants } from "node:fs"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
-import { flawOfLog, makeFile } from "./SqliteFile.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteClient from "./SqliteClient.ts"
+import { flawOfLog, makeFile } from "./SqliteFile.ts"
 import { primaryResultCode } from "./SqliteResult.ts"
 
 /** Identifies doorhook's files (`PRAGMA application_id`): "door" in ASCII. */

@@ -8,10 +8,10 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
 import { administer } from "./Administer.ts"
-import type { EmbeddedServer } from "./EmbeddedServer.ts"
-import { startEmbedded } from "./EmbeddedServer.ts"
 import type { DatabasePool, PooledDatabase } from "./DatabasePool.ts"
 import { makeDatabasePool, newName } from "./DatabasePool.ts"
+import type { EmbeddedServer } from "./EmbeddedServer.ts"
+import { startEmbedded } from "./EmbeddedServer.ts"
 
 export interface TestServer extends DatabasePool {
   /** Runs statements as the server's administrator. */

@@ -3,8 +3,8 @@
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates, latest } from "@doorhook/core"
-import { isUnacknowledged } from "./DeliveryStatements.ts"
 import { allCancellations } from "./CancellationStatements.ts"
+import { isUnacknowledged } from "./DeliveryStatements.ts"
 
 const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NULL::bigint AS next_attempt_at, created_at
   FROM deliveries AS d`
