@@ -1,5 +1,5 @@
 /**
- * How long the command takes until it serves.
+ * Start-up time of the command until it serves.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -17,7 +17,7 @@ const name = "cold-start"
 
 const isReady = /doorhook listening on/
 
-/** Milliseconds from the start of a process until it says that it is ready, or to its end. */
+/** Milliseconds from the start of a process until it prints that it is ready, or ends. */
 const timeTo = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}

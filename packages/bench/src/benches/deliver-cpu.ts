@@ -1,5 +1,5 @@
 /**
- * What a delivery costs, where speed is not the question: processor time at a rate that everybody keeps up with.
+ * Processor time per delivery, at a rate that all contenders sustain.
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"

@@ -1,5 +1,5 @@
 /**
- * The engine against the queues that a Node backend would deliver webhooks with otherwise.
+ * The engine against queues that a Node.js backend would otherwise use for webhooks.
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"

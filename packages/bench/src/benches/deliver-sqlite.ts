@@ -1,5 +1,5 @@
 /**
- * The engine on its default storage against doing nothing but send.
+ * The engine on its default storage against a loop that only sends.
  */
 import { Effect } from "effect"
 import { againstBareLoop } from "../harness/AgainstBareLoop.ts"

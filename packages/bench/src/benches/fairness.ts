@@ -1,5 +1,5 @@
 /**
- * What dead receivers cost the others.
+ * How much dead receivers delay the others.
  */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -18,7 +18,7 @@ const name = "fairness"
 
 const healthyBuilding = 1
 
-/** How many integrations there are whose receiver takes requests and never answers. */
+/** Number of integrations whose receiver reads requests and never responds. */
 const deadCount = 20
 
 interface Sizes {
@@ -27,10 +27,10 @@ interface Sizes {
   readonly ackTimeout: number
 }
 
-/** Between one event of the healthy integration and the next, in milliseconds. */
+/** Pause between events of the healthy integration, in milliseconds. */
 const pause = 20
 
-/** Latencies of the healthy integration, with so many deliveries waiting for each dead one. */
+/** Latencies of the healthy integration, with a backlog for each dead one. */
 const healthyLatencies = Effect.fnUntraced(function* (port: number, deadPort: number | null, sizes: Sizes) {
   const { answered, transport } = watch(({ url }) => url.includes(`:${port}/`))
   const measure = Effect.gen(function* () {
@@ -65,7 +65,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const dead = yield* startReceiver(Infinity)
   const beside: Array<number> = []
   const alone: Array<number> = []
-  // What comes first pays for the compiler.
+  // The first run warms up the compiler.
   yield* healthyLatencies(healthy, null, { ...sizes, events: sizes.events / 5 })
   for (let round = 0; round < rounds; round++) {
     const without = yield* healthyLatencies(healthy, null, sizes)

@@ -1,5 +1,5 @@
 /**
- * Whether what was delivered long ago slows down what comes now.
+ * Whether old deliveries slow down new ones.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -19,7 +19,7 @@ const name = "growth"
 
 const defaultRows = 10_000_000
 
-/** Real deliveries that the others are copied from. */
+/** Number of real deliveries, of which the others are copies. */
 const templates = 1_000
 
 type Storage = "sqlite" | "postgres"

@@ -1,5 +1,5 @@
 /**
- * The token endpoint against the OAuth servers that Node has.
+ * The token endpoint against other OAuth servers for Node.js.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -23,7 +23,7 @@ const name = "oauth-refresh"
 
 const connections = 32
 
-/** As many users take turns: few enough for the thousand records that one of the peers keeps in memory. */
+/** Number of users that take turns. One of the peers keeps only a thousand records in memory. */
 const grants = 64
 
 interface TokenServer extends Pick<ServerProcess, "ask" | "pid" | "port"> {

@@ -1,5 +1,5 @@
 /**
- * More workers on one database.
+ * How delivery scales with workers on one database.
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -21,21 +21,21 @@ const name = "scale-workers"
 
 const program = fileURLToPath(new URL("../work.ts", import.meta.url))
 
-/** What a receiver takes to answer, in milliseconds. */
+/** Response time of the receiver, in milliseconds. */
 const latency = 50
 
-/** Places of each worker, of which access logs use four fifths: 320 deliveries a second at the most. */
+/** Concurrency of each worker. Access logs use four fifths of it, which allows 320 deliveries a second. */
 const concurrency = 20
 
-/** Together they have far more places than all workers: never what limits. */
+/** Number of integrations. Their concurrency together is far above that of all workers, so it is never the limit. */
 const integrations = 64
 
 const workerCounts = [1, 2, 4] as const
 
 interface Sizes {
-  /** Deliveries that wait, for each worker: more than it holds in memory and sends meanwhile. */
+  /** Backlog per worker: more than it sends during the measurement. */
   readonly backlog: number
-  /** How long is counted, in seconds. */
+  /** Length of the measurement, in seconds. */
   readonly seconds: number
 }
 
@@ -55,7 +55,7 @@ const startWorker = (url: string): Effect.Effect<void, never, Scope.Scope> =>
       })
   )
 
-/** Deliveries a second of so many workers together, once all of them are at work. */
+/** Deliveries a second of several workers together, once all of them have started. */
 const drained = Effect.fnUntraced(function* (server: PostgresServer, port: number, workers: number, sizes: Sizes) {
   const url = yield* server.newDatabase
   const measure = Effect.gen(function* () {

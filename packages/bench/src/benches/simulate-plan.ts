@@ -1,5 +1,5 @@
 /**
- * How fast the simulator makes events, and whether long plans take more memory than short ones.
+ * How fast the simulator generates events, and whether long plans take more memory than short ones.
  */
 import { Effect } from "effect"
 import { join } from "node:path"
@@ -25,7 +25,7 @@ interface Rates {
 
 interface Heap {
   readonly events: number
-  /** Bytes in use after each five days. */
+  /** Bytes in use after every five days. */
   readonly used: ReadonlyArray<number>
 }
 

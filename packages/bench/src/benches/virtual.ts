@@ -1,5 +1,5 @@
 /**
- * How much faster than life the simulator runs the engine.
+ * How much faster than real time the simulator runs the engine.
  */
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
@@ -15,7 +15,7 @@ import { rounded } from "../harness/Statistics.ts"
 
 const name = "virtual"
 
-/** Simulated days a second that are enough. */
+/** The target, in simulated days a second. */
 const wanted = 30
 
 const command = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
@@ -28,7 +28,7 @@ interface Report {
   readonly totals: { readonly deliveries: number; readonly delivered: number }
 }
 
-/** Runs so many days as a process, and reads its report. */
+/** Simulates a number of days in a process of its own, and reads its report. */
 const simulate = async (days: number): Promise<Report> => {
   const folder = await mkdtemp(join(tmpdir(), "doorhook-virtual-"))
   try {

@@ -1,5 +1,5 @@
 /**
- * `docs/measurements.md`, from results and from what the benchmarks say about themselves.
+ * Generates `docs/measurements.md` from results and the benchmarks' descriptions.
  */
 import type { Benchmark, Result } from "./Benchmark.ts"
 
@@ -10,7 +10,7 @@ export interface Measured {
   readonly on: string
   readonly machine: string
   readonly results: ReadonlyArray<Result>
-  /** The last run after these results, when it failed: its day, and what happened. */
+  /** The day and message of a failed run after these results. */
   readonly failed?: { readonly on: string; readonly message: string }
 }
 
@@ -21,7 +21,7 @@ const placeholder = `## What misses its goal, and why
 
 Nothing yet.`
 
-/** The part of a page that people wrote; without one, an invitation. */
+/** The part of a page that is written by hand; a placeholder if there is none. */
 export const handWrittenOf = (page: string): string => {
   const [, written] = /<!-- written by hand from here[^>]*-->([^]*)<!-- written by hand up to here -->/.exec(page) ?? []
   return written === undefined ? placeholder : written.trim()
@@ -35,13 +35,13 @@ const goalOf = ({ goal, goal_is }: Result): string =>
 const metOf = ({ failed, met }: Result): string =>
   failed === undefined ? (met === null ? "" : met ? "yes" : "**no**") : `not measured: ${failed}`
 
-/** The median, and how far rounds went apart where there were several. */
+/** The median, and the range if there were several rounds. */
 const figureOf = (median: number | null, range: Result["ours_range"], { rounds, unit }: Result): string =>
   median === null || range === null
     ? "–"
     : `${median}${unit === "" ? "" : ` ${unit}`}${rounds === 1 ? "" : ` (${range[0]} to ${range[1]})`}`
 
-/** What else was measured. A figure that an earlier line has already is not repeated. */
+/** Further figures. A figure already shown is not repeated. */
 const moreOf = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
   const shown = new Set<string>()
   return results.flatMap(({ more = {}, name }) => {
@@ -63,7 +63,7 @@ const overview = (measured: ReadonlyArray<Measured>): string => {
   return ["| benchmark | goal | measured | met |", "|---|---|---|---|", ...rows].join("\n")
 }
 
-/** Which benchmarks were measured on which machine, with which versions. */
+/** Lists the machines with the benchmarks measured on each. */
 const machinesOf = (measured: ReadonlyArray<Measured>): string => {
   const names = Map.groupBy(
     measured.filter(({ results }) => results.length > 0),
@@ -108,7 +108,7 @@ const section = (benchmark: Benchmark, measured: Measured | undefined): string =
     measured === undefined || measured.results.length === 0 ? "Not measured yet." : tableOf(benchmark, measured)
   ].join("\n\n")
 
-/** The page. */
+/** The text of the page. */
 export const pageOf = (
   benchmarks: ReadonlyArray<Benchmark>,
   measured: ReadonlyArray<Measured>,
