@@ -1,5 +1,6 @@
 /**
- * Builds the documentation's site: the reference from the code, then the pages. A link that leads nowhere fails.
+ * Builds the documentation site: generates the reference from the code, then builds the pages. A broken link fails the
+ * build.
  */
 import { spawnSync } from "node:child_process"
 

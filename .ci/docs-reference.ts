@@ -1,6 +1,6 @@
 /**
- * Writes the reference pages of the documentation from the code: commands, settings, HTTP, error codes, metrics, and the API by
- * typedoc. They are made anew for each build of the site and not kept.
+ * Generates the reference pages from the code: commands, settings, HTTP, error codes, metrics, and the API by typedoc. They
+ * are generated for each build of the site and not committed.
  */
 import { spawnSync } from "node:child_process"
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -24,7 +24,7 @@ const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<st
 const write = (name: string, title: string, intro: string, ...parts: ReadonlyArray<string>): void =>
   writeFileSync(join(folder, `${name}.md`), `${[`# ${title}`, intro, ...parts].join("\n\n")}\n`)
 
-// Commands: what each says of itself.
+// Commands: their help texts.
 const describe = async (path: ReadonlyArray<string>): Promise<ReadonlyArray<readonly [string, string]>> => {
   const help = await helpOf(path)
   const own = help.replace(/\nGLOBAL FLAGS\n[^]*?(?=\n[A-Z]|$)/, "").trimEnd()
@@ -37,12 +37,12 @@ const writeCommands = async (): Promise<void> => {
   write(
     "commands",
     "Commands",
-    "What `--help` says of each. `doorhook --completions bash`, `zsh`, `fish` or `powershell` prints completions for that shell.",
+    "The `--help` of each command. `doorhook --completions bash`, `zsh`, `fish` or `powershell` prints completions for that shell.",
     ...pages.map(([name, text]) => `## ${name}\n\n\`\`\`text\n${text}\n\`\`\``)
   )
 }
 
-// Settings: the comments beside them.
+// Settings: their doc comments.
 const fieldsIn = (path: string): ReadonlyArray<ReadonlyArray<string>> =>
   [...read(path).matchAll(/^ {2}\/\*\*([^]*?)\*\/\n {2}(\w+): Schema\.optional/gm)].map(
     ([, comment = "", name = ""]) => {
@@ -62,7 +62,7 @@ const writeSettings = (): void => {
   write(
     "settings",
     "Settings",
-    "By their names in `createDoorhook` and in the configuration file (`--config`), where they may also be written like flags (`allow-targets`). Those of the engine have variables in the environment of a service too: lists are separated by commas, retry schedules are written `access_log=5s,30s;call=1s`; `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES` and `DOORHOOK_APPEARANCE` are JSON.",
+    "The names are those of `createDoorhook` and of the configuration file (`--config`), which also accepts the names of flags (`allow-targets`). Settings of the engine can also be environment variables of the service. There, lists are separated by commas, and retry schedules are written `access_log=5s,30s;call=1s`. `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES` and `DOORHOOK_APPEARANCE` are JSON.",
     "## Of the engine",
     table(
       ["setting", "variable", "meaning", "default"],
@@ -75,7 +75,7 @@ const writeSettings = (): void => {
   )
 }
 
-// Error codes: wherever a failure is made.
+// Error codes: found where failures are created.
 const writeErrors = (): void => {
   const codes = new Map<string, Set<string>>()
   for (const path of globSync("packages/server/src/**/*.ts", { cwd: root })) {
@@ -93,7 +93,7 @@ const writeErrors = (): void => {
   write(
     "errors",
     "Error codes",
-    "Of `/v4` and the operator API: `errors[].code` of an answer, and `code` of the Error that `createDoorhook`'s calls reject with. The message says what to do. OAuth endpoints answer the codes of RFC 6749.",
+    "Codes of `/v4` and the operator API: `errors[].code` in a response, and `code` of the Error with which calls of `createDoorhook` reject. The message says what to do. OAuth endpoints return the codes of RFC 6749.",
     table(
       ["code", "status and title"],
       known.map(([code, titles]) => [`\`${code}\``, cell([...titles].join("; "))])
@@ -106,7 +106,7 @@ const writeErrors = (): void => {
   )
 }
 
-// Metrics and HTTP: what a running one answers.
+// Metrics and HTTP: read from a running instance.
 const member = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
 const entries = (value: unknown): ReadonlyArray<[string, unknown]> =>
@@ -135,7 +135,7 @@ const writeRunning = async (): Promise<void> => {
   write(
     "metrics",
     "Metrics",
-    "At `GET /metrics`, in the text format of Prometheus. Counters are there from the start, at 0.",
+    "Metrics at `GET /metrics`, in Prometheus text format. Counters exist from the start, with value 0.",
     table(
       ["metric", "kind", "meaning"],
       [...found]
@@ -159,7 +159,7 @@ const writeRunning = async (): Promise<void> => {
   write(
     "http",
     "HTTP",
-    "The public surface as its OpenAPI 3.1 description says it, which a running service answers at `GET /openapi.json`. The operator API is in [the service](../service.md).",
+    "The public API, from its OpenAPI 3.1 description, which a running service serves at `GET /openapi.json`. The operator API is in [the service](../service.md).",
     table(["call", "does", "answers"], operations)
   )
   await doorhook.close()

@@ -1,6 +1,6 @@
 /**
- * Writes what is published of scenario files: their JSON Schema (docs/scenario.schema.json), for editors, and the reference in
- * docs/simulator.md, both made of the parameters in the simulator's sources. A test keeps them equal.
+ * Generates the JSON Schema of scenario files (docs/scenario.schema.json), for editors, and their reference in
+ * docs/simulator.md, from the parameters in the simulator's sources. A test checks that both are current.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -14,7 +14,7 @@ import { buildingUses } from "../simulator/src/world/Building.ts"
 export const schemaFile = new URL("../docs/scenario.schema.json", import.meta.url)
 export const referencePage = new URL("../docs/simulator.md", import.meta.url)
 
-/** What parameters state of their form, besides what JSON Schema knows of their type. */
+/** Annotations of parameters to keep in the JSON Schema. */
 const kept: ReadonlyArray<string> = [sourceKey, "pattern", "minimum", "maximum"]
 
 /** The text of the JSON Schema. */
@@ -35,11 +35,11 @@ export const scenarioJsonSchema = (): string => {
 const reference = ["<!-- reference: made from docs/scenario.schema.json -->", "<!-- end of reference -->"] as const
 const bandsPlace = ["<!-- bands: made from simulator/src/validate/bands.json -->", "<!-- end of bands -->"] as const
 
-/** A part of the schema, or nothing. */
+/** A part of the schema; undefined if it is missing. */
 const part = (value: unknown, ...keys: ReadonlyArray<string>): unknown =>
   keys.reduce((inner, key) => (Predicate.hasProperty(inner, key) ? inner[key] : undefined), value)
 
-/** A key of a schema: its own, or that of one of its conditions. */
+/** A key of a schema, or of one of its conditions. */
 const found = (schema: unknown, key: string): unknown => {
   const own = part(schema, key)
   if (own !== undefined) return own
@@ -91,7 +91,7 @@ const scenarioReference = (): string => {
   ].join("\n\n")
 }
 
-/** The bands by which validation judges, a row each. */
+/** The bands of validation, as table rows. */
 const bandsTable = (): string => {
   const rows = measures.map((measure) => {
     const { source, what } = bands[measure]
@@ -114,7 +114,7 @@ const between = (page: string, [begin, end]: readonly [string, string], text: st
   return `${before}${begin}\n\n${text}\n\n${end}${after}`
 }
 
-/** The page with the reference and the bands in it. */
+/** The page with the current reference and bands. */
 export const withReference = (page: string): string =>
   between(between(page, reference, scenarioReference()), bandsPlace, bandsTable())
 

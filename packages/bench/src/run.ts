@@ -11,7 +11,7 @@ const benchmark = await loadBenchmark(name)
 const options = readOptions(args)
 if (options.profile && benchmark.canProfile !== true) {
   process.stderr.write(
-    `${name} has no profile; deliver-sqlite, deliver-postgres, deliver-cpu, oauth-refresh and bearer have.\n`
+    `${name} does not support --profile; deliver-sqlite, deliver-postgres, deliver-cpu, oauth-refresh, bearer and lists do.\n`
   )
   process.exit(3)
 }

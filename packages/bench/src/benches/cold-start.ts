@@ -68,8 +68,8 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "milliseconds until `doorhook serve` is ready, against a Node.js that does nothing",
   compares:
-    "The built command on a new SQLite file, until it prints that it listens, beside `node -e 0` from start to end. The compile cache is warm, as at every start but the first after an installation.",
-  leavesOut: "What `npx` itself takes, and a disk whose files are not cached.",
+    "The built command on a new SQLite file, until it prints that it listens, against `node -e 0` from start to end. The compile cache is warm, as on every start except the first after an installation.",
+  leavesOut: "The time of `npx` itself, and a disk with a cold cache.",
   lines: {
     [name]: {
       ours: "ms to ready",

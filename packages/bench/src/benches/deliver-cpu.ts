@@ -68,7 +68,7 @@ export const benchmark: Benchmark = {
   minutes: 8,
   summary: "processor time per delivery at a steady 500/s, against the same queues",
   compares:
-    "500 calls of publish a second for 15 seconds, each answered when durable. Counted is user and system time of the process that publishes and sends, and of PostgreSQL or Redis; the receiver is left out. The ratio says how many times less ours takes. Ours lets events wait up to 10 ms to share a transaction; the queues store each at once. The results include the latency from publish to acknowledgement.",
+    "500 calls of publish a second for 15 seconds, each returning when durable. Counted is user and system time of the publishing and sending process, and of PostgreSQL or Redis, but not of the receiver. The ratio is the peer's time to ours. Ours lets events wait up to 10 ms to share a transaction; the queues store each at once. The results include the latency from publish to acknowledgement.",
   leavesOut:
     "Callers that publish in batches, where every queue is cheaper, and the kernel's own threads. Needs Linux's `/proc`.",
   lines: {

@@ -84,8 +84,8 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "latency of a healthy integration while 20 others time out, against the same alone",
   compares:
-    "An integration receives 50 access logs a second for 20 seconds on SQLite, and its receiver answers at once; timed from publish to acknowledgement. 20 others have 1,000 deliveries each, and their receiver takes every request and answers none, so that all of their places are held for five seconds at a time.",
-  leavesOut: "Slow receivers, more dead ones than there are places, and PostgreSQL.",
+    "On SQLite, an integration receives 50 access logs a second for 20 seconds, and its receiver responds at once. The time is from publish to acknowledgement. 20 others have 1,000 deliveries each. Their receiver reads every request and never responds, so each of their requests stays open for five seconds.",
+  leavesOut: "Slow receivers, more dead receivers than open requests, and PostgreSQL.",
   lines: {
     [name]: {
       ours: "p95 from publish to acknowledgement beside 20 dead receivers",

@@ -71,8 +71,8 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "megabytes of `npm install doorhook` in an empty project, against `effect` alone",
   compares:
-    "`npm install` of the packed archives with their dependencies in an empty project, against `npm install` of `effect` alone. Counted is `node_modules` on disk, as `du` shows it.",
-  leavesOut: "Time and network of an installation.",
+    "`npm install` of the packed archives with their dependencies in an empty project, against `npm install` of `effect` alone. The size is that of `node_modules` on disk, as `du` reports it.",
+  leavesOut: "Duration and network traffic of an installation.",
   lines: {
     [name]: { ours: "MB of doorhook", peer: "MB of effect", unit: "MB", goal: { is: "at most", ratio: 1.3 } }
   },

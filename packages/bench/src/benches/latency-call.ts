@@ -122,8 +122,8 @@ export const benchmark: Benchmark = {
   minutes: 4,
   summary: "how long a call takes from publish to its request, behind 100,000 access logs and without them",
   compares:
-    "500 calls are published one by one, 20 ms apart, on SQLite, each on disk before it is sent; timed from publish to the moment its request leaves. Once idle, once while 100,000 access logs wait for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, idle, with one row synced to the same disk plus a bare request; the third compares publish to request with the row alone.",
-  leavesOut: "Calls that come all at once, PostgreSQL, and receivers that are slow or down (see `fairness`).",
+    "500 calls are published one by one on SQLite, 20 ms apart. Each is on disk before it is sent. The time is from publish until its request is sent, once when idle and once with 100,000 access logs waiting for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, when idle, with one row synced to the same disk plus a bare request. The third compares publish to request with the row alone.",
+  leavesOut: "Bursts of calls, PostgreSQL, and receivers that are slow or down (see `fairness`).",
   lines: {
     [name]: {
       ours: "p99 from publish to request with the backlog",

@@ -160,10 +160,10 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 3,
-  summary: "how late a ring is while 10 clients read deep pages of a building with a million events, against alone",
+  summary: "latency of a call while 10 clients read deep pages of a building with a million events, against alone",
   compares:
-    "400 calls are published one by one over HTTP to the built `doorhook serve`, on a SQLite file in which the building has 1,000,000 events; timed from publish to the receiver. Once idle, once while ten clients read the deepest pages of 100 access logs as fast as they are answered. The results include pages a second with nothing else, and the server's processor time per page.",
-  leavesOut: "PostgreSQL, whose lists another process reads, and clients on other machines.",
+    "400 calls are published one by one over HTTP to the built `doorhook serve`, on a SQLite file in which the building has 1,000,000 events. The time is from publish to the receiver, once when idle and once while ten clients read the deepest pages of 100 access logs as fast as possible. The results include pages a second without calls, and the server's processor time per page.",
+  leavesOut: "PostgreSQL, where another process reads the lists, and clients on other machines.",
   lines: {
     [name]: {
       ours: "p99 from publish to the receiver, beside 10 readers of lists",

@@ -53,7 +53,7 @@ export const benchmark: Benchmark = {
   lines: {
     [name]: {
       ours: "MB more than idle",
-      peer: `the ${allowed} MB that are allowed`,
+      peer: `the allowed ${allowed} MB`,
       unit: "MB",
       goal: { is: "at most", ratio: 1 }
     }

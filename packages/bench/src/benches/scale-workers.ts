@@ -110,8 +110,8 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "deliveries a second of 1, 2 and 4 worker processes on one PostgreSQL, against linear",
   compares:
-    "Worker processes deliver a backlog over 64 integrations from one database; the receiver takes 50 ms. Each worker has 20 places, 16 of them for access logs: at most 320 deliveries a second. So receivers are the limit, as in practice, and not the two cores. Counted for 10 seconds once all work.",
-  leavesOut: "Limits of processors or database, and workers on other machines.",
+    "Worker processes deliver a backlog for 64 integrations from one database. The receiver takes 50 ms. Each worker has a concurrency of 20, of which 16 serve access logs: at most 320 deliveries a second. So receivers are the limit, as in practice, and not the two cores. Counted for 10 seconds after all workers have started.",
+  leavesOut: "The limits of processors and database, and workers on other machines.",
   lines: {
     [name]: {
       ours: "deliveries/s of 4 workers",

@@ -64,13 +64,13 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "simulated days a second of the whole engine on virtual time, 1,000 deliveries a day",
   compares:
-    "`doorhook simulate run --virtual` plays 365 days of a house with about 250 events a day for four integrations: planned traffic, publisher, dispatcher, store in memory, modelled receivers, and every delivery checked against four rules. Simulated days are divided by the time taken.",
+    "`doorhook simulate run --virtual` simulates 365 days of a building with about 250 events a day for four integrations: planned traffic, publisher, dispatcher, store in memory and modelled receivers. Every delivery is checked against four rules. Simulated days are divided by the elapsed time.",
   leavesOut:
-    "Heartbeats and polls of an idle engine (the world sleeps until something is due), starting the process, signatures, and receivers that fail.",
+    "Heartbeats and polls of an idle engine (virtual time jumps to the next due event), starting the process, signatures, and failing receivers.",
   lines: {
     [name]: {
       ours: "simulated days/s",
-      peer: `the ${wanted} that are wanted`,
+      peer: `the target of ${wanted}`,
       unit: "days/s",
       goal: { is: "at least", ratio: 2 }
     }

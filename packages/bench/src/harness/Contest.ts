@@ -48,7 +48,7 @@ export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R
             return Effect.succeed(null)
           })
       if (answer === null) {
-        process.stderr.write(`round ${round + 1}: ${name} is out: ${failures.get(name)}\n`)
+        process.stderr.write(`round ${round + 1}: ${name} has failed: ${failures.get(name)}\n`)
       } else {
         answers.set(name, [...(answers.get(name) ?? []), answer])
         process.stderr.write(`round ${round + 1}: ${name} ${tell(answer)}\n`)
