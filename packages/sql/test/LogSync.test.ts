@@ -123,7 +123,7 @@ describe("LogSync", () => {
     ["twice", 2],
     ["eight times", 8]
   ] as const) {
-    it.effect(`after a sync that failed ${times} no change returns before the log has been rewritten and synced`, () =>
+    it.effect(`after a failed sync ${times} no change returns before the log has been rewritten and synced`, () =>
       Effect.gen(function* () {
         const { disk, sql } = yield* setUp
         const health = yield* StoreHealth

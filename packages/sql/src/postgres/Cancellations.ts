@@ -8,8 +8,8 @@
  *
  * An integration with an ending receives nothing: it is deleted or disabled, and the ending is finished before it is
  * enabled or probed. The transaction that begins an ending has locked the integration for change, so nothing is published
- * to it. The transaction that finishes one keeps the integration locked while it is disabled, so new deliveries are not
- * active.
+ * to it. The transaction that finishes an ending keeps the integration locked. The integration is still disabled then, so
+ * deliveries published later are not active.
  */
 import type { activeStates as states, DeliveryId, IntegrationId } from "@doorhook/core"
 import { activeStates, runForever } from "@doorhook/core"

@@ -1,9 +1,9 @@
 /**
  * Locks on several integrations at once.
  *
- * They exclude other changes of an integration's status and failure state, but not publications: a host's transaction may
- * publish and stay open, and settlements must not wait for it. A transaction with one of these locks does not wait for
- * publications either: it takes a lock that excludes them only if it is free, and otherwise does that part later.
+ * They exclude other changes of an integration's status and failure state, but not publications. A host may publish in a
+ * transaction that stays open, and settlements must not wait for it. A transaction with one of these locks does not wait
+ * for publications either: it takes a lock that excludes them only if it is free, and otherwise does that part later.
  *
  * A transaction never waits for one integration while it has locked another, because others lock them in other orders. If
  * one is not free, the transaction rolls back, waits for it and starts again.

@@ -287,7 +287,7 @@ const connect = Effect.fnUntraced(function* (
   )
   if (!(yield* Effect.retry(syncLeftOver(db, log), patienceOf(busyTimeout)))) {
     const explanation =
-      "its log has a part that can't be read back. End this process and start it again; what was answered for is on disk."
+      "its log has a part that can't be read back. End this process and start it again. No accepted change is lost."
     const error = new DatabaseUnusable({ database: filename, why: "failed", explanation })
     log.lose(error)
     return yield* error
@@ -301,7 +301,7 @@ const connect = Effect.fnUntraced(function* (
   })
   const again = "Nothing is accepted any more: start this process again"
   const unreadable = new StoreLost({
-    message: `The log of ${filename} can't be read back after a sync that failed. ${again}; what was answered for is on disk.`
+    message: `The log of ${filename} can't be read back after a failed sync. ${again}. No accepted change is lost.`
   })
   const moved = new StoreLost({
     message: `${filename} or its log was deleted, moved or replaced while it was open. ${again}, with the file in its place.`

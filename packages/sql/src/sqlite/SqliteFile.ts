@@ -36,7 +36,7 @@ export const flawOfLog = (database: string): string | null => {
   const log = `${existsSync(database) ? realpathSync(database) : database}-wal`
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return null
-  const remedy = `Restore the database from a backup; or, to go on without what only the log holds, the last accepted events among it, move ${log} away`
+  const remedy = `Restore the database from a backup. Or move ${log} away, which loses the last accepted events and other changes that are only in the log`
   if ((statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0)
     return `the log beside it is there, but the database file is missing or empty. Put back the database file that belongs to the log. ${remedy}.`
   const descriptor = openSync(log, "r")
