@@ -1,10 +1,11 @@
 /**
- * Joins what `tsc -b` made of the command and of all that it imports into few files: most of a start is finding and opening
- * one thousand of them.
+ * Bundles the command and everything it imports, as built by `tsc -b`, into a few files. Opening a thousand files would take most of
+ * the start-up time.
  *
- * `main.js` has everything in it. `extended.js` is the same program for the commands of packages that are installed
- * separately: those import what npm installed, so it imports our packages and Effect from there too.
- * `doorhook-conformance.cjs` is the suite alone, for any Node.js from 18 on, and needs nothing beside it.
+ * - `main.js` contains everything.
+ * - `extended.js` is the same program for commands of separately installed packages. These import the installed packages, so it
+ *   imports doorhook's packages and Effect from there too.
+ * - `doorhook-conformance.cjs` is the suite alone. It runs on Node.js 18 and later and needs no other files.
  *
  *     node .ci/bundle-command.ts
  */
@@ -18,8 +19,8 @@ const root = new URL("..", import.meta.url).pathname
 const folder = join(root, "packages/doorhook/dist/bundle")
 
 /**
- * Takes from modules of Node.js what is used of them. An `import` reads everything that a module exports, and some of it is
- * loaded when it is read: with `node:http` comes a whole WebSocket client.
+ * Imports only the used members of Node.js modules. A normal `import` reads all exports of a module, and reading some loads
+ * more code: those of `node:http` load a whole WebSocket client.
  */
 const builtins: Plugin = {
   name: "builtins",
@@ -39,7 +40,7 @@ const builtins: Plugin = {
   }
 }
 
-/** Undici without its `fetch`, caches and mocks: what is imported of it, from where it is. */
+/** Replaces undici by the modules that are used, without `fetch`, caches and mocks. */
 const undici: Plugin = {
   name: "undici",
   resolveId: (id) => (id === "undici" ? "\0undici" : null),
@@ -50,7 +51,7 @@ const undici: Plugin = {
       : null
 }
 
-/** The licences of the packages whose modules these are. */
+/** The licences of the packages that contain these modules. */
 const licencesOf = (modules: ReadonlyArray<string>): string => {
   const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [])
   const texts = [...new Set(packages)].toSorted().map((place) => {
@@ -61,7 +62,7 @@ const licencesOf = (modules: ReadonlyArray<string>): string => {
   return texts.join("\n\n")
 }
 
-/** Says under which licences the packages are whose code is in the files. */
+/** Writes the licences of bundled packages to a file. */
 const licences: Plugin = {
   name: "licences",
   generateBundle(_, bundle) {
@@ -72,13 +73,16 @@ const licences: Plugin = {
 
 const suite = join(root, "conformance/dist")
 
-/** The programs of the one file: the command, and the bundled receivers that it starts from itself. */
+/** The programs in the single file: the command, and the bundled receivers that it starts as processes of itself. */
 const programs = {
   command: join(root, "packages/doorhook/dist/command/conformance.js"),
   receiver: join(suite, "mutants/main.js")
 }
 
-/** The suite as one file: it knows itself by that, and has node:sqlite where Node.js does. Only bundled receivers need it. */
+/**
+ * Builds the suite as a single file. `node:sqlite` is loaded only if Node.js has it, because only bundled receivers need
+ * it.
+ */
 const oneFile: Plugin = {
   name: "one-file",
   resolveId: (id) => {
@@ -123,7 +127,7 @@ await build({
   plugins: [oneFile],
   transform: {
     target: "node18",
-    // Effect looks for variables of bundlers there.
+    // Effect reads bundlers' variables from it.
     define: { "import.meta.env": "undefined" }
   },
   logLevel: "warn",

@@ -1,14 +1,14 @@
 /**
- * Checks that editors can explain how `doorhook` is used: each option of `createDoorhook`, each call of a doorhook and each
- * option of these has a comment in the emitted declarations, as TypeScript's language service shows it. So has everything
- * that a host's own functions return, and what is known of a delivery. Needs `npm run build`.
+ * Checks that editors can explain the API of `doorhook`. In the emitted declarations, these need a comment, as read by
+ * TypeScript's language service: each option of `createDoorhook`, each method and its options, everything that a host's own
+ * functions return, and the members of a delivery. Needs `npm run build`.
  */
 import ts from "../docs/node_modules/typescript/lib/typescript.js"
 
 const root = new URL("..", import.meta.url).pathname
 const entry = `${root}packages/doorhook/dist/index.d.ts`
 
-/** Exported types whose members are checked, and how their functions are followed: to what they take, or to what they return. */
+/** Exported types whose members are checked, and whether to follow their functions' parameters or results. */
 const checked = {
   DoorhookOptions: "results",
   SqlDirectoryOptions: "results",
@@ -18,7 +18,7 @@ const checked = {
 } as const
 type Direction = (typeof checked)[keyof typeof checked]
 
-/** Parts of other libraries, as far as doorhook needs them: their own documentation explains them. */
+/** Types that describe parts of other libraries, which have their own documentation. */
 const foreign = ["FastifyHost", "PgLike", "SqliteLike", "SqlQuery"]
 
 const program = ts.createProgram([entry], {
@@ -34,11 +34,11 @@ const source = program.getSourceFile(entry)
 const exports = source && checker.getSymbolAtLocation(source)?.exports
 if (exports === undefined) throw new Error(`${entry} is missing; run npm run build`)
 
-/** Whether one of our packages declares it. */
+/** Whether one of our packages declares the symbol. */
 const isOurs = ({ declarations = [] }: ts.Symbol): boolean =>
   declarations.some((declaration) => !declaration.getSourceFile().fileName.includes("/node_modules/"))
 
-/** Whether it has type arguments, like those of a promise or a list. */
+/** Whether a type has type arguments, like a promise or an array. */
 const isReference = (type: ts.Type): type is ts.TypeReference => "target" in type
 
 const missing: Array<string> = []
@@ -74,6 +74,6 @@ for (const [name, direction] of Object.entries(checked)) {
 
 process.stdout.write(`${seen.size} types\n`)
 if (missing.length > 0) {
-  process.stderr.write(`No comment, so editors show none:\n${missing.join("\n")}\n`)
+  process.stderr.write(`Without a doc comment:\n${missing.join("\n")}\n`)
   process.exitCode = 1
 }

@@ -1,10 +1,10 @@
 /**
- * Keeps the arrows between packages: which may import which, and that core stays pure; and between the folders of one
- * package: none imports another that stands on it.
+ * Checks imports: which package may import which, that core stays pure, and that the folders of one package do not import
+ * each other in a circle.
  *
- * A package may also import what its own package.json declares, and nothing else; the command also what is declared for
- * development, because all that it imports is joined into it. No import is for side effects only:
- * `"sideEffects": false` in each package.json lets bundlers drop it, the one of the command included.
+ * A package may also import the dependencies in its own package.json, and nothing else. The command may also import
+ * development dependencies, because a bundler joins everything it imports. No import is for side effects only: with
+ * `"sideEffects": false` in each package.json, bundlers drop it, including the one that builds the command.
  */
 import { globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
@@ -12,7 +12,7 @@ import { relative, sep } from "node:path"
 
 const root = new URL("..", import.meta.url).pathname
 
-/** Folder of each package, and the packages of ours that it may import. */
+/** The folder of each package, and which of our packages it may import. */
 const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/core": [],
   "packages/sql": ["@doorhook/core"],
@@ -41,7 +41,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   ]
 }
 
-/** Folders of core, each with those it may import: each knows those before it only. */
+/** Folders of core, each with the folders it may import. */
 const coreLayers: Readonly<Record<string, ReadonlyArray<string>>> = {
   text: ["text"],
   model: ["model"],
@@ -72,10 +72,10 @@ const dependenciesOf = (folder: string, kinds: ReadonlyArray<string>): ReadonlyS
   return new Set(kinds.flatMap((key) => Object.keys(manifest[key] ?? {})))
 }
 
-/** What is installed with a package. */
+/** The kinds of dependencies that are installed with a package. */
 const installed = ["dependencies", "peerDependencies", "optionalDependencies"]
 
-/** What `.ci/bundle-command.ts` joins into few files. */
+/** The folder whose imports `.ci/bundle-command.ts` joins into a few files. */
 const command = "packages/doorhook/src/command/"
 
 const problems: Array<string> = []
@@ -87,10 +87,10 @@ interface Crossing {
   readonly shown: string
 }
 
-/** The folder right below `src` that a file is in; null for those in `src` itself, which put the folders together. */
+/** The folder directly below `src` that contains a file; null for files in `src` itself, which may import all folders. */
 const folderOf = (place: string): string | null => /\/src\/([^/]+)\//.exec(place)?.[1] ?? null
 
-/** Crossings whose goal leads back to where they come from. */
+/** Crossings whose target imports their origin, directly or through others. */
 const circular = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<Crossing> => {
   const leadsTo = (from: string, goal: string, seen: Set<string>): boolean =>
     crossings.some(
@@ -125,13 +125,15 @@ for (const [folder, allowed] of Object.entries(arrows)) {
       if (folder === "packages/core" && name !== "effect") {
         problems.push(`${place} imports ${specifier}: core depends on effect alone`)
       } else if (name.startsWith("@doorhook/") || name === "doorhook") {
-        if (!allowed.includes(name)) problems.push(`${place} imports ${specifier}: the arrow does not run that way`)
+        if (!allowed.includes(name))
+          problems.push(`${place} imports ${specifier}: not allowed, see .ci/check-imports.ts`)
       } else if (!isBuiltin && !(place.startsWith(command) ? joined : declared).has(name)) {
         problems.push(`${place} imports ${specifier}: not declared in ${folder}/package.json`)
       }
     }
   }
-  for (const { from, shown, to } of circular(crossings)) problems.push(`${shown}: ${to} stands on ${from}`)
+  for (const { from, shown, to } of circular(crossings))
+    problems.push(`${shown}: circular, because ${to} imports ${from}`)
 }
 
 function checkLayer(place: string, specifier: string): void {
@@ -139,7 +141,7 @@ function checkLayer(place: string, specifier: string): void {
   if (layer === undefined || inner.length === 0) return
   const target = new URL(specifier, `file:///${place}`).pathname.split("/")[4] ?? ""
   const allowed = coreLayers[layer] ?? []
-  if (!allowed.includes(target)) problems.push(`${place} imports ${specifier}: ${layer} may not know ${target}`)
+  if (!allowed.includes(target)) problems.push(`${place} imports ${specifier}: ${layer} may not import ${target}`)
 }
 
 if (problems.length > 0) {

@@ -1,8 +1,8 @@
 /**
- * Everything static: types, lint, format, Effect's own diagnostics, the arrows between packages, what is published, the code in the
- * documentation.
+ * Runs all static checks: types, lint, format, Effect's diagnostics, imports between packages, published packages and the
+ * code in the documentation.
  *
- * Runs every check even when one fails, so that one run shows all there is to mend.
+ * Runs every check even if one fails, so that one run shows all problems.
  */
 import { execFile } from "node:child_process"
 import { randomInt } from "node:crypto"
@@ -11,7 +11,7 @@ import { published } from "./published.ts"
 
 type Check = readonly [name: string, command: string, ...args: ReadonlyArray<string>]
 
-/** Each list in its order, both at once: most of the checks use one core. */
+/** The two lists run in parallel, because most checks use one core. */
 const lists: ReadonlyArray<ReadonlyArray<Check>> = [
   [
     ["types", "tsc", "-p", ".ci/tsconfig.json"],
@@ -33,7 +33,7 @@ const lists: ReadonlyArray<ReadonlyArray<Check>> = [
 
 if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
   const names = lists.flat().map(([name]) => name)
-  process.stdout.write(`npm run check runs all of these, and fails when one does: ${names.join(", ")}\n`)
+  process.stdout.write(`npm run check runs all of these, and fails if one does: ${names.join(", ")}\n`)
   process.exit(0)
 }
 
@@ -60,5 +60,5 @@ const inTurn = async (checks: ReadonlyArray<Check>): Promise<boolean> => {
 const ended = await Promise.all(lists.map(inTurn))
 if (ended.includes(false)) process.exitCode = 1
 process.stdout.write(
-  `The language is judged by people: node .ci/sample-language.ts --seed ${randomInt(1_000_000)} draws 100 sentences\n`
+  `People judge the language: node .ci/sample-language.ts --seed ${randomInt(1_000_000)} draws 100 sentences\n`
 )

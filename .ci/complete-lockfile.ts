@@ -1,9 +1,9 @@
 /**
- * Puts platform packages back into package-lock.json that `npm install` left out.
+ * Restores platform packages that `npm install` removed from package-lock.json.
  *
- * A tool with a native binary lists one optional package for each platform. npm leaves out of the lock file those that the
- * registry at hand does not have, and `npm ci` then refuses the whole file. An entry with a version and the platform is
- * all it needs: it is skipped everywhere but there.
+ * A tool with a native binary has one optional package per platform. npm omits from the lock file those that the configured
+ * registry does not have, and `npm ci` then rejects the whole file. An entry with version and platform is enough: other
+ * platforms skip it.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 
@@ -20,7 +20,7 @@ interface Lockfile {
 const systems = ["android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "aix", "win32"]
 const processors = ["arm64", "arm", "x64", "ia32", "ppc64", "riscv64", "s390x", "loong64", "wasm32"]
 
-/** The platform that the name of a package ends with. */
+/** The platform in a package's name. */
 const platformOf = (name: string) => {
   const parts = name.replace("windows", "win32").split(/[-/]/)
   const os = systems.filter((system) => parts.includes(system))
@@ -53,4 +53,4 @@ lock.packages = Object.fromEntries(
   [...Object.entries(lock.packages), ...missing].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 )
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
-process.stdout.write(`${missing.length} platform packages put back\n`)
+process.stdout.write(`${missing.length} platform packages restored\n`)

@@ -1,5 +1,5 @@
 /**
- * What Node.js 18 lacks of what the one file of the suite uses; Node.js 20 has all of it since 20.12.
+ * Polyfills for Node.js 18, for the suite's single file. Node.js 20.12 and later need none of them.
  */
 {
   const add = (prototype, name, value) => {

@@ -1,5 +1,5 @@
 /**
- * Packs what is published into a folder: `npm run pack -- FOLDER`.
+ * Packs the published packages into a folder: `npm run pack -- FOLDER`.
  */
 import { execFileSync } from "node:child_process"
 import { published } from "./published.ts"

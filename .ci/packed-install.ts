@@ -1,11 +1,11 @@
 /**
- * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a stranger
- * would: from ES modules, from CommonJS, from TypeScript, and by the command.
+ * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a user
+ * would: from ES modules, CommonJS and TypeScript, and by the command.
  *
- *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]     other versions of Node.js to try too, like 18, 22 and 26
+ *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]     further versions of Node.js to test, like 18, 22 and 26
  *
- * With `--linked` the archives are unpacked, and their dependencies are linked to those of this workspace: the same without
- * a registry, for the tests. `--into` names an empty folder to install into, which is kept.
+ * With `--linked` the archives are unpacked and their dependencies linked to this workspace, for tests without a registry.
+ * `--into` names an empty folder to install into, which is kept.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { globSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -13,8 +13,8 @@ import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
+import type * as TypeScript from "../docs/node_modules/typescript/lib/typescript.js"
 import { published } from "./published.ts"
-import { undocumentedIn } from "./undocumented.ts"
 
 const root = new URL("..", import.meta.url).pathname
 
@@ -29,7 +29,7 @@ const options = `{
 }`
 const event = `{ resource_type: "call", action: "create", building_id: 1, data: { id: 1 } }`
 
-/** Programs of strangers; each must end by itself with 0. */
+/** Programs of users. Each must end by itself with code 0. */
 const programs: Readonly<Record<string, string>> = {
   "esm.mjs": `import { createDoorhook } from "doorhook"
     for (const entry of ["doorhook/effect", "@doorhook/core", "@doorhook/core/testing", "@doorhook/sql",
@@ -72,17 +72,17 @@ const programs: Readonly<Record<string, string>> = {
     createDoorhook(${options}).then((doorhook) => doorhook.close())`
 }
 
-/** Programs that others start. */
+/** Programs that other programs start. */
 const started: Readonly<Record<string, string>> = {
   "acknowledges.cjs": `require("node:http")
     .createServer((request, response) => request.resume().on("end", () => response.end()))
     .listen(process.env.PORT, "127.0.0.1")`
 }
 
-/** The oldest version of Node.js that the packages run on. */
+/** The oldest supported version of Node.js. */
 const oldest = "22.19"
 
-/** What a stranger's compiler is given: their own settings are as strict as can be. */
+/** TypeScript code of a user, with the strictest compiler settings. */
 const typed: Readonly<Record<string, string>> = {
   "tsconfig.json": JSON.stringify({
     compilerOptions: {
@@ -146,13 +146,13 @@ const typed: Readonly<Record<string, string>> = {
 
 const program = "node_modules/doorhook/bin/doorhook.js"
 
-/** The command serves, and finds the script of its pages: a file beside the bundle. */
+/** Checks that the command serves, and that it finds the script of its pages, a file beside the bundle. */
 const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void> => {
   const [command, ...args] = [...node, join(folder, program)]
   const child = spawn(command, [...args, "serve", "--port", "0", "--database", "memory"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
-    // A process group of its own: npx does not pass signals on.
+    // A process group, because npx does not forward signals.
     detached: true
   })
   let said = ""
@@ -167,13 +167,13 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   if (status !== 200) throw new Error(`the script of the pages: ${status}`)
 }
 
-/** The suite catches a faulty receiver, which is a program of its own beside the bundle. */
+/** Checks that the suite finds the fault of a receiver that is a program beside the bundle. */
 const findsOut = (node: ReadonlyArray<string>, folder: string): void => {
   const [command, ...args] = [...node, join(folder, program)]
   run(command, [...args, "conformance", "mutants", "--only", "buffer-in-memory", "--narrow"], folder)
 }
 
-/** The suite as one file, which older versions run, too: the only thing that is tried on those. */
+/** Checks the suite as one file. It is the only part that runs on older versions of Node.js. */
 const standsAlone = ([command = "", ...args]: ReadonlyArray<string>, folder: string): void => {
   const file = join(folder, "node_modules/@doorhook/conformance/dist/doorhook-conformance.cjs")
   const spawned = [
@@ -187,7 +187,61 @@ const standsAlone = ([command = "", ...args]: ReadonlyArray<string>, folder: str
   run(command, [...args, file, "run", ...spawned, "--only", "R-ACK-*", "--max-time", "60s"], folder)
 }
 
-/** As the guide says: the archives of `npm run pack`, by `npm install`. */
+// The workspace's TypeScript has no API, so this uses the one of the documentation.
+const ts: typeof TypeScript = createRequire(new URL("../docs/package.json", import.meta.url))("typescript")
+
+/** Whether the package itself declares a symbol. */
+const isOwn = (symbol: TypeScript.Symbol): boolean =>
+  /\/doorhook\/dist\//.test(symbol.declarations?.[0]?.getSourceFile().fileName ?? "")
+
+/** Whether a type describes a part of another library, which has its own documentation. */
+const isOfOthers = (type: TypeScript.Type): boolean =>
+  /(Like|Host)$/.test((type.aliasSymbol ?? type.symbol)?.name ?? "")
+
+/** Finds the members below a type without a doc comment. Returns their paths. */
+const membersOf = (checker: TypeScript.TypeChecker) => {
+  const seen = new Set<TypeScript.Type>()
+  const visit = (type: TypeScript.Type, path: string): ReadonlyArray<string> => {
+    if (seen.has(type) || isOfOthers(type)) return []
+    seen.add(type)
+    const parts = type.isUnionOrIntersection() ? type.types : checker.getTypeArguments(Object(type))
+    const primitive = ts.TypeFlags.StringLike | ts.TypeFlags.NumberLike | ts.TypeFlags.BooleanLike
+    const members = (type.flags & primitive) === 0 ? type.getProperties().filter(isOwn) : []
+    return [
+      ...parts.flatMap((part) => visit(part, path)),
+      ...type
+        .getCallSignatures()
+        .flatMap(({ parameters }) => parameters)
+        .flatMap((parameter) => visit(checker.getTypeOfSymbol(parameter), `${path}(${parameter.name})`)),
+      ...members.flatMap((member) => {
+        const at = `${path}.${member.name}`
+        const below = visit(checker.getTypeOfSymbol(member), at)
+        return member.getDocumentationComment(checker).length === 0 ? [at, ...below] : below
+      })
+    ]
+  }
+  return visit
+}
+
+/** The exports of a declaration file, and everything reachable from them, without a doc comment. */
+const undocumentedIn = (entry: string): ReadonlyArray<string> => {
+  const { ES2024 } = ts.ScriptTarget
+  const program = ts.createProgram([entry], { module: ts.ModuleKind.NodeNext, target: ES2024, strict: true, types: [] })
+  const checker = program.getTypeChecker()
+  const file = program.getSourceFile(entry)
+  const exported = file === undefined ? undefined : checker.getSymbolAtLocation(file)
+  if (exported === undefined) throw new Error(`${entry} exports nothing`)
+  const visit = membersOf(checker)
+  return checker.getExportsOfModule(exported).flatMap((alias) => {
+    const symbol = (alias.flags & ts.SymbolFlags.Alias) === 0 ? alias : checker.getAliasedSymbol(alias)
+    const isType = (symbol.flags & (ts.SymbolFlags.Type | ts.SymbolFlags.Class)) !== 0
+    const type = isType ? checker.getDeclaredTypeOfSymbol(symbol) : checker.getTypeOfSymbol(symbol)
+    const below = visit(type, symbol.name)
+    return symbol.getDocumentationComment(checker).length === 0 ? [symbol.name, ...below] : below
+  })
+}
+
+/** Installs as in the guide: `npm install` with the archives of `npm run pack`. */
 const install = (folder: string): void => {
   const archives = join(folder, "archives")
   mkdirSync(archives)
@@ -197,7 +251,7 @@ const install = (folder: string): void => {
   run("npm", ["install", ...flags, types, ...globSync(join(archives, "*.tgz"))], folder)
 }
 
-/** Unpacks the archives, beside links to the dependencies that they declare, and to no others. */
+/** Unpacks the archives, and links only the dependencies that they declare. */
 const link = (folder: string): void => {
   run("npm", ["run", "--silent", "build"], root)
   const modules = join(folder, "node_modules")
@@ -236,7 +290,8 @@ try {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true, type: "module" }))
   if (linked) link(folder)
   else install(folder)
-  if (lstatSync(join(folder, "node_modules/doorhook")).isSymbolicLink()) throw new Error("it is linked and not packed")
+  if (lstatSync(join(folder, "node_modules/doorhook")).isSymbolicLink())
+    throw new Error("node_modules/doorhook is a link, not an unpacked archive")
   say(`installed ${published.join(", ")}`)
 
   for (const [name, text] of Object.entries({ ...programs, ...typed, ...started })) {

@@ -1,6 +1,6 @@
 /**
- * Runs after `npm ci`: makes what `import ... from "doorhook"` loads in a checkout. Commands, tests and examples read the
- * sources and need none of it, so nothing is refused when it can't be made.
+ * Runs after `npm ci`: builds the packages, so that `import ... from "doorhook"` works in a checkout. Commands, tests and
+ * examples run from the sources, so a failed build only prints a warning.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 
 const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url))
 
-// Not there when only what is needed to run was installed.
+// Missing if only runtime dependencies were installed.
 if (existsSync(compiler)) {
   const root = fileURLToPath(new URL("..", import.meta.url))
   const { status } = spawnSync(process.execPath, [compiler, "-b"], { cwd: root, stdio: "inherit" })

@@ -1,5 +1,5 @@
 /**
- * The packages that are published: of the workspaces, those that are not private.
+ * The published packages: all workspaces that are not private.
  */
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ const root = new URL("..", import.meta.url).pathname
 const manifestOf = (folder: string): { readonly private?: boolean; readonly workspaces?: ReadonlyArray<string> } =>
   JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
 
-/** Their folders, seen from the root. */
+/** Their folders, relative to the root. */
 export const published: ReadonlyArray<string> = (manifestOf(".").workspaces ?? [])
   .flatMap((pattern) => globSync(pattern, { cwd: root }))
   .filter((folder) => manifestOf(folder).private !== true)

@@ -3,8 +3,8 @@
  *
  *     node .ci/registry.ts FOLDER [--upstream URL]
  *
- * Requests for packages that were never published to it are redirected to the upstream registry, except those for doorhook's own:
- * another package of that name must not be installed in its place.
+ * Requests for other packages are redirected to the upstream registry. Requests for doorhook's own never are, so that no other package
+ * of the same name is installed instead.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -18,7 +18,7 @@ const { positionals, values } = parseArgs({
 })
 const [folder = "registry"] = positionals
 
-/** What `npm publish` sends, and what is kept of it: all versions of a package. */
+/** What `npm publish` sends. The stored document has all versions of a package. */
 interface Document {
   readonly name: string
   readonly "dist-tags": Readonly<Record<string, string>>
@@ -31,7 +31,7 @@ const documentOf = (name: string): string => join(folder, name, "package.json")
 const read = (name: string): Document | null =>
   existsSync(documentOf(name)) ? JSON.parse(readFileSync(documentOf(name), "utf8")) : null
 
-/** Keeps the new versions beside the earlier ones, and the archives beside both. */
+/** Stores the new versions beside the earlier ones, and the archives. */
 const keep = ({ _attachments: archives = {}, ...sent }: Document): void => {
   const before = read(sent.name)
   mkdirSync(join(folder, sent.name), { recursive: true })

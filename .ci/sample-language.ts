@@ -1,6 +1,7 @@
 /**
- * Draws sentences at random from comments, messages, texts of pages and documents, for somebody to judge whether each is understood
- * at the first reading. `node .ci/sample-language.ts [N] [--seed S]` draws N (100); the same seed and files give the same sentences.
+ * Draws random sentences from comments, messages, pages and documents, so that a person can judge whether each is clear at
+ * the first reading. `node .ci/sample-language.ts [N] [--seed S]` draws N (100). The same seed and files give the same
+ * sentences.
  */
 import { execFileSync } from "node:child_process"
 import { randomInt } from "node:crypto"
@@ -23,7 +24,7 @@ interface Sentence {
   readonly text: string
 }
 
-/** Prose with the line it begins in. */
+/** Prose, with the number of its first line. */
 interface Passage {
   readonly kind: Sentence["kind"]
   readonly line: number
@@ -32,7 +33,10 @@ interface Passage {
 
 const lineOf = (text: string, index: number): number => text.slice(0, index).split("\n").length
 
-/** Comments, each run of `//` as one, and texts of code. Strings of tests are names and data, not language. */
+/**
+ * Comments and string literals of code. Consecutive `//` lines are one comment. Strings in tests are left out: they are
+ * names and data.
+ */
 const passagesOfCode = (file: string, text: string): ReadonlyArray<Passage> =>
   [
     ...text.matchAll(/\/\*\*?([^]*?)\*\/|(?:^[ \t]*\/\/[^\n]*\n?)+|"((?:\\.|[^"\\\n])+)"|`((?:\\.|[^`\\\n])+)`/gm)
@@ -46,7 +50,7 @@ const passagesOfCode = (file: string, text: string): ReadonlyArray<Passage> =>
     return prose.split(/\n\s*\n|\n(?=\s*[-*|] )|\n(?=@)/).map((part) => ({ kind: "comment", line, text: part }))
   })
 
-/** Paragraphs, list items, headings and cells of tables; code blocks and HTML are left out. */
+/** Paragraphs, list items, headings and table cells, without code blocks and HTML. */
 const passagesOfDocument = (text: string): ReadonlyArray<Passage> => {
   const blank = (block: string): string => block.replaceAll(/[^\n]/g, "")
   const prose = text.replaceAll(/^ *```[^]*?^ *```$/gm, blank).replaceAll(/<!--[^]*?-->|<[^>]+>/g, blank)
@@ -62,7 +66,7 @@ const passagesOfDocument = (text: string): ReadonlyArray<Passage> => {
   )
 }
 
-/** What reads as a sentence: at least four words, most of it letters, and no code. */
+/** Whether a text is a sentence: at least four words, mostly letters, no code. */
 const isSentence = (text: string): boolean =>
   (text.replaceAll(/\$\{[^}]*\}/g, "").match(/(?<=^|[\s(`"])[\p{L}']{2,}/gu) ?? []).length >= 4 &&
   (text.match(/[\p{L}\s,.]/gu) ?? []).length > 0.75 * text.length &&
@@ -84,7 +88,7 @@ const sentences = files.flatMap((file): ReadonlyArray<Sentence> => {
   )
 })
 
-/** Mulberry32: small, and the same on every machine. */
+/** Mulberry32: a small generator with the same results on every machine. */
 let state = seed >>> 0
 const random = (): number => {
   state = (state + 0x6d2b79f5) >>> 0

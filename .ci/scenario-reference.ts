@@ -14,7 +14,7 @@ import { buildingUses } from "../simulator/src/world/Building.ts"
 export const schemaFile = new URL("../docs/scenario.schema.json", import.meta.url)
 export const bandsPage = new URL("../docs/simulator.md", import.meta.url)
 
-/** What parameters state of their form, besides what JSON Schema knows of their type. */
+/** Annotations of parameters to keep in the JSON Schema. */
 const kept: ReadonlyArray<string> = [sourceKey, "pattern", "minimum", "maximum"]
 
 /** The text of the JSON Schema. */
@@ -34,7 +34,7 @@ export const scenarioJsonSchema = (): string => {
 
 const bandsPlace = ["<!-- bands: made from simulator/src/validate/bands.json -->", "<!-- end of bands -->"] as const
 
-/** A part of the schema, or nothing. */
+/** A part of the schema; undefined if it is missing. */
 const part = (value: unknown, ...keys: ReadonlyArray<string>): unknown =>
   keys.reduce((inner, key) => (Predicate.hasProperty(inner, key) ? inner[key] : undefined), value)
 
@@ -141,7 +141,7 @@ export const scenarioReference = (): string => {
   ].join("\n\n")
 }
 
-/** The bands by which validation judges, a row each. */
+/** The bands of validation, as table rows. */
 const bandsTable = (): string => {
   const rows = measures.map((measure) => {
     const { source, what } = bands[measure]

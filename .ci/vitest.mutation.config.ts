@@ -2,10 +2,10 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import base from "./vitest.config.ts"
 
-/** The tests that mutation testing runs: those of the rules alone, which need no process and no database. */
+/** The tests for mutation testing: only those of rules, which need no process and no database. */
 export default defineConfig({
   ...base,
-  // Mutants are made in a copy of the sources: tests must not find the original by the package's name.
+  // Mutants are in a copy of the sources, so the package's name must not resolve to the original.
   resolve: {
     ...base.resolve,
     alias: { "@doorhook/core": fileURLToPath(new URL("../packages/core/src/index.ts", import.meta.url)) }

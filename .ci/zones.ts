@@ -1,7 +1,8 @@
 /**
- * Makes the simulator's table of time zones from the data of the running Node.js: `node --conditions=source .ci/zones.ts`.
+ * Generates the simulator's table of time zones from the data of the running Node.js: `node --conditions=source
+ * .ci/zones.ts`.
  *
- * Where the changes of all later years follow one rule, the rule is written instead of them.
+ * If all later changes of a zone follow a rule, the table has the rule instead of the changes.
  */
 import { writeFileSync } from "node:fs"
 import { dateOf, weekdayOf } from "../simulator/src/world/CalendarDate.ts"
@@ -11,7 +12,7 @@ import { fromRuntime, lastYear } from "../simulator/src/world/zones/TimeZone.ts"
 const minute = 60_000
 const dayMillis = 86_400_000
 
-/** A change by the clocks before it, and the offset from then on in minutes. */
+/** A change of the offset: the local time before it, and the new offset in minutes. */
 interface Change {
   readonly at: number
   readonly year: number
@@ -24,7 +25,7 @@ interface Change {
 
 const changesOf = ({ changes, offsets }: TimeZone): ReadonlyArray<Change> =>
   changes.map((at, place) => {
-    // A change at midnight belongs to the day that ends with it.
+    // A change at midnight belongs to the day that ends then.
     const wall = at + (offsets[place] ?? 0) - minute
     const number = Math.floor(wall / dayMillis)
     const time = (wall - number * dayMillis) / minute + 1
@@ -34,7 +35,7 @@ const changesOf = ({ changes, offsets }: TimeZone): ReadonlyArray<Change> =>
 const sameRule = (a: Change, b: Change): boolean =>
   a.month === b.month && a.weekday === b.weekday && a.time === b.time && a.after === b.after
 
-/** How many changes are written out, and the rule of those after them. */
+/** How many changes are listed, and the rule for later ones. */
 const ruleOf = (changes: ReadonlyArray<Change>): { readonly explicit: number; readonly rules: string } => {
   const none = { explicit: changes.length, rules: "" }
   const yearly = changes.filter(({ year }) => year === lastYear - 1)
@@ -48,7 +49,7 @@ const ruleOf = (changes: ReadonlyArray<Change>): { readonly explicit: number; re
     if (Math.max(change.day, ...own) - Math.min(change.day, ...own) > 6) break
     own.push(change.day)
   }
-  // A rule holds for whole years: the year in which it begins is written out.
+  // A rule covers whole years, so the changes of the year in which it begins are listed.
   const whole = (changes[since]?.year ?? 0) + 1
   const explicit = changes.findIndex(({ year }) => year >= whole)
   if (explicit <= 0) return none
@@ -66,7 +67,7 @@ const textOf = (name: string): string => {
   return `${(zone.offsets[0] ?? 0) / minute}|${written.join(" ")}|${rules}`
 }
 
-/** Other names that people write. */
+/** Other common names. */
 const links = [
   "UTC",
   "Etc/UTC",

@@ -1,5 +1,5 @@
 /**
- * A server that answers every request with the same bytes: `bare.ts ANSWER`, its headers and body as JSON.
+ * A server that responds to every request with the same bytes: `bare.ts ANSWER`, where ANSWER has headers and body as JSON.
  */
 import { createServer } from "node:http"
 

@@ -1,22 +1,22 @@
 /**
- * One round of one contender, in this process: `contend.ts TASK`, the task as JSON. Prints its answer as JSON.
+ * Runs one round of one contender in this process: `contend.ts TASK`, with the task as JSON. Prints the result as JSON.
  *
- * A process for each round: what one contender leaves in memory, and what the compiler learnt from it, is no other's.
+ * Each round has a process of its own, so that no contender inherits another's memory or compiled code.
  */
 import { Effect } from "effect"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./peers/ContenderTask.ts"
 import { cpuOfServer, cpuOfThisProcess } from "./harness/ProcessCpu.ts"
 import { profiled } from "./harness/Profile.ts"
 import { quantile } from "./harness/Statistics.ts"
 import type { Contender, OnAnswer, Session } from "./peers/Contender.ts"
 import { loadContender } from "./peers/Contenders.ts"
+import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./peers/ContenderTask.ts"
 
 const settled = async (session: Session, count: number): Promise<void> => {
   while ((await session.settled()) < count) await sleep(5)
 }
 
-/** Publishes the numbers from `first` on, in batches of the contender's, by so many callers as it likes. */
+/** Publishes the events numbered from `first` on, with the contender's own batch size and number of callers. */
 const publish = async (contender: Contender, session: Session, first: number, count: number): Promise<void> => {
   const batches = Array.from({ length: Math.ceil(count / contender.batch) }, (_, batch) =>
     Array.from(

@@ -1,8 +1,8 @@
 /**
- * How much memory a backlog takes: `hold.ts FILE LIVE_PORT DEAD_PORT COUNT REST`. Prints megabytes as JSON.
+ * Measures how much memory a backlog takes: `hold.ts FILE LIVE_PORT DEAD_PORT COUNT REST`. Prints megabytes as JSON.
  *
- * The engine delivers for a while, rests for so many milliseconds and is measured; then so many deliveries come for
- * receivers that are down, and after another rest it is measured again.
+ * The engine delivers for a while, rests for REST milliseconds and is measured. Then COUNT deliveries arrive for receivers
+ * that are down, and after another rest it is measured again.
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"

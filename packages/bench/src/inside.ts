@@ -1,6 +1,6 @@
 /**
- * What is looked at inside a server that is measured, loaded before it by `--import`: it counts the statements that reach
- * the driver of SQLite, and runs the profiler when the process that started it says so.
+ * Instruments a measured server from inside; loaded with `--import`. Counts the statements that reach the SQLite driver,
+ * and runs the profiler when the parent process asks.
  */
 import { Effect } from "effect"
 import { DatabaseSync, StatementSync } from "node:sqlite"
@@ -14,7 +14,7 @@ const count = (statement: string): void => {
   else counted.queries++
 }
 
-/** Puts something before a method. */
+/** Calls a function before a method. */
 const before = (
   prototype: object,
   method: string,
@@ -33,7 +33,7 @@ for (const method of ["all", "get", "iterate", "run"]) {
 }
 before(DatabaseSync.prototype, "exec", (_, [statement]) => count(String(statement)))
 
-/** A profile that runs, as the promise that it has been shown. */
+/** Ends the running profile. Resolves when its tables are printed. */
 let endProfile: () => Promise<unknown> = () => Promise.resolve()
 
 const profile = async (name: string): Promise<void> => {

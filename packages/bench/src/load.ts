@@ -1,9 +1,9 @@
 /**
- * Sends requests over keep-alive connections for some seconds: `load.ts`, the task as JSON on standard input. Prints its
- * answer as JSON.
+ * Sends requests over keep-alive connections for some seconds: `load.ts`, with the task as JSON on standard input. Prints
+ * the result as JSON.
  *
- * The requests are written as they are and the answers cut at their lengths, with no client in between: this process
- * shares the cores with the server that is measured, so that whatever it spends is taken from that.
+ * It writes raw requests and splits responses by their lengths, without an HTTP client. It shares the cores with the
+ * measured server, so its own work must be small.
  */
 import { once } from "node:events"
 import { connect } from "node:net"
@@ -18,7 +18,7 @@ const from = performance.now() + warmUp * 1_000
 const until = from + seconds * 1_000
 const latencies: Array<number> = []
 
-/** The server's processor time in milliseconds, when requests begin to count and when they no longer do. */
+/** The server's processor time in milliseconds, at the first and after the last request that counts. */
 const cpu = { begun: Number.NaN, ended: Number.NaN }
 const readCpu = (): number => (canMeasureServers ? cpuOfServer(pid) : Number.NaN)
 
@@ -30,7 +30,7 @@ const noteEnd = (): void => {
   if (Number.isNaN(cpu.ended)) cpu.ended = readCpu()
 }
 
-/** Where the answer at the beginning of a text ends; 0 when not all of it is here. */
+/** The end of the first response in a text; 0 while it is incomplete. */
 const endOfAnswer = (received: string): number => {
   const headEnd = received.indexOf("\r\n\r\n")
   if (headEnd < 0) return 0
@@ -43,7 +43,7 @@ const endOfAnswer = (received: string): number => {
   return received.length < end ? 0 : end
 }
 
-/** One request after the other on a connection of its own. */
+/** Sends requests one after another on one connection. */
 const drive = async (connection: number): Promise<void> => {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true })
   await once(socket, "connect")

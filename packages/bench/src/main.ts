@@ -1,10 +1,12 @@
 /**
- * `npm run bench`, and `--help`, lists the benchmarks; `npm run bench -- NAME` runs one and prints its results as JSON last.
+ * `npm run bench` and `--help` list the benchmarks; `npm run bench -- NAME` runs one and ends its output with results as
+ * JSON.
  *
- * `--all` runs all of them. `--write` keeps the results and makes `docs/measurements.md` of them; alone it makes the page
- * of the results that there are. `--quick` takes small sizes, to see whether they run; `--rounds N`, and `--rows N` that
- * `growth` begins with, take other numbers than usual. `--profile` shows where the engine of `deliver-...` spends its
- * time, instead of comparing it.
+ * - `--all` runs all benchmarks.
+ * - `--write` stores the results and regenerates `docs/measurements.md`. Alone, it only regenerates the page.
+ * - `--quick` uses small sizes, to check that they run.
+ * - `--rounds N` sets the number of rounds, `--rows N` the initial rows of `growth`.
+ * - `--profile` shows where the engine spends its time, instead of comparing it.
  */
 import type { Benchmark } from "./harness/Benchmark.ts"
 import { benchmarkNames, loadBenchmark } from "./harness/Catalog.ts"

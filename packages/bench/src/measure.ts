@@ -1,27 +1,29 @@
 /**
- * Runs benchmarks one after the other, each in a process of its own; keeps their results and makes
- * `docs/measurements.md` of them.
+ * Runs benchmarks one after another, each in its own process, stores their results and generates `docs/measurements.md`.
  */
+import { administer } from "@doorhook/testkit/postgres/Administer"
 import { DateTime, Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { availableParallelism, totalmem } from "node:os"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import type { Benchmark, Result } from "./harness/Benchmark.ts"
 import { benchmarkNames, loadBenchmark } from "./harness/Catalog.ts"
-import { describeMachine } from "./harness/Machine.ts"
 import type { Measured } from "./harness/Page.ts"
 import { handWrittenOf, pageOf } from "./harness/Page.ts"
+import { startPostgres } from "./harness/PostgresServer.ts"
+import { redisVersion } from "./harness/RedisServer.ts"
 
 const program = fileURLToPath(new URL("run.ts", import.meta.url))
 const resultsFile = new URL("../results.jsonl", import.meta.url)
 const pageFile = new URL("../../../docs/measurements.md", import.meta.url)
 
-/** How long one may take: several times as long as it takes where nothing else runs. In milliseconds. */
+/** Time limit of one benchmark in milliseconds: several times its usual time on a quiet machine. */
 const patienceFor = ({ minutes }: Benchmark): number => (3 * minutes + 2) * 60_000
 
-/** Runs one, shows what it prints, and answers its results, or what happened to it. */
+/** Runs a benchmark and shows its output. Returns its results, or a text that says how it failed. */
 const runOne = async (
   benchmark: Benchmark,
   args: ReadonlyArray<string>,
@@ -30,7 +32,7 @@ const runOne = async (
   const child = spawn(process.execPath, ["--conditions=source", program, benchmark.name, ...args], {
     stdio: ["ignore", "pipe", "inherit"]
   })
-  // On this signal it takes its servers and files with it.
+  // It handles this signal and removes its servers and files.
   const stop = patience === null ? null : setTimeout(() => child.kill("SIGTERM"), patience)
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "close")])
   if (stop !== null) clearTimeout(stop)
@@ -61,20 +63,59 @@ const keep = (measured: Measured): void => {
   writeFileSync(resultsFile, lines.join(""))
 }
 
-/** Keeps what was measured before, and that the last run failed. */
+/** Keeps earlier results, and notes that the last run failed. */
 const keepFailure = (benchmark: string, failed: { readonly on: string; readonly message: string }): void => {
   const before = readResults().find((one) => one.benchmark === benchmark)
   keep({ benchmark, on: failed.on, machine: "", results: [], ...before, failed })
 }
 
-/** Makes the page of the results that are kept; what was written by hand stays. */
+/** Generates the page from the stored results. The part written by hand stays. */
 export const writePage = async (): Promise<void> => {
   const before = existsSync(pageFile) ? readFileSync(pageFile, "utf8") : ""
   const benchmarks = await Promise.all(benchmarkNames.map(loadBenchmark))
   writeFileSync(pageFile, pageOf(benchmarks, readResults(), handWrittenOf(before)))
 }
 
-/** Runs some, and writes the page when asked to: results of those that are not run stay. Answers the exit code. */
+const manifest: { readonly dependencies: Readonly<Record<string, string>> } = JSON.parse(
+  readFileSync(new URL("../package.json", import.meta.url), "utf8")
+)
+
+/** The packages whose versions affect results. */
+const packages = [
+  "effect",
+  "undici",
+  "fastify",
+  "bullmq",
+  "pg-boss",
+  "graphile-worker",
+  "@node-oauth/oauth2-server",
+  "oidc-provider"
+]
+
+const postgresVersion = Effect.scoped(
+  Effect.gen(function* () {
+    const server = yield* startPostgres
+    const url = yield* server.newDatabase
+    const [row] = yield* Effect.promise(() => administer(url, "SHOW server_version"))
+    return String(row?.["server_version"])
+  })
+).pipe(Effect.catchCause(() => Effect.succeed("not started")))
+
+/** The machine and the versions of a measurement as one line, without names and paths. */
+const describeMachine: Effect.Effect<string> = Effect.map(postgresVersion, (postgres) =>
+  [
+    `${availableParallelism()} cores`,
+    `${Math.round(totalmem() / 2 ** 30)} GB of memory`,
+    process.platform,
+    `Node.js ${process.versions.node}`,
+    `SQLite ${process.versions["sqlite"]}`,
+    `PostgreSQL ${postgres}`,
+    `Redis ${redisVersion() ?? "not installed"}`,
+    ...packages.map((name) => `${name} ${manifest.dependencies[name]}`)
+  ].join(", ")
+)
+
+/** Runs some benchmarks, and writes the page if `write` is set. Results of other benchmarks stay. Returns the exit code. */
 export const measure = async (
   names: ReadonlyArray<string>,
   { args, write }: { readonly args: ReadonlyArray<string>; readonly write: boolean }
@@ -91,7 +132,7 @@ export const measure = async (
         `${index + 1} of ${benchmarks.length}: ${name}, about ${minutes} min. with 3 rounds; ${left} min. to go\n`
       )
     }
-    // One that is run by itself may be asked for more than usual, and be stopped by hand.
+    // A single benchmark has no time limit: it may have larger sizes, and can be stopped by hand.
     const results = await runOne(benchmark, args, alone ? null : patienceFor(benchmark))
     const on = await Effect.runPromise(Effect.map(DateTime.now, DateTime.formatIsoDateUtc))
     if (typeof results === "string") {

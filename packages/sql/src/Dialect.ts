@@ -1,42 +1,42 @@
 /**
- * What the same statement is written as in each kind of database.
+ * How a statement is written for each database.
  */
 
-/** What a statement is given in place of a `?`. */
+/** The value of a `?`. */
 export type Parameter = unknown
 
 export interface Dialect {
-  /** A statement whose placeholders are written `?`, as the database wants it. */
+  /** Converts the `?` placeholders of a statement to the database's own. */
   readonly text: (statement: string) => string
-  /** The condition that a column is one of the ids in a parameter that `ids` makes. */
+  /** The condition that a column equals one of the ids in a parameter, which `ids` makes. */
   readonly isOneOfIds: (column: string) => string
   readonly ids: (values: Iterable<number>) => Parameter
   /** The same for texts. */
   readonly isOneOfTexts: (column: string) => string
   readonly texts: (values: Iterable<string>) => Parameter
-  /** At the end of a query: keeps its rows for this transaction. Nothing where transactions take turns anyway. */
+  /** Ends a query: locks its rows until the transaction ends. Empty where transactions run one at a time. */
   readonly lock: string
-  /** The same, for whatever rows no other transaction keeps. */
+  /** The same, but skips rows that other transactions have locked. */
   readonly lockFree: string
   /**
-   * The condition that a column is one of those that a query of it returns, which keeps their rows in its order: statements
-   * that change several rows, and find them by different indexes, would else wait for each other.
+   * The condition that a column is in the result of a query, whose rows are locked in the column's order. Statements that
+   * find the same rows through different indexes would deadlock without this order.
    */
   readonly isOneOfKept: (column: string, query: string) => string
   /**
-   * The time of the entry of an event `e` in the list of a scope. PostgreSQL's is searched for where processes of an older
-   * version may have written it: they leave its time to the server's clock, which differs a little from the event's.
+   * The time in a scope's list (`events_of`) at which event `e` is entered. On PostgreSQL, processes of an older version
+   * entered the server's time, which differs slightly from the event's.
    */
   readonly listedAt: (scopeType: string, scopeId: string) => string
-  /** A table with the numbers of a JSON list in its column `value`. */
+  /** A table that holds the numbers of a JSON list in its column `value`. */
   readonly numbersIn: (column: string) => string
-  /** At the end of `RETURNING id` of a changed integration: tells other processes, once the transaction commits. */
+  /** Ends the `RETURNING id` of a changed integration: notifies other processes when the transaction commits. */
   readonly tellChange: string
 }
 
 const jsonList = (values: Iterable<unknown>): Parameter => JSON.stringify([...values])
 
-/** SQLite has no lists: they come as JSON. */
+/** SQLite has no array type, so lists are passed as JSON. */
 export const sqlite: Dialect = {
   text: (statement) => statement,
   isOneOfIds: (column) => `${column} IN (SELECT value FROM json_each(?))`,

@@ -1,10 +1,10 @@
 /**
- * Which changes must survive a power cut before they are answered for.
+ * Which changes must be on disk before their call returns.
  */
 import { Context, Effect } from "effect"
 
-/** Whether a change is on disk before the call that made it is answered. */
+/** Whether a call returns only once its change is on disk. */
 export const Durable = Context.Reference<boolean>("@doorhook/sql/Durable", { defaultValue: () => true })
 
-/** For changes that mean nothing once their process is gone, like leases: without them things stand as if it had died. */
+/** For changes that a crash may lose, like leases: they are worthless once their process has ended. */
 export const nonDurable = Effect.provideService(Durable, false)

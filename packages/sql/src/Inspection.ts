@@ -1,19 +1,19 @@
 /**
- * What a database is found to be by somebody who changes nothing in it.
+ * What an inspection found. Inspecting changes nothing.
  */
 export interface Inspection {
-  /** Whether there is such a database, with tables of doorhook's in it. */
+  /** Whether the database exists and has doorhook's tables. */
   readonly exists: boolean
-  /** The newest migration that was run; 0 when there are no tables. */
+  /** The newest migration that was run; 0 without tables. */
   readonly version: number
-  /** The newest migration that this doorhook has. */
+  /** The newest migration of this doorhook version. */
   readonly newest: number
-  /** What stores it, with its version. */
+  /** The database engine and its version. */
   readonly engine: string
-  /** Whether this user may change it, and make its tables where they are missing. */
+  /** Whether this user may write to it and create missing tables. */
   readonly isWritable: boolean
-  /** Whether other users of the machine can read it; null when that can't be told. */
+  /** Whether other users of the machine can read it; null if unknown. */
   readonly isReadableByOthers: boolean | null
-  /** By how many milliseconds its clock goes ahead of this machine's; null when it has none of its own. */
+  /** How far its clock is ahead of this machine's, in milliseconds; null if it has no clock of its own. */
   readonly clockAhead: number | null
 }

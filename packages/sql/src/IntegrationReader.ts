@@ -1,6 +1,5 @@
 /**
- * Reads integrations from their rows. A row is read once, and again when a column has changed: the same row always gives the
- * same object.
+ * Decodes integrations from their rows. An unchanged row gives the same object again.
  */
 import type { DeliveryOverrides, PreviousSecret, SigningSecret } from "@doorhook/core"
 import { Integration, RecentMap, rootMessage } from "@doorhook/core"
@@ -22,13 +21,13 @@ import {
 } from "./IntegrationRows.ts"
 import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
 
-/** The most integrations that are remembered. */
+/** How many integrations are cached. */
 const maxRemembered = 10_000
 
-/** An integration's row can't be read: it is damaged, or something else than doorhook has changed it. */
+/** An integration's row can't be read: it is damaged, or another program has changed it. */
 export class IntegrationUnreadable extends Schema.TaggedError<IntegrationUnreadable>()("IntegrationUnreadable", {
   id: Schema.Int,
-  /** `building 1`, as far as the row says. */
+  /** Like `building 1`, as the row says. */
   scope: Schema.String,
   why: Schema.String
 }) {
@@ -54,7 +53,7 @@ export interface IntegrationReader {
 interface Secrets {
   readonly signing_secret: SigningSecret
   readonly previous_secrets: ReadonlyArray<PreviousSecret>
-  /** Undefined: the overrides can't be read, or have none. */
+  /** Undefined if the overrides have no headers or can't be read. */
   readonly headers: DeliveryOverrides["headers"]
 }
 
@@ -83,7 +82,7 @@ const openHeaders = (row: IntegrationRow, secrets: SecretBox): Read<DeliveryOver
 
 const secret = Schema.Redacted(Schema.String)
 
-/** Says what is wrong with a row. */
+/** Decodes a row with a schema, for its error message. */
 const explain = Schema.decodeUnknownEffect(
   Schema.Struct({
     ...Integration.fields,
@@ -94,7 +93,7 @@ const explain = Schema.decodeUnknownEffect(
   })
 )
 
-/** Checks the columns by hand, which is several times faster than the schema. */
+/** Checks the columns by hand: several times faster than the schema. */
 const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Read<Integration> => {
   const { created_at, created_by_client, created_by_user, disabled_reason, id, integrator, method } = row
   const { status, updated_at, url, version } = row
@@ -148,13 +147,13 @@ const fromRow = (row: IntegrationRow, secrets: SecretBox): Read<Integration> =>
     )
   )
 
-/** The failing columns change with every failed attempt and are no part of the integration. */
+/** Excludes the failing columns: they change with every failed attempt and are not part of the integration. */
 const ownColumns = integrationColumns.filter((column) => !column.startsWith("failing_"))
 
 const isSame = (one: IntegrationRow, other: IntegrationRow): boolean =>
   ownColumns.every((column) => one[column] === other[column])
 
-/** A reader that opens secrets with this box. */
+/** Makes a reader that opens secrets with `secrets`. */
 export const make = (secrets: SecretBox): IntegrationReader => {
   const remembered = new RecentMap<number, { readonly row: IntegrationRow; readonly integration: Integration }>(
     maxRemembered

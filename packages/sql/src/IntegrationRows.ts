@@ -1,6 +1,6 @@
 /**
- * The row of an integration, in every dialect: columns for what statements look at, JSON text for the rest. Rows are read by hand;
- * schemas explain what is wrong with one that can't be read.
+ * The row of an integration: columns for what statements query, JSON text for the rest. Rows are decoded by hand; schemas
+ * only explain why a row can't be read.
  */
 import type { HealthRules, FailureState, IntegrationId, IntegrationRef, NewIntegration, Scope } from "@doorhook/core"
 import {
@@ -44,7 +44,7 @@ export interface IntegrationRow {
 
 type FailingColumn = "failing_since" | "failing_noticed" | "failing_attempts" | "failing_retry_after"
 
-/** What settlements look at. */
+/** The columns that settlements read. */
 export interface SubjectRow extends Pick<
   IntegrationRow,
   "scope_type" | "scope_id" | "status" | "disabled_reason" | FailingColumn
@@ -52,10 +52,10 @@ export interface SubjectRow extends Pick<
   readonly id: IntegrationId
 }
 
-/** What deleting one looks at. */
+/** The columns that deleting an integration reads. */
 export type LocatedRow = Pick<IntegrationRow, "id" | "scope_type" | "scope_id" | "created_by_client" | "version">
 
-/** Decodes JSON text of a column. Few different texts stand in many rows, so each is decoded once. Null: it can't be read. */
+/** Decodes JSON text of a column, with a cache: many rows have the same text. Null if it can't be decoded. */
 const remembering = <A extends object>(decode: (text: string) => Option.Option<A>): ((text: string) => A | null) => {
   const known = new RecentMap<string, A>(1_000)
   return (text) => {
@@ -79,11 +79,11 @@ export const overrides = Schema.fromJsonString(DeliveryOverrides)
 const encodeOverrides = Schema.encodeSync(overrides)
 const readOverrides = remembering(Schema.decodeUnknownOption(overrides))
 
-/** With the values of headers as they are stored, sealed. Null: they can't be read. */
+/** Header values are still sealed. Null if the overrides can't be read. */
 export const overridesOf = (row: Pick<IntegrationRow, "overrides">): DeliveryOverrides | null =>
   readOverrides(row.overrides)
 
-/** With the values of headers sealed. */
+/** Seals the header values. */
 const sealed = ({ headers, ...others }: DeliveryOverrides, secrets: SecretBox): DeliveryOverrides => ({
   ...others,
   ...(headers !== undefined && {
@@ -91,12 +91,12 @@ const sealed = ({ headers, ...others }: DeliveryOverrides, secrets: SecretBox): 
   })
 })
 
-/** The secrets in it are sealed. */
+/** Secrets in this list are sealed. */
 const previous = Schema.fromJsonString(Schema.Array(Schema.Struct({ secret: Schema.String, until: Schema.Int })))
 const encodePrevious = Schema.encodeSync(previous)
 export const decodePrevious = Schema.decodeUnknownEffect(previous)
 
-/** All columns but the id. */
+/** All columns except the id. */
 export const integrationColumns = [
   "scope_type",
   "scope_id",
@@ -120,7 +120,7 @@ export const integrationColumns = [
   "updated_at"
 ] as const satisfies ReadonlyArray<keyof IntegrationRow>
 
-/** The values of `integrationColumns`, of one that does not fail. */
+/** The values of `integrationColumns` for an integration that is not failing. */
 export const toValues = (integration: NewIntegration, secrets: SecretBox): ReadonlyArray<string | number | null> => {
   const row: Omit<IntegrationRow, "id"> = {
     scope_type: integration.scope.type,
@@ -159,7 +159,7 @@ export const failingOf = (row: Pick<IntegrationRow, FailingColumn>): FailureStat
         retry_after: row.failing_retry_after
       }
 
-/** The values of `setFailing`, before the id. */
+/** The parameters of `setFailing`, without the id. */
 export const failingValues = (failing: FailureState.FailureState | null): ReadonlyArray<number | null> => [
   failing?.since ?? null,
   failing?.warnings ?? 0,
@@ -167,7 +167,7 @@ export const failingValues = (failing: FailureState.FailureState | null): Readon
   failing?.retry_after ?? null
 ]
 
-/** An id of a building, a tenant or an integration. */
+/** Whether a value can be the id of a building, a tenant or an integration. */
 const isPositive = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0
 
 export const isId = (value: unknown): value is IntegrationId => isPositive(value)

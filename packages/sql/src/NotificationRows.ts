@@ -1,5 +1,5 @@
 /**
- * How notifications stand in rows, in every dialect: columns for what all kinds have, JSON text for the rest.
+ * The row of a notification: columns for what all kinds have, JSON text for the rest.
  */
 import type { NewNotification, Notification } from "@doorhook/core"
 import { NewNotification as NotificationSchema, NotificationId } from "@doorhook/core"
@@ -14,7 +14,7 @@ interface NotificationRow {
   readonly details: string
 }
 
-/** In place of the integration and its scope where a notification is about none. */
+/** Stored when a notification is not about an integration. */
 const none = { integration_id: 0, scope_type: "", scope_id: 0 }
 
 export const toRow = ({ at, integration_id, kind, scope, ...details }: NewNotification): NotificationRow => ({

@@ -1,19 +1,22 @@
 /**
- * The call of `doorhook.publish` in PostgreSQL, for whatever client makes it inside the host's transaction.
+ * The statement that calls PostgreSQL's `doorhook.publish`, for any client, inside the host's transaction.
  */
 import type { NewEvent } from "@doorhook/core"
 
-/** An event as the function reads it. What else the host gave with it is left out, and may be beyond JSON. */
+/** An event as the function reads it. Other members of the host's object are left out: they may not be serializable. */
 const textOf = ({ action, building_id, data, resource_type, tenant_ids }: NewEvent): string =>
   `${JSON.stringify({ resource_type, action, building_id, tenant_ids }).slice(0, -1)},"data":${data}}`
 
-/** Has the transaction on the server's disk when its COMMIT is answered, where the session would not wait for that. */
+/**
+ * Turns `synchronous_commit` on for the transaction if the session has it off, so that its COMMIT waits for the server's
+ * disk.
+ */
 const durable = `SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
     THEN set_config('synchronous_commit', 'on', true) END AS durable`
 
 /**
- * A statement that publishes events, in their order, with the values of its parameters. It answers `id` and `deliveries` of
- * each. `now` is in milliseconds since the epoch; without it the server's clock says when.
+ * A statement that publishes events in their order, and its parameters. Returns `id` and `deliveries` of each. `now` is in
+ * milliseconds since the epoch; the default is the server's clock.
  */
 export const publishCall = (
   events: ReadonlyArray<NewEvent>,

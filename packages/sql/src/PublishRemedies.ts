@@ -1,9 +1,9 @@
 /**
- * What to do where PostgreSQL refuses to publish in a transaction of the host's, for reasons that have to do with doorhook.
+ * Advice for when PostgreSQL refuses a call of `doorhook.publish`.
  */
 import { Predicate } from "effect"
 
-/** The SQLSTATE behind an error, like `3D000`; empty when the server did not say one. */
+/** The SQLSTATE of an error or of its causes, like `3D000`; empty if there is none. */
 export const sqlStateOf = (error: unknown): string => {
   for (let at = error; Predicate.isObject(at); at = Predicate.hasProperty(at, "cause") ? at.cause : undefined) {
     if (Predicate.hasProperty(at, "code") && typeof at.code === "string" && /^[0-9A-Z]{5}$/.test(at.code))

@@ -1,8 +1,8 @@
 /**
  * Seals secrets before they are stored, and opens them again.
  *
- * AES-256-GCM under a key that is not kept with the database. Without a key secrets are stored readable. Sealed ones
- * say so by their prefix, so that both kinds can stand in one table while a key is introduced.
+ * AES-256-GCM with a key that is not in the database. Without a key, secrets are stored in clear. Sealed secrets have a
+ * prefix, so both kinds can be in one table while a key is introduced.
  */
 import { Effect, Redacted, Schema } from "effect"
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
@@ -19,14 +19,14 @@ export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("Se
 }
 
 export interface SecretBox {
-  /** Whether a secret in this form is less safe than `seal` would make it: readable, though there is a key. */
+  /** Whether a stored secret is in clear although there is a key. */
   readonly isExposed: (stored: string) => boolean
-  /** The form in which a secret is stored. */
+  /** Returns the form to store. */
   readonly seal: (secret: Redacted.Redacted<string>) => string
   readonly open: (stored: string) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable>
 }
 
-/** The beginning of sealed secrets: a version, so that another way of sealing can follow. */
+/** The prefix of sealed secrets. It has a version so that the format can change. */
 export const sealedPrefix = "sealed:v1:"
 
 const algorithm = "aes-256-gcm"

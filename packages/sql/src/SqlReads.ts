@@ -1,8 +1,8 @@
 /**
- * Reads that a request waits for: one statement, in no transaction, with as little around it as there can be.
+ * Reads on the path of a request: one statement, without a transaction.
  *
- * `SqlClient` compiles a statement, opens a span and waits for its turn each time; measured, on SQLite that is three times
- * the read itself.
+ * `SqlClient` compiles each statement, opens a span and waits for its turn. On SQLite this takes three times as long as the
+ * read itself (measured).
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,14 +11,17 @@ import type { SqlError } from "effect/sql"
 export class SqlReads extends Context.Service<
   SqlReads,
   {
-    /** The rows of a query with these parameters, as they are committed when this is called: an `Exit` where nothing prevents it. */
+    /**
+     * Returns the rows that are committed at the time of the call. Synchronous where possible: the effect is then an
+     * `Exit`.
+     */
     readonly rows: <A extends object>(
       statement: string,
       params: ReadonlyArray<unknown>
     ) => Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
   }
 >()("@doorhook/sql/SqlReads") {
-  /** By the client: for a database behind a connection, where all of it is little beside the way there and back. */
+  /** Reads through the client: with a network connection, its overhead is small beside the round trip. */
   static readonly layerClient: Layer.Layer<SqlReads, never, SqlClient.SqlClient> = Layer.effect(
     SqlReads,
     Effect.map(SqlClient.SqlClient, (sql) =>

@@ -1,32 +1,31 @@
 /**
- * Whatever goes wrong in a database becomes the one error of the storage ports, which names the operation and says what to
- * do.
+ * Converts any database failure to `StoreError`, which names the operation and says what to do.
  */
 import { isStoreLost, IdempotencyConflict, StoreError } from "@doorhook/core"
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"
 
-/** Whether a connection broke while an answer was awaited, so that nobody can say what the server did. */
+/** Whether the connection broke before the answer came, so the outcome is unknown. */
 const isLostAnswer = (error: unknown): boolean =>
   error instanceof SqlError.SqlError &&
   error.reason._tag === "ConnectionError" &&
   error.reason.operation !== "connect" &&
-  // A server that says what is wrong has changed nothing.
+  // A server that reports an error has changed nothing.
   !Predicate.hasProperty(error.reason.cause, "severity")
 
-/** What to do about something stored that can't be read: the database itself is well. */
+/** What to do when stored data can't be read although the database works. */
 export const adviceOn = (cause: unknown): string | undefined => {
   if (Predicate.isTagged(cause, "SchemaError"))
-    return "a stored row is not as doorhook writes it. See what has changed it, and put it right or restore a backup; trying again does not help."
+    return "a stored row is not as doorhook writes it. Find out what has changed it, and repair it or restore a backup; trying again does not help."
   if (Predicate.isTagged(cause, "IntegrationUnreadable"))
-    return "something else than doorhook has changed that row, or it is damaged. Put it right, delete the integration, or restore a backup; trying again does not help."
+    return "another program has changed that row, or it is damaged. Repair it, delete the integration, or restore a backup; trying again does not help."
   if (Predicate.isTagged(cause, "SecretUnreadable"))
-    return "start every process with that key, or make another secret: npx doorhook portal rotate-secret."
-  if (isStoreLost(cause)) return "nothing works in this process any more."
+    return "start every process with that key, or make a new secret: npx doorhook portal rotate-secret."
+  if (isStoreLost(cause)) return "this process can use the database no longer; see the log for why."
   return undefined
 }
 
-/** The error of an operation; `isBegun` where a part of it was carried out. */
+/** The error of an operation. `isBegun`: a part of it was carried out. */
 export const storeErrorOf = (operation: string, cause: unknown, isBegun = false): StoreError => {
   const advice = adviceOn(cause)
   const outcome = isLostAnswer(cause) ? "unknown" : isBegun ? "begun" : undefined
@@ -43,13 +42,13 @@ export const failAs =
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError, R> =>
     Effect.mapErrorEager(self, (cause) => storeErrorOf(operation, cause))
 
-/** The same of a call that is carried out in parts: whether one was when it failed. */
+/** The same, for a call with several transactions. `isBegun`: one of them has committed. */
 export const failAsBegun =
   (operation: string, isBegun: () => boolean) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError, R> =>
     Effect.mapError(self, (cause) => storeErrorOf(operation, cause, isBegun()))
 
-/** The same of a call that may find its idempotency key taken, which is no failure of the database. */
+/** The same, for a call that may fail with `IdempotencyConflict`, which is not a database failure. */
 export const failAsUnlessTaken =
   (operation: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError | IdempotencyConflict, R> =>

@@ -1,16 +1,16 @@
 /**
- * Codes and tokens out of their rows, together with their grants, in every dialect.
+ * Decodes rows of codes and tokens, joined with their grants.
  *
- * Each request reads such a row, so that it is read by hand. Schemas explain what is wrong with one that can't be.
+ * Each request decodes such a row, so it is done by hand. Schemas only explain why a row can't be read.
  */
 import { AccessToken, AuthorizationCode, Grant, RefreshToken } from "@doorhook/core"
 import type { ClientId, GrantId, TokenHash, UserId } from "@doorhook/core"
 import { Brand, Effect, Predicate, Schema } from "effect"
 
-/** A row, of whatever it is. */
+/** A row of any table. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** What to select of a grant from a table of grants called `g`, but for the id, which the other table has. */
+/** The columns to select from grants (as `g`), except the id, which the other table has. */
 export const grantColumns = `g.user_id AS grant_user_id, g.client_id AS grant_client_id, g.scope AS grant_scope,
     g.created_at AS grant_created_at, g.revoked_at AS grant_revoked_at`
 
@@ -25,7 +25,7 @@ const isWord = (value: unknown): value is string => Predicate.isString(value) &&
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value)
 const isNumberOrNull = (value: unknown): value is number | null => value === null || isNumber(value)
 
-/** A grant that is joined to what belongs to it; null where something is not as doorhook writes it. */
+/** Reads the joined grant; null if a column has an unexpected value. */
 const readGrant = (row: Row): Grant | null => {
   const { grant_client_id, grant_created_at, grant_id, grant_revoked_at, grant_scope, grant_user_id } = row
   return isWord(grant_id) &&

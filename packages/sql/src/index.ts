@@ -1,5 +1,5 @@
 /**
- * Storage of doorhook in SQL databases. What is on PostgreSQL only is in `@doorhook/sql/postgres`.
+ * Storage in SQL databases. `@doorhook/sql/postgres` has the PostgreSQL part.
  */
 export * from "./DatabaseUnusable.ts"
 export * from "./Inspection.ts"

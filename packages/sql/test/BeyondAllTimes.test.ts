@@ -1,6 +1,5 @@
 /**
- * What an earlier version put off to a time that there is not, and that no number can say, can be listed and sent all the
- * same.
+ * An earlier version could store a due time beyond the largest valid date. Such deliveries can still be listed and sent.
  */
 import { DeliveryStore, isoOf, latest } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -40,14 +39,14 @@ const canBeListedAndSent = Effect.gen(function* () {
   assert.deepStrictEqual(idsOf(yield* claim(start + 2)), [second])
 })
 
-describe("a due time beyond all times", () => {
-  it.effect("holds up nothing in SQLite", () =>
+describe("a due time beyond the largest date", () => {
+  it.effect("blocks nothing in SQLite", () =>
     canBeListedAndSent.pipe(
       Effect.provide(Layer.unwrap(Effect.map(temporaryFile, (filename) => SqliteStore.layer({ filename }))))
     )
   )
 })
 
-await describeOnPostgres("a due time beyond all times", (server) => {
-  it.effect("holds up nothing in PostgreSQL", () => Effect.provide(canBeListedAndSent, keptStore(server)))
+await describeOnPostgres("a due time beyond the largest date", (server) => {
+  it.effect("blocks nothing in PostgreSQL", () => Effect.provide(canBeListedAndSent, keptStore(server)))
 })

@@ -1,6 +1,6 @@
 /**
- * An integration with very many open deliveries is removed or disabled: all of them are cancelled at once, for every
- * call to see, though their rows change afterwards.
+ * When an integration with many open deliveries is removed or disabled, every call sees them as cancelled at once. Their
+ * rows are updated later.
  */
 import { deliveryStates, DeliveryStore, IntegrationStore } from "@doorhook/core"
 import type { Integration } from "@doorhook/core"
@@ -17,10 +17,10 @@ const { claim, createIntegration, enqueue, findDelivery, nextDue, records, relea
 
 const many = 6_000
 
-/** So few change at once that they are still being changed when a slow disk has answered. */
+/** A batch small enough that updates are still running when a slow disk has answered. */
 const slowly = Effect.provideService(CancellationBatch, 3)
 
-/** How many rows of a file are open, and how many cancellations are not carried out. */
+/** The number of open rows in a file, and of cancellations that are not finished. */
 const rowsIn = (filename: string) =>
   Effect.sync(() => {
     const db = new DatabaseSync(filename)
@@ -37,7 +37,7 @@ const disabled = (integration: Integration): Integration => ({
   version: integration.version + 1
 })
 
-/** Two integrations, one with many deliveries of which the first three are under lease, and one with a single one. */
+/** Two integrations: one with many deliveries, of which the first three are leased, and one with a single delivery. */
 const fill = Effect.gen(function* () {
   const dead = yield* createIntegration()
   const well = yield* createIntegration()
@@ -47,7 +47,7 @@ const fill = Effect.gen(function* () {
   return { dead, well, ids, leased }
 })
 
-/** What all calls say while nothing of it is claimed any more. */
+/** What all calls return when no delivery of the integration is leased any more. */
 const expectAllCancelled = Effect.fnUntraced(function* (ofDead: Integration, ids: ReadonlyArray<number>) {
   const store = yield* DeliveryStore
   const { states } = yield* store.summary(start)
@@ -67,7 +67,7 @@ const expectAllCancelled = Effect.fnUntraced(function* (ofDead: Integration, ids
   )
 })
 
-describe("very many deliveries end", () => {
+describe("many deliveries are cancelled", () => {
   it.effect("at once, when their integration is removed", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
@@ -77,7 +77,7 @@ describe("very many deliveries end", () => {
         const [, second] = leased
         if (second === undefined) return assert.fail("nothing claimed")
         assert.isTrue(yield* (yield* IntegrationStore).remove(dead))
-        // The first rows may have been moved while the disk answered, and no more than these.
+        // Only the first rows may have been updated while the disk answered.
         const left = yield* rowsIn(filename)
         assert.strictEqual(left.cancellations, 1)
         assert.isAbove(left.open, 1)
@@ -97,7 +97,7 @@ describe("very many deliveries end", () => {
           _tag: "Refused",
           why: "integration_deleted"
         })
-        // The attempt that was under way is recorded, and changes nothing else.
+        // The running attempt is recorded and changes nothing else.
         assert.deepEqual([...(yield* settle(start, settlement(second)))], [second.id])
         assert.strictEqual((yield* findDelivery(second.id)).state, "cancelled")
         assert.strictEqual((yield* store.find(second.id))?.attempts.length, 1)
@@ -111,7 +111,7 @@ describe("very many deliveries end", () => {
     })
   )
 
-  it.effect("and stay so when it is disabled, then deleted, while they are being moved", () =>
+  it.effect("and stay cancelled when it is disabled, then deleted, while rows are updated", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const use = Effect.gen(function* () {
@@ -142,7 +142,7 @@ describe("very many deliveries end", () => {
         yield* enqueue(...records(many + 2, many + 2, dead))
         assert.deepInclude(yield* recover, { _tag: "Redelivered", count: many })
         const { states } = yield* store.summary(start)
-        // The leased ones wait for the end of their attempts.
+        // Leased deliveries wait until their attempts end.
         assert.deepEqual(
           [states.cancelled, states.pending, states.delivering],
           [0, many + 2 - leased.length, leased.length]
@@ -157,7 +157,7 @@ describe("very many deliveries end", () => {
     })
   )
 
-  it.effect("and are moved by whoever opens the file next, if nobody could before", () =>
+  it.effect("and their rows are updated when the file is opened next, if that failed before", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const filled = yield* onStore(

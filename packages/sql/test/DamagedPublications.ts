@@ -1,5 +1,6 @@
 /**
- * Publishing to a building one of whose integrations has a damaged row: what any way to publish must do, in any database.
+ * Publishing to a building that has an integration with a damaged row. Every way to publish must behave like this, in every
+ * database.
  */
 import type { DeliveryState, IntegrationStore } from "@doorhook/core"
 import { Crypto, DeliverySettings, DeliveryStore, Dispatcher, Publisher } from "@doorhook/core"
@@ -10,7 +11,7 @@ import { Effect, Layer } from "effect"
 
 const { claim, createIntegration } = StoreFixtures
 
-/** What a column is changed to, and how deliveries to that integration begin then. */
+/** Damaged columns and values, and the initial state and reason of deliveries to the integration. */
 export const damages = [
   ["signing_secret", "'sealed:v1:AAAA'", "pending", null],
   ["overrides", "'odd'", "pending", null],
@@ -25,15 +26,15 @@ export const damages = [
 
 type Damage = (typeof damages)[number]
 
-/** A publisher over the stores, with nothing behind it that sends. */
+/** A publisher without a dispatcher. */
 export const publisher = Layer.fresh(
   Publisher.layer.pipe(Layer.provide([Dispatcher.layerNone, DeliverySettings.layer(), Crypto.layerWebCrypto]))
 )
 
-/** How many integrations an event goes to. */
+/** Publishes an event and returns its number of deliveries. */
 type Publish<E, R> = Effect.Effect<number, E, R>
 
-/** The event is stored for both integrations: one gets it now, the damaged one once its row is put right. */
+/** The event is stored for both integrations. One gets it now, the damaged one after its row is repaired. */
 export const storesForBoth = Effect.fnUntraced(function* <E, R>(
   tamper: (statement: string) => Effect.Effect<unknown>,
   publish: Publish<E, R>,

@@ -1,6 +1,6 @@
 /**
- * A row that doorhook did not write so is refused by name and place when it is looked up. When it is claimed, what can't be
- * sent without it waits, the log says why, and everything else is sent.
+ * Looking up a row that another program has changed fails and names the row and the column. When it is claimed, deliveries
+ * that need it wait, the log says why, and everything else is sent.
  */
 import type { IdempotencyStore, LeasedDelivery, SettingStore } from "@doorhook/core"
 import { DeliveryStore, IntegrationStore, Publisher, Settlements } from "@doorhook/core"
@@ -29,7 +29,7 @@ const {
   start
 } = StoreFixtures
 
-/** What stands in a column, and where the complaint says that it is. */
+/** The damaged value of a column, and the place that the error names. */
 const damages = [
   ["tenant_ids", "'1, 2'", '["tenant_ids"]'],
   ["tenant_ids", "'{}'", '["tenant_ids"]'],
@@ -40,7 +40,7 @@ const damages = [
 const key = Redacted.make("the key")
 const idsOf = (claimed: ReadonlyArray<LeasedDelivery>) => claimed.map(({ id }) => id)
 
-/** Uses a store on a new file, and what it logs. */
+/** Uses a store on a new file, and captures its log. */
 const onLoggedStore = <A, E>(
   use: (
     filename: string,
@@ -58,7 +58,7 @@ const onLoggedStore = <A, E>(
 
 describe("a damaged row", () => {
   for (const [column, value, place] of damages) {
-    it.effect(`of an event, ${value} for ${column}, holds up nothing but what is made of it`, () =>
+    it.effect(`of an event, ${value} for ${column}, blocks only deliveries of the event`, () =>
       onLoggedStore((filename, lines) =>
         Effect.gen(function* () {
           const integration = yield* createIntegration()
@@ -84,7 +84,7 @@ describe("a damaged row", () => {
     )
   }
 
-  it.effect("of an integration holds up that integration alone, is told of once a minute, and can be deleted", () =>
+  it.effect("of an integration blocks only that integration, is logged once a minute, and can be deleted", () =>
     onLoggedStore(
       (filename, lines) =>
         Effect.gen(function* () {
@@ -121,7 +121,7 @@ describe("a damaged row", () => {
     )
   )
 
-  it.effect("leaves its room in a claim to what can be sent, of each integration as much as it may have", () =>
+  it.effect("leaves its place in a claim to other deliveries, within the limits of their integrations", () =>
     onLoggedStore((filename) =>
       Effect.gen(function* () {
         const sound = yield* createIntegration()
@@ -142,21 +142,21 @@ describe("a damaged row", () => {
         assert.strictEqual(new Set(idsOf(claimed)).size, 18)
         const { states } = yield* DeliveryStore.use((store) => store.summary(start))
         assert.deepInclude(states, { delivering: 18, pending: 72 })
-        // Only what was looked at is put off.
+        // Only the deliveries that were read are put off.
         const untouched = (yield* claim(start, { limit: 100, limits: new Map([[damaged.id, 0]]) })).length
         assert.strictEqual(untouched, 90 - 30 - 4 - 18)
       })
     )
   )
 
-  /** Where in an integration's row damage is met by what is under way, and not before. */
+  /** Columns whose damage is first noticed when outcomes are recorded. */
   for (const [column, value] of [
     ["status", "'off'"],
     ["disabled_reason", "'odd'"],
     ["scope_type", "'house'"],
     ["scope_id", "-1"]
   ] as const) {
-    it.effect(`of an integration, ${value} for ${column}, does not keep from being recorded what was under way`, () =>
+    it.effect(`of an integration, ${value} for ${column}, does not prevent the recording of running attempts`, () =>
       onLoggedStore((filename, lines) =>
         Effect.gen(function* () {
           const damaged = yield* createIntegration()
@@ -182,7 +182,7 @@ describe("a damaged row", () => {
             [
               ["retrying", 1, start + 20],
               ["exhausted", 1, null],
-              // Nothing could be disabled: when the row is put right, its next 410 does it.
+              // It could not be disabled. After its row is repaired, its next 410 does that.
               ["retrying", 1, start + 10 + Settlements.goneRetryDelay],
               ["delivered", 1, null]
             ]
@@ -190,13 +190,13 @@ describe("a damaged row", () => {
           assert.lengthOf(lines, 1)
           assert.include(lines[0], `neither disabled nor enabled by it, and nobody is told that it fails. `)
           assert.include(lines[0], `integration ${damaged.id}: `)
-          assert.include(lines[0], "put it right or restore a backup")
+          assert.include(lines[0], "repair it or restore a backup")
         })
       )
     )
   }
 
-  it.effect("of an integration that fails does not keep from being told that others do", () =>
+  it.effect("of a failing integration does not prevent warnings about others", () =>
     onLoggedStore((filename, lines) =>
       Effect.gen(function* () {
         const damaged = yield* createIntegration()
@@ -219,7 +219,7 @@ describe("a damaged row", () => {
 
   for (const damage of publicationDamages) {
     it.effect(
-      `of an integration, ${damage[1]} for ${damage[0]}, refuses no publication: what it misses can be sent`,
+      `of an integration, ${damage[1]} for ${damage[0]}, makes no publication fail, and missed events can be sent`,
       () =>
         onLoggedStore((filename, lines) =>
           Effect.gen(function* () {
@@ -238,7 +238,7 @@ describe("a damaged row", () => {
     )
   }
 
-  it.effect("that is not there at all is told of too", () =>
+  it.effect("that is missing is logged too", () =>
     onLoggedStore((filename, lines) =>
       Effect.gen(function* () {
         const integration = yield* createIntegration()
@@ -250,7 +250,7 @@ describe("a damaged row", () => {
     )
   )
 
-  it.effect("does not keep a file from being opened whose key is right", () =>
+  it.effect("does not prevent opening a file with the right key", () =>
     Effect.gen(function* () {
       const config = { filename: yield* temporaryFile, encryptionKey: key }
       const first = yield* onStore(

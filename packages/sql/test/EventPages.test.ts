@@ -1,5 +1,5 @@
 /**
- * Lists of events on SQLite, which are read by the thread that also sends: what they leave to others.
+ * Lists of events on SQLite. The thread that reads them also sends, so they must leave time for other work.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -10,7 +10,7 @@ import { Effect } from "effect"
 const { building, enqueue, newEvent, record } = StoreFixtures
 
 describe("pages of events", () => {
-  it.live("that are asked for at once are read one in each turn of the event loop", () =>
+  it.live("that are requested at the same time are read one per turn of the event loop", () =>
     Effect.gen(function* () {
       yield* enqueue(record(newEvent(1)))
       const store = yield* DeliveryStore

@@ -1,5 +1,5 @@
 /**
- * How an integration fails is written with the outcomes that change it, once for a batch, and not with others.
+ * The failure state of an integration is written once per batch, and only if outcomes change it.
  */
 import { StoreFixtures } from "@doorhook/core/testing"
 import { assert, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { temporaryFile } from "./TemporaryFile.ts"
 
 const { claim, claimOne, createIntegration, enqueue, records, retryAt, settle, settlement, start } = StoreFixtures
 
-/** Counts what is written of failing in `settings`. */
+/** Counts writes of the failure state, in `settings`. */
 const counting = `CREATE TRIGGER counting AFTER UPDATE OF failing_since ON integrations
   BEGIN INSERT INTO settings (name, value) VALUES ('failing' || random(), ''); END`
 
@@ -22,7 +22,7 @@ const written = (filename: string) =>
     return Number(count)
   })
 
-it.effect("an integration that fails is written once for a batch, and one that acknowledges is not", () =>
+it.effect("a failing integration is written once per batch, and an acknowledging one not at all", () =>
   Effect.gen(function* () {
     const filename = yield* temporaryFile
     const use = Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /**
- * A part of a feed is full as long as there is more: whoever reads it takes one that is not full for the last.
+ * A page of a feed is full unless it is the last, because readers take an incomplete page for the last.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -10,13 +10,13 @@ import { temporaryFile } from "./TemporaryFile.ts"
 
 const { createIntegration, enqueue, eventId, records } = StoreFixtures
 
-it.effect("what comes after takes the place of deliveries whose events were purged while it was read", () =>
+it.effect("later deliveries replace those whose events are purged during the read", () =>
   Effect.gen(function* () {
     const filename = yield* temporaryFile
     const use = Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 6, integration))
-      // As it is between the two reads: the deliveries were seen, and their events are not there any more.
+      // The state between the two reads: the deliveries were read, and their events are gone.
       yield* tamper(filename, `DELETE FROM events WHERE id IN ('${eventId(1)}', '${eventId(2)}', '${eventId(4)}')`)
       const read = Effect.fnUntraced(function* (limit: number) {
         const items = yield* (yield* DeliveryStore).feed({ integration_id: integration.id, after: 0, limit })

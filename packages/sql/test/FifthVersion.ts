@@ -1,5 +1,5 @@
 /**
- * A file as the fifth version of its tables had it, made of a new one.
+ * Statements that turn a new file into one of the fifth version.
  */
 export const asFifthVersion = `ALTER TABLE integrations DROP COLUMN failing_attempts;
   ALTER TABLE integrations DROP COLUMN failing_retry_after;

@@ -1,5 +1,5 @@
 /**
- * The process's own `fdatasync`, which tests hold back and let fail.
+ * Replaces the process's `fdatasync`, so that tests can delay it and make it fail.
  */
 import { Effect } from "effect"
 import fs from "node:fs"
@@ -9,14 +9,14 @@ export type Done = (error: NodeJS.ErrnoException | null) => void
 
 export const eio = new Error("EIO: i/o error, fdatasync")
 
-/** Takes the place of the disk: what is asked of it waits in the list. */
+/** Replaces the disk. Requests wait in a list. */
 export const heldDisk = Effect.acquireRelease(
   Effect.sync(() => {
     const real = { ...fs }
     const asked: Array<Done> = []
-    /** How much was written at a time, past SQLite. */
+    /** The sizes of writes that bypassed SQLite. */
     const written: Array<number> = []
-    /** Which folders were synced. */
+    /** The folders that were synced. */
     const folders: Array<string> = []
     fs.fdatasync = Object.assign((_: number, done: Done) => void asked.push(done), {
       __promisify__: real.fdatasync.__promisify__
@@ -35,7 +35,7 @@ export const heldDisk = Effect.acquireRelease(
   }),
   ({ asked, real: { fdatasync, fsyncSync, writeSync } }) =>
     Effect.sync(() => {
-      // A file is not closed before these are answered.
+      // A file can be closed only after these are answered.
       for (const done of asked.splice(0)) done(eio)
       Object.assign(fs, { fdatasync, fsyncSync, writeSync })
       syncBuiltinESMExports()
@@ -51,14 +51,14 @@ export const until = (condition: () => boolean) =>
     look()
   })
 
-/** Enough turns of the event loop for whatever does not wait for the disk. */
+/** Enough turns of the event loop for everything that does not wait for the disk. */
 export const turns = Effect.callback<void>((resume) => {
   let left = 20
   const turn = () => (left-- === 0 ? resume(Effect.void) : void setImmediate(turn))
   turn()
 })
 
-/** Answers what waits, once as much does. */
+/** Answers the waiting requests, once there are this many. */
 export const sync = Effect.fnUntraced(function* (asked: Array<Done>, error: Error | null = null) {
   yield* until(() => asked.length > 0)
   for (const done of asked.splice(0)) done(error)

@@ -1,5 +1,5 @@
 /**
- * The way of a request for one integration on SQLite: no part of it needs a fiber.
+ * A request for one integration on SQLite runs synchronously, without a fiber.
  */
 import {
   Crypto,
@@ -37,7 +37,7 @@ const layer = Integrations.layer.pipe(
   ])
 )
 
-it.effect("an integration is found, and refused, at once", () =>
+it.effect("an integration is found, or the request is refused, synchronously", () =>
   Effect.gen(function* () {
     const { get } = yield* Integrations
     const scope = StoreFixtures.building(1)

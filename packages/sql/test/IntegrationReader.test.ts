@@ -1,5 +1,5 @@
 /**
- * An integration is read from its row once, and again as soon as anything in the row has changed, whoever changed it.
+ * An integration is decoded once, and again when anything in its row has changed, even by another process.
  */
 import type { Integration } from "@doorhook/core"
 import { IntegrationId, IntegrationStore } from "@doorhook/core"
@@ -10,7 +10,7 @@ import { Effect, Exit, Redacted } from "effect"
 import { onStore, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-/** For each column that an integration shows, another value, and where it shows. */
+/** For each column, another value, and the member of the integration that shows it. */
 const changes: ReadonlyArray<readonly [column: string, value: string, shown: (integration: Integration) => unknown]> = [
   ["scope_type", "'tenant'", ({ scope }) => scope.type],
   ["scope_id", "7", ({ scope }) => scope.id],
@@ -28,7 +28,7 @@ const changes: ReadonlyArray<readonly [column: string, value: string, shown: (in
   ["updated_at", "2", ({ updated_at }) => updated_at]
 ]
 
-/** For each column that can hold what doorhook never writes, such a value, and where the complaint says that it is. */
+/** For each column that can have an invalid value, such a value, and the place that the error names. */
 const damages = [
   ["scope_type", "'house'", '["scope"]'],
   ["scope_id", "-1", '["scope"]'],
@@ -45,7 +45,7 @@ const damages = [
 
 describe("a row of an integration", () => {
   for (const [column, value, place] of damages) {
-    it.effect(`with ${value} for ${column} is refused by the place of the damage`, () =>
+    it.effect(`with ${value} for ${column} is refused with the place of the damage`, () =>
       Effect.gen(function* () {
         const filename = yield* temporaryFile
         yield* onStore(
@@ -57,7 +57,7 @@ describe("a row of an integration", () => {
             const { message } = yield* Effect.flip(store.find(id))
             assert.match(message, /integration 1 of \S+ -?\d+ can't be read: /)
             assert.include(message, `at ${place}`)
-            assert.include(message, "Put it right, delete the integration, or restore a backup")
+            assert.include(message, "Repair it, delete the integration, or restore a backup")
           })
         )
       })
@@ -66,7 +66,7 @@ describe("a row of an integration", () => {
 })
 
 describe("reading an integration again", () => {
-  it.effect("needs no fiber, be it there or not", () =>
+  it.effect("needs no fiber, whether it exists or not", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* onStore(
@@ -85,7 +85,7 @@ describe("reading an integration again", () => {
     })
   )
 
-  it.effect("works out what its row says only once", () =>
+  it.effect("decodes its row only once", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* onStore(
@@ -100,7 +100,7 @@ describe("reading an integration again", () => {
   )
 
   for (const [column, value, shown] of changes) {
-    it.effect(`sees in the next turn what another process writes into ${column}`, () =>
+    it.effect(`sees in the next turn a change of ${column} by another process`, () =>
       Effect.gen(function* () {
         const filename = yield* temporaryFile
         yield* onStore(

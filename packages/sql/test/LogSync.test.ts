@@ -1,7 +1,6 @@
 /**
- * What is answered for is on disk: nothing that a power cut could take is answered before the log was synced.
- *
- * The disk is the process's own `fdatasync`, which these tests hold back and let fail.
+ * A change is on disk when its call returns, so a power cut can't undo it. Tests delay the process's `fdatasync` and make
+ * it fail.
  */
 import { StoreHealth, StoreLost } from "@doorhook/core"
 import { SqliteClient } from "@doorhook/sql"
@@ -29,7 +28,7 @@ const setUp = Effect.gen(function* () {
 
 const count = (sql: SqlClient.SqlClient) => Effect.map(sql`SELECT n FROM t`, (rows) => rows.length)
 
-/** Opens a client whose scope can be closed, with a table. */
+/** Opens a client with a table. The test can close its scope. */
 const opened = Effect.fnUntraced(function* (config: SqliteClient.SqliteClientConfig) {
   const scope = yield* Scope.make()
   const services = yield* Layer.buildWithScope(SqliteClient.layer(config), scope)
@@ -38,7 +37,7 @@ const opened = Effect.fnUntraced(function* (config: SqliteClient.SqliteClientCon
   return { sql, health: Context.get(services, StoreHealth), close: Scope.close(scope, Exit.void) }
 })
 
-/** What a process finds in a file after a crash. */
+/** The contents of a file after a crash. */
 const afterCrash = (filename: string) => {
   const copy = `${filename}-copy`
   for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${copy}${suffix}`)
@@ -51,14 +50,14 @@ const afterCrash = (filename: string) => {
 const logged = (lines: Array<string>) => Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
 
 describe("LogSync", () => {
-  it.effect("answers for a transaction when it is on disk, and goes on meanwhile", () =>
+  it.effect("returns from a transaction when it is on disk, and continues in the meantime", () =>
     Effect.gen(function* () {
       const { disk, sql } = yield* setUp
       const first = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (1)`))
       yield* until(() => disk.asked.length === 1)
       assert.strictEqual(yield* count(sql), 1, "it is committed, and reads do not wait")
       assert.isUndefined(first.pollUnsafe())
-      // Both commit while the first sync is under way, which may be too early for them: they share the next.
+      // Both commit during the first sync, which may be too early for them. They share the next.
       const second = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (2)`))
       const third = yield* Effect.forkChild(sql`INSERT INTO t VALUES (3)`)
       while ((yield* count(sql)) < 3) yield* Effect.yieldNow
@@ -74,7 +73,7 @@ describe("LogSync", () => {
     }).pipe(Effect.provide(onNewFile()))
   )
 
-  it.effect("of transactions within each other the outer one waits, and holds nobody up once it is committed", () =>
+  it.effect("of nested transactions only the outer one waits, and blocks nothing once it is committed", () =>
     Effect.gen(function* () {
       const { disk, sql } = yield* setUp
       const inner = sql.withTransaction(sql`INSERT INTO t VALUES (2)`)
@@ -87,7 +86,7 @@ describe("LogSync", () => {
     }).pipe(Effect.provide(onNewFile()))
   )
 
-  it.effect("does not wait for what changes nothing, nor for what means nothing without its process", () =>
+  it.effect("does not wait for statements that change nothing, nor for changes that are not durable", () =>
     Effect.gen(function* () {
       const { disk, sql } = yield* setUp
       yield* sql.withTransaction(count(sql))
@@ -99,12 +98,12 @@ describe("LogSync", () => {
     }).pipe(Effect.provide(onNewFile()))
   )
 
-  it.effect("a transaction that changes nothing waits for what was committed before it", () =>
+  it.effect("a transaction that changes nothing waits for earlier commits", () =>
     Effect.gen(function* () {
       const { disk, sql } = yield* setUp
       const first = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (1)`))
       yield* until(() => disk.asked.length === 1)
-      // It finds what the first one committed, as a repeated request does.
+      // It reads the first one's changes, as a repeated request does.
       const repeated = yield* Effect.forkChild(sql.withTransaction(count(sql)))
       yield* turns
       assert.isUndefined(repeated.pollUnsafe())
@@ -124,60 +123,58 @@ describe("LogSync", () => {
     ["twice", 2],
     ["eight times", 8]
   ] as const) {
-    it.effect(
-      `after a sync that failed ${times} nothing is answered for before the log was written again and synced`,
-      () =>
-        Effect.gen(function* () {
-          const { disk, sql } = yield* setUp
-          const health = yield* StoreHealth
-          const failing = yield* Effect.forkChild(Effect.result(sql.withTransaction(sql`INSERT INTO t VALUES (1)`)))
-          yield* until(() => disk.asked.length > 0)
-          const waiting = yield* Effect.forkChild(Effect.result(sql`INSERT INTO t VALUES (2)`))
-          while ((yield* count(sql)) < 2) yield* Effect.yieldNow
+    it.effect(`after a failed sync ${times} no change returns before the log has been rewritten and synced`, () =>
+      Effect.gen(function* () {
+        const { disk, sql } = yield* setUp
+        const health = yield* StoreHealth
+        const failing = yield* Effect.forkChild(Effect.result(sql.withTransaction(sql`INSERT INTO t VALUES (1)`)))
+        yield* until(() => disk.asked.length > 0)
+        const waiting = yield* Effect.forkChild(Effect.result(sql`INSERT INTO t VALUES (2)`))
+        while ((yield* count(sql)) < 2) yield* Effect.yieldNow
+        yield* sync(disk.asked, eio)
+        for (const fiber of [failing, waiting]) {
+          const result = yield* Fiber.join(fiber)
+          assert.isTrue(Result.isFailure(result))
+          if (Result.isFailure(result)) assert.strictEqual(result.failure.reason._tag, "ConnectionError")
+        }
+        for (let failed = 1; failed <= failures; failed++) {
+          yield* until(() => disk.asked.length === 1)
+          assert.isAbove(disk.written.length, 0, "the log is written before it is synced")
+          const operations: ReadonlyArray<Effect.Effect<unknown, SqlError.SqlError>> = [
+            sql.withTransaction(sql`INSERT INTO t VALUES (3)`),
+            sql.withTransaction(count(sql)),
+            nonDurable(sql.withTransaction(sql`INSERT INTO t VALUES (3)`)),
+            sql`INSERT INTO t VALUES (3)`
+          ]
+          for (const operation of operations) {
+            const { reason } = yield* Effect.flip(operation)
+            assert.strictEqual(reason._tag, "UnknownError", "nothing was changed")
+            assert.include(String(reason.cause), "EIO")
+          }
+          assert.strictEqual(yield* count(sql), 2, "what is there can be read")
+          assert.include(health.trouble(), "EIO")
+          if (failed === failures) break
+          disk.written.length = 0
           yield* sync(disk.asked, eio)
-          for (const fiber of [failing, waiting]) {
-            const result = yield* Fiber.join(fiber)
-            assert.isTrue(Result.isFailure(result))
-            if (Result.isFailure(result)) assert.strictEqual(result.failure.reason._tag, "ConnectionError")
-          }
-          for (let failed = 1; failed <= failures; failed++) {
-            yield* until(() => disk.asked.length === 1)
-            assert.isAbove(disk.written.length, 0, "the log is written before it is synced")
-            const operations: ReadonlyArray<Effect.Effect<unknown, SqlError.SqlError>> = [
-              sql.withTransaction(sql`INSERT INTO t VALUES (3)`),
-              sql.withTransaction(count(sql)),
-              nonDurable(sql.withTransaction(sql`INSERT INTO t VALUES (3)`)),
-              sql`INSERT INTO t VALUES (3)`
-            ]
-            for (const operation of operations) {
-              const { reason } = yield* Effect.flip(operation)
-              assert.strictEqual(reason._tag, "UnknownError", "nothing was changed")
-              assert.include(String(reason.cause), "EIO")
-            }
-            assert.strictEqual(yield* count(sql), 2, "what is there can be read")
-            assert.include(health.trouble(), "EIO")
-            if (failed === failures) break
-            disk.written.length = 0
-            yield* sync(disk.asked, eio)
-            yield* turns
-            const pause = Math.min(1_000 * 2 ** (failed - 1), 4_000)
-            yield* TestClock.adjust(pause - 1)
-            yield* turns
-            assert.strictEqual(disk.asked.length, 0, "each pause is twice as long as the one before, up to 4 s")
-            yield* TestClock.adjust(1)
-          }
-          yield* sync(disk.asked)
-          yield* until(() => health.trouble() === null)
-          const next = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (3)`))
-          yield* sync(disk.asked)
-          yield* Fiber.join(next)
-          assert.strictEqual(yield* count(sql), 3)
-          assert.deepStrictEqual(yield* sql`PRAGMA wal_autocheckpoint`.values, [[1_000]])
-        }).pipe(Effect.scoped, Effect.provide(onNewFile()))
+          yield* turns
+          const pause = Math.min(1_000 * 2 ** (failed - 1), 4_000)
+          yield* TestClock.adjust(pause - 1)
+          yield* turns
+          assert.strictEqual(disk.asked.length, 0, "each pause is twice as long as the one before, up to 4 s")
+          yield* TestClock.adjust(1)
+        }
+        yield* sync(disk.asked)
+        yield* until(() => health.trouble() === null)
+        const next = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (3)`))
+        yield* sync(disk.asked)
+        yield* Fiber.join(next)
+        assert.strictEqual(yield* count(sql), 3)
+        assert.deepStrictEqual(yield* sql`PRAGMA wal_autocheckpoint`.values, [[1_000]])
+      }).pipe(Effect.scoped, Effect.provide(onNewFile()))
     )
   }
 
-  it.effect("a log that can't be read back after a sync that failed is given up", () =>
+  it.effect("a log that can't be read back after a failed sync is lost", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const log = `${filename}-wal`
@@ -189,7 +186,7 @@ describe("LogSync", () => {
         const { lost, trouble } = yield* StoreHealth
         const failing = yield* Effect.forkChild(Effect.flip(sql.withTransaction(sql`INSERT INTO t VALUES (2)`)))
         yield* until(() => disk.asked.length > 0)
-        // What the system drops that it could not write.
+        // The system drops pages that it could not write.
         const descriptor = fs.openSync(log, "r+")
         fs.writeSync(descriptor, Buffer.alloc(100, "x"), 0, 100, answered + 50)
         fs.closeSync(descriptor)
@@ -201,8 +198,8 @@ describe("LogSync", () => {
         assert.include(String((yield* Effect.flip(count(sql))).reason.cause), message)
         assert.strictEqual(disk.asked.length, 0)
       }).pipe(Effect.scoped, Effect.provide(SqliteClient.layer({ filename })))
-      assert.deepStrictEqual(afterCrash(filename), [1], "another process finds what was answered for")
-      // This process still has the file open, so that SQLite reads nothing back.
+      assert.deepStrictEqual(afterCrash(filename), [1], "another process finds the changes that returned")
+      // This process still has the file open, so SQLite reads nothing back.
       for (let attempt = 0; attempt < 2; attempt++) {
         const refused = yield* Effect.flip(Layer.build(SqliteClient.layer({ filename })))
         assert.strictEqual(refused._tag, "DatabaseUnusable")
@@ -212,7 +209,7 @@ describe("LogSync", () => {
     })
   )
 
-  it.effect("a file whose log is whole can be opened again after a sync that failed", () =>
+  it.effect("a file with an intact log can be opened again after a failed sync", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const { close, sql } = yield* opened({ filename })
@@ -252,7 +249,7 @@ describe("LogSync", () => {
     }).pipe(Effect.scoped, Effect.provide(onNewFile()))
   )
 
-  it.effect("a sync that fails while the file is closed leaves the log as it is", () =>
+  it.effect("a sync that fails while the file is closed leaves the log unchanged", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const { close, sql } = yield* opened({ filename })
@@ -268,7 +265,7 @@ describe("LogSync", () => {
     })
   )
 
-  it.effect("a log that takes the place of another just before that is closed is left as it is", () =>
+  it.effect("a log that replaces another one just before closing is left unchanged", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const { close } = yield* opened({ filename })
@@ -281,7 +278,7 @@ describe("LogSync", () => {
     })
   )
 
-  it.effect("a log that is written only in part is not synced, and written again", () =>
+  it.effect("a log that is rewritten only partly is not synced, and rewritten again", () =>
     Effect.gen(function* () {
       const { disk, sql } = yield* setUp
       yield* Effect.forkChild(Effect.ignore(sql`INSERT INTO t VALUES (1)`))
@@ -305,7 +302,7 @@ describe("LogSync", () => {
     }).pipe(Effect.scoped, Effect.provide(onNewFile()))
   )
 
-  it.effect("a file that is lost while its log is synced again is not reported as mended", () => {
+  it.effect("a file that is lost while its log is synced again is not reported as repaired", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const evict = yield* Deferred.make<never, StoreLost>()
@@ -339,7 +336,7 @@ describe("LogSync", () => {
     })
   )
 
-  it.effect("files that can't be looked at are reported once for each reason", () => {
+  it.effect("files that can't be checked are reported once per reason", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const filename = yield* temporaryFile
@@ -370,7 +367,7 @@ describe("LogSync", () => {
     }).pipe(Effect.scoped, Effect.provide(logged(lines)))
   })
 
-  it.effect("a file that is named by a URI is watched by its path", () =>
+  it.effect("a file opened by a URI is watched by its path", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const { close, health } = yield* opened({ filename: `file:${filename}` })
@@ -381,13 +378,13 @@ describe("LogSync", () => {
     })
   )
 
-  it.effect("what another process may have left unsynced is written again and synced before a file is used", () =>
+  it.effect("changes that another process may have left unsynced are rewritten and synced before a file is used", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const left = `${filename}-left`
       const other = new DatabaseSync(filename)
       other.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (n INTEGER) STRICT; INSERT INTO t VALUES (1)")
-      // As a process that is killed leaves them.
+      // As left by a killed process.
       for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${left}${suffix}`)
       other.close()
       const disk = yield* heldDisk
@@ -404,7 +401,7 @@ describe("LogSync", () => {
     })
   )
 
-  it.effect("the name of a new log is on disk before a commit is answered for", () =>
+  it.effect("the name of a new log is on disk before a commit returns", () =>
     Effect.gen(function* () {
       const disk = yield* heldDisk
       const filename = yield* temporaryFile
@@ -416,7 +413,7 @@ describe("LogSync", () => {
     })
   )
 
-  it.effect("asks nothing of the disk when it was told not to", () =>
+  it.effect("does not sync if synchronous is NORMAL", () =>
     Effect.gen(function* () {
       const { disk, sql } = yield* setUp
       yield* sql.withTransaction(sql`INSERT INTO t VALUES (1)`)

@@ -1,5 +1,5 @@
 /**
- * Opens stores for tests, and changes files behind their back.
+ * Opens stores for tests, and changes files directly.
  */
 import type { DeliveryStore, IdempotencyStore, IntegrationStore, SettingStore, TokenStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
@@ -7,7 +7,7 @@ import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
 import { DatabaseSync } from "node:sqlite"
 
-/** Opens a store, does something with it, and closes it. */
+/** Runs an effect on a new store and closes it. */
 export const onStore = <A, E>(
   config: SqliteStore.SqliteStoreConfig,
   use: Effect.Effect<
@@ -23,7 +23,7 @@ export const open = (config: SqliteStore.SqliteStoreConfig) => onStore(config, E
 /** Why a store can't be opened. */
 export const refusal = (config: SqliteStore.SqliteStoreConfig) => Effect.flip(open(config))
 
-/** Runs statements on a file behind the store's back. */
+/** Runs statements on a file directly. */
 export const tamper = (filename: string, statements: string) =>
   Effect.sync(() => {
     const db = new DatabaseSync(filename)

@@ -1,5 +1,5 @@
 /**
- * A file of the first version, in which one secret that was rotated out had a place: it still signs after the migration.
+ * A file of the first version, with one place for a rotated secret. The secret still signs after the migration.
  */
 import type { IntegrationId } from "@doorhook/core"
 import { IntegrationStore } from "@doorhook/core"
@@ -12,7 +12,7 @@ import { asFifthVersion } from "./FifthVersion.ts"
 import { onStore, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-/** Takes the later migrations back: what is left is what the first version would have made. */
+/** Reverts the later migrations, which leaves the tables of the first version. */
 const asFirstVersion = `${asFifthVersion}
   ALTER TABLE integrations DROP COLUMN previous_secrets;
   ALTER TABLE integrations ADD COLUMN previous_secret TEXT;

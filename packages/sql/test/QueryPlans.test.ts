@@ -1,5 +1,5 @@
 /**
- * Every statement on a table that grows is carried out by the index it was written for: no table is scanned.
+ * Every statement on a growing table uses its intended index and scans no table.
  */
 import { IntegrationId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -21,7 +21,7 @@ const Integrations = integrationStatements(sqlite)
 const Tokens = tokenStatements(sqlite)
 const Keys = keyStatements(sqlite)
 
-/** How SQLite would carry a statement out, a line for each step. */
+/** SQLite's plan of a statement, one line per step. */
 const planOf = Effect.fnUntraced(function* (text: string) {
   const sql = yield* SqlClient.SqlClient
   const numbers = text.matchAll(/\?(\d*)/g).map(([, number], index) => (number === "" ? index + 1 : Number(number)))
@@ -30,7 +30,7 @@ const planOf = Effect.fnUntraced(function* (text: string) {
   return steps.map(({ detail }) => detail)
 })
 
-/** Steps that walk through all of something: only through what the statement itself brings along or bounds, or a tiny table. */
+/** Allowed full scans: of a statement's own parameters, of limited subqueries, and of tiny tables. */
 const harmless =
   /^SCAN (?:\d+-ROW VALUES CLAUSE|CONSTANT ROW|\d+ CONSTANT ROWS|(?:json_each|groups|owner|cancellations|t|revoked|oldest)\b|\(subquery-\d+\))/
 
@@ -49,7 +49,7 @@ const retryingOfIntegration =
   "COVERING INDEX deliveries_unacknowledged_by_integration (integration=? AND state=? AND rowid<?)"
 const unacknowledgedOfIntegration =
   "INDEX deliveries_unacknowledged_by_integration (integration=? AND state=? AND rowid"
-/** What is listed already, and the last ones, which are not yet. */
+/** Entered deliveries, and the last ones, which are not entered yet. */
 const listedOfIntegration = [
   "SEARCH o USING PRIMARY KEY (integration=? AND delivery>?)",
   "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
@@ -58,7 +58,7 @@ const listedOfIntegration = [
 const eventOfList =
   "SEARCH events_of USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=? AND created_at=? AND event_seq=?)"
 
-/** Each statement with the accesses that its plan must show. */
+/** Each statement, with the steps that its plan must have. */
 const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray<string>]> = {
   owner: [Deliveries.owner],
   setOwner: [Deliveries.setOwner],
@@ -200,7 +200,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   ]
 }
 
-/** What is walked until enough is found, and so must come in its order. */
+/** Statements that read until they have found enough, so they must read in order. */
 const unbounded: ReadonlySet<string> = new Set([
   "dueAfter",
   "retries",
@@ -211,9 +211,9 @@ const unbounded: ReadonlySet<string> = new Set([
 ])
 
 describe("plans", () => {
-  it.effect("deleteNotifications looks at the beginning of the table only", () =>
+  it.effect("deleteNotifications reads only the beginning of the table", () =>
     Effect.gen(function* () {
-      // Its walk ends at the limit.
+      // Its scan ends at the limit.
       assert.deepEqual(
         (yield* planOf(Deliveries.deleteNotifications)).filter((step) => /SCAN|SEARCH/.test(step)),
         ["SEARCH notifications USING INTEGER PRIMARY KEY (rowid=?)", "SCAN notifications"]
@@ -233,7 +233,7 @@ describe("plans", () => {
   }
 })
 
-/** A database of doorhook's whose statements call `walk()` for each row that they see, where the test has them do so. */
+/** A doorhook database whose statements call `walk()` for each row they read, through the views that a test creates. */
 const openWalked = Effect.fnUntraced(function* (walk: () => number) {
   const filename = yield* temporaryFile
   yield* Layer.build(SqliteDatabase.layer({ filename }))
@@ -246,7 +246,7 @@ const openWalked = Effect.fnUntraced(function* (walk: () => number) {
 })
 
 describe("a page of events", () => {
-  it.effect("walks no more of the index than its bound", () =>
+  it.effect("reads no more of the index than its limit", () =>
     Effect.gen(function* () {
       let walked = 0
       const db = yield* openWalked(() => ++walked)
@@ -254,7 +254,7 @@ describe("a page of events", () => {
         INSERT INTO events (seq, id, resource_type, action, building_id, tenant_ids, created_at, data)
         SELECT i, 'evt_' || i, 'call', 'create', 1, '[]', 7 * i, '{}' FROM n`)
       db.exec("INSERT INTO events_of SELECT 'building', building_id, resource_type, created_at, seq FROM events")
-      // The statements see this in place of the table.
+      // The statements read this view instead of the table.
       db.exec("CREATE TEMP VIEW events_of AS SELECT * FROM main.events_of WHERE walk() > 0")
       const run = (statement: string, ...params: ReadonlyArray<string | number>) => {
         walked = 0
@@ -276,8 +276,8 @@ describe("a page of events", () => {
   )
 })
 
-describe("a purge of what belongs to revoked grants", () => {
-  it.effect("walks no more of them than its bound", () =>
+describe("a purge of rows of revoked grants", () => {
+  it.effect("reads no more of them than its limit", () =>
     Effect.gen(function* () {
       let walked = 0
       const db = yield* openWalked(() => ++walked)
@@ -285,7 +285,7 @@ describe("a purge of what belongs to revoked grants", () => {
         INSERT INTO grants (id, user_id, client_id, scope, created_at, revoked_at) SELECT 'g' || i, 'u', 'c', '', 0, i FROM n`)
       db.exec(`INSERT INTO access_tokens (hash, grant_id, has_number, created_at, expires_at)
         SELECT 'a' || id, id, 1, 0, 0 FROM grants`)
-      // The statements see these in place of the tables.
+      // The statements read these views instead of the tables.
       const watched = (table: string) =>
         db.exec(`CREATE TEMP VIEW ${table} AS SELECT * FROM main.${table} WHERE walk() > 0`)
       watched("grants")

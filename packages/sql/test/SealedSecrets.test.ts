@@ -1,5 +1,5 @@
 /**
- * What stands in a file where signing secrets are kept, with an encryption key and without.
+ * How signing secrets are stored in a file, with and without an encryption key.
  */
 import { IntegrationStore, SettingStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -23,7 +23,7 @@ describe("signing secrets in a file", () => {
       return rows.map(({ signing_secret }) => String(signing_secret))
     })
 
-  it.effect("are sealed under a key and readable without one; both kinds are read under the key", () =>
+  it.effect("are sealed with a key and in clear without one; with the key both kinds are read", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const plain = yield* onStore({ filename }, StoreFixtures.createIntegration())
@@ -39,7 +39,7 @@ describe("signing secrets in a file", () => {
     })
   )
 
-  it.effect("are nowhere in a file that had a key from the start", () =>
+  it.effect("are not in clear anywhere in a file that had a key from the start", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* onStore({ filename, encryptionKey: key }, StoreFixtures.createIntegration())
@@ -47,7 +47,7 @@ describe("signing secrets in a file", () => {
     })
   )
 
-  it.effect("that are sealed can't be used without their key, which is said when the file is opened", () =>
+  it.effect("that are sealed can't be used without their key, which is reported when the file is opened", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* onStore({ filename, encryptionKey: key }, StoreFixtures.createIntegration())
@@ -61,7 +61,7 @@ describe("signing secrets in a file", () => {
     })
   )
 
-  it.effect("that become unreadable while the file is open are told by a StoreError", () =>
+  it.effect("that become unreadable while the file is open cause a StoreError", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const error = yield* onStore(
@@ -79,7 +79,7 @@ describe("signing secrets in a file", () => {
     })
   )
 
-  it.effect("and so are rows that doorhook did not write so", () =>
+  it.effect("and so do rows that doorhook did not write", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const error = yield* onStore(
@@ -113,7 +113,7 @@ describe("secrets among the settings of a file", () => {
       return String(row?.["value"])
     })
 
-  it.effect("are sealed under a key, also when they are replaced, and refused without it at the start", () =>
+  it.effect("are sealed with a key, also when they are replaced, and refused without it at the start", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       assert.strictEqual(yield* onStore({ filename, encryptionKey: key }, secretOr("sentinel one")), "sentinel one")
@@ -133,7 +133,7 @@ describe("secrets among the settings of a file", () => {
     })
   )
 
-  it.effect("that stood readable are replaced once there is a key: a copy of the file is worth nothing", () =>
+  it.effect("that were stored in clear are replaced once there is a key, so an old copy of the file is useless", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       assert.strictEqual(yield* onStore({ filename }, secretOr("readable")), "readable")

@@ -1,5 +1,5 @@
 /**
- * Secrets are sealed under a key and opened with it, and with no other.
+ * Secrets are sealed with a key and can be opened only with it.
  */
 import { SecretBox } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ const secret = Redacted.make("whsec_c2VjcmV0")
 const boxOf = (key: string) => SecretBox.make(Redacted.make(key))
 
 describe("SecretBox", () => {
-  it("opens what it sealed, under keys of any length", () => {
+  it("opens what it sealed, with keys of any length", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (key, text) => {
         const sealed = boxOf(key).seal(Redacted.make(text))
@@ -19,7 +19,7 @@ describe("SecretBox", () => {
     )
   })
 
-  it("says that it is sealed, shows nothing of the secret, and seals it differently each time", () => {
+  it("marks sealed secrets, hides the secret, and seals it differently each time", () => {
     const box = boxOf("key")
     const sealed = box.seal(secret)
     assert.isTrue(sealed.startsWith(SecretBox.sealedPrefix))
@@ -28,7 +28,7 @@ describe("SecretBox", () => {
     assert.notStrictEqual(sealed, box.seal(secret))
   })
 
-  it.effect("does not open what was sealed under another key, or changed", () =>
+  it.effect("does not open a secret that was sealed with another key or changed", () =>
     Effect.gen(function* () {
       const sealed = boxOf("key").seal(secret)
       const error = yield* Effect.flip(boxOf("another key").open(sealed))
@@ -48,7 +48,7 @@ describe("SecretBox", () => {
     })
   )
 
-  it.effect("without a key stores secrets readable, and does not take a sealed one for a secret", () =>
+  it.effect("without a key stores secrets in clear, and refuses sealed ones", () =>
     Effect.gen(function* () {
       const box = SecretBox.make(undefined)
       assert.strictEqual(box.seal(secret), Redacted.value(secret))
@@ -58,7 +58,7 @@ describe("SecretBox", () => {
     })
   )
 
-  it.effect("with a key still reads what was stored readable", () =>
+  it.effect("with a key still reads secrets stored in clear", () =>
     Effect.gen(function* () {
       assert.strictEqual(Redacted.value(yield* boxOf("key").open("whsec_plain")), "whsec_plain")
     })

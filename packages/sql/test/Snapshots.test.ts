@@ -1,5 +1,5 @@
 /**
- * Reads beside the connection that writes: whatever happens in which order, they show what is committed and nothing else.
+ * Reads on a connection beside the writing one show exactly what is committed, in any order of events.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
@@ -63,7 +63,7 @@ const open = () => {
 const put = "INSERT INTO t VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 describe("a read", () => {
-  it("shows what is committed, whatever was read before and is under way", async () => {
+  it("shows what is committed, whatever was read before or is being written", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
         const { close, foreign, read, writer } = open()
@@ -119,10 +119,10 @@ describe("a read", () => {
     )
   })
 
-  it("is none of a snapshot that failed half way", () => {
+  it("does not use a snapshot that failed to start", () => {
     const { close, read, reader, writer } = open()
     try {
-      // What is left where the first read of a snapshot fails.
+      // The state after the first read of a snapshot has failed.
       reader.exec("BEGIN")
       writer.prepare(put).run(1, 1)
       assert.strictEqual(read(1), 1)
@@ -131,7 +131,7 @@ describe("a read", () => {
     }
   })
 
-  it("shows within a turn what this process commits, and nothing of another's until the next", async () => {
+  it("shows commits of this process at once, and those of another in the next turn", async () => {
     const { close, foreign, read, writer } = open()
     try {
       writer.prepare(put).run(1, 1)

@@ -1,5 +1,5 @@
 /**
- * The client over `node:sqlite` does what `effect/sql` expects of one.
+ * The client on `node:sqlite` behaves as `effect/sql` expects.
  */
 import { SqliteClient, SqliteResult } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { temporaryFile } from "./TemporaryFile.ts"
 
 const onNewFile = Layer.unwrap(Effect.map(temporaryFile, (filename) => SqliteClient.layer({ filename })))
 
-/** One more connection to a file. */
+/** Opens another connection to a file. */
 const connect = (config: SqliteClient.SqliteClientConfig) =>
   Effect.map(SqliteClient.make(config), (services) => Context.get(services, SqlClient.SqlClient))
 
@@ -24,7 +24,7 @@ const names = (sql: SqlClient.SqlClient) =>
   Effect.map(sql<{ readonly name: string }>`SELECT name FROM t ORDER BY name`, (rows) => rows.map(({ name }) => name))
 
 describe("SqliteClient", () => {
-  it.effect("writes ahead, leaves syncing at each commit to us, and checks foreign keys", () =>
+  it.effect("uses a write-ahead log, does not sync at each commit, and checks foreign keys", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const pragma = (name: string) => Effect.map(sql.unsafe(`PRAGMA ${name}`), ([row]) => Object.values({ ...row }))
@@ -74,7 +74,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(onNewFile))
   )
 
-  it.effect("lets no other fiber into an open transaction, and undoes an interrupted one", () =>
+  it.effect("lets no other fiber into an open transaction, and rolls back an interrupted one", () =>
     Effect.gen(function* () {
       const sql = yield* withTable
       const inside = yield* Deferred.make<void>()
@@ -96,7 +96,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(onNewFile))
   )
 
-  it.effect("tells what went wrong by SQLite's own code", () =>
+  it.effect("reports errors with SQLite's own code", () =>
     Effect.gen(function* () {
       const sql = yield* withTable
       yield* sql`INSERT INTO t VALUES ('a', 1)`
@@ -112,7 +112,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(onNewFile))
   )
 
-  it.effect("begins a transaction with the right to write, so that none fails half way for want of it", () =>
+  it.effect("begins a transaction with the write lock, so that none fails to get it later", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const first = yield* connect({ filename })
@@ -124,7 +124,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(Reactivity.layer))
   )
 
-  it.effect("waits for another connection that writes, and says so when it takes too long", () =>
+  it.effect("waits for another writing connection, and reports that when it takes too long", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const first = yield* connect({ filename })

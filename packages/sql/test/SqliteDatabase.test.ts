@@ -1,5 +1,5 @@
 /**
- * Which files are opened, which are refused and with what words, and what is there when one is opened again.
+ * Which files are opened, which are refused and why, and what is restored when a file is opened again.
  */
 import { DeliveryStore, SettingStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -14,7 +14,7 @@ import { onStore, open, refusal, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
 describe("opening a file", () => {
-  it.effect("makes one that only its owner can read", () =>
+  it.effect("creates one that only its owner can read", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* open({ filename })
@@ -48,7 +48,7 @@ describe("opening a file", () => {
     })
   )
 
-  it.effect("makes due at once what a dead process held, and counts everything as it was", () =>
+  it.effect("makes deliveries of a dead process due at once, and keeps all counts", () =>
     Effect.gen(function* () {
       const { heartbeat, claim, createIntegration, newEvent, pending, records, settle, settlement, start } =
         StoreFixtures
@@ -93,7 +93,7 @@ describe("opening a file", () => {
     })
   )
 
-  it.effect("takes a log for empty whose header was never synced, and not one that has something behind it", () =>
+  it.effect("treats a log as empty if its header was never synced, but not if something follows the header", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* open({ filename })
@@ -104,7 +104,7 @@ describe("opening a file", () => {
     })
   )
 
-  it.effect("shares it, and what is leased, with another store of the process that has it open", () =>
+  it.effect("shares it and its leases with another store of the same process", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const { start } = StoreFixtures
@@ -128,7 +128,7 @@ describe("opening a file", () => {
     })
   )
 
-  it.effect("leaves nothing half done when the process ends without closing it", () =>
+  it.effect("leaves no partial change when the process ends without closing it", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const scope = yield* Scope.make()
@@ -138,7 +138,7 @@ describe("opening a file", () => {
         yield* StoreFixtures.enqueue(...StoreFixtures.records(1, 100, integration))
       })
       yield* Effect.provideContext(work, services)
-      // What a crash leaves: the file and its write-ahead log, as they are now.
+      // The state after a crash: the file and its write-ahead log.
       const copy = `${filename}.crashed`
       for (const suffix of ["", "-wal"]) writeFileSync(copy + suffix, readFileSync(filename + suffix))
       yield* Scope.close(scope, Exit.void)
@@ -159,7 +159,7 @@ describe("a file that can't be used", () => {
     })
   )
 
-  it.effect("belongs to another application, and is left as it was", () =>
+  it.effect("belongs to another application, and is left unchanged", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* tamper(filename, "CREATE TABLE people (name TEXT)")
@@ -187,7 +187,7 @@ describe("a file that can't be used", () => {
     })
   )
 
-  it.effect("is in a folder that is not there", () =>
+  it.effect("is in a missing folder", () =>
     Effect.gen(function* () {
       const filename = `${yield* temporaryFile}/missing/doorhook.db`
       const error = yield* refusal({ filename })
@@ -211,7 +211,7 @@ describe("a file that can't be used", () => {
     })
   )
 
-  it.effect("is a new one while another process holds it", () =>
+  it.effect("is a new one that another process has locked", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const other = new DatabaseSync(filename)
@@ -234,7 +234,7 @@ describe("a call that fails", () => {
           yield* StoreFixtures.enqueue(...StoreFixtures.records(1, 3, yield* StoreFixtures.createIntegration()))
           const [first, second] = yield* StoreFixtures.claim(StoreFixtures.start)
           if (first === undefined || second === undefined) return assert.fail("nothing claimed")
-          // The second can't be changed: its settlement can't be recorded.
+          // The second delivery's settlement can't be recorded.
           yield* tamper(
             filename,
             `CREATE TRIGGER broken BEFORE UPDATE ON deliveries WHEN old.id = ${second.id}
@@ -249,7 +249,7 @@ describe("a call that fails", () => {
           assert.deepInclude(found, { attempts: [] })
           assert.strictEqual(found?.delivery.state, "delivering")
           assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 3)
-          // Beside others, it fails alone.
+          // In a batch, it fails alone.
           const one = (at: number) =>
             store.settle({ ...outcomes, settlements: settlements.slice(at, at + 1) }, StoreFixtures.start, 1)
           const [good, bad] = yield* Effect.all([Effect.exit(one(0)), Effect.exit(one(1))], {

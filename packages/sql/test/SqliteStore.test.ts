@@ -1,5 +1,5 @@
 /**
- * The SQLite store keeps the contract; with an encryption key too, where secrets are read or written.
+ * The SQLite store passes the contract suite, also with an encryption key where secrets are read or written.
  */
 import { IntegrationStoreSuite, provideEach, StoreSuite } from "@doorhook/core/testing"
 import { SqliteStore } from "@doorhook/sql"
@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { open } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-/** A file that has its tables, and nothing in them. Others are copies of it: to make tables takes longer than most cases. */
+/** A file with empty tables, copied for each case, because creating tables takes longer than most cases. */
 const made = await Effect.runPromise(
   Effect.gen(function* () {
     const filename = yield* temporaryFile

@@ -1,5 +1,5 @@
 /**
- * Tokens on SQLite: those of many requests share a transaction and a sync, and none is answered for that is not on disk.
+ * Tokens on SQLite. Many requests share a transaction and a sync, and none returns before its token is on disk.
  */
 import { AuthorizationCode, ClientId, Grant, GrantId, StoreError, TokenHash, TokenStore, UserId } from "@doorhook/core"
 import type { IssuedTokens } from "@doorhook/core"
@@ -43,7 +43,7 @@ const issue = (name: string, refresh: string | null = null): IssuedTokens => ({
   maxAccessTokens: 100
 })
 
-/** A grant that was redeemed for `access` and `refresh`. */
+/** Creates a grant with the tokens `access` and `refresh`. */
 const granted = Effect.gen(function* () {
   const store = yield* TokenStore
   yield* store.createCode(grant, code)
@@ -51,7 +51,7 @@ const granted = Effect.gen(function* () {
   return store
 })
 
-/** Names of the access tokens in a file. */
+/** The names of the access tokens in a file. */
 const storedIn = (filename: string) => {
   const db = new DatabaseSync(filename, { readOnly: true })
   const names = db
@@ -62,7 +62,7 @@ const storedIn = (filename: string) => {
   return names
 }
 
-/** Uses a store with a grant, and the disk held back from then on. */
+/** Uses a store with a grant, and a disk that waits. */
 const onHeldDisk = <A, E>(
   use: (store: TokenStore["Service"], filename: string, asked: Array<Done>) => Effect.Effect<A, E, Scope.Scope>
 ) =>
@@ -75,7 +75,7 @@ const onHeldDisk = <A, E>(
   })
 
 describe("refreshes on SQLite", () => {
-  it.effect("that come together share a transaction and a sync, and are answered after it", () =>
+  it.effect("at the same time share a transaction and a sync, and return after it", () =>
     onHeldDisk((store, filename, asked) =>
       Effect.gen(function* () {
         const names = Array.from({ length: 32 }, (_, n) => `a${n}`)
@@ -109,14 +109,14 @@ describe("refreshes on SQLite", () => {
           const exit = yield* Fiber.join(fiber)
           assert.isTrue(Exit.isFailure(exit))
         }
-        // None is accepted until the disk is well again.
+        // None is accepted until the disk works again.
         const refused = yield* Effect.flip(store.refresh(hash("refresh"), issue("a3"), 1_002))
         assert.instanceOf(refused, StoreError)
       })
     )
   )
 
-  it.effect("of callers that go away before their turn store nothing, and hold up no others", () =>
+  it.effect("of callers that leave before their turn store nothing and block no others", () =>
     onHeldDisk((store, filename, asked) =>
       Effect.gen(function* () {
         const gone = yield* Effect.forkChild(store.refresh(hash("refresh"), issue("gone"), 1_001), {
@@ -133,7 +133,7 @@ describe("refreshes on SQLite", () => {
     )
   )
 
-  it.effect("that are refused wait for the commit that is the reason", () =>
+  it.effect("that are refused wait for the commit that caused the refusal", () =>
     onHeldDisk((store, _, asked) =>
       Effect.gen(function* () {
         const revoking = yield* Effect.forkChild(store.revokeGrant(grant.id, 1_001), { startImmediately: true })
@@ -143,7 +143,7 @@ describe("refreshes on SQLite", () => {
         })
         yield* turns
         assert.isUndefined(refresh.pollUnsafe())
-        // It came while that was synced, and gets the next sync.
+        // It came during that sync, so it gets the next one.
         yield* sync(asked)
         yield* Fiber.join(revoking)
         yield* sync(asked)
@@ -152,14 +152,14 @@ describe("refreshes on SQLite", () => {
     )
   )
 
-  it.effect("of which one can't be stored leave the others as they are", () =>
+  it.effect("do not affect each other if one can't be stored", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* onStore(
         { filename },
         Effect.gen(function* () {
           const store = yield* granted
-          // The second has a refresh token that there is already.
+          // The second has a refresh token that exists already.
           const exits = yield* Effect.forEach(
             [issue("a1", "r1"), issue("a2", "refresh"), issue("a3", "r3")],
             (issued) => Effect.exit(store.refresh(hash("refresh"), issued, 1_001)),
@@ -179,7 +179,7 @@ describe("a damaged row of a token", () => {
     ["a grant without a user", "UPDATE grants SET user_id = ''"],
     ["a grant without a client", "UPDATE grants SET client_id = ''"]
   ] as const) {
-    it.effect(`is refused with what to do: ${what}`, () =>
+    it.effect(`is refused with advice: ${what}`, () =>
       Effect.gen(function* () {
         const filename = yield* temporaryFile
         yield* onStore({ filename }, granted)

@@ -1,5 +1,5 @@
 /**
- * Changes of deliveries share transactions and syncs, and wait for the disk only where they have to.
+ * Changes of deliveries share transactions and syncs, and wait for the disk only if they must.
  */
 import type { LeasedDelivery, NewEventRecord } from "@doorhook/core"
 import { DeliveryStore } from "@doorhook/core"
@@ -27,7 +27,7 @@ const {
   worker
 } = StoreFixtures
 
-/** A store on a new file, with an integration, and the disk held back from then on. */
+/** A store on a new file with an integration, and a disk that waits. */
 const setUp = Effect.gen(function* () {
   const filename = yield* temporaryFile
   const services = yield* Layer.build(SqliteStore.layer({ filename }))
@@ -36,13 +36,13 @@ const setUp = Effect.gen(function* () {
   return { filename, services, integration }
 })
 
-/** An event whose delivery is handed over. */
+/** An event whose delivery its publisher keeps. */
 const handedOver = (n: number, { deliveries, event }: NewEventRecord = record(newEvent(n))): NewEventRecord => ({
   event,
   deliveries: deliveries.map((each) => ({ ...each, initial: { state: "delivering", worker } }))
 })
 
-/** How many transactions wrote to a file, as another connection sees it. */
+/** Counts the transactions that wrote to a file, as another connection sees them. */
 const watchCommits = (filename: string) =>
   Effect.map(
     Effect.acquireRelease(
@@ -81,7 +81,7 @@ describe("changes", () => {
     })
   )
 
-  it.effect("that come while the log is synced share the next transaction", () =>
+  it.effect("during a sync share the next transaction", () =>
     Effect.gen(function* () {
       const { integration, services } = yield* setUp
       yield* Effect.gen(function* () {
@@ -103,7 +103,7 @@ describe("changes", () => {
     })
   )
 
-  it.effect("wait for the disk if they must survive a power cut: outcomes do only where they disable or notify", () =>
+  it.effect("wait for the disk if they must survive a power cut; outcomes only if they disable or notify", () =>
     Effect.gen(function* () {
       const { integration, services } = yield* setUp
       yield* Effect.gen(function* () {
@@ -132,7 +132,7 @@ describe("changes", () => {
         const disk = yield* heldDisk
         const first = yield* Effect.forkChild(enqueue(record(newEvent(1), integration)))
         yield* until(() => disk.asked.length === 1)
-        // While the log is synced: many batches of logs, and a call behind them.
+        // During the sync: many batches of access logs, and a call behind them.
         const logs = yield* Effect.forEach([1, 2, 3, 4, 5], (n) =>
           Effect.forkChild(enqueue(...records(100 * n, 100 * n + 99, integration)))
         )
@@ -156,8 +156,8 @@ describe("changes", () => {
   )
 })
 
-describe("deliveries that were handed over to a caller that never learned of them", () => {
-  it.effect("are due once the disk is well again, after a sync that failed", () =>
+describe("deliveries kept by a publisher that never got the answer", () => {
+  it.effect("are due once the disk works again after a failed sync", () =>
     Effect.gen(function* () {
       const { integration, services } = yield* setUp
       yield* Effect.gen(function* () {

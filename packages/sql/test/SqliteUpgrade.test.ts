@@ -1,5 +1,5 @@
 /**
- * A file of the fifth version, which kept open and ended deliveries apart and leases in rows, has everything afterwards.
+ * Migrates a file of the fifth version, which had separate tables for open and ended deliveries, and leases in rows.
  */
 import { DeliveryId, DeliveryStore, latest } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -11,7 +11,7 @@ import { temporaryFile } from "./TemporaryFile.ts"
 
 const { claim, createIntegration, eventId, nextDue, start } = StoreFixtures
 
-/** Events with deliveries 1 to 9 of two integrations; what is open of the second up to 8 is being ended. */
+/** Events with deliveries 1 to 9 of two integrations. An ending covers the second one's open deliveries up to 8. */
 const rows = `
   WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
   INSERT INTO events SELECT i, 'evt_' || printf('%020d', i), 'access_log', 'create', 1, '[]', ${start}, i, i, '{}' FROM n;
@@ -33,7 +33,7 @@ const rows = `
     ('exhausted', 1), ('skipped', 1);
   UPDATE numbers SET event = 9, delivery = 9`
 
-it.effect("deliveries in every state are where they were; what was leased is due", () =>
+it.effect("deliveries keep their states, and leased ones are due", () =>
   Effect.gen(function* () {
     const filename = yield* temporaryFile
     yield* onStore({ filename }, Effect.replicateEffect(createIntegration(), 2))

@@ -1,7 +1,6 @@
 /**
- * Sequences of calls on a store, for comparing stores: the same list must be answered the same.
- *
- * Calls are generated as data that name integrations, deliveries and leases by number, among those that there are.
+ * Sequences of calls, to compare stores: the same sequence must have the same results. Calls are generated as data that
+ * refer to existing integrations, deliveries and leases by number.
  */
 import type {
   LimitReached,
@@ -30,10 +29,10 @@ import * as fc from "fast-check"
 
 const { attempt, building, newEvent, newIntegration, start, tenant } = StoreFixtures
 
-/** How long an integration may fail here, in milliseconds. */
+/** After how long a failing integration is disabled here, in milliseconds. */
 const disableAfter = 30
 
-/** A place in a list whose length is not known yet: taken modulo the length. */
+/** An index into a list of unknown length, taken modulo the length. */
 const place = fc.nat(1_000)
 const at = <A>(list: ReadonlyArray<A>, index: number): A | undefined => list[index % Math.max(1, list.length)]
 
@@ -83,7 +82,7 @@ const call = fc.oneof(
         ending,
         attempted: fc.boolean(),
         delay: fc.integer({ min: 0, max: 30 }),
-        // What is acknowledged, fails, or is gone.
+        // Acknowledged, failed, or gone.
         shows: fc.constantFrom("acknowledged", "acknowledged", "bad_status", "timeout", "gone")
       }),
       { maxLength: 6 }
@@ -119,19 +118,19 @@ const call = fc.oneof(
 )
 type Call = typeof call extends fc.Arbitrary<infer A> ? A : never
 
-/** A delivery as a worker has leased it, now or at some time. */
+/** A current or former lease of a delivery. */
 interface Lease {
   readonly worker: string
   readonly delivery: LeasedDelivery
 }
 
-/** A call, and how much time goes by before it. */
+/** A call, and the time that passes before it. */
 const step = fc.record({ after: fc.nat(15), call })
 
 export const callSequence = fc.array(step, { minLength: 1, maxLength: 60, size: "max" })
 type Sequence = typeof callSequence extends fc.Arbitrary<infer A> ? A : never
 
-/** Carries calls out; answers what each answered, and what there is to see in the end. */
+/** Runs calls. Returns the result of each, and the final state. */
 const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const store = yield* DeliveryStore
   const integrationStore = yield* IntegrationStore
@@ -143,7 +142,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   let now = start
   let events = 0
 
-  /** Stores may leave numbers out: a delivery is known by its place among all. */
+  /** Stores may skip numbers, so a delivery is identified by its index among all. */
   const placeOf = (id: DeliveryId): number => deliveries.indexOf(id)
   const inPlaces = <A extends { readonly id: DeliveryId }>(items: ReadonlyArray<A>) =>
     items.map((item) => ({ ...item, id: placeOf(item.id) }))
@@ -210,7 +209,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
             }))
           }
         })
-        // Now and then an event comes a second time, which refuses the call.
+        // Sometimes an event occurs twice, which makes the call fail.
         if (call.repeat === 0 && records[0] !== undefined) records.push(records[0])
         const keys = call.keys.map(({ lifetime, name }) => ({
           key: name,
@@ -247,7 +246,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         return { claimed: inPlaces(claimed), next_due }
       }
       case "settle": {
-        // One worker settles a batch: that of the first lease.
+        // A batch is settled by one worker: that of its first lease.
         const worker = at(leases, call.settlements[0]?.leased ?? call.released[0]?.leased ?? 0)?.worker ?? "a"
         const settlements = call.settlements.flatMap((wanted) => {
           const leased = at(leases, wanted.leased)?.delivery
@@ -274,7 +273,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           const id = at(leases, leased)?.delivery.id
           return id === undefined ? [] : [{ delivery_id: id, due_at: now + delay }]
         })
-        // What is settled is not released as well.
+        // A settled delivery is not also released.
         const settledIds = new Set(settlements.map(({ delivery_id }) => delivery_id))
         const { applied, changed, hasDueDeliveries, notifications, recovered } = yield* store.settle(
           { worker, settlements, releases: releases.filter(({ delivery_id }) => !settledIds.has(delivery_id)) },
@@ -320,7 +319,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         })
       }
       case "purge": {
-        // How events are numbered is the store's own affair.
+        // Stores number events differently.
         const {
           deliveries: count,
           events: purged,
@@ -375,13 +374,13 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const surveyed = yield* Effect.forEach([...statusFilters, undefined], (status) =>
     integrationStore.listAll({ ...(status && { status }), after: 0, limit: 100 })
   )
-  // How many old ones a purge deletes at once is the store's own affair.
+  // Stores purge different numbers at once.
   const notifications = steps.some(({ call }) => call.op === "purge")
     ? []
     : yield* store.notifications({ limit: 1_000 })
   return { answers, all: inPlaces(all), lists, histories, kept, surveyed, notifications }
 })
 
-/** Carries a sequence out on a new store. */
+/** Runs a sequence on a new store. */
 export const carryOutOn = (layer: Layer.Layer<StoreSuite.Stores, unknown>, steps: Sequence) =>
   Effect.runPromise(Effect.scoped(carryOut(steps).pipe(Effect.provide(Layer.fresh(layer)))))

@@ -1,5 +1,5 @@
 /**
- * Whatever sequence of calls is made, SQLite answers what memory answers.
+ * On any sequence of calls, SQLite returns the same as memory.
  */
 import { MemoryStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
@@ -20,10 +20,10 @@ describe("stores agree", () => {
       }),
       { numRuns: 200 }
     )
-    // A busy machine needs many times what a free one does.
+    // A busy machine takes many times as long as a free one.
   }, 300_000)
 
-  it("also while what was cancelled with its integration is marked so one by one", async () => {
+  it("also while cancelled deliveries of an integration are updated one by one", async () => {
     const unmoved = SqliteStore.layer({ filename: ":memory:" }).pipe(Layer.provide(Layer.succeed(CancellationBatch, 1)))
     await fc.assert(
       fc.asyncProperty(callSequence, async (steps) => {

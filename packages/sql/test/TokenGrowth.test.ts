@@ -1,5 +1,5 @@
 /**
- * What grants and tokens leave in the database while they are used for months: as many rows as are alive or remembered.
+ * The number of rows of grants and tokens over months of use: only those that are valid or must be remembered.
  */
 import type { AuthorizeRequest, TokenResponse } from "@doorhook/core"
 import {
@@ -32,7 +32,7 @@ const directory = DirectoryDocument.fromValue({
   tenants: []
 })
 
-/** In real time: the store looks at its file every second, and months of virtual ones would be millions of looks. */
+/** In real time. The store checks its file every second, which over months of virtual time would be millions of checks. */
 const storeOn = (filename: string) =>
   Layer.effectContext(TestClock.withLive(Layer.build(Layer.fresh(SqliteStore.layer({ filename })))))
 
@@ -66,7 +66,7 @@ const logIn = Effect.gen(function* () {
 const refresh = ({ refresh_token }: TokenResponse) =>
   AuthorizationServer.use((service) => service.token(request({ grant_type: "refresh_token", refresh_token })))
 
-/** Lets a day pass, and deletes what has served its time. */
+/** Lets a day pass, and purges expired rows. */
 const endDay = Effect.gen(function* () {
   yield* TestClock.adjust("1 day")
   const round = yield* Effect.forkChild(Retention.purgeExpired, { startImmediately: true })
@@ -88,7 +88,7 @@ const rowsIn = (filename: string) => {
 }
 
 describe("the rows of tokens", () => {
-  it.effect("of a client that refreshes ten times a day, and logs in and out once, stay as many after months", () =>
+  it.effect("of a client that refreshes ten times a day and logs in and out once do not grow over months", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* Effect.gen(function* () {
@@ -106,10 +106,10 @@ describe("the rows of tokens", () => {
         const [early, ...later] = sizes
         assert.strictEqual(early?.refresh, 50 * 10 + 1)
         for (const rows of later) {
-          // The newest one, and those that were rotated within ninety days.
+          // The newest refresh token, and those rotated within ninety days.
           assert.deepStrictEqual(rows, { grants: 1, codes: 0, access: 0, refresh: 1 + 89 * 10 })
         }
-        // The newest still works, and one of which nothing is known any more ends nothing.
+        // The newest still works. A purged one is refused and revokes nothing.
         const forgotten = yield* Effect.flip(refresh(first))
         assert.include(forgotten.message, "unknown")
         yield* refresh(tokens)

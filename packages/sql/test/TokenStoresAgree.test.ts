@@ -1,5 +1,5 @@
 /**
- * Whatever sequence of calls on tokens is made, SQLite answers what memory answers.
+ * On any sequence of token calls, SQLite returns the same as memory.
  */
 import { MemoryStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"

@@ -1,9 +1,9 @@
 /**
- * What bash makes of a command that was printed to be copied.
+ * How bash parses a command that was printed for copying.
  */
 import { execFileSync } from "node:child_process"
 
-/** Its words, in a locale: the plainest there is, unless it is told. */
+/** The words of a command in a locale. The default is the plain C locale. */
 export const wordsOf = (command: string, locale = "C"): ReadonlyArray<string> =>
   execFileSync("bash", ["-c", `printf '%s\\0' ${command}`], {
     encoding: "utf8",

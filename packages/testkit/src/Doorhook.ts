@@ -1,5 +1,5 @@
 /**
- * The command as a user starts it: a process of its own, with a clock, a disk and a signal handler of its own.
+ * The `doorhook` command as a user starts it, in its own process.
  */
 import { startNode } from "./Process.ts"
 import type { Finished } from "./Process.ts"
@@ -12,7 +12,7 @@ const bin = fileURLToPath(new URL("../../doorhook/bin/doorhook.js", import.meta.
 export const startDoorhook = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) =>
   startNode([bin, ...args], { env })
 
-/** Runs `doorhook` with these arguments to its end. */
+/** Runs `doorhook` with these arguments until it ends. */
 export const runDoorhook = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}
@@ -21,7 +21,7 @@ export const runDoorhook = (
 
 export const operatorKey = "operator-key-of-tests-0123456789abcdef"
 
-/** A service that is ready, and where. */
+/** Starts `doorhook serve` and waits until it is ready. Returns its URL. */
 export const startService = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}

@@ -1,6 +1,6 @@
 /**
- * A forward proxy for tests: it opens every tunnel to one and the same receiver, wherever it was asked to go, so that
- * public addresses can be used without leaving the machine.
+ * A forward proxy for tests. Every tunnel leads to one receiver, whatever its target, so tests can use public addresses
+ * without leaving the machine.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -13,12 +13,12 @@ import { listen } from "./ListeningServer.ts"
 
 export interface ForwardProxy {
   readonly port: number
-  /** Where it was asked to go, and with which headers. */
+  /** The requested targets, with the headers of each request. */
   readonly asked: ReadonlyArray<{ readonly place: string; readonly headers: IncomingHttpHeaders }>
 }
 
 /**
- * Starts a proxy. `refuses` says with which status it answers, or that it closes the connection without one; null to open the
+ * Starts a proxy. `refuses` returns the status of a refusal, `"hangs up"` to close the connection, or null to open the
  * tunnel to `port`.
  */
 export const startProxy = (

@@ -3,7 +3,7 @@
  */
 import { Layer, Tracer } from "effect"
 
-/** The spans that were begun under the layer, in order. */
+/** The spans begun under the layer, in order. */
 export const keptSpans = () => {
   const spans: Array<Tracer.NativeSpan> = []
   const layer = Layer.succeed(

@@ -1,5 +1,5 @@
 /**
- * Servers of tests: on a port that is free, and closed with all of their connections.
+ * Servers for tests, on a free port. Closing one closes all of its connections.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -8,22 +8,22 @@ import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Server, Socket } from "node:net"
 
-/** A server that listens, where, and how it ends. */
+/** A listening server. */
 export interface ListeningServer {
   readonly port: number
-  /** `http://127.0.0.1:PORT`; who speaks something else replaces the scheme. */
+  /** `http://127.0.0.1:PORT`. For another protocol, replace the scheme. */
   readonly url: string
-  /** Ends the server and every connection, as a process that dies does; resolves when it has ended. */
+  /** Closes the server and every connection, as when its process dies. */
   readonly close: () => Promise<void>
 }
 
-/** The port that a server listens on; 0 while it does not. */
+/** The port that a server listens on; 0 if it does not listen. */
 export const portOf = (server: Server): number => {
   const address = server.address()
   return address !== null && typeof address === "object" ? address.port : 0
 }
 
-/** Lets a server listen on loopback, on a free port unless told otherwise. */
+/** Makes a server listen on loopback. Default: a free port. */
 export const listen = async (server: Server, port = 0): Promise<ListeningServer> => {
   const sockets = new Set<Socket>()
   server.on("connection", (socket: Socket) => {
@@ -40,7 +40,7 @@ export const listen = async (server: Server, port = 0): Promise<ListeningServer>
   return { port: portOf(server), url: `http://127.0.0.1:${portOf(server)}`, close }
 }
 
-/** Lets a server listen for as long as the scope lives. */
+/** Makes a server listen for the lifetime of the scope. */
 export const listening = (server: Server): Effect.Effect<ListeningServer, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() => listen(server)),
@@ -49,7 +49,7 @@ export const listening = (server: Server): Effect.Effect<ListeningServer, never,
 
 const isTaken = (cause: unknown): boolean => Reflect.get(Object(cause), "code") === "EADDRINUSE"
 
-/** A port that nobody listens on now. It is none of those that systems hand out, so that nobody gets it by chance meanwhile. */
+/** A free port. It is outside the ephemeral range, so that the system does not give it to another process in the meantime. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(10_000, 30_000)

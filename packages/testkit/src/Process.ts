@@ -1,5 +1,5 @@
 /**
- * Programs in processes of their own, with what they print and how they end.
+ * Runs programs in their own processes, and keeps their output and exit code.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -24,16 +24,16 @@ export interface Running {
   readonly child: ChildProcess
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Resolves when standard output contains the text; rejects, with all output, when the process ends before. */
+  /** Resolves when standard output matches. Rejects with all output if the process ends before. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
-  /** The same of standard error: what was printed before on one stream may arrive after on the other. */
+  /** The same for standard error. The order of output across the two streams is not reliable. */
   readonly complained: (pattern: RegExp) => Promise<RegExpExecArray>
   readonly finished: Promise<Finished>
 }
 
-/** How a program is started, beside its arguments. */
+/** Options beside the program's arguments. */
 export interface StartOptions {
-  /** Added to the environment of the tests; colours are off unless it says otherwise. */
+  /** Added to the tests' environment. Colours are off by default. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
 }
@@ -70,7 +70,7 @@ const start = (args: ReadonlyArray<string>, { cwd, env }: StartOptions): Running
   return { child, stdout: () => stdout, stderr: () => stderr, printed, complained, finished }
 }
 
-/** Runs a program with this Node.js; it is killed when the scope is closed. */
+/** Starts a program with this Node.js. Closing the scope kills it. */
 export const startNode = (
   args: ReadonlyArray<string>,
   options: StartOptions = {}
@@ -84,7 +84,7 @@ export const startNode = (
       })
   )
 
-/** A folder that is gone with the scope. */
+/** A temporary folder, removed with the scope. */
 export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "doorhook-test-"))),
   (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))

@@ -1,5 +1,5 @@
 /**
- * An HTTP server in the test's own process that keeps what it got and answers what the test says.
+ * An HTTP server in the test's process that keeps requests and responds as the test says.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -18,29 +18,29 @@ export interface Received {
   readonly body: string
 }
 
-/** Its headers as one text each. */
+/** The headers of a request, each as one string. */
 export const plainHeaders = ({ headers }: Received): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
-/** What a receiver answers, beside its status. */
+/** A response. */
 export interface Answer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
 }
 
-/** Does with a request what it likes, down to its socket. */
+/** Handles a request. It may use the socket. */
 export type Handler = (received: Received, response: ServerResponse, socket: Socket, nth: number) => void
 
 export interface Receiver {
   readonly origin: string
-  /** Its origin with the path `/hook`. */
+  /** The origin with the path `/hook`. */
   readonly url: string
   readonly port: number
   readonly received: ReadonlyArray<Received>
-  /** Resolves once the condition holds; it is looked at after each request. */
+  /** Resolves once the condition holds. It is checked after each request. */
   readonly until: (condition: (received: ReadonlyArray<Received>) => boolean) => Promise<void>
-  /** Ends the server and every connection, as a process that dies does. */
+  /** Closes the server and every connection, as when its process dies. */
   readonly die: () => Promise<void>
 }
 
@@ -55,7 +55,7 @@ const open = async (handle: Handler) => {
         for (const check of waiting) check()
         handle(one, response, request.socket, nth)
       },
-      // A request that broke off has arrived nowhere.
+      // An aborted request does not count as received.
       () => response.destroy()
     )
   })
@@ -73,14 +73,14 @@ const open = async (handle: Handler) => {
   return { origin: url, url: `${url}/hook`, port, received, until, die: close }
 }
 
-/** A receiver that hands each request, once it has arrived whole, to `handle`; gone with the scope. */
+/** Starts a receiver that passes each complete request to `handle`, for the lifetime of the scope. */
 export const handlingReceiver = (handle: Handler): Effect.Effect<Receiver, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() => open(handle)),
     ({ die }) => Effect.promise(die)
   )
 
-/** A receiver that answers the `nth` request (from 1) with what `answer` gives, a status or more, after as long as it takes. */
+/** Starts a receiver. `answer` returns the status or response to the `nth` request (from 1); it may be asynchronous. */
 export const startReceiver = (
   answer: (received: Received, nth: number) => number | Answer | Promise<number | Answer> = () => 200
 ): Effect.Effect<Receiver, never, Scope.Scope> =>

@@ -1,7 +1,7 @@
 /**
- * The event loop of this process, where virtual time must not run ahead of what comes in real time.
+ * Lets pending I/O arrive before virtual time goes on.
  */
 import { Effect } from "effect"
 
-/** Lets what has come in by now be read. */
+/** Waits for one turn of the event loop, in which pending input is read. */
 export const nextTurn: Effect.Effect<void> = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))

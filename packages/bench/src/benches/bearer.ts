@@ -1,5 +1,5 @@
 /**
- * What an authenticated request costs beyond the answer itself.
+ * What an authenticated request costs beyond the response itself.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -21,7 +21,7 @@ const name = "bearer"
 
 const connections = 32
 
-/** So many that none asks too often for the service's limit of requests a minute. */
+/** Enough grants that none exceeds the service's requests per minute. */
 const grants = 400
 
 const bareProgram = fileURLToPath(new URL("../bare.ts", import.meta.url))
@@ -31,16 +31,16 @@ interface Target extends Pick<ServerProcess, "pid" | "port"> {
   readonly answer: Answer
 }
 
-/** An answer of a server, as a bare one gives it again. */
+/** A server's response, for the bare server to repeat. */
 interface Answer {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Headers that a server of Node's writes by itself. */
+/** Headers that Node.js adds by itself. */
 const byNode = ["connection", "date", "keep-alive"]
 
-/** A server that answers all of these tokens with an integration. */
+/** A server on which each of these tokens can read an integration. */
 const targetOf = async <Server extends ServerProcess>(
   server: Server,
   path: string,
@@ -73,7 +73,7 @@ const startBare = Effect.fnUntraced(function* ({ answer, requests }: Target) {
   return { ...server, requests, answer } satisfies Target
 })
 
-/** The names of all headers, the type, and the body without what numbers, dates and ports make different. */
+/** Header names, content type and body, without numbers: dates and ports differ. */
 const formOf = ({ body, headers }: Answer): string =>
   JSON.stringify([Object.keys(headers).toSorted(), headers["content-type"], body.replaceAll(/\d+/g, "0")])
 
@@ -84,7 +84,7 @@ interface Sizes {
 
 const get = ({ pid, port, requests }: Target, sizes: Sizes) => load({ ...sizes, pid, port, connections, requests })
 
-/** The load of one server, which is gone afterwards, and an answer of it. */
+/** Measures one server, and stops it. Also returns its target. */
 const measure = <E>(start: Effect.Effect<Target, E, Scope.Scope>, sizes: Sizes) =>
   start.pipe(
     Effect.flatMap((target) => Effect.map(get(target, sizes), (load) => ({ load, target }))),
@@ -155,8 +155,8 @@ export const benchmark: Benchmark = {
   summary:
     "authenticated reads of an integration a second, against bare node:http with the same bytes and fastify by hand",
   compares:
-    "400 grants read one integration each over 32 kept connections, as fast as they are answered, from the built `doorhook serve` on SQLite: token check, right, rate limit, read. The bare server returns the same headers and body without looking anything up. The server on fastify and `node:sqlite` is written by hand for speed, with prepared statements, users and clients in maps, the same limit and the same answer. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted without and with those that begin and end a transaction.",
-  leavesOut: "Directories that are databases themselves, and lists of many integrations.",
+    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. 400 grants send them over 32 keep-alive connections, as fast as possible. The bare server returns the same headers and body without any look-up. The server on fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted without and with those that begin and end a transaction.",
+  leavesOut: "Directories in a database, and lists of many integrations.",
   lines: {
     [name]: { ours, peer: bare, unit: "1/s", goal: { is: "at least", ratio: 0.4 } },
     [`${name}/fastify`]: {

@@ -1,5 +1,5 @@
 /**
- * How long the command takes until it serves.
+ * Start-up time of the command until it serves.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -17,7 +17,7 @@ const name = "cold-start"
 
 const isReady = /doorhook listening on/
 
-/** Milliseconds from the start of a process until it says that it is ready, or to its end. */
+/** Milliseconds from the start of a process until it prints that it is ready, or ends. */
 const timeTo = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}
@@ -68,8 +68,8 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "milliseconds until `doorhook serve` is ready, against a Node.js that does nothing",
   compares:
-    "The built command on a new SQLite file, until it prints that it listens, beside `node -e 0` from start to end. The compile cache is warm, as at every start but the first after an installation.",
-  leavesOut: "What `npx` itself takes, and a disk whose files are not cached.",
+    "The built command on a new SQLite file, until it prints that it listens, against `node -e 0` from start to end. The compile cache is warm, as on every start except the first after an installation.",
+  leavesOut: "The time of `npx` itself, and a disk with a cold cache.",
   lines: {
     [name]: {
       ours: "ms to ready",

@@ -1,5 +1,5 @@
 /**
- * What a run of the receiver suite takes, and whether it ever says something false of a receiver that is correct.
+ * How long a run of the receiver suite takes, and whether it ever reports a false failure for a correct receiver.
  */
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
@@ -10,10 +10,10 @@ import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
 const name = "conformance"
 
-/** A run of level 3 should not take longer, in seconds. */
+/** Limit for a run of level 3, in seconds. */
 const limit = 45
 
-/** As users call it: with the cache of compiled code, which the receivers that it starts share. */
+/** As users call it. The receivers that it starts share its cache of compiled code. */
 const command = new URL("../../../doorhook/bin/doorhook.js", import.meta.url).pathname
 const receiver = new URL("../../../../conformance/src/mutants/main.ts", import.meta.url).pathname
 const node = `${process.execPath} --conditions=source --no-warnings`
@@ -21,11 +21,11 @@ const node = `${process.execPath} --conditions=source --no-warnings`
 interface Run {
   readonly seconds: number
   readonly exitCode: number
-  /** The lines of the requirements that did not pass. */
+  /** The lines of requirements that did not pass. */
   readonly said: string
 }
 
-/** One line for each run while it goes on: a hundred of them take more than an hour. */
+/** One line per run, because a hundred runs take more than an hour. */
 const progressOf = ({ exitCode, said, seconds }: Run): string =>
   `${Math.round(seconds)} s, ${exitCode === 0 ? "passed" : `exit code ${exitCode}: ${said}`}`
 

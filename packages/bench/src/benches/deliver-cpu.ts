@@ -1,17 +1,17 @@
 /**
- * What a delivery costs, where speed is not the question: processor time at a rate that everybody keeps up with.
+ * Processor time per delivery, at a rate that all contenders sustain.
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
-import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
-import type { SteadyAnswer } from "../peers/ContenderTask.ts"
 import { answersOf, contest, failureOf } from "../harness/Contest.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
 import { canMeasureServers } from "../harness/ProcessCpu.ts"
 import type { ProgramFailed } from "../harness/RunProgram.ts"
 import { median, rounded } from "../harness/Statistics.ts"
+import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
 import type { ContenderName } from "../peers/Contenders.ts"
+import type { SteadyAnswer } from "../peers/ContenderTask.ts"
 
 const name = "deliver-cpu"
 
@@ -68,7 +68,7 @@ export const benchmark: Benchmark = {
   minutes: 8,
   summary: "processor time per delivery at a steady 500/s, against the same queues",
   compares:
-    "500 calls of publish a second for 15 seconds, each answered when durable. Counted is user and system time of the process that publishes and sends, and of PostgreSQL or Redis; the receiver is left out. The ratio says how many times less ours takes. Ours lets events wait up to 10 ms to share a transaction; the queues store each at once. The results include the latency from publish to acknowledgement.",
+    "500 calls of publish a second for 15 seconds, each returning when durable. Counted is user and system time of the publishing and sending process, and of PostgreSQL or Redis, but not of the receiver. The ratio is the peer's time to ours. Ours lets events wait up to 10 ms to share a transaction; the queues store each at once. The results include the latency from publish to acknowledgement.",
   leavesOut:
     "Callers that publish in batches, where every queue is cheaper, and the kernel's own threads. Needs Linux's `/proc`.",
   lines: {

@@ -1,17 +1,17 @@
 /**
- * The engine against the queues that a Node backend would deliver webhooks with otherwise.
+ * The engine against queues that a Node.js backend would otherwise use for webhooks.
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
-import type { PeerName } from "../peers/ContenderRounds.ts"
-import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
-import type { DrainAnswer } from "../peers/ContenderTask.ts"
 import { answersOf, contest, failureOf } from "../harness/Contest.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
 import type { ProgramFailed } from "../harness/RunProgram.ts"
 import { median, rounded } from "../harness/Statistics.ts"
+import type { PeerName } from "../peers/ContenderRounds.ts"
+import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
 import type { ContenderName } from "../peers/Contenders.ts"
+import type { DrainAnswer } from "../peers/ContenderTask.ts"
 
 const name = "deliver-peers"
 
@@ -53,9 +53,9 @@ export const benchmark: Benchmark = {
   minutes: 4,
   summary: "the same durable work by BullMQ, pg-boss and graphile-worker",
   compares:
-    "20,000 events are published as fast as they are accepted; each is signed, posted and its retries kept. Every queue has the batched settings that were found best (`packages/bench/src/peers`) and sends by undici's `dispatch` over 64 connections, as ours does, to the same receiver. Each round is a process of its own with a warm-up. The headline is ours on SQLite against the best queue whose accepted jobs survive a power cut.",
+    "20,000 events are published as fast as they are accepted. Each is signed and posted, with durable retries. Every queue has its best batch settings (`packages/bench/src/peers`). All send with undici's `dispatch` over 64 connections to the same receiver, like ours. Each round is a process of its own with a warm-up. The headline is ours on SQLite against the best queue whose accepted jobs survive a power cut.",
   leavesOut:
-    "What only ours does: fair turns between receivers, places for urgent events, the address guard, matching, a history of attempts. Also failing receivers, several workers, and a server on another machine.",
+    "Features that only ours has: fairness between receivers, reserved capacity for urgent events, the address guard, matching, a history of attempts. Also failing receivers, several workers, and a server on another machine.",
   lines: {
     [name]: { ours, peer: "deliveries/s of the best queue", unit: "1/s", goal: { is: "at least", ratio: 1.6 } },
     [`${name}/bullmq`]: {

@@ -1,5 +1,5 @@
 /**
- * The engine on PostgreSQL against doing nothing but send.
+ * The engine on PostgreSQL against a loop that only sends.
  */
 import { Effect } from "effect"
 import { againstBareLoop } from "../harness/AgainstBareLoop.ts"
@@ -13,7 +13,7 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "publish to settled on PostgreSQL with one worker, against a bare loop of the same requests",
   compares:
-    "The work of `deliver-sqlite`, stored by a PostgreSQL server on the same machine that syncs each commit and shares the cores.",
+    "The work of `deliver-sqlite`, stored in PostgreSQL. The server runs on the same cores and syncs each commit.",
   leavesOut: "A network between engine and database, and more than one worker (see `scale-workers`).",
   lines: {
     "deliver-postgres": {

@@ -1,5 +1,5 @@
 /**
- * How much slow names delay other clients.
+ * How much slow DNS names delay other clients.
  */
 import { NameResolver, Publisher } from "@doorhook/core"
 import { NameLookup, NodeNameResolver } from "@doorhook/node"
@@ -12,34 +12,34 @@ import { createIntegration } from "../harness/Integrations.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { watch } from "../harness/RequestWatch.ts"
 import { quantile, rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
-import { watch } from "../harness/RequestWatch.ts"
 import { eventIn } from "../harness/Workload.ts"
 
 const name = "fairness-names"
 
 const building = 1
 
-/** Node's own; libuv looks names up on half of them. */
+/** The default size of Node.js's thread pool. libuv looks up names on half of its threads. */
 const threads = 4
 
-/** How long a slow name takes, how long a save waits for it, and how long until the next save; in milliseconds. */
+/** How long a slow name takes to resolve, how long a save waits for it, and the pause between saves, in milliseconds. */
 const slowness = 8_000
 const patience = 3_000
 const betweenSaves = 100
 
-/** Between one event of the healthy integration and the next, in milliseconds. */
+/** Pause between events of the healthy integration, in milliseconds. */
 const pause = 20
 
-/** Latencies of an integration whose every delivery looks its name up, beside a client that saves slow names or alone. */
+/** Latencies of an integration that looks up its name for each delivery, alone or beside a client that saves slow names. */
 const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, events: number) {
   const signal = yield* Effect.abortSignal
   const { ask } = lookUpsOn(Math.ceil(threads / 2), (host) =>
     host.startsWith("slow") ? sleep(slowness, undefined, { signal }).catch(() => undefined) : sleep(1)
   )
   const lookup = NameLookup.sharing(ask, NameLookup.placesOf(threads))
-  // No connection is kept, so that each delivery looks its name up.
+  // Connections are not reused, so each delivery looks up the name.
   const { answered, transport } = watch(
     () => true,
     () => undefined,
@@ -83,7 +83,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const receiver = yield* startReceiver()
   const beside: Array<number> = []
   const alone: Array<number> = []
-  // What comes first pays for the compiler.
+  // The first run warms up the compiler.
   yield* latencies(receiver, false, events / 5)
   for (let round = 0; round < rounds; round++) {
     const without = yield* latencies(receiver, false, events)
@@ -103,9 +103,8 @@ export const benchmark: Benchmark = {
   summary:
     "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against alone",
   compares:
-    "An integration receives 50 access logs a second for 20 seconds on SQLite, each over a new connection whose name resolves in 1 ms; timed from publish to acknowledgement. One client asks for ten new names a second, each of which takes 8 s. Look-ups run two at a time, as on Node's four threads.",
-  leavesOut:
-    "The system's resolver, for which a queue of the same size stands, and the requests that save integrations.",
+    "On SQLite, an integration receives 50 access logs a second for 20 seconds. Each uses a new connection to a name that resolves in 1 ms. The time is from publish to acknowledgement. One client requests ten new names a second that take 8 s each. Two look-ups run at a time, as with Node.js's four threads.",
+  leavesOut: "The system's resolver (simulated by a queue of the same size), and the requests that save integrations.",
   lines: {
     [name]: {
       ours: "p95 from publish to acknowledgement beside slow names",

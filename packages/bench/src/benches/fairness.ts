@@ -1,5 +1,5 @@
 /**
- * What dead receivers cost the others.
+ * How much dead receivers delay the others.
  */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -9,16 +9,16 @@ import { createIntegration } from "../harness/Integrations.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { watch } from "../harness/RequestWatch.ts"
 import { quantile, rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
-import { watch } from "../harness/RequestWatch.ts"
 import { eventIn } from "../harness/Workload.ts"
 
 const name = "fairness"
 
 const healthyBuilding = 1
 
-/** How many integrations there are whose receiver takes requests and never answers. */
+/** Number of integrations whose receiver reads requests and never responds. */
 const deadCount = 20
 
 interface Sizes {
@@ -27,10 +27,10 @@ interface Sizes {
   readonly ackTimeout: number
 }
 
-/** Between one event of the healthy integration and the next, in milliseconds. */
+/** Pause between events of the healthy integration, in milliseconds. */
 const pause = 20
 
-/** Latencies of the healthy integration, with so many deliveries waiting for each dead one. */
+/** Latencies of the healthy integration, with a backlog for each dead one. */
 const healthyLatencies = Effect.fnUntraced(function* (port: number, deadPort: number | null, sizes: Sizes) {
   const { answered, transport } = watch(({ url }) => url.includes(`:${port}/`))
   const measure = Effect.gen(function* () {
@@ -65,7 +65,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const dead = yield* startReceiver(Infinity)
   const beside: Array<number> = []
   const alone: Array<number> = []
-  // What comes first pays for the compiler.
+  // The first run warms up the compiler.
   yield* healthyLatencies(healthy, null, { ...sizes, events: sizes.events / 5 })
   for (let round = 0; round < rounds; round++) {
     const without = yield* healthyLatencies(healthy, null, sizes)
@@ -84,8 +84,8 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "latency of a healthy integration while 20 others time out, against the same alone",
   compares:
-    "An integration receives 50 access logs a second for 20 seconds on SQLite, and its receiver answers at once; timed from publish to acknowledgement. 20 others have 1,000 deliveries each, and their receiver takes every request and answers none, so that all of their places are held for five seconds at a time.",
-  leavesOut: "Slow receivers, more dead ones than there are places, and PostgreSQL.",
+    "On SQLite, an integration receives 50 access logs a second for 20 seconds, and its receiver responds at once. The time is from publish to acknowledgement. 20 others have 1,000 deliveries each. Their receiver reads every request and never responds, so each of their requests stays open for five seconds.",
+  leavesOut: "Slow receivers, more dead receivers than open requests, and PostgreSQL.",
   lines: {
     [name]: {
       ours: "p95 from publish to acknowledgement beside 20 dead receivers",

@@ -1,5 +1,5 @@
 /**
- * Whether what was delivered long ago slows down what comes now.
+ * Whether old deliveries slow down new ones.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -19,7 +19,7 @@ const name = "growth"
 
 const defaultRows = 10_000_000
 
-/** Real deliveries that the others are copied from. */
+/** Number of real deliveries, of which the others are copies. */
 const templates = 1_000
 
 type Storage = "sqlite" | "postgres"
@@ -78,7 +78,7 @@ export const benchmark: Benchmark = {
   summary:
     "publish to settled with 10 million settled deliveries in the store (--rows N for less), against an empty one",
   compares:
-    "10,000 events are published, sent and settled, as in `deliver-sqlite`, on a store with 10 million delivered ones, their events and attempts, and in turn on one that holds only the rounds before. The rows are copies of real ones, made in SQL.",
+    "10,000 events are published, sent and settled, as in `deliver-sqlite`. One store has 10 million settled deliveries with their events and attempts, the other only those of earlier rounds. The rows are copies of real ones, made in SQL.",
   leavesOut: "Stores larger than the file cache, reading old deliveries, and purging them.",
   lines: {
     [name]: {

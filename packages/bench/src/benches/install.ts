@@ -1,5 +1,5 @@
 /**
- * How much an installation takes.
+ * The size of an installation.
  */
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
@@ -15,14 +15,14 @@ const name = "install"
 const megabytes = (folder: string): number =>
   (Number(/^\d+/.exec(execFileSync("du", ["-sk", folder], { encoding: "utf8" }))?.[0]) * 1_024) / 1_000_000
 
-/** What `npm install` brings of these into an empty project. */
+/** Runs `npm install` for these dependencies in an empty project, and measures the result. */
 const install = Effect.fnUntraced(function* (
   dependencies: Readonly<Record<string, string>>,
   overrides: Readonly<Record<string, string>>
 ) {
   const project = yield* temporaryFolder
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, dependencies, overrides }))
-  // Where npm's cache has what is needed, without a registry.
+  // Needs no registry if npm's cache has the packages.
   execFileSync("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: project,
     stdio: ["ignore", process.stderr, process.stderr]
@@ -41,7 +41,7 @@ const install = Effect.fnUntraced(function* (
   }
 }, Effect.scoped)
 
-/** The archives of `npm run pack` by the names of their packages. */
+/** The archives of `npm run pack` by package name. */
 const packInto = (folder: string): Readonly<Record<string, string>> => {
   mkdirSync(folder)
   runScript("pack", folder)
@@ -59,7 +59,7 @@ const run = Effect.fnUntraced(function* () {
     readFileSync(join(root, "packages/doorhook/package.json"), "utf8")
   )
   const { effect } = manifest.dependencies
-  // Overrides only say where a package is found: npm installs those that `doorhook` asks for, as from a registry.
+  // Overrides only give the location of packages. npm installs those that `doorhook` depends on, as from a registry.
   const ours = yield* install({ doorhook }, others)
   const peer = yield* install({ effect }, {})
   const more = { packages: ours.packages, of_doorhook_mb: rounded(ours.own), peer_packages: peer.packages }
@@ -71,8 +71,8 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "megabytes of `npm install doorhook` in an empty project, against `effect` alone",
   compares:
-    "`npm install` of the packed archives with their dependencies in an empty project, against `npm install` of `effect` alone. Counted is `node_modules` on disk, as `du` shows it.",
-  leavesOut: "Time and network of an installation.",
+    "`npm install` of the packed archives with their dependencies in an empty project, against `npm install` of `effect` alone. The size is that of `node_modules` on disk, as `du` reports it.",
+  leavesOut: "Duration and network traffic of an installation.",
   lines: {
     [name]: { ours: "MB of doorhook", peer: "MB of effect", unit: "MB", goal: { is: "at most", ratio: 1.3 } }
   },

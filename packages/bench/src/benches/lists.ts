@@ -1,5 +1,5 @@
 /**
- * How much readers of long lists delay others.
+ * How much clients that read long lists delay others.
  */
 import { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -25,7 +25,7 @@ const name = "lists"
 
 const defaultRows = 1_000_000
 
-/** Real deliveries that the others are copied from. */
+/** Number of real deliveries, of which the others are copies. */
 const templates = 1_000
 
 const clients = 10
@@ -33,13 +33,13 @@ const clients = 10
 /** Tokens per client: enough to stay below the service's request limit. */
 const tokensPerClient = 25
 
-/** Between one ring and the next, in milliseconds. */
+/** Pause between calls, in milliseconds. */
 const pause = 20
 
-/** The deepest pages that there are. */
+/** The deepest pages of the list. */
 const path = (turn: number): string => `/v4/buildings/${building}/access_logs?per=100&page=${81 + (turn % 20)}`
 
-/** A receiver in this process, which notes when the request for each ring comes. */
+/** A receiver in this process that notes when the request for each call arrives. */
 const startNoting = Effect.acquireRelease(
   Effect.promise(async () => {
     const receivedAt = new Map<number, number>()
@@ -67,7 +67,7 @@ const prepare = Effect.fnUntraced(function* (rows: number) {
     yield* publisher.publish(Array.from({ length: templates }, (_, n) => eventIn(building, n)))
     yield* delivered(templates)
     yield* (yield* IntegrationStore).remove(integration)
-    // What is read once is indexed: the copies are then, too.
+    // A first read makes the store index the events, so the copies are indexed too.
     const { scope } = integration
     const page = { offset: 0, limit: 1, countUpTo: 1 }
     yield* (yield* DeliveryStore).events({ scope, resource_type: "access_log", ...page })
@@ -103,7 +103,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const read = (seconds: number) => load({ pid, port, requests, connections: clients, warmUp: 0, seconds })
 
   let last = templates
-  /** Latencies of this many rings, from the call to the receiver, in milliseconds. */
+  /** Latencies of this many calls, from publish to the receiver, in milliseconds. */
   const ring = (count: number) =>
     Effect.gen(function* () {
       const latencies: Array<number> = []
@@ -133,7 +133,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   }
   const beside: Array<number> = []
   const alone: Array<number> = []
-  // What comes first pays for the compiler.
+  // The first run warms up the compiler.
   yield* ring(rings / 5)
   const lists = yield* read(quick ? 0.5 : 3)
   const { p99, rate } = lists
@@ -160,10 +160,10 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 3,
-  summary: "how late a ring is while 10 clients read deep pages of a building with a million events, against alone",
+  summary: "latency of a call while 10 clients read deep pages of a building with a million events, against alone",
   compares:
-    "400 calls are published one by one over HTTP to the built `doorhook serve`, on a SQLite file in which the building has 1,000,000 events; timed from publish to the receiver. Once idle, once while ten clients read the deepest pages of 100 access logs as fast as they are answered. The results include pages a second with nothing else, and the server's processor time per page.",
-  leavesOut: "PostgreSQL, whose lists another process reads, and clients on other machines.",
+    "400 calls are published one by one over HTTP to the built `doorhook serve`, on a SQLite file in which the building has 1,000,000 events. The time is from publish to the receiver, once when idle and once while ten clients read the deepest pages of 100 access logs as fast as possible. The results include pages a second without calls, and the server's processor time per page.",
+  leavesOut: "PostgreSQL, where another process reads the lists, and clients on other machines.",
   lines: {
     [name]: {
       ours: "p99 from publish to the receiver, beside 10 readers of lists",

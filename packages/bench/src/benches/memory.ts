@@ -1,5 +1,5 @@
 /**
- * Where a backlog lives.
+ * How much memory a backlog takes.
  */
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
@@ -13,7 +13,7 @@ import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
 const name = "memory"
 
-/** How much more may be resident with the backlog than without, in megabytes. */
+/** Allowed growth of resident memory by the backlog, in megabytes. */
 const allowed = 120
 
 const program = fileURLToPath(new URL("../hold.ts", import.meta.url))
@@ -53,7 +53,7 @@ export const benchmark: Benchmark = {
   lines: {
     [name]: {
       ours: "MB more than idle",
-      peer: `the ${allowed} MB that are allowed`,
+      peer: `the allowed ${allowed} MB`,
       unit: "MB",
       goal: { is: "at most", ratio: 1 }
     }

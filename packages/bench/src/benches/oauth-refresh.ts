@@ -1,5 +1,5 @@
 /**
- * The token endpoint against the OAuth servers that Node has.
+ * The token endpoint against other OAuth servers for Node.js.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -12,10 +12,10 @@ import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
 import type { Encoding } from "../harness/RefreshRequest.ts"
 import { refreshRequest } from "../harness/RefreshRequest.ts"
+import type { ProgramFailed } from "../harness/RunProgram.ts"
 import type { ServerProcess } from "../harness/ServerProcess.ts"
 import { profileWhile, startPeer, startService } from "../harness/ServerProcess.ts"
 import { countStatements } from "../harness/StatementCounts.ts"
-import type { ProgramFailed } from "../harness/RunProgram.ts"
 import { median, rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
@@ -23,7 +23,7 @@ const name = "oauth-refresh"
 
 const connections = 32
 
-/** As many users take turns: few enough for the thousand records that one of the peers keeps in memory. */
+/** Number of users that take turns. One of the peers keeps only a thousand records in memory. */
 const grants = 64
 
 interface TokenServer extends Pick<ServerProcess, "ask" | "pid" | "port"> {
@@ -123,9 +123,9 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "refresh grants a second in memory and on SQLite, against @node-oauth/oauth2-server and oidc-provider",
   compares:
-    "A confidential client refreshes tokens of 64 users over 32 kept connections, as fast as it is answered. In memory: the built `doorhook serve --database memory`, `@node-oauth/oauth2-server` on bare `node:http`, and `oidc-provider`; all keep the refresh token and issue an access token for a day. Ours stores only SHA-256 of each, and per grant the newest hundred. On SQLite: `doorhook serve` on a file, and `@node-oauth/oauth2-server` over `node:sqlite` with WAL and `synchronous=FULL`, one transaction per refresh; both sync a token to disk before they answer it. Ours has no limit of token requests here. Each round is a new process. The second line sends multipart bodies, which no peer reads, against the best peer with its own. Processor time is that of the server's process. Statements are counted without and with those that begin and end a transaction.",
+    "A confidential client refreshes tokens of 64 users over 32 keep-alive connections, as fast as possible. In memory: the built `doorhook serve --database memory`, `@node-oauth/oauth2-server` on bare `node:http`, and `oidc-provider`. All keep the refresh token and issue an access token for a day. Ours stores only SHA-256 hashes, and the newest hundred access tokens of a grant. On SQLite: `doorhook serve` on a file, and `@node-oauth/oauth2-server` over `node:sqlite` with WAL and `synchronous=FULL`, one transaction per refresh. Both sync a token to disk before they respond. Ours has no limit of token requests here. Each round is a new process. In the second line ours gets multipart bodies and the best peer urlencoded ones, because no peer reads multipart. Processor time is that of the server's process. Statements are counted without and with those that begin and end a transaction.",
   leavesOut:
-    "PostgreSQL, logging in, rotating refresh tokens, and purging old tokens, which the peers do not do. The peers in memory use the models of their documentation, which are not meant for production.",
+    "PostgreSQL, logging in, rotating refresh tokens, and purging old tokens, which the peers do not do. In memory, the peers use the models of their documentation, which are not meant for production.",
   lines: {
     [name]: {
       ours: urlencoded,

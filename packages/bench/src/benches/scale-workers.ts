@@ -1,5 +1,5 @@
 /**
- * More workers on one database.
+ * How delivery scales with workers on one database.
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -21,21 +21,21 @@ const name = "scale-workers"
 
 const program = fileURLToPath(new URL("../work.ts", import.meta.url))
 
-/** What a receiver takes to answer, in milliseconds. */
+/** Response time of the receiver, in milliseconds. */
 const latency = 50
 
-/** Places of each worker, of which access logs use four fifths: 320 deliveries a second at the most. */
+/** Concurrency of each worker. Access logs use four fifths of it, which allows 320 deliveries a second. */
 const concurrency = 20
 
-/** Together they have far more places than all workers: never what limits. */
+/** Number of integrations. Their concurrency together is far above that of all workers, so it is never the limit. */
 const integrations = 64
 
 const workerCounts = [1, 2, 4] as const
 
 interface Sizes {
-  /** Deliveries that wait, for each worker: more than it holds in memory and sends meanwhile. */
+  /** Backlog per worker: more than it sends during the measurement. */
   readonly backlog: number
-  /** How long is counted, in seconds. */
+  /** Length of the measurement, in seconds. */
   readonly seconds: number
 }
 
@@ -55,7 +55,7 @@ const startWorker = (url: string): Effect.Effect<void, never, Scope.Scope> =>
       })
   )
 
-/** Deliveries a second of so many workers together, once all of them are at work. */
+/** Deliveries a second of several workers together, once all of them have started. */
 const drained = Effect.fnUntraced(function* (server: PostgresServer, port: number, workers: number, sizes: Sizes) {
   const url = yield* server.newDatabase
   const measure = Effect.gen(function* () {
@@ -110,8 +110,8 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "deliveries a second of 1, 2 and 4 worker processes on one PostgreSQL, against linear",
   compares:
-    "Worker processes deliver a backlog over 64 integrations from one database; the receiver takes 50 ms. Each worker has 20 places, 16 of them for access logs: at most 320 deliveries a second. So receivers are the limit, as in practice, and not the two cores. Counted for 10 seconds once all work.",
-  leavesOut: "Limits of processors or database, and workers on other machines.",
+    "Worker processes deliver a backlog for 64 integrations from one database. The receiver takes 50 ms. Each worker has a concurrency of 20, of which 16 serve access logs: at most 320 deliveries a second. So receivers are the limit, as in practice, and not the two cores. Counted for 10 seconds after all workers have started.",
+  leavesOut: "The limits of processors and database, and workers on other machines.",
   lines: {
     [name]: {
       ours: "deliveries/s of 4 workers",

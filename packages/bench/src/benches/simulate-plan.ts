@@ -1,5 +1,5 @@
 /**
- * How fast the simulator makes events, and whether long plans take more memory than short ones.
+ * How fast the simulator generates events, and whether long plans take more memory than short ones.
  */
 import { Effect } from "effect"
 import { join } from "node:path"
@@ -25,7 +25,7 @@ interface Rates {
 
 interface Heap {
   readonly events: number
-  /** Bytes in use after each five days. */
+  /** Bytes in use after every five days. */
   readonly used: ReadonlyArray<number>
 }
 
@@ -69,7 +69,7 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "events that the simulator makes a second, against writing the same bytes",
   compares:
-    "Thirty days of an office house of 2,000 people (`office-1000` twice over, about 164,000 events) are generated in order of time. Beside it, in the same process, the lines of the same events, ready in memory, are encoded and written to a file in chunks of 64 KiB. `simulate-plan/file` is all of `simulate plan`, from nothing to the file. The memory line is the heap after thirty days of a hundred buildings, collected, against that after five.",
+    "Thirty days of an office building with 2,000 people (`office-1000` at double rate, about 164,000 events) are generated in order of time. The peer encodes the lines of the same events, ready in memory, and writes them to a file in chunks of 64 KiB, in the same process. `simulate-plan/file` is the whole of `simulate plan`, up to the file. The memory line is the heap after garbage collection, after thirty days of a hundred buildings, against that after five.",
   leavesOut: "The disk, and scenarios whose controllers are offline most of the time.",
   lines: {
     [name]: { ours: "events generated/s", peer, unit: "1/s", goal: { is: "at least", ratio: 0.7 } },

@@ -1,5 +1,5 @@
 /**
- * How much faster than life the simulator runs the engine.
+ * How much faster than real time the simulator runs the engine.
  */
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
@@ -15,7 +15,7 @@ import { rounded } from "../harness/Statistics.ts"
 
 const name = "virtual"
 
-/** Simulated days a second that are enough. */
+/** The target, in simulated days a second. */
 const wanted = 30
 
 const command = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
@@ -28,7 +28,7 @@ interface Report {
   readonly totals: { readonly deliveries: number; readonly delivered: number }
 }
 
-/** Runs so many days as a process, and reads its report. */
+/** Simulates a number of days in a process of its own, and reads its report. */
 const simulate = async (days: number): Promise<Report> => {
   const folder = await mkdtemp(join(tmpdir(), "doorhook-virtual-"))
   try {
@@ -64,13 +64,13 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "simulated days a second of the whole engine on virtual time, 1,000 deliveries a day",
   compares:
-    "`doorhook simulate run --virtual` plays 365 days of a house with about 250 events a day for four integrations: planned traffic, publisher, dispatcher, store in memory, modelled receivers, and every delivery checked against four rules. Simulated days are divided by the time taken.",
+    "`doorhook simulate run --virtual` simulates 365 days of a building with about 250 events a day for four integrations: planned traffic, publisher, dispatcher, store in memory and modelled receivers. Every delivery is checked against four rules. Simulated days are divided by the elapsed time.",
   leavesOut:
-    "Heartbeats and polls of an idle engine (the world sleeps until something is due), starting the process, signatures, and receivers that fail.",
+    "Heartbeats and polls of an idle engine (virtual time jumps to the next due event), starting the process, signatures, and failing receivers.",
   lines: {
     [name]: {
       ours: "simulated days/s",
-      peer: `the ${wanted} that are wanted`,
+      peer: `the target of ${wanted}`,
       unit: "days/s",
       goal: { is: "at least", ratio: 2 }
     }

@@ -1,5 +1,5 @@
 /**
- * Publish to settled, round by round against the bare loop: what `deliver-sqlite` and `deliver-postgres` share.
+ * Compares publish to settled with the bare loop, for `deliver-sqlite` and `deliver-postgres`.
  */
 import type { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -17,7 +17,7 @@ type Engine<E> = Layer.Layer<Publisher | DeliveryStore | IntegrationStore, E>
 
 const unchanged = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => effect
 
-/** Compares engines, each on storage of its own, with the loop. */
+/** Compares new engines, each on its own storage, with the loop. */
 export const againstBareLoop = Effect.fnUntraced(function* <E>(
   line: string,
   newEngine: Effect.Effect<Engine<E>, never, Scope.Scope>,

@@ -1,6 +1,6 @@
 /**
- * The yardstick: a loop that signs the same bodies and posts them by `undici.request`, so many at once. Nothing is stored,
- * nothing is retried.
+ * The reference: a loop that signs the same bodies and posts them with `undici.request`, many at once, without storing or
+ * retrying.
  */
 import { bodyOf } from "@doorhook/core"
 import { createHmac } from "node:crypto"
@@ -25,7 +25,7 @@ const signAndSend = async (agent: Agent, port: number, n: number): Promise<void>
   await answer.body.dump()
 }
 
-/** Sends so many; answers how many a second. */
+/** Sends `count` requests. Returns requests a second. */
 export const bareLoop = async (port: number, count: number): Promise<number> => {
   const agent = new Agent({ connections: openRequests, pipelining: 1 })
   let next = 0
@@ -39,7 +39,7 @@ export const bareLoop = async (port: number, count: number): Promise<number> => 
   return rate
 }
 
-/** Sends so many one after the other, with a pause before each; answers how long each took, in milliseconds. */
+/** Sends `count` requests one after another, with a pause before each. Returns their latencies in milliseconds. */
 export const bareRequests = async (port: number, count: number, pause: number): Promise<ReadonlyArray<number>> => {
   const agent = new Agent({ connections: 1, pipelining: 1 })
   const latencies: Array<number> = []

@@ -1,11 +1,11 @@
 /**
- * What a benchmark is, and the form of its results.
+ * Types of benchmarks and results.
  */
 import type { Effect, Scope } from "effect"
 import type { Options } from "./Options.ts"
 import { median, rounded } from "./Statistics.ts"
 
-/** What the ratio of ours to the peer's should be. */
+/** The required ratio. */
 interface Goal {
   readonly is: "at least" | "at most"
   readonly ratio: number
@@ -13,40 +13,40 @@ interface Goal {
 
 /** One comparison that a benchmark prints. */
 interface Line {
-  /** What is measured of ours, and of what it is compared with. */
+  /** What is measured of ours, and of the peer. */
   readonly ours: string
   readonly peer: string
   readonly unit: string
-  /** Which way the ratio is read. Default ours to the peer's. */
+  /** The direction of the ratio. Default: ours to the peer's. */
   readonly ratioOf?: "ours to peer" | "peer to ours"
-  /** Null for a line that only tells. */
+  /** Null for a line without a goal. */
   readonly goal: Goal | null
 }
 
-/** What was measured for a line: a value each round. */
+/** The measured values of a line, one per round. */
 export interface Finding {
   readonly line: string
   readonly ours: ReadonlyArray<number>
   readonly peer: ReadonlyArray<number>
-  /** More to tell, by names that say their unit. */
+  /** Further figures, with units in their names. */
   readonly more?: Readonly<Record<string, number | string>>
-  /** Why there are no values: what ours is compared with has failed. */
+  /** Why there are no values: the peer has failed. */
   readonly failed?: string
 }
 
 export interface Benchmark {
   readonly name: string
-  /** One line for the list. */
+  /** One line for the list of benchmarks. */
   readonly summary: string
   /** What it compares, and under which conditions. */
   readonly compares: string
   /** What it does not show. */
   readonly leavesOut: string
-  /** By name, the headline first. A result carries the name of its line. */
+  /** By name, the headline first. A result has the name of its line. */
   readonly lines: Readonly<Record<string, Line>>
-  /** How long it takes with three rounds on a quiet machine of two cores, in minutes. */
+  /** Duration with three rounds on a quiet machine with two cores, in minutes. */
   readonly minutes: number
-  /** Whether `--profile` shows something. Default no. */
+  /** Whether it supports `--profile`. Default: no. */
   readonly canProfile?: true
   readonly run: (options: Options) => Effect.Effect<ReadonlyArray<Finding>, unknown, Scope.Scope>
 }
@@ -54,7 +54,7 @@ export interface Benchmark {
 /** The lowest and the highest of all rounds. */
 type Range = readonly [lowest: number, highest: number]
 
-/** A line of JSON: medians, and how far rounds went apart. Null is what could not be measured; `failed` says why. */
+/** A line of JSON with medians and ranges. Null for what could not be measured; `failed` says why. */
 export interface Result {
   readonly name: string
   readonly ours: number | null

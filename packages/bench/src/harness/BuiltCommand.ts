@@ -1,5 +1,5 @@
 /**
- * The built `doorhook` command, started as npm starts it in a project that has installed it.
+ * The built `doorhook` command, started as npm starts it in a project where it is installed.
  */
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
@@ -10,9 +10,9 @@ export const root = fileURLToPath(new URL("../../../../", import.meta.url))
 
 let isBuilt = false
 
-/** Runs a script of the project's `package.json`, and throws if it fails. */
+/** Runs a script of the root `package.json`. Throws if it fails. */
 export const runScript = (name: string, ...args: ReadonlyArray<string>): void => {
-  // What it prints is no result.
+  // Its output must not mix with results.
   const { status } = spawnSync("npm", ["run", "--silent", name, "--", ...args], {
     cwd: root,
     stdio: ["ignore", process.stderr, process.stderr]
@@ -21,9 +21,10 @@ export const runScript = (name: string, ...args: ReadonlyArray<string>): void =>
 }
 
 /**
- * The arguments of Node.js that start it. Builds it first, once per process, so that no benchmark measures an old build.
+ * Arguments of Node.js that start the command. Builds it first, once per process, so that no benchmark measures an old
+ * build.
  *
- * The command runs from `dist` only below a `node_modules`, where the workspace has a link to it that is not to be resolved.
+ * The command runs from `dist` only inside a `node_modules` folder, so the workspace's symbolic link must not be resolved.
  */
 export const builtCommand: Effect.Effect<ReadonlyArray<string>> = Effect.sync(() => {
   if (!isBuilt) runScript("build")
@@ -31,5 +32,5 @@ export const builtCommand: Effect.Effect<ReadonlyArray<string>> = Effect.sync(()
   return ["--preserve-symlinks-main", join(root, "node_modules/doorhook/bin/doorhook.js")]
 })
 
-/** Where compiled code is kept; otherwise the command would keep it beside its sources. */
+/** The folder for compiled code. Otherwise the command would store it beside its sources. */
 export const compileCache = join(root, "node_modules/.cache/node")

@@ -1,5 +1,5 @@
 /**
- * The benchmarks that there are: one for each file in `benches`.
+ * All benchmarks: one per file in `benches`.
  */
 import { readdirSync } from "node:fs"
 import { basename } from "node:path"

@@ -1,22 +1,22 @@
 /**
- * Rounds of contenders in turn, in which a peer that can't go on leaves the others in peace.
+ * Runs rounds of contenders in turn. A peer that fails does not stop the others.
  */
 import { Cause, Effect } from "effect"
 
 export interface Outcome<Name extends string, A> {
-  /** What each answered, round by round. */
+  /** The results of each contender, by round. */
   readonly answers: ReadonlyMap<Name, ReadonlyArray<A>>
-  /** What happened to those that have failed. */
+  /** Why contenders have failed. */
   readonly failures: ReadonlyMap<Name, string>
 }
 
-/** The answers of a contender, as far as they count: those of one that has failed do not. */
+/** The results of a contender; none if it has failed. */
 export const answersOf = <Name extends string, A>(
   { answers, failures }: Outcome<Name, A>,
   name: Name
 ): ReadonlyArray<A> => (failures.has(name) ? [] : (answers.get(name) ?? []))
 
-/** What a line says beside its numbers, of a peer that may have failed. */
+/** The `failed` member of a finding about a peer. */
 export const failureOf = <Name extends string>(
   { failures }: Outcome<Name, unknown>,
   name: Name
@@ -26,8 +26,8 @@ export const failureOf = <Name extends string>(
 }
 
 /**
- * Plays so many rounds. A peer that fails is in no further round; without ours there is nothing to compare, and that
- * failure is the contest's. `tell` completes a line about an answer.
+ * Runs the rounds. A peer that fails is left out of later rounds. If ours fails, the contest fails. `tell` describes a
+ * result in a progress line.
  */
 export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R>(
   contenders: { readonly ours: ReadonlyArray<Name>; readonly peers: ReadonlyArray<Name> },
@@ -48,7 +48,7 @@ export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R
             return Effect.succeed(null)
           })
       if (answer === null) {
-        process.stderr.write(`round ${round + 1}: ${name} is out: ${failures.get(name)}\n`)
+        process.stderr.write(`round ${round + 1}: ${name} has failed: ${failures.get(name)}\n`)
       } else {
         answers.set(name, [...(answers.get(name) ?? []), answer])
         process.stderr.write(`round ${round + 1}: ${name} ${tell(answer)}\n`)

@@ -1,5 +1,5 @@
 /**
- * Publish to settled, as fast as the engine takes events in.
+ * Measures publish to settled, as fast as the engine accepts events.
  */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -9,10 +9,10 @@ import { eventOf, openRequests } from "./Workload.ts"
 const publishBatch = 100
 const publishers = 4
 
-/** With these, as many requests are open as the peers keep open: access logs use four fifths of all places. */
+/** Makes the engine keep as many requests open as the peers: access logs use four fifths of the concurrency. */
 export const settings = { concurrency: (openRequests * 5) / 4 }
 
-/** Publishes so many events: does not wait for their deliveries. */
+/** Publishes events without waiting for their deliveries. */
 const publishAll = Effect.fnUntraced(function* (count: number) {
   const publisher = yield* Publisher
   const batches = Array.from({ length: Math.ceil(count / publishBatch) }, (_, batch) =>
@@ -23,7 +23,7 @@ const publishAll = Effect.fnUntraced(function* (count: number) {
   yield* Effect.forEach(batches, (events) => publisher.publish(events), { concurrency: publishers, discard: true })
 })
 
-/** Publishes so many and waits until each is settled: deliveries and publications a second. */
+/** Publishes events and waits until all are settled. Returns deliveries and publications a second. */
 export const drain = Effect.fnUntraced(function* (count: number) {
   const before = yield* countDelivered
   const began = performance.now()

@@ -19,7 +19,7 @@ import { IpNetwork } from "effect/net"
 
 type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | WakeSignal, E>
 
-/** The directory of an embedding host, whose functions answer at once: what `createDoorhook` makes of them. */
+/** The directory of an embedding host with synchronous functions, as `createDoorhook` makes it. */
 const hostDirectory = withDeadlines(
   directoryOf({
     client: () => null,
@@ -48,9 +48,9 @@ const engineOn = <E>(
       )
     ),
     Layer.provideMerge(NodeCrypto.layer),
-    // Standard output is for results.
+    // Standard output is reserved for results.
     Layer.provide(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])),
-    // Layers are shared by identity; each engine is to be its own.
+    // Layers are shared by identity, but each engine must be separate.
     Layer.fresh
   )
 
@@ -72,7 +72,7 @@ export const postgresEngine = (
   directory: Layer.Layer<Directory> = hostDirectory
 ) => engineOn(onPostgres(url), settings, transport, directory)
 
-/** Takes events in on a PostgreSQL database, and leaves their delivery to workers. */
+/** A publisher on a PostgreSQL database, without a dispatcher: workers deliver. */
 export const postgresPublisher = (url: string) =>
   Publisher.layer.pipe(
     Layer.provideMerge(

@@ -1,11 +1,11 @@
 /**
- * What is in the store before a run, and what must be in it afterwards.
+ * Prepares the store for a run, and reads what has been delivered.
  */
 import { bindAll, BuildingId, builtInTable, ClientId, DeliveryStore, IntegrationStore, UserId } from "@doorhook/core"
 import { Effect, Redacted, Schedule } from "effect"
 import { integrationCount, signingSecret } from "./Workload.ts"
 
-/** An integration of a building with a receiver on this machine, by whatever name. */
+/** Creates an integration of a building with a receiver on this machine, under any host name. */
 export const createIntegration = (building: number, port: number, host = "127.0.0.1") =>
   Effect.flatMap(IntegrationStore, (store) =>
     store.create({
@@ -25,16 +25,16 @@ export const createIntegration = (building: number, port: number, host = "127.0.
     })
   )
 
-/** One integration for each building, all of them to the same receiver. */
+/** Creates one integration per building, all with the same receiver. */
 export const createIntegrations = Effect.fnUntraced(function* (port: number, count = integrationCount) {
   for (let building = 1; building <= count; building++) yield* createIntegration(building, port)
 })
 
-/** How many deliveries are delivered. */
+/** The number of delivered deliveries. */
 export const countDelivered = Effect.flatMap(DeliveryStore, (store) =>
   Effect.map(store.summary(0), ({ states }) => states.delivered)
 )
 
-/** Waits until so many deliveries are delivered. Asks seldom: what is asked for takes its time from what is measured. */
+/** Waits until this many deliveries are delivered. Polls rarely, because polling slows down what is measured. */
 export const delivered = (count: number) =>
   Effect.repeat(countDelivered, { until: (found) => found >= count, schedule: Schedule.spaced("20 millis") })

@@ -1,5 +1,5 @@
 /**
- * Requests from a process of its own, as many as a server answers.
+ * Sends requests from another process, as many as the server answers.
  */
 import type { Effect } from "effect"
 import { fileURLToPath } from "node:url"
@@ -11,27 +11,27 @@ import { median, rounded } from "./Statistics.ts"
 const program = fileURLToPath(new URL("../load.ts", import.meta.url))
 
 export interface LoadTask extends Pick<ServerProcess, "pid" | "port"> {
-  /** Whole requests, head and body, that take turns. */
+  /** Complete requests, head and body, sent in turn. */
   readonly requests: ReadonlyArray<string>
   readonly connections: number
-  /** How long requests are sent before they count, and how long they count, in seconds. */
+  /** How long requests are sent without counting, and how long they count, in seconds. */
   readonly warmUp: number
   readonly seconds: number
 }
 
 export interface LoadAnswer {
-  /** Answers a second. */
+  /** Responses a second. */
   readonly rate: number
-  /** From request to answer, in milliseconds. */
+  /** Latency of a response, in milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Processor time of the server per answer, user and system, in microseconds; null where it cannot be read. */
+  /** The server's processor time per response (user and system), in microseconds; null if it can't be read. */
   readonly cpu: number | null
 }
 
-/** Sends them. Every answer must be a 200. */
+/** Sends requests. Every response must be a 200. */
 export const load = (task: LoadTask): Effect.Effect<LoadAnswer, ProgramFailed> =>
-  runProgram("who sends the requests", program, [], JSON.stringify(task))
+  runProgram("the load generator", program, [], JSON.stringify(task))
 
 /** The median processor time of each server per request, as members of a result. */
 export const cpuPerRequest = (servers: Readonly<Record<string, ReadonlyArray<LoadAnswer>>>): Record<string, number> =>
@@ -42,7 +42,7 @@ export const cpuPerRequest = (servers: Readonly<Record<string, ReadonlyArray<Loa
     })
   )
 
-/** A request as it goes over the wire. */
+/** A request as sent on the wire. */
 export const requestText = (
   method: string,
   path: string,

@@ -1,10 +1,10 @@
 /**
- * What a client and its user do at the service: log in by the form, exchange the code, make an integration.
+ * A client and its user: logs in by the form, exchanges the code, creates an integration.
  */
 import type { ResourceType } from "@doorhook/core"
 import { building, client, user } from "./ServerProcess.ts"
 
-/** What the token endpoint answers. */
+/** The response of the token endpoint. */
 export interface Tokens {
   readonly access_token: string
   readonly refresh_token: string
@@ -23,7 +23,7 @@ export class OAuthSession {
     this.#base = `http://127.0.0.1:${port}`
   }
 
-  /** Logs the user in as a browser does: a new code. */
+  /** Logs the user in as a browser does. Returns a new code. */
   async logIn(): Promise<string> {
     const query = { client_id: client.id, redirect_uri: client.redirectUri, response_type: "code" }
     const shown = await fetch(`${this.#base}/oauth/authorize?${new URLSearchParams(query).toString()}`)
@@ -46,14 +46,14 @@ export class OAuthSession {
     return tokens
   }
 
-  /** So many grants, one after the other. */
+  /** Obtains grants, one after another. */
   async grants(count: number): Promise<ReadonlyArray<Tokens>> {
     const grants: Array<Tokens> = []
     while (grants.length < count) grants.push(await this.exchange(await this.logIn()))
     return grants
   }
 
-  /** The path of a new integration. */
+  /** Creates an integration. Returns its path. */
   async createIntegration(
     accessToken: string,
     url = "http://127.0.0.1:9/hook",

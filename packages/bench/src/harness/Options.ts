@@ -1,16 +1,16 @@
 /**
- * What can be asked of a benchmark on the command line.
+ * Command-line options of benchmarks.
  */
 import { parseArgs } from "node:util"
 
 export interface Options {
-  /** Small sizes: whether it runs at all, not how fast. */
+  /** Uses small sizes, to check that it runs and not how fast. */
   readonly quick: boolean
   /** Shows where the engine spends its time, instead of comparing it. */
   readonly profile: boolean
-  /** How many rounds; null for as many as the benchmark thinks right. */
+  /** Number of rounds; null for the benchmark's default. */
   readonly rounds: number | null
-  /** How many settled rows `growth` begins with; null for its own number. */
+  /** Number of settled rows that `growth` begins with; null for its default. */
   readonly rows: number | null
 }
 
@@ -23,7 +23,7 @@ const countOf = (name: string, text: string | undefined): number | null => {
   return count
 }
 
-/** Reads them. Throws an error that says what is accepted. */
+/** Parses options. Throws an error that says what is accepted. */
 export const readOptions = (args: ReadonlyArray<string>): Options => {
   const { values } = parseArgs({
     args: [...args],
@@ -42,5 +42,5 @@ export const readOptions = (args: ReadonlyArray<string>): Options => {
   }
 }
 
-/** How many rounds to run: what was asked for, one when it must be quick, otherwise so many. */
+/** The number of rounds: as requested, else one with `--quick`, else the default. */
 export const roundsOf = ({ quick, rounds }: Options, usual: number): number => rounds ?? (quick ? 1 : usual)

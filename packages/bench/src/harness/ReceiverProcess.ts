@@ -1,5 +1,5 @@
 /**
- * A receiver in a process of its own, as bare as `node:http` allows: it reads the request and answers 200.
+ * A receiver in its own process, as simple as `node:http` allows: it reads the request and responds with 200.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -16,7 +16,7 @@ createServer((request, response) => {
 }).listen(0, "127.0.0.1", function () { console.log(this.address().port) })
 `
 
-/** Starts one that takes so many milliseconds to answer, or for ever (`Infinity`); answers its port. */
+/** Starts a receiver that responds after `delay` milliseconds, or never (`Infinity`). Returns its port. */
 export const startReceiver = (delay = 0): Effect.Effect<number, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {

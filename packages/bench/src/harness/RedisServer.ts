@@ -1,5 +1,5 @@
 /**
- * A Redis server for one round, with nothing in it, that appends each command to a file.
+ * An empty Redis server for one round, with an append-only file.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -14,7 +14,7 @@ export interface RedisServer {
   readonly pid: number
 }
 
-/** The version of the `redis-server` that is installed here; null when there is none. */
+/** The version of the installed `redis-server`; null if there is none. */
 export const redisVersion = (): string | null =>
   /v=(\S+)/.exec(spawnSync("redis-server", ["--version"], { encoding: "utf8" }).stdout ?? "")?.[1] ?? null
 
@@ -28,7 +28,7 @@ const launch = async (folder: string, fsync: string) => {
   return { child, port }
 }
 
-/** `fsync` says when what was appended is synced: with each command, or each second. */
+/** Starts a server. `fsync`: sync the file after each command, or every second. */
 export const startRedis = (fsync: "always" | "everysec"): Effect.Effect<RedisServer, never, Scope.Scope> =>
   temporaryFolder.pipe(
     Effect.flatMap((folder) =>

@@ -1,5 +1,5 @@
 /**
- * The refresh grant as clients send it, in the two encodings: of the document, and of every OAuth library.
+ * The refresh grant in both encodings: multipart as in the interface's document, and urlencoded as in every OAuth library.
  */
 import { requestText } from "./Load.ts"
 import { client } from "./ServerProcess.ts"
@@ -23,7 +23,7 @@ const contentTypes = {
   multipart: `multipart/form-data; boundary=${boundary}`
 } as const satisfies Record<Encoding, string>
 
-/** What a client sends that sends its secret. */
+/** The fields of a confidential client. */
 export const refreshFields = (refresh_token: string): Readonly<Record<string, string>> => ({
   grant_type: "refresh_token",
   client_id: client.id,
@@ -31,7 +31,7 @@ export const refreshFields = (refresh_token: string): Readonly<Record<string, st
   refresh_token
 })
 
-/** The whole request. */
+/** The complete request. */
 export const refreshRequest = (refresh_token: string, encoding: Encoding): string =>
   requestText(
     "POST",

@@ -1,5 +1,5 @@
 /**
- * Notes when requests leave and when they are answered, by the number of their event. Both in `performance.now()`.
+ * Notes when requests are sent and answered, by event number. Times are those of `performance.now()`.
  */
 import { Transport } from "@doorhook/core"
 import type { TransportRequest } from "@doorhook/core"
@@ -7,17 +7,17 @@ import { UndiciTransport } from "@doorhook/node"
 import { Effect, Layer } from "effect"
 
 export interface Watch {
-  /** The sender that is watched. */
+  /** The watched transport. */
   readonly transport: Layer.Layer<Transport>
-  /** When the first request of an event left. */
+  /** When the first request of an event was sent. */
   readonly left: ReadonlyMap<number, number>
-  /** When it was answered. */
+  /** When a request of an event was answered. */
   readonly answered: ReadonlyMap<number, number>
 }
 
 const numberOf = ({ body }: TransportRequest): number => Number(/"id":(\d+)/.exec(body)?.[1] ?? Number.NaN)
 
-/** Watches requests that pass the test. */
+/** Watches the requests that pass the test. */
 export const watch = (
   test: (request: TransportRequest) => boolean,
   onAnswer: (n: number) => void = () => undefined,

@@ -1,12 +1,12 @@
 /**
- * Programs in processes of their own, that end with what they were started for.
+ * Runs programs in their own processes until they end.
  */
 import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
 
-/** A program ended in another way than it should. What it wrote about that is on standard error. */
+/** A program failed. Its own message is on standard error. */
 export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramFailed", {
   what: Schema.String,
   code: Schema.NullOr(Schema.Int)
@@ -19,7 +19,10 @@ export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramF
 /** The flags that the command sets itself (`packages/doorhook/bin/doorhook.js`). */
 export const commandFlags = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
 
-/** Runs a program of ours, under the limits that the command sets itself, to its end and answers what it prints, which is JSON of a form that it vouches for. */
+/**
+ * Runs one of our programs with the command's own flags until it ends. Returns its output, parsed as JSON of type `A`
+ * without a check.
+ */
 export const runProgram = <A>(
   what: string,
   program: string,

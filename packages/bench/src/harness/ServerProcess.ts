@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own: the built `doorhook serve`, or one that it is compared with.
+ * A server in its own process: the built `doorhook serve`, or a peer.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -20,7 +20,7 @@ const sources = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", i
 /** Statements that have reached a database. */
 export interface Observed {
   readonly queries: number
-  /** What begins and ends transactions. */
+  /** Statements that begin and end transactions. */
   readonly controls: number
 }
 
@@ -28,30 +28,30 @@ export interface Observed {
 export const isControl = (statement: string): boolean =>
   /^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(statement)
 
-/** What a server that is observed can be asked: each is answered, when it is done, with what has reached SQLite. */
+/** Requests to an observed server. Each is answered, when done, with the counts of statements so far. */
 export type Question =
   | { readonly ask: "statements" }
-  /** Begins a profile. */
+  /** Starts a profile. */
   | { readonly ask: "profile"; readonly name: string }
-  /** Ends it and shows it. */
+  /** Ends the profile and prints it. */
   | { readonly ask: "end profile" }
 
 export interface ServerProcess {
   readonly pid: number
   readonly port: number
-  /** The line that said that it was ready. */
+  /** The line in which it reported that it is ready. */
   readonly line: string
   readonly ask: (question: Question) => Effect.Effect<Observed>
 }
 
-/** The first line that names an address on this machine. */
+/** The first line with an address on this machine. */
 const readyLine = async (child: ChildProcess): Promise<string> => {
   if (child.stdout === null) return ""
   for await (const line of createInterface(child.stdout)) if (line.includes("http://127.0.0.1:")) return line
   throw new Error(`the server did not start: its process ended with code ${child.exitCode}`)
 }
 
-/** Starts Node.js with these arguments; the process is gone with the scope. */
+/** Starts Node.js with these arguments, for the lifetime of the scope. */
 const startNode = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}
@@ -86,15 +86,15 @@ const startNode = (
     }))
   )
 
-/** Starts a program of this package: what ours is compared with. */
+/** Starts a program of this package, such as a peer. */
 export const startProgram = (program: string, args: ReadonlyArray<string>) =>
   startNode(["--conditions=source", program, ...args])
 
-/** Starts one of `peers`, which says where it listens, and more, in a line of JSON. */
+/** Starts one of `peers`. It prints its address and more as a line of JSON. */
 export const startPeer = (peer: string, args: ReadonlyArray<string>) =>
   startProgram(fileURLToPath(new URL(`../peers/${peer}/serve.ts`, import.meta.url)), args)
 
-/** Who may use the service that is measured. */
+/** The client, user and building of the measured service. */
 export const client = { id: "c1", secret: "a-secret-of-the-benchmarks", redirectUri: "urn:ietf:wg:oauth:2.0:oob" }
 export const user = { login: "admin@example.com", password: "a password of the benchmarks" }
 export const building = 1
@@ -107,7 +107,7 @@ const directory = {
   tenants: []
 }
 
-/** The command from its sources, whose functions a profile names by their files. A little slower. */
+/** The command run from its sources, so that a profile shows their files. A little slower. */
 const observedCommand = [...commandFlags, "--conditions=source", "--import", inside.href, sources]
 
 /** Starts the service on a database: a file, a URL, or `memory`. */
@@ -121,12 +121,12 @@ export const startService = Effect.fnUntraced(function* (
   const args = ["serve", "--port", "0", "--database", database, "--directory", file, "--allow-target", "127.0.0.0/8"]
   return yield* startNode([...command, ...args, "--operator-key", operatorKey], {
     NODE_COMPILE_CACHE: compileCache,
-    // One client asks for the tokens of all users, as fast as it is answered.
+    // One client requests the tokens of all users, as fast as possible.
     DOORHOOK_TOKEN_REQUESTS_PER_MINUTE: "unlimited"
   })
 })
 
-/** Shows where an observed server spends its time while something is done with it. */
+/** Profiles an observed server while `work` runs. */
 export const profileWhile = Effect.fnUntraced(function* <E>(
   { ask }: Pick<ServerProcess, "ask">,
   name: string,

@@ -1,16 +1,16 @@
 /**
- * Fills a store with settled deliveries, far faster than they could be delivered: by copying a few real ones in SQL.
+ * Fills a store with settled deliveries by copying a few real ones in SQL, which is far faster than delivering them.
  *
- * Every copy is the row it was made from, with new ids. So it looks as rows of its table look, whatever columns that has.
+ * Every copy is the original row with new ids, so it is valid whatever columns the table has.
  */
 import { Effect } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import pg from "pg"
 
-/** The tables that grow with what was delivered at the first attempt. */
+/** The tables that get rows for a delivery acknowledged at the first attempt. */
 const tables = ["events", "events_of", "deliveries"]
 
-/** How many rows one statement makes. */
+/** How many rows one statement inserts. */
 const chunk = 100_000
 
 const numberColumns = new Set([
@@ -23,7 +23,7 @@ const numberColumns = new Set([
 ])
 const textColumns = new Set(["events.id", "event_id"])
 
-/** A column of copy number `k` of a row. The time in an event's id becomes the number of the copy. */
+/** The value of a column in copy number `k` of a row. In event ids, the copy's number replaces the time. */
 const columnOf = (table: string, column: string, span: number, padded: string): string => {
   const has = (names: ReadonlySet<string>) => names.has(column) || names.has(`${table}.${column}`)
   if (has(numberColumns)) return `${column} + k * ${span}`
@@ -31,25 +31,25 @@ const columnOf = (table: string, column: string, span: number, padded: string): 
   return column
 }
 
-/** What differs between databases. */
+/** The operations that differ between databases. */
 interface Database {
   readonly columnsOf: (table: string) => Promise<ReadonlyArray<string>>
   readonly numberOf: (statement: string) => Promise<number>
   readonly run: (statement: string) => Promise<void>
-  /** All numbers from one to another as a table `copies (k)`. */
+  /** The numbers from `first` to `last`, as a table `copies (k)`. */
   readonly copies: (first: number, last: number) => string
   /** The number of a copy in nine digits. */
   readonly padded: string
-  /** Numbers of events and deliveries up to this one are used. */
+  /** Marks the numbers of events and deliveries up to this one as used. */
   readonly skipTo: (number: number) => Promise<void>
-  /** What a server or file does by itself in time. */
+  /** Does the maintenance that would otherwise happen later. */
   readonly tidy: () => Promise<void>
 }
 
-/** Progress is reported this often at most, in milliseconds. */
+/** Minimum time between progress lines, in milliseconds. */
 const tellEvery = 10_000
 
-/** Copies what is there until there is this number of deliveries. */
+/** Copies the existing rows until there are this many deliveries. */
 const fill = async (db: Database, rows: number): Promise<void> => {
   let told = performance.now()
   const templates = await db.numberOf("SELECT count(*) FROM deliveries")
@@ -152,6 +152,6 @@ const inPostgres = (url: string, rows: number) =>
     (client) => Effect.promise(() => client.end())
   )
 
-/** Fills the store, which holds nothing but delivered deliveries, until there is this number of them. */
+/** Fills a store until it has this many deliveries. All existing ones must be delivered. */
 export const fillWithSettled = (storage: "sqlite" | "postgres", address: string, rows: number): Effect.Effect<void> =>
   storage === "sqlite" ? inSqlite(address, rows) : inPostgres(address, rows)

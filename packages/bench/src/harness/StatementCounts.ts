@@ -1,5 +1,5 @@
 /**
- * How many statements an operation of the service sends to its database.
+ * Counts the statements that an operation of the service sends to its database.
  */
 import { Effect } from "effect"
 import { OAuthSession } from "./OAuthSession.ts"
@@ -11,13 +11,16 @@ import { building, isControl, startService } from "./ServerProcess.ts"
 import { median } from "./Statistics.ts"
 import { temporaryDatabase } from "./TemporaryFile.ts"
 
-/** What is counted; `check` is a request that is refused right after its token was looked at. */
+/** A counted operation. `check` is a request that is refused right after its token was checked. */
 export type Operation = "exchange" | "refresh" | "check" | "get"
 
-/** How often each is counted: what the dispatcher does meanwhile is in fewer than half. */
+/**
+ * How often each operation is counted. The dispatcher's own statements fall into fewer than half of the runs, so the median
+ * excludes them.
+ */
 const repetitions = 15
 
-/** Statements of one operation, without those that begin and end transactions, and with them. */
+/** Counts one operation, without and with the statements that begin and end transactions. */
 const countOne = Effect.fnUntraced(function* (observe: Effect.Effect<Observed>, operation: () => Promise<unknown>) {
   const before = yield* observe
   yield* Effect.promise(operation)
@@ -40,7 +43,7 @@ const countMany = Effect.fnUntraced(function* (
   }
 })
 
-/** Counts some operations on a database; answers members for a result, with its name. */
+/** Counts operations on a database. Returns members of a result, with the database's name. */
 const countOn = Effect.fnUntraced(function* (
   name: "sqlite" | "postgres",
   server: ServerProcess,
@@ -81,7 +84,7 @@ const onSqlite = Effect.fnUntraced(function* (operations: ReadonlyArray<Operatio
   return yield* countOn("sqlite", server, server.ask({ ask: "statements" }), operations)
 }, Effect.scoped)
 
-/** PostgreSQL writes down every statement before it runs it. */
+/** Uses PostgreSQL's statement log. */
 const onPostgres = Effect.fnUntraced(function* (operations: ReadonlyArray<Operation>) {
   const postgres = yield* startPostgres
   const url = yield* postgres.newDatabase
@@ -96,7 +99,7 @@ const onPostgres = Effect.fnUntraced(function* (operations: ReadonlyArray<Operat
   return yield* countOn("postgres", yield* startService(url), observe, operations)
 }, Effect.scoped)
 
-/** Counts some operations on SQLite and PostgreSQL; answers members for a result. */
+/** Counts operations on SQLite and PostgreSQL. Returns members of a result. */
 export const countStatements = Effect.fnUntraced(function* (operations: ReadonlyArray<Operation>) {
   return { ...(yield* onSqlite(operations)), ...(yield* onPostgres(operations)) }
 })

@@ -1,13 +1,13 @@
 /**
- * The few figures that benchmarks quote.
+ * Statistics for benchmark results.
  */
 
-/** The value that a share of all values does not exceed; 0 when there are none. */
+/** The value that a share of all values does not exceed; 0 for no values. */
 export const quantile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0
 
 export const median = (values: ReadonlyArray<number>): number => quantile(values, 0.5)
 
-/** So many digits that count, and whole numbers as they are. */
+/** Rounds to significant digits, but keeps all digits before the decimal point. */
 export const rounded = (value: number, digits = 3): number =>
   Math.abs(value) >= 10 ** (digits - 1) ? Math.round(value) : Number(value.toPrecision(digits))

@@ -1,5 +1,5 @@
 /**
- * Folders and database files that are gone afterwards, also when the benchmark is stopped half way.
+ * Temporary folders and database files, also removed when the benchmark is interrupted.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"

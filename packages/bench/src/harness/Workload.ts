@@ -1,5 +1,5 @@
 /**
- * The work that every contender is given: events of about 420 bytes over 16 integrations, signed at each attempt.
+ * The workload of all contenders: events of about 420 bytes for 16 integrations, signed at each attempt.
  */
 import type { NewEvent } from "@doorhook/core"
 import { BuildingId, JsonText, TenantId } from "@doorhook/core"
@@ -9,7 +9,7 @@ export const openRequests = 64
 
 const padding = "x".repeat(200)
 
-/** The event number `n`. */
+/** Event number `n`. */
 export const eventOf = (n: number): NewEvent => ({
   resource_type: "access_log",
   action: "create",
@@ -28,7 +28,7 @@ export const eventOf = (n: number): NewEvent => ({
   )
 })
 
-/** The same for a building of one's choice. */
+/** The same for a given building. */
 export const eventIn = (building: number, n: number): NewEvent => ({
   ...eventOf(n),
   building_id: BuildingId.make(building)
@@ -36,7 +36,7 @@ export const eventIn = (building: number, n: number): NewEvent => ({
 
 export const signingSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-/** The call number `n`: urgent, where access logs are not. */
+/** Call number `n`. Calls are urgent, unlike access logs. */
 export const callOf = (n: number): NewEvent => ({
   resource_type: "call",
   action: "create",

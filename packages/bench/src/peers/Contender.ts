@@ -1,26 +1,26 @@
 /**
- * Something that delivers webhooks durably: ours, or a queue that others would use for it.
+ * A system that delivers webhooks durably: ours, or a queue that others would use.
  *
- * Plain promises, because that is what the queues are used with.
+ * It uses promises, because the queues do.
  */
 
 export type OnAnswer = (n: number) => void
 
-/** Where a contender works. */
+/** The storage and receiver of a contender. */
 export interface Place {
-  /** Its storage: a file or a URL; empty for none. */
+  /** A file or a URL; empty for none. */
   readonly storage: string
   /** The receiver's port on 127.0.0.1. */
   readonly port: number
-  /** To be called when the receiver has acknowledged an event; null when nobody wants to know. */
+  /** Called when the receiver has acknowledged an event; null if not needed. */
   readonly onAnswer: OnAnswer | null
 }
 
-/** A contender at work. */
+/** A running contender. */
 export interface Session {
-  /** Takes events in by their numbers; resolves when they are durable. */
+  /** Publishes events by their numbers. Resolves when they are durable. */
   readonly publish: (numbers: ReadonlyArray<number>) => Promise<void>
-  /** How many are done with: acknowledged, and that recorded. It may tell fewer while requests are open. */
+  /** How many events are acknowledged and recorded. May be lower while requests are open. */
   readonly settled: () => Promise<number>
   readonly close: () => Promise<void>
 }
@@ -29,7 +29,7 @@ export interface Contender {
   /** Name, version and durability. */
   readonly title: string
   readonly storage: "sqlite" | "postgres" | "redis-always" | "redis-everysec" | "none"
-  /** How many events it takes in best at once, and by how many callers. */
+  /** Its best batch size, and the number of concurrent callers. */
   readonly batch: number
   readonly publishers: number
   readonly open: (place: Place) => Promise<Session>

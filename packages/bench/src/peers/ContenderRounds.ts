@@ -1,30 +1,30 @@
 /**
- * Rounds of contenders: each in a process of its own, on storage of its own, in turn.
+ * Runs each round of a contender in its own process, on its own storage.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { fileURLToPath } from "node:url"
-import { redisVersion, startRedis } from "../harness/RedisServer.ts"
-import type { ContenderName } from "./Contenders.ts"
-import { loadContender } from "./Contenders.ts"
-import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./ContenderTask.ts"
 import type { PostgresServer } from "../harness/PostgresServer.ts"
 import { startPostgres } from "../harness/PostgresServer.ts"
 import { canMeasureServers } from "../harness/ProcessCpu.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { redisVersion, startRedis } from "../harness/RedisServer.ts"
 import type { ProgramFailed } from "../harness/RunProgram.ts"
 import { runProgram } from "../harness/RunProgram.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import type { ContenderName } from "./Contenders.ts"
+import { loadContender } from "./Contenders.ts"
+import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./ContenderTask.ts"
 
 const program = fileURLToPath(new URL("../contend.ts", import.meta.url))
 
-/** Queues of others that can be used where power may fail, and the one that is faster where up to a second may be lost. */
+/** Queues whose accepted jobs survive a power cut. The other peer is faster but may lose up to a second. */
 const durablePeers = ["bullmq", "pg-boss", "graphile-worker"] satisfies ReadonlyArray<ContenderName>
 const peers = [...durablePeers, "bullmq-everysec"] as const satisfies ReadonlyArray<ContenderName>
 
 export type PeerName = (typeof peers)[number]
 
-/** The queues that can run here. Says what is missing. */
+/** The queues that can run here. Prints what is missing. */
 export const peersHere: Effect.Effect<ReadonlyArray<PeerName>> = Effect.sync(() => {
   if (redisVersion() !== null) return peers
   process.stderr.write(
@@ -33,7 +33,7 @@ export const peersHere: Effect.Effect<ReadonlyArray<PeerName>> = Effect.sync(() 
   return peers.filter((name) => !name.startsWith("bullmq"))
 })
 
-/** Whether what a queue has accepted survives a power cut, as ours does. */
+/** Whether a queue's accepted jobs survive a power cut, as ours do. */
 export const isDurable = (name: PeerName): boolean => durablePeers.some((durable) => durable === name)
 
 interface Storage {
@@ -72,7 +72,7 @@ export interface Rounds {
   ) => Effect.Effect<SteadyAnswer, ProgramFailed>
 }
 
-/** Starts what all rounds share: one receiver, and one PostgreSQL server on which each round has a new database. */
+/** Starts what all rounds share: a receiver, and a PostgreSQL server with a new database for each round. */
 export const startRounds: Effect.Effect<Rounds, never, Scope.Scope> = Effect.gen(function* () {
   const port = yield* startReceiver()
   const postgres = yield* startPostgres

@@ -1,47 +1,47 @@
 /**
- * What a contender's own process is asked to do, and what it answers.
+ * The task of a contender's process, and its result.
  */
 import type { ContenderName } from "./Contenders.ts"
 
 interface Common {
   readonly contender: ContenderName
   readonly storage: string
-  /** The receiver's. */
+  /** The receiver's port. */
   readonly port: number
-  /** Deliveries that come before, and do not count. */
+  /** Deliveries before the measurement. */
   readonly warmUp: number
-  /** Processes of the storage, whose time counts too. */
+  /** Main processes of the storage servers. Their processor time counts. */
   readonly servers: ReadonlyArray<number>
 }
 
-/** Publish so many, as fast as they are taken in. */
+/** Publishes `count` events as fast as they are accepted. */
 export interface DrainTask extends Common {
   readonly kind: "drain"
   readonly count: number
 }
 
 export interface DrainAnswer {
-  /** From the first publication to the last settled, a second. */
+  /** Deliveries a second, from the first publication until all are settled. */
   readonly rate: number
   /** Processor time of all processes but the receiver, in milliseconds per delivery. */
   readonly cpu: number
 }
 
-/** Publish one by one, so many a second. */
+/** Publishes events one by one, at a rate per second. */
 export interface SteadyTask extends Common {
   readonly kind: "steady"
   readonly rate: number
   readonly seconds: number
-  /** The name of a profile to make of it. */
+  /** The name of the profile to make. */
   readonly profile?: string
 }
 
 export interface SteadyAnswer {
   /** Processor time of all processes but the receiver, in milliseconds per delivery. */
   readonly cpu: number
-  /** Of these, in the servers. */
+  /** The part of `cpu` in the storage servers. */
   readonly cpu_of_servers: number
-  /** From the call that publishes to the acknowledgement, in milliseconds. */
+  /** Latency from publish to acknowledgement, in milliseconds. */
   readonly p50: number
   readonly p99: number
 }

@@ -1,5 +1,5 @@
 /**
- * All contenders by name. Each is loaded in the process that runs it, and nowhere else.
+ * All contenders by name. Each is loaded only in the process that runs it.
  */
 import type { Contender } from "./Contender.ts"
 

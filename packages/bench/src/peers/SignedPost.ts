@@ -1,6 +1,6 @@
 /**
- * The request that every queue's job makes: the body signed at each attempt, sent by undici's `dispatch`, the fastest way
- * that Node has. A job whose request is not answered with 200 fails, and the queue tries it again.
+ * The request of a queue's job. The body is signed at each attempt and sent with undici's `dispatch`, the fastest way in
+ * Node.js. If the response is not 200, the job fails and the queue retries it.
  */
 import { bodyOf } from "@doorhook/core"
 import { createHmac } from "node:crypto"
@@ -8,7 +8,7 @@ import { Pool } from "undici"
 import { eventOf, openRequests, signingSecret } from "../harness/Workload.ts"
 import type { OnAnswer, Place } from "./Contender.ts"
 
-/** What a queue stores of a delivery. */
+/** The data of a job. */
 export interface Job {
   readonly n: number
   readonly id: string
@@ -17,7 +17,7 @@ export interface Job {
 
 export const jobOf = (n: number): Job => ({ n, id: `evt_${n}`, body: bodyOf(eventOf(n)) })
 
-/** What a queue's documentation would have one set, of the same meaning everywhere: how often, and how far apart. */
+/** Retry settings, the same for all queues. */
 export const retries = { attempts: 8, firstDelay: 5_000 }
 
 const key = Buffer.from(signingSecret.slice("whsec_".length), "base64")
@@ -43,7 +43,7 @@ export class SignedPost {
     this.#onAnswer = onAnswer
   }
 
-  /** How many requests were acknowledged. */
+  /** The number of acknowledged requests. */
   get answered(): number {
     return this.#answered
   }

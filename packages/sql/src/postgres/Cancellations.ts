@@ -1,14 +1,15 @@
 /**
- * Ending all active deliveries of an integration, also when it has a million of them.
+ * Cancels all active deliveries of an integration, even a million of them.
  *
- * One transaction that moves them all would hold up the settlements that it is a part of, and is cut off when it takes too
- * long. So a row in `endings` says that all deliveries of the integration up to an id are cancelled, and whatever reads
- * `queue` respects it. The rows are moved afterwards, a few in a transaction, by any process that has the database open, or
- * opens it next. They are counted as they are moved: until then `tallies` adds them up.
+ * One transaction that moves them all would block the settlements it is part of, and would time out. Instead, a row in
+ * `endings` says that all deliveries of the integration up to an id are cancelled, and everything that reads `queue`
+ * respects it. The rows are moved later in batches, by any process that has the database open. Each moved delivery is
+ * counted then; until then, the counts add the rows that `endings` covers.
  *
- * An integration that has an ending takes nothing: it is deleted or disabled, and before it is enabled or probed the ending
- * is finished. A transaction that begins one has locked the integration for change, so that nothing is published to it; one
- * that finishes it keeps it locked while it is disabled, when nothing that is published to it becomes active.
+ * An integration with an ending receives nothing: it is deleted or disabled, and the ending is finished before it is
+ * enabled or probed. The transaction that begins an ending has locked the integration for change, so nothing is published
+ * to it. The transaction that finishes an ending keeps the integration locked. The integration is still disabled then, so
+ * deliveries published later are not active.
  */
 import type { activeStates as states, DeliveryId, IntegrationId } from "@doorhook/core"
 import { activeStates, runForever } from "@doorhook/core"
@@ -20,10 +21,10 @@ import type { Answer } from "./Moves.ts"
 import { cancelLocked, idsOf } from "./Moves.ts"
 import * as Statements from "./statements/CancellationStatements.ts"
 
-/** A state of a delivery that can be claimed or is leased. */
+/** A state of an active delivery. */
 type ActiveState = (typeof states)[number]
 
-/** Which rows of an ending to move: the first in a state after one, by growing id. */
+/** Which rows of an ending to move: the first `limit` in a state, after an id, in order of id. */
 interface Part {
   readonly integration: IntegrationId
   readonly state: ActiveState
@@ -36,11 +37,11 @@ const make = Effect.gen(function* () {
   const batch = yield* CancellationBatch
   const wanted = yield* Queue.sliding<void>(1)
 
-  /** The integrations that have one. */
+  /** The integrations that have an ending. */
   const all = idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.cancellations))
   const forget = (id: IntegrationId) => sql.unsafe(Statements.finishCancellation, [id])
 
-  /** Moves some rows of an ending, but for those that others lock; answers their ids. */
+  /** Moves some rows of an ending, except those that others have locked. Returns their ids. */
   const moveSome = Effect.fnUntraced(function* ({ after, integration, limit, state }: Part) {
     const ids = yield* idsOf(
       sql.unsafe<{ readonly id: DeliveryId }>(Statements.someToCancel, [integration, state, after, limit])
@@ -49,15 +50,15 @@ const make = Effect.gen(function* () {
     return ids
   })
 
-  /** Whether this transaction may move rows that others would move too: one at a time, the first that comes. */
+  /** Whether this transaction may move rows. Only one transaction at a time may. */
   const takeTurn = Effect.map(
     sql.unsafe<{ readonly mine: boolean }>(Statements.takeTurn),
     ([turn]) => turn?.mine === true
   )
 
   /**
-   * Goes through the rows of an ending in a state, from where the last transaction left off: deleted rows are walked through
-   * until they are vacuumed. Ends early, and says so, when it is another transaction's turn.
+   * Moves the rows of an ending in one state, in batches. Each batch starts after the previous one, because deleted rows
+   * stay in the index until they are vacuumed. Returns false if another transaction is moving rows.
    */
   const goThroughState = Effect.fnUntraced(function* (
     integration: IntegrationId,
@@ -73,13 +74,13 @@ const make = Effect.gen(function* () {
       const moved: ReadonlyArray<DeliveryId> | null = yield* sql.withTransaction(move)
       if (moved === null) return false
       after = moved.length === batch ? moved.at(-1) : undefined
-      // By turns with everything else that waits for the connection.
+      // Lets other work use the connection.
       yield* Effect.yieldNow
     }
     return true
   })
 
-  /** Goes through an ending once. */
+  /** Moves the rows of an ending, then deletes the ending. */
   const goThrough = Effect.fnUntraced(function* (id: IntegrationId, isMyTurn: Answer<boolean>) {
     for (const state of activeStates) if (!(yield* goThroughState(id, state, isMyTurn))) return
     yield* forget(id)
@@ -93,8 +94,8 @@ const make = Effect.gen(function* () {
 
   const round = goThroughAll.pipe(
     Effect.catchTag("SqlError", (error) =>
-      // No answer differs, and it is tried again.
-      Effect.logWarning(`Cancelled deliveries are not moved out of the queue yet: ${error.message}`)
+      // Results are the same without it, and the next heartbeat retries.
+      Effect.logWarning(`Can't move cancelled deliveries out of the queue, will retry: ${error.message}`)
     ),
     Effect.andThen(Queue.take(wanted))
   )
@@ -103,7 +104,7 @@ const make = Effect.gen(function* () {
   return Cancellations.of({
     begin: Effect.fnUntraced(function* (id, reason) {
       if ((yield* sql.unsafe(Statements.beginCancellation, [id, reason])).length === 0) return
-      // A few are moved at once.
+      // The first batch is moved in this transaction.
       let room = batch
       for (const state of activeStates)
         if (room > 0) room -= (yield* moveSome({ integration: id, state, after: 0, limit: room })).length

@@ -1,5 +1,6 @@
 /**
- * Claims: lane by lane, and within a lane in rounds, one delivery of each integration in a round, the earliest due first.
+ * Claims deliveries lane by lane. Within a lane it goes in rounds: one delivery of each integration per round, the earliest
+ * due first.
  */
 import type {
   Claimed,
@@ -27,19 +28,19 @@ import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/ClaimStatements.ts"
 import { keepWorkers, pause } from "./statements/DeliveryStatements.ts"
 
-/** How often a claim looks again, when all due deliveries are locked by other claims. */
+/** How often a claim retries when other claims have locked all due deliveries. */
 const claimTries = 3
 
-/** How often a claim goes on to others, after deliveries that it had chosen can't be read. */
+/** How often a claim continues after it chose deliveries that can't be read. */
 const refills = 3
 
-/** How long a delivery that can't be read waits until it is looked at again, in milliseconds. Then it is logged again. */
+/** How long an unreadable delivery is put off before it is read and logged again, in milliseconds. */
 const putOffFor = logCooldown
 
-/** How many deliveries a log line names. */
+/** How many deliveries one log line names. */
 const maxNamed = 5
 
-/** How many integrations are remembered. */
+/** How many integrations are cached. */
 const maxRemembered = 10_000
 
 /** The first waiting delivery of an integration in a lane. */
@@ -49,18 +50,18 @@ interface Head {
   readonly due_at: number
 }
 
-/** A delivery that is chosen: locked, and not leased yet. */
+/** A delivery that is locked but not leased yet. */
 type Chosen = Pick<
   StandingRow,
   "id" | "event_id" | "integration_id" | "created_at" | "attempts" | "early" | "lane" | "resend"
 > & { readonly due_at: number }
 
-/** What a lease answers: the event of some deliveries, or which transaction wrote the row of an integration last. */
+/** A row that the lease statement returns: an event, or an integration's id with the transaction that last wrote its row. */
 type LeaseRow =
   | (EventRow & { readonly integration_id: null; readonly version: null })
   | { readonly id: null; readonly integration_id: IntegrationId; readonly version: number }
 
-/** What rows hold, as far as they can be read. */
+/** Decoded rows, and the failures of those that can't be decoded. */
 interface Readable<Id, A> {
   readonly found: ReadonlyMap<Id, A>
   readonly faults: ReadonlyMap<Id, unknown>
@@ -69,7 +70,7 @@ interface Readable<Id, A> {
 const byId = <A extends { readonly id: unknown }>(all: ReadonlyArray<A>): ReadonlyMap<A["id"], A> =>
   new Map(all.map((each) => [each.id, each]))
 
-/** Reads rows all at once, and where that fails one by one. */
+/** Decodes all rows at once, or one by one if that fails. */
 const readable = <Row extends { readonly id: unknown }, A extends { readonly id: Row["id"] }, E>(
   rows: ReadonlyArray<Row>,
   readAll: (rows: ReadonlyArray<Row>) => Effect.Effect<ReadonlyArray<A>, E>
@@ -95,7 +96,7 @@ const readEach = Effect.fnUntraced(function* <
   return { found: byId(found), faults }
 })
 
-/** What is still to be claimed, of all but some integrations. */
+/** The rest of a claim request, without some integrations. */
 const restOf = (
   request: ClaimRequest,
   claimed: ReadonlyArray<LeasedDelivery>,
@@ -108,11 +109,11 @@ const restOf = (
   return { ...request, limit: request.limit - claimed.length, limits }
 }
 
-/** The order within a round. */
+/** Order within a round. */
 const byDue = (a: Pick<Head, "due_at" | "integration_id">, b: Pick<Head, "due_at" | "integration_id">): number =>
   a.due_at - b.due_at || a.integration_id - b.integration_id
 
-/** Deliveries in the order of rounds, as many of each integration as it has places. */
+/** Sorts deliveries into rounds, up to the free places of each integration. */
 const inRounds = (due: ReadonlyArray<Chosen>, placesOf: (id: IntegrationId) => number): ReadonlyArray<Chosen> => {
   const rounds: Array<Array<Chosen>> = []
   const taken = new Map<IntegrationId, number>()
@@ -142,10 +143,13 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
 
   const waiting = sql.unsafe<Head>(Statements.waiting)
 
-  /** When the first delivery that is not leased is due. */
+  /** When the first delivery that is not leased becomes due. */
   const nextDue = Effect.map(waiting, nextOf)
 
-  /** Locks as deep into the queues as it takes to fill the room: mostly, one equal share of it in each. */
+  /**
+   * Locks due deliveries, as many of each integration as it takes to fill the room. Usually an equal share of each is
+   * enough.
+   */
   const chooseInLane = Effect.fnUntraced(function* (
     lane: Lane,
     heads: ReadonlyArray<Head>,
@@ -154,7 +158,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     now: number
   ) {
     if (room <= 0 || heads.length === 0) return []
-    // With more integrations than room there is one round, and it is known already which are in it.
+    // With more integrations than room there is only one round, and the heads show which integrations are in it.
     const wanted = heads.length > room ? heads.toSorted(byDue).slice(0, room) : heads
     const integrations = int8s(wanted.map(({ integration_id }) => integration_id))
     const deepest = Math.min(room, Math.max(...wanted.map(({ integration_id }) => placesOf(integration_id))))
@@ -184,7 +188,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     return chosen
   })
 
-  /** Integrations by the transactions that wrote their rows last: from memory, or else out of their rows. */
+  /** Integrations from the cache, or from their rows. A version is the transaction that last wrote the row. */
   const integrationsOf = Effect.fnUntraced(function* (versions: ReadonlyMap<IntegrationId, number>) {
     const found = new Map<IntegrationId, Integration>()
     const unknown: Array<IntegrationId> = []
@@ -203,7 +207,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     return { found, faults: read.faults }
   })
 
-  /** Puts off leased deliveries that can't be sent, and logs each row that can't be read once in a while. */
+  /** Puts off leased deliveries that can't be sent. Logs each unreadable row at most once per cooldown. */
   const defer = Effect.fnUntraced(function* (
     unsendable: ReadonlyArray<{ readonly row: StandingRow; readonly fault: UnreadableRow }>,
     now: number
@@ -216,13 +220,13 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
       const [first] = group
       if (first === undefined || !isTimeToTell(first.fault, now)) continue
       yield* Effect.logError(
-        `Deliveries wait because their event or integration can't be read, and are looked at again in ${putOffFor / 1_000} s ` +
+        `Deliveries wait because their event or integration can't be read; retrying in ${putOffFor / 1_000} s ` +
           `(${idsIn(group.map(({ row }) => row.id))}). ${explain(first.fault)}`
       )
     }
   })
 
-  /** Leases chosen deliveries, and puts off those that can't be read; says which integrations can't be. */
+  /** Leases chosen deliveries and puts off those that can't be read. Returns the integrations that can't be read. */
   const lease = Effect.fnUntraced(function* (chosen: ReadonlyArray<Chosen>, request: ClaimRequest) {
     const { early, now, worker } = request
     const ids = chosen.map(({ id }) => id).toSorted((a, b) => a - b)
@@ -270,10 +274,10 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     return { sendable, unreadable, isComplete: unsendable.length === 0 }
   })
 
-  /** Runs in a transaction. To choose, it locks more than it takes. */
+  /** Runs in a transaction. It locks more deliveries than it takes. */
   const claimDue = Effect.fnUntraced(function* (request: ClaimRequest, heads: ReadonlyArray<Head>) {
     const claimed: Array<LeasedDelivery> = []
-    // Before any delivery is locked: a heartbeat locks in this order, too.
+    // Workers are locked before deliveries, in the same order as in a heartbeat.
     yield* sql.unsafe(keepWorkers, [texts([request.worker])])
     let wanted = request
     for (let more = refills; ; more--) {
@@ -281,7 +285,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
       if (chosen.length === 0) break
       const { isComplete, sendable, unreadable } = yield* lease(chosen, wanted)
       claimed.push(...sendable)
-      // A caller that gets fewer deliveries than its limit takes them for all that are due: so the room is filled.
+      // A caller assumes that nothing else is due when it gets less than its limit, so the claim is filled up.
       if (isComplete || more === 0) break
       wanted = restOf(wanted, sendable, unreadable)
     }
@@ -300,7 +304,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
             )
       if (due.length === 0 && (early === undefined || limit <= 0)) return { deliveries: [], next_due: nextOf(heads) }
       const { claimed, next_due } = yield* sql.withTransaction(claimDue(request, due))
-      // Nothing, though something is due: other claims have locked it, and give back what they do not take.
+      // Something is due, but other claims have locked it. They release what they don't take.
       if (claimed.length > 0 || early !== undefined || more === 0) return { deliveries: claimed, next_due }
       yield* sql.unsafe(pause)
     }

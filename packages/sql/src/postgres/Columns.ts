@@ -1,12 +1,12 @@
 /**
- * Deliveries as parameters of statements: one array for each column, in the order in which the statements name them.
+ * Deliveries as statement parameters: one array per column, in the order of the statements.
  */
 import type { Attempt, Transitions } from "@doorhook/core"
 import type { NewDeliveryRow, StandingRow } from "../DeliveryRows.ts"
 import { toStored } from "./NulText.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
 
-/** A delivery with its id, or with its place among those that ids are taken for. */
+/** A delivery with its id, or with its position among new deliveries that get their ids in the statement. */
 export interface Numbered {
   readonly id: number
   readonly row: NewDeliveryRow
@@ -19,7 +19,7 @@ const identityColumns = (rows: ReadonlyArray<Numbered>) => [
   int8s(rows.map(({ row }) => row.created_at))
 ]
 
-/** Where active deliveries stand. */
+/** The columns that change while a delivery is active. */
 export const standingColumns = (rows: ReadonlyArray<Transitions.QueueEntry>) => [
   texts(rows.map(({ state }) => state)),
   int8s(rows.map(({ attempts }) => attempts)),

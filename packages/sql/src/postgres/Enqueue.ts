@@ -1,6 +1,6 @@
 /**
- * Stores events with their deliveries: in one statement as long as the integrations are as the events were matched with,
- * which is the rule, and in a transaction otherwise.
+ * Stores events with their deliveries. Usually one statement is enough. A transaction is needed if an integration has
+ * changed since the events were matched.
  */
 import type {
   DeliveryId,
@@ -17,8 +17,8 @@ import type {
 import { StaleMatch, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { NewDeliveryRow } from "../DeliveryRows.ts"
-import { makeTakeKeys } from "../stores/Keys.ts"
 import { storeErrorOf } from "../StoreFailure.ts"
+import { makeTakeKeys } from "../stores/Keys.ts"
 import { endedColumns, queuedColumns } from "./Columns.ts"
 import type { Sql, Tally } from "./Moves.ts"
 import { count, targetsOf } from "./Moves.ts"
@@ -26,13 +26,13 @@ import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import { insert } from "./statements/DeliveryStatements.ts"
 import { countsOf } from "./statements/TallyStatements.ts"
 
-/** An integration that events were matched with, and whether a delivery needs it to be enabled. */
+/** A matched integration. `active`: at least one of its deliveries needs it to be enabled. */
 interface Matched {
   readonly version: number
   readonly active: boolean
 }
 
-/** The integrations that events were matched with. Null: one of them at several versions. */
+/** The matched integrations; null if one of them was matched in several versions. */
 const matchedOf = (records: ReadonlyArray<NewEventRecord>): ReadonlyMap<IntegrationId, Matched> | null => {
   const matched = new Map<IntegrationId, Matched>()
   for (const { deliveries } of records) {
@@ -48,7 +48,7 @@ const matchedOf = (records: ReadonlyArray<NewEventRecord>): ReadonlyMap<Integrat
 
 const nothingMatched: ReadonlyMap<IntegrationId, Matched> = new Map()
 
-/** Stores events and deliveries, and answers their ids; null if a matched integration is not as it was. */
+/** Stores events and deliveries and returns the delivery ids; null if a matched integration has changed. */
 const insertAll = Effect.fnUntraced(function* (
   sql: Sql,
   records: ReadonlyArray<NewEventRecord>,
@@ -143,7 +143,7 @@ const standingsOf = (
 export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
   const takeKeys = makeTakeKeys(sql, postgres)
 
-  /** In one statement; null if an integration is not as it was. */
+  /** Stores all in one statement; null if a matched integration has changed. */
   const atOnce = Effect.fnUntraced(function* (
     records: ReadonlyArray<NewEventRecord>,
     candidates: ReadonlyArray<MatchCandidate> | null

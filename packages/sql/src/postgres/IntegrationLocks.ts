@@ -1,13 +1,12 @@
 /**
  * Locks on several integrations at once.
  *
- * They keep other transactions from looking at how an integration stands and fails, not from publishing to it: a host may
- * leave the transaction open in which it publishes, and no outcome of an attempt may wait for that. No transaction that has
- * one of these locks waits for a publication either: a lock that excludes publications is taken if it is free, or left for
- * later.
+ * They exclude other changes of an integration's status and failure state, but not publications. A host may publish in a
+ * transaction that stays open, and settlements must not wait for it. A transaction with one of these locks does not wait
+ * for publications either: it takes a lock that excludes them only if it is free, and otherwise does that part later.
  *
- * No transaction waits for one integration while it has another, as others come to them in other orders: it gets all, or
- * gives back what it has, waits, and begins again.
+ * A transaction never waits for one integration while it has locked another, because others lock them in other orders. If
+ * one is not free, the transaction rolls back, waits for it and starts again.
  */
 import type { IntegrationId } from "@doorhook/core"
 import { Effect, Schema } from "effect"
@@ -17,24 +16,24 @@ import type { Answer, Sql } from "./Moves.ts"
 import { int8s } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
-/** Takes a transaction back, and with it its locks. */
+/** Rolls a transaction back, to release its locks. */
 export class TakenBack extends Schema.TaggedError<TakenBack>()("TakenBack", {
-  /** An integration that another transaction has locked, if that is why. */
+  /** The integration that another transaction has locked, if that is the reason. */
   integration: Schema.NullOr(Schema.Int)
 }) {}
 
-/** Locks one integration, if it is there. Waits for it: the transaction must have no other. */
+/** Locks one integration, if it exists. Waits for the lock, so the transaction must not have locked another. */
 export const lockIntegration = (sql: Sql, id: number): Answer<void> =>
   Effect.asVoid(sql.unsafe(Statements.lockIntegration, [id]))
 
-/** What settlements look at of an integration, and whether it is locked. */
+/** What settlements read of an integration, and whether it is locked. */
 export interface LockedRow extends SubjectRow {
   readonly locked: boolean
 }
 
 /**
- * Reads some integrations, and locks those of them for which something may follow: the suspects, and those for which
- * `isAffected` says so. Inside of `withLocks`, which begins again if one is not free.
+ * Reads integrations, and locks those that may be affected: the suspects, and those for which `isAffected` is true. Fails
+ * with `TakenBack` if one of them is not free. Must run inside `withLocks`.
  */
 export const lockSubjects = Effect.fnUntraced(function* (
   sql: Sql,
@@ -48,7 +47,7 @@ export const lockSubjects = Effect.fnUntraced(function* (
   return busy === undefined ? rows : yield* new TakenBack({ integration: busy.id })
 })
 
-/** Runs a transaction again and again until it is not taken back: until it has locked all its integrations, if it locks any. */
+/** Runs a transaction, and again each time it fails with `TakenBack`. */
 export const withLocks = <A>(sql: Sql, transaction: Effect.Effect<A, SqlError.SqlError | TakenBack>): Answer<A> =>
   Effect.catchTag(sql.withTransaction(transaction), "TakenBack", ({ integration }) => {
     const again = withLocks(sql, transaction)

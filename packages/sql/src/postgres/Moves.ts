@@ -1,5 +1,5 @@
 /**
- * Where deliveries stand, and moving them on. Everything here runs inside the transaction of a call.
+ * Reads and changes the state of deliveries. Everything here runs inside a call's transaction.
  *
  * A delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. Locks are taken in one order:
  * integrations, then rows of `queue` by id, then rows of `deliveries` by id.
@@ -10,15 +10,15 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { EndedRow, QueuedRow, StandingRow } from "../DeliveryRows.ts"
 import { attemptColumns, endedColumns, queuedColumns, standingColumns, withId } from "./Columns.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
-import * as Statements from "./statements/DeliveryStatements.ts"
 import * as EndingStatements from "./statements/CancellationStatements.ts"
+import * as Statements from "./statements/DeliveryStatements.ts"
 import type { TallyName } from "./statements/TallyStatements.ts"
 import { addToTallies, countsOf } from "./statements/TallyStatements.ts"
 
 export type Sql = SqlClient.SqlClient
 export type Answer<A> = Effect.Effect<A, SqlError.SqlError>
 
-/** Changes of counts, by what is counted. */
+/** Changes of counts, by name. */
 export type Tally = Map<TallyName, number>
 
 export const count = (tally: Tally, name: TallyName, by: number): void => {
@@ -30,7 +30,7 @@ const countMove = (tally: Tally, from: DeliveryState, to: DeliveryState, by: num
   count(tally, to, by)
 }
 
-/** Writes what a transaction changed, at its end. */
+/** Writes a transaction's changes of counts, at its end. */
 export const writeTally = (sql: Sql, tally: Tally): Answer<void> => {
   for (const by of tally.values()) if (by !== 0) return Effect.asVoid(sql.unsafe(addToTallies, countsOf(tally)))
   return Effect.void
@@ -41,7 +41,7 @@ export interface StateCount {
   readonly count: number
 }
 
-/** Moves deliveries that an ending has cancelled already, and counts them as cancelled. */
+/** Moves deliveries that an ending has cancelled, and counts them as cancelled. */
 export const cancelLocked = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const tally: Tally = new Map()
   for (const { count: by, state } of yield* sql.unsafe<StateCount>(EndingStatements.cancelLocked, [int8s(ids)]))
@@ -49,7 +49,7 @@ export const cancelLocked = Effect.fnUntraced(function* (sql: Sql, ids: Readonly
   yield* writeTally(sql, tally)
 })
 
-/** Locks active deliveries, and answers where those of them stand that are wanted. */
+/** Locks the active deliveries in `locked`, and returns the rows of those in `wanted`. */
 export const queuedEntries = Effect.fnUntraced(function* (
   sql: Sql,
   locked: ReadonlyArray<DeliveryId>,
@@ -65,8 +65,8 @@ export const endedEntries = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer<R
   ids.length === 0 ? Effect.succeed([]) : sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(ids)])
 
 /**
- * Where some deliveries stand, until the transaction ends. Active ones are locked before ended ones: one that moves to the
- * ended ones in that time is waited for, one that is revived is left out, like unknown ones.
+ * The rows of some deliveries, locked until the transaction ends. Active ones are locked before ended ones. A delivery that
+ * ends in between is found among the ended ones. A delivery that is revived in between is left out, like unknown ones.
  */
 export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const active: ReadonlyArray<StandingRow> = yield* queuedEntries(sql, ids, ids)
@@ -75,21 +75,21 @@ export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArr
   return others.length === 0 ? active : [...active, ...(yield* endedEntries(sql, others))]
 })
 
-/** What an integration is, as far as its deliveries depend on it. */
+/** What deliveries need to know of their integration. */
 interface TargetRow {
   readonly id: IntegrationId
   readonly status: "enabled" | "disabled"
   readonly version: number
 }
 
-/** What some integrations are, until the transaction ends; the unknown ones are left out. */
+/** Some integrations, locked against change until the transaction ends. Unknown ones are left out. */
 export const targetsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<IntegrationId>) {
   if (ids.length === 0) return new Map<IntegrationId, TargetRow>()
   const rows = yield* sql.unsafe<TargetRow>(Statements.targets, [int8s(ids)])
   return new Map(rows.map((target) => [target.id, target]))
 })
 
-/** One delivery, from where it stood to where it stands, and the attempt that was made, if any. */
+/** A change of one delivery, with the attempt that was made, if any. */
 export interface Move {
   readonly from: StandingRow
   readonly to: Transitions.QueueEntry
@@ -99,8 +99,8 @@ export interface Move {
 const isActive = ({ due_at }: Pick<Transitions.QueueEntry, "due_at">): boolean => due_at !== null
 
 /**
- * Moves deliveries on: among the active or among the ended ones, or from the one to the other. No attempt is recorded of an
- * ended delivery that becomes active.
+ * Writes changes of deliveries, within `queue` or `deliveries` or from one to the other. An attempt of an ended delivery
+ * that becomes active again is not recorded.
  */
 export const move = Effect.fnUntraced(function* (sql: Sql, tally: Tally, moves: ReadonlyArray<Move>) {
   const requeued: Array<EndedRow> = []
@@ -143,7 +143,7 @@ export const move = Effect.fnUntraced(function* (sql: Sql, tally: Tally, moves: 
   }
 })
 
-/** The ids that a query answers. */
+/** The ids that a query returns. */
 export const idsOf = <Id>(rows: Answer<ReadonlyArray<{ readonly id: Id }>>): Answer<ReadonlyArray<Id>> =>
   Effect.map(rows, (found) => found.map(({ id }) => id))
 

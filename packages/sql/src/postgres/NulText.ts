@@ -1,7 +1,7 @@
 /**
- * Texts that may hold the one character that PostgreSQL's `text` can't: NUL. A receiver's answer may hold anything.
+ * Escapes NUL, the one character that PostgreSQL's `text` can't hold. A receiver's response may contain it.
  *
- * NUL is written as U+E000 `0`, and U+E000 itself, which nobody uses, doubled. All other text stays readable as it is.
+ * NUL is stored as U+E000 followed by `0`, and U+E000 itself (a private-use character) is doubled. Other text is unchanged.
  */
 
 const escape = "\uE000"

@@ -7,8 +7,8 @@ import * as PgClients from "@effect/sql-pg/PgClient"
 import { Effect, Layer, Predicate, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
-import { sqlStateOf } from "../PublishRemedies.ts"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
+import { sqlStateOf } from "../PublishRemedies.ts"
 import * as Migrations from "./migrations/index.ts"
 import { writeResourceTypes } from "./migrations/PublishFunction.ts"
 import { types } from "./PostgresDialect.ts"
@@ -16,33 +16,36 @@ import type { Patience } from "./WatchedSocket.ts"
 import { connectWatched, endpointOf } from "./WatchedSocket.ts"
 
 export interface PostgresDatabaseConfig {
-  /** `postgres://user:password@host:port/database`. A connection pooler between must work by session. */
+  /** `postgres://user:password@host:port/database`. A connection pooler must use session mode. */
   readonly url: Redacted.Redacted<string>
   /** The most connections of this process. One of them listens for wake signals. Default 10. */
   readonly maxConnections?: number | undefined
   /**
-   * How long the server may take for a statement, in milliseconds: it cancels what takes longer, and one that says nothing
-   * for a second more is given up. Default `defaultTimeout`.
+   * Statement timeout in milliseconds. The server cancels longer statements. A connection is closed if the server sends
+   * nothing for another second. Default `defaultTimeout`.
    */
   readonly timeout?: number | undefined
 }
 
-/** How long the server may take for a statement, in milliseconds, unless it is told otherwise. */
+/** Default statement timeout, in milliseconds. */
 export const defaultTimeout = 15_000
 
-/** How much longer than a statement may take the server may say nothing, in milliseconds: what it says is better to know. */
+/**
+ * How long to wait beyond the statement timeout before a silent connection is closed, in milliseconds. The server's own
+ * error is more useful, so it gets time to arrive.
+ */
 const silenceBeyond = 1_000
 
-/** Everything of doorhook's is in here. */
+/** The schema that holds all of doorhook's tables and functions. */
 const schema = "doorhook"
 
-/** Taken while the schema is brought up to date, so that several processes can start at once: «doorhook» in ASCII. */
+/** Key of the lock held during migrations, so that several processes can start at once: "doorhook" in ASCII. */
 const migrationLock = "7237125463862997867"
 
 /**
- * Settings of each connection. The statements were written for certain indexes; a plan that was made for a small table
- * must not scan it when it has grown. Nobody waits for ever: not for a lock, not for a statement, and not for the locks
- * of a process that stopped in the middle of a transaction.
+ * Settings of each connection. The statements are written for certain indexes, and a plan made for a small table must not
+ * scan it after it has grown. All waits have limits: for a lock, for a statement, and for a process that stopped inside a
+ * transaction.
  */
 const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   search_path: schema,
@@ -52,7 +55,7 @@ const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   enable_mergejoin: "off",
   enable_bitmapscan: "off",
   jit: "off",
-  // Rows come as arrays: planning anew for each call takes longer than carrying it out.
+  // Rows are passed as arrays. Planning each call again takes longer than executing it.
   plan_cache_mode: "force_generic_plan",
   lock_timeout: `${Math.min(5_000, timeout)}ms`,
   statement_timeout: `${timeout}ms`,
@@ -63,7 +66,7 @@ export const session = sessionOf(defaultTimeout)
 
 type Why = DatabaseUnusable["why"]
 
-/** What a database is called in messages: its address, without credentials. */
+/** The name of a database in messages: its address, without credentials. */
 export const nameOf = (url: Redacted.Redacted<string>): string => {
   if (!URL.canParse(Redacted.value(url))) return "the database"
   const { host, pathname } = new URL(Redacted.value(url))
@@ -86,10 +89,10 @@ const explanationOf = ({ reason }: SqlError.SqlError): readonly [Why, string] =>
   if (code === "" || code.startsWith("08") || code === "57P03") {
     return ["unreachable", `can't connect (${said}). Check that the server runs and that host and port are right.`]
   }
-  return ["failed", `PostgreSQL says: ${said}`]
+  return ["failed", `PostgreSQL reports: ${said}`]
 }
 
-/** What an error of the client means for somebody who wants to use a database. */
+/** Explains an error of the client to an operator. */
 export const explain = (database: string, error: SqlError.SqlError | Migrator.MigrationError): DatabaseUnusable => {
   const cause = error._tag === "SqlError" ? error : error.cause
   const [why, explanation] =
@@ -97,7 +100,7 @@ export const explain = (database: string, error: SqlError.SqlError | Migrator.Mi
   return new DatabaseUnusable({ database, why, explanation, cause: error })
 }
 
-/** The version of the tables that are there; 0 when there are none. */
+/** The version of the existing tables; 0 without tables. */
 export const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* sql.unsafe<{ readonly there: boolean }>(
     `SELECT to_regclass('${schema}.${Migrations.table}') IS NOT NULL AS there`
@@ -109,10 +112,10 @@ export const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   return row?.version ?? 0
 })
 
-/** In one transaction, which whoever else starts waits for. */
+/** Migrates in one transaction. Other processes that start wait for it. */
 const migrate = Effect.fnUntraced(
   function* (sql: SqlClient.SqlClient) {
-    // Whoever is first may have much to do, and the others wait for it.
+    // Migrations may take long, and other processes wait for the lock, so neither has a timeout here.
     yield* sql.unsafe("SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
     yield* sql.unsafe(`SELECT pg_advisory_xact_lock(${migrationLock})`)
     const schemas = yield* sql.unsafe(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`)
@@ -125,8 +128,8 @@ const migrate = Effect.fnUntraced(
 )
 
 /**
- * With these transactions, one whose connection breaks fails. It can't be rolled back then and need not be; the client
- * takes that for a defect, which would end whoever tries again after failures.
+ * Makes a transaction fail when its connection breaks. It can't be rolled back then and need not be. The client raises a
+ * defect, which would end callers that retry failures.
  */
 const breakable = (sql: PgClient): PgClient => {
   const { withTransaction } = sql
@@ -139,9 +142,8 @@ const breakable = (sql: PgClient): PgClient => {
 }
 
 /**
- * The `synchronous_commit` that connections are opened with, so that nothing changes it for them. Where the server, the
- * database or the role says `off`, a commit would be answered for before it is on disk: then it is `on`. All other
- * values wait for the server's own disk at least, and stay as they are.
+ * The `synchronous_commit` for all connections. If the server, database or role says `off`, commits would return before
+ * they are on disk, so it becomes `on`. All other values wait at least for the server's own disk and stay.
  */
 const commitOf = (sql: SqlClient.SqlClient) =>
   Effect.map(sql.unsafe<{ readonly synchronous_commit: string }>("SHOW synchronous_commit"), ([row]) =>
@@ -174,7 +176,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   return sql
 })
 
-/** The clients of a database that is reached and up to date. */
+/** Clients of a reachable, migrated database. */
 export const layer = (config: PostgresDatabaseConfig): Layer.Layer<PgClient | SqlClient.SqlClient, DatabaseUnusable> =>
   PgClients.layerFrom(
     open(config).pipe(

@@ -1,28 +1,28 @@
 /**
  * Deliveries in a PostgreSQL database that any number of processes share.
  *
- * A call that changes anything is one statement in the usual case (`Enqueue`, `Settle`), else one transaction of a few
- * statements, whatever its number of rows; where a delivery stands afterwards is decided by core's `delivery/Transitions`. A
- * delivery is leased to a worker, a member of `members`: the heartbeat that ends a membership releases its leases.
+ * A call that changes anything is usually one statement (`Enqueue`, `Settle`), otherwise one transaction with a few
+ * statements, whatever the number of rows. Core's `delivery/Transitions` decides state changes. A delivery is leased to a
+ * worker, a row of `members`. The heartbeat that ends a membership releases its leases.
  */
 import type { Heartbeat, IntegrationId, Membership, Scope } from "@doorhook/core"
-import { DeliveryStore } from "@doorhook/core"
-import { Effect, Layer } from "effect"
+import { DeliveryStore, rootMessage, runForever } from "@doorhook/core"
+import { Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import { failAs, failAsBegun } from "../StoreFailure.ts"
 import { Cancellations } from "../stores/Cancellations.ts"
 import { IntegrationLocks } from "../stores/IntegrationLocks.ts"
+import * as PostgresCancellations from "./Cancellations.ts"
 import { makeClaim } from "./Claim.ts"
-import * as PostgresEndings from "./Cancellations.ts"
 import { makeEnqueue } from "./Enqueue.ts"
-import { startCompaction } from "./TallyCompaction.ts"
 import type { Sql } from "./Moves.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
 import * as Records from "./Records.ts"
 import { redeliver } from "./Redeliver.ts"
 import { makeSettle, writeNotifications } from "./Settle.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
+import { compactTallies, mostCompacted } from "./statements/TallyStatements.ts"
 
 type Operation = keyof DeliveryStore["Service"]
 
@@ -31,7 +31,8 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
   const [own] = yield* sql.unsafe<{ readonly until: number | null }>(Statements.lockOwn, [worker])
   const wasMember = own !== undefined && own.until !== null
   const hasLapsed = wasMember && own.until <= now
-  // Leases of its own end, so nothing may be leased to it at the same time: by a resend, for instance.
+  // This heartbeat releases leases of its own worker, so nothing may be leased to the worker at the same time, as a resend
+  // would.
   if (hasLapsed || holds !== undefined) yield* sql.unsafe(Statements.lockAlone, [worker])
   const others = yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
   const ended = others.map((each) => each.worker)
@@ -52,6 +53,34 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
   } satisfies Membership
 })
 
+/**
+ * Compacts the rows of `tallies` for the lifetime of the scope. Returns an effect that triggers another run.
+ *
+ * Every change of counts appends a row, also from hosts that publish in SQL. Compaction is not part of these calls, because
+ * they would fail with it. Each process compacts at start and with each heartbeat.
+ */
+const startCompaction = Effect.fnUntraced(function* (sql: Sql) {
+  const wanted = yield* Queue.sliding<void>(1)
+
+  const compactAll = Effect.gen(function* () {
+    for (let taken = mostCompacted; taken === mostCompacted;) {
+      const [folded] = yield* sql.unsafe<{ readonly taken: number }>(compactTallies)
+      taken = folded?.taken ?? 0
+    }
+  })
+
+  const round = compactAll.pipe(
+    Effect.catchTag("SqlError", (error) =>
+      // Counts are right without it, and the next heartbeat retries.
+      Effect.logWarning(`Can't compact the rows of counts, will retry: ${rootMessage(error)}`)
+    ),
+    Effect.andThen(Queue.take(wanted))
+  )
+  yield* Effect.forkScoped(runForever("Compacting counts", round))
+
+  return Effect.asVoid(Queue.offer(wanted, undefined))
+})
+
 const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
   const sql = yield* SqlClient.SqlClient
   const endings = yield* Cancellations
@@ -61,7 +90,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
 
   const named = (operation: Operation) => failAs(`DeliveryStore.${operation}`)
 
-  /** Names the call in errors, and says in them whether a part of it was carried out. */
+  /** Fails with the operation's name, and notes whether a part of it was carried out. */
   const inParts =
     (operation: Operation) =>
     <A, E>(call: (noteBegun: () => void) => Effect.Effect<A, E>) =>
@@ -105,11 +134,11 @@ const locks = Effect.map(SqlClient.SqlClient, (sql) =>
   })
 )
 
-/** The store, and what changes of integrations need of it. */
+/** The delivery store, and the services that changes of integrations need. */
 export const layer = (
   reader: IntegrationReader
 ): Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks, never, SqlClient.SqlClient> =>
   Layer.effect(DeliveryStore, make(reader)).pipe(
-    Layer.provideMerge(PostgresEndings.layer),
+    Layer.provideMerge(PostgresCancellations.layer),
     Layer.merge(Layer.effect(IntegrationLocks, locks))
   )

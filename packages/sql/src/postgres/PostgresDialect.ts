@@ -1,5 +1,5 @@
 /**
- * How values get to PostgreSQL and back: whole numbers as JavaScript numbers, lists as arrays of a stated type.
+ * Converts values to and from PostgreSQL: whole numbers as JavaScript numbers, lists as arrays with a stated type.
  */
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Result } from "effect"
@@ -13,10 +13,7 @@ const toBytes = (value: number | bigint): Uint8Array => {
   return bytes
 }
 
-/**
- * `bigint` as a number: everything counted here stays below 2^53, and what does not is refused by the schemas that rows
- * are decoded with.
- */
+/** `bigint` as a number. Valid values are below 2^53; the schemas of rows reject larger ones. */
 const int8: PgTypes.Codec<number | bigint> = {
   encode: (value) => Result.succeed(toBytes(value)),
   decode: (bytes) => Result.succeed(Number(Buffer.from(bytes).readBigInt64BE())),
@@ -33,10 +30,10 @@ const int8: PgTypes.Codec<number | bigint> = {
   }
 }
 
-/** How far the time of an entry that an older process wrote may be from its event's, in milliseconds. */
+/** How far an entry's time, if an older process wrote it, may be from its event's time, in milliseconds. */
 const listedWithin = 60_000
 
-/** The types of doorhook's own connections. */
+/** Type codecs of doorhook's own connections. */
 export const types: PgTypes.Registry = PgTypes.makeRegistry()
 types.register(PgTypes.OID.int8, int8)
 
@@ -52,8 +49,8 @@ export const int8s: (values: Iterable<number | null>) => Parameter = arrayOf(PgT
 export const texts: (values: Iterable<string | null>) => Parameter = arrayOf(PgTypes.OID.text)
 
 /**
- * Where processes tell each other that there is something to claim (an empty text), or which integration has changed (its
- * id). NOTIFY reaches all of one database: the name says whose they are.
+ * The NOTIFY channel between processes. The payload is empty when something can be claimed, or the id of a changed
+ * integration. All applications in a database share its channels, hence the prefix.
  */
 export const channel = "doorhook_wake"
 
@@ -70,12 +67,13 @@ export const postgres: Dialect = {
   texts,
   lock: "FOR UPDATE",
   lockFree: "FOR UPDATE SKIP LOCKED",
-  // As a list, which is there before the rows are searched: of a mere query it might walk through all of the table.
+  // As an array, which is evaluated before the rows are searched. With a plain subquery PostgreSQL might scan the whole
+  // table.
   isOneOfKept: (column, query) => `${column} = ANY(ARRAY(${query} ORDER BY ${column} FOR NO KEY UPDATE))`,
   listedAt: (scopeType, scopeId) => {
     const entry = `FROM events_of AS o WHERE o.scope_id = ${scopeId} AND o.scope_type = ${scopeType}
       AND o.resource_type = e.resource_type AND o.event_seq = e.seq AND o.created_at`
-    // The range is walked only where there is no entry at the event's own time.
+    // The range is searched only if no entry has the event's own time.
     return `coalesce((SELECT o.created_at ${entry} = e.created_at),
       (SELECT o.created_at ${entry} BETWEEN e.created_at - ${listedWithin} AND e.created_at + ${listedWithin} LIMIT 1))`
   },

@@ -1,5 +1,5 @@
 /**
- * Looks at a PostgreSQL database without changing it.
+ * Inspects a PostgreSQL database without changing it.
  */
 import * as PgClients from "@effect/sql-pg/PgClient"
 import { Clock, Effect } from "effect"
@@ -17,7 +17,7 @@ interface Found {
   readonly writable: boolean
 }
 
-// Who may make the schema, or own it, may change everything in it. A standby refuses changes to everybody.
+// A user who may create the schema, or owns it, may change everything in it. A standby refuses all changes.
 const statement = `SELECT current_setting('server_version') AS engine,
   floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
   NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off' AND coalesce(
@@ -44,7 +44,7 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       engine: `PostgreSQL ${found?.engine ?? ""}`,
       isWritable: found?.writable === true,
       isReadableByOthers: null,
-      // Within the time that the question took nobody can tell.
+      // A difference within the round-trip time can't be measured.
       clockAhead: Math.abs(ahead) <= after - before ? 0 : Math.round(ahead)
     }
   }).pipe(

@@ -1,8 +1,8 @@
 /**
- * Publishing inside the caller's own transaction, through Effect SQL: with `sql.withTransaction` around it, what the host
- * writes and what doorhook delivers are stored together or not at all.
+ * Publishes inside the caller's own transaction, through Effect SQL. With `sql.withTransaction` around it, the host's rows
+ * and doorhook's deliveries are stored together or not at all.
  *
- * The client may be the host's own, on the same database. Without Effect, any client calls `doorhook.publish(event)`
+ * The client may be the host's own, on the same database. Without Effect, any client can call `doorhook.publish(event)`
  * (`migrations/PublishFunction`).
  */
 import type { NewEvent } from "@doorhook/core"
@@ -15,7 +15,7 @@ import { storeErrorOf } from "../StoreFailure.ts"
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))
 
-/** Without one, what is published could not be taken back with the rest of what the host does. */
+/** Without a transaction, the events could not be rolled back with the host's other changes. */
 const outside = Effect.suspend(() =>
   Effect.fail(
     new StoreError({
@@ -40,8 +40,8 @@ const asStoreError = (sql: SqlClient.SqlClient, cause: unknown) => {
 }
 
 /**
- * Stores events with their deliveries; answers the id of each, and to how many integrations it goes. Fails outside of a
- * transaction. What is refused costs the transaction around it nothing: a host that heeds the error can go on.
+ * Stores events with their deliveries. Returns the id of each event and its number of deliveries. Fails outside a
+ * transaction. A failure leaves the surrounding transaction usable, so a host that handles the error can go on.
  */
 export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>) {
   const sql = yield* SqlClient.SqlClient

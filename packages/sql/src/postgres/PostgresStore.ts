@@ -1,5 +1,5 @@
 /**
- * The whole store on one PostgreSQL database, shared by as many processes as wanted.
+ * All storage on one PostgreSQL database, shared by any number of processes.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { Layer } from "effect"
@@ -11,20 +11,22 @@ import * as SqlStore from "../stores/SqlStore.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
 import * as PostgresDeliveryStore from "./PostgresDeliveryStore.ts"
-import * as PostgresTokenWrites from "./PostgresTokenWrites.ts"
 import { postgres } from "./PostgresDialect.ts"
+import * as PostgresTokenWrites from "./PostgresTokenWrites.ts"
 
 export interface PostgresStoreConfig extends PostgresDatabaseConfig {
-  /** Seals the signing secrets of integrations. Without it they are stored readable. Of any length. */
+  /** Encrypts the signing secrets of integrations. May have any length. Without it, they are stored in clear. */
   readonly encryptionKey?: Redacted.Redacted<string> | undefined
 }
 
-/** For how long publications may be matched from memory, in milliseconds: storing them checks what they were matched with. */
+/**
+ * How long publications may be matched from the cache, in milliseconds. Storing them verifies what they were matched with.
+ */
 const matchesFor = 60_000
 
 /**
- * All storage ports on a database, whose schema `doorhook` is made when there is none and brought up to date when it is
- * older; and the client under them, for who listens (`PostgresWakeSignal`).
+ * All storage ports on a database, and its client for `PostgresWakeSignal`. Creates the schema `doorhook` or migrates an
+ * older one.
  */
 export const layer = (
   config: PostgresStoreConfig

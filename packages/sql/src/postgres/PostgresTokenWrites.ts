@@ -1,10 +1,10 @@
 /**
- * Changes of tokens on PostgreSQL: one statement each, which is one way to the server and back.
+ * Changes of tokens on PostgreSQL: one statement each, so one round trip.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { failAs } from "../StoreFailure.ts"
 import { tokenStatements } from "../statements/TokenStatements.ts"
+import { failAs } from "../StoreFailure.ts"
 import { TokenWrites } from "../stores/TokenWrites.ts"
 import { postgres } from "./PostgresDialect.ts"
 import { redeemCode, refreshAccess } from "./statements/TokenWriteStatements.ts"

@@ -1,5 +1,5 @@
 /**
- * Events and deliveries as records: looked up, listed and purged.
+ * Looks up, lists and purges events and deliveries.
  */
 import type {
   Delivery,
@@ -41,13 +41,13 @@ interface StoredAttempt {
   readonly detail: string | null
 }
 
-/** Where an event stands in the lists of its readers. */
+/** The position of an event in a scope's list. */
 interface Place {
   readonly created_at: number
   readonly event_seq: number
 }
 
-/** An old event that may be purged. Between the two ids are its deliveries, if it has any. */
+/** An old event that may be purged. Its deliveries, if any, have ids between the two; other events' deliveries may too. */
 interface OldEvent {
   readonly seq: number
   readonly id: EventId
@@ -96,7 +96,7 @@ export const list = Effect.fnUntraced(function* (sql: Sql, filter: DeliveryFilte
   }))
 })
 
-/** The deliveries of an integration after one, up to the last that a transaction still open can't precede. */
+/** A page of an integration's deliveries after an id, up to the feed's watermark. */
 const feedPage = Effect.fnUntraced(function* (
   sql: Sql,
   integration_id: IntegrationId,
@@ -121,7 +121,7 @@ export const feed = Effect.fnUntraced(function* (
     const byId = new Map((yield* eventsById(sql, [...ids])).map((event: Event) => [event.id, event]))
     for (const delivery of deliveries) {
       const event = byId.get(delivery.event_id)
-      // An event that is gone was purged a moment ago: the next one takes its place.
+      // An event that is missing was just purged; the next one takes its place.
       if (event !== undefined) items.push({ delivery, event })
     }
     last = deliveries.length < wanted ? undefined : deliveries.at(-1)?.id
@@ -129,7 +129,7 @@ export const feed = Effect.fnUntraced(function* (
   return items
 })
 
-// Three statements: an event that is stored or purged in between may shift the count by one.
+// The three statements have no common snapshot: an event stored or purged in between may shift the count by one.
 export const events = Effect.fnUntraced(function* (
   sql: Sql,
   { countUpTo, limit, offset, resource_type, scope, since, until }: EventFilter
@@ -169,7 +169,7 @@ export const notifications = (sql: Sql, { after, integration_id, limit, order }:
   return Effect.flatMap(rows, notificationsFromRows)
 }
 
-/** The ids of the deliveries of events: all between the first and the last of each, which may be of others, too. */
+/** All ids between the first and the last delivery of each event. Some may belong to other events. */
 const deliveriesOf = (old: ReadonlyArray<OldEvent>): ReadonlySet<number> => {
   const ids = new Set<number>()
   for (const { first_delivery: first, last_delivery: last } of old) {
@@ -179,7 +179,7 @@ const deliveriesOf = (old: ReadonlyArray<OldEvent>): ReadonlySet<number> => {
   return ids
 }
 
-/** The events of which a delivery is active, or has ended while this looked. Locks the ended deliveries of all. */
+/** The events that have an active delivery, or one that has just ended. Locks the ended deliveries of all events. */
 const withActive = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<OldEvent>) {
   const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
   const kept = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.lockEndedOf, params))
@@ -191,7 +191,7 @@ const withActive = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<Old
   return new Set(rows.map(({ event_id }) => event_id))
 })
 
-/** Deletes events with everything of their deliveries. Counts these by state. */
+/** Deletes events, their deliveries and attempts. Returns the deleted deliveries with their states. */
 const deleteEvents = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<OldEvent>) {
   const deleted = yield* sql.unsafe<{ readonly id: DeliveryId; readonly state: StateCount["state"] }>(
     records.deleteEndedOf,
@@ -205,17 +205,17 @@ const deleteEvents = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<O
   return deleted
 })
 
-/** Deletes old events whose deliveries have all ended, with these. Runs in a transaction. */
+/** Deletes old events whose deliveries have all ended, and these deliveries. Runs in a transaction. */
 export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, limit }: PurgeRequest) {
   yield* sql.unsafe(records.deleteNotifications, [limit, before])
-  // One more says whether there is anything to go on with.
+  // One more than the limit shows whether there are further events.
   const found = yield* sql.unsafe<OldEvent>(records.oldEvents, [after, limit + 1])
   const looked = found.slice(0, limit)
-  // A clock may have been wrong: old events may be stored behind a younger one.
+  // If a clock was wrong, old events may be stored after a younger one.
   const old = looked.filter(({ created_at }) => created_at < before)
   if (old.length === 0) return { events: 0, deliveries: 0, next: null } satisfies Purged
   const next = found.length > limit ? (looked.at(-1)?.seq ?? null) : null
-  // Deliveries that an ending has cancelled have ended as well.
+  // Deliveries that an ending has cancelled count as ended.
   const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
   const ended = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.endedOf, params))
   if (ended.length > 0) yield* cancelLocked(sql, ended)
@@ -229,7 +229,7 @@ export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, lim
   return { events: done.length, deliveries: deleted.length, next } satisfies Purged
 })
 
-/** All counts, with what endings have cancelled already. */
+/** All counts. Deliveries that endings have cancelled are included as cancelled. */
 export const summary = Effect.fnUntraced(function* (sql: Sql, due: number | null, now: number) {
   const [sums] = yield* sql.unsafe<Record<TallyName, number>>(deliveryCounts)
   const { events: stored, ...states } = sums ?? { events: 0, ...noDeliveries }

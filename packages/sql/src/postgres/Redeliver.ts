@@ -1,6 +1,5 @@
 /**
- * Makes deliveries due again: one, all that an integration has missed, or one that asks whether a disabled integration
- * acknowledges again.
+ * Makes deliveries due again: one, all that an integration has missed, or one that probes a disabled integration.
  */
 import type { DeliveryId, IntegrationId, RedeliverRequest, RedeliverResult } from "@doorhook/core"
 import { Transitions } from "@doorhook/core"
@@ -16,7 +15,7 @@ import { idsOf, move, signal, entriesOf, targetsOf, writeTally } from "./Moves.t
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
-/** The most deliveries that are recovered in one transaction: some ten milliseconds. */
+/** How many deliveries one transaction recovers at most: some ten milliseconds. */
 const batch = 1_000
 
 type Refusal = Extract<RedeliverResult, { readonly _tag: "Refused" }>["why"]
@@ -25,7 +24,7 @@ const refused = (why: Refusal): RedeliverResult => ({ _tag: "Refused", why })
 
 const { subjects } = integrationStatements(postgres)
 
-/** Makes deliveries due at a time, and wakes the workers of all processes. In a transaction. */
+/** Makes deliveries due at a time and wakes the workers of all processes. Runs in a transaction. */
 const resend = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<StandingRow>, now: number) {
   if (rows.length === 0) return
   const tally: Tally = new Map()
@@ -35,20 +34,23 @@ const resend = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<Standi
   if (moves.some(({ to }) => to.state === "pending")) yield* signal(sql)
 })
 
-/** Locks deliveries and says where they stand. Those cancelled during an attempt become leased again to its worker. */
+/**
+ * Locks deliveries and returns their rows. A delivery that was cancelled during an attempt will be leased to that worker
+ * again, so its membership is locked too.
+ */
 const lockToResend = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const found = yield* sql.unsafe<{ readonly worker: string }>(Statements.workersOfEnded, [int8s(ids)])
-  // Before any delivery is locked: a heartbeat locks in this order, too.
+  // Workers are locked before deliveries, in the same order as in a heartbeat.
   if (found.length > 0) yield* sql.unsafe(Statements.keepWorkers, [texts(found.map(({ worker }) => worker))])
   return yield* entriesOf(sql, ids)
 })
 
-/** Sends one delivery again. In a transaction. */
+/** Sends one delivery again. Runs in a transaction. */
 const resendOne = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId, now: number) {
   const ofDelivery = sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s([id])])
   for (const integration of yield* idsOf(ofDelivery)) yield* lockIntegration(sql, integration)
   const look = lockToResend(sql, [id])
-  // A recovery that revives it during the first look has committed by the second.
+  // If a recovery revives it during the first look, that has committed by the second.
   const from = (yield* look)[0] ?? (yield* look)[0]
   if (from === undefined) return refused("not_found")
   const target = (yield* targetsOf(sql, [from.integration_id])).get(from.integration_id)
@@ -58,12 +60,12 @@ const resendOne = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId, now: nu
   return { _tag: "Redelivered", count: 1, delivery_id: id } satisfies RedeliverResult
 })
 
-/** What was recovered in one transaction, and after which delivery there may be more. */
+/** The result of one transaction of a recovery. `next`: the id to continue after. */
 type Part =
   | { readonly why: Refusal }
   | { readonly why: null; readonly count: number; readonly next: DeliveryId | undefined }
 
-/** Recovers some deliveries of an integration after one. In a transaction. */
+/** Recovers a batch of an integration's deliveries after an id. Runs in a transaction. */
 const recoverSome = Effect.fnUntraced(function* (
   sql: Sql,
   integration: IntegrationId,
@@ -82,13 +84,13 @@ const recoverSome = Effect.fnUntraced(function* (
   const ids = found.filter(({ created_at }) => created_at >= since).map(({ id }) => id)
   const next = found.length === batch ? found.at(-1)?.id : undefined
   if (ids.length === 0) return { why: null, count: 0, next }
-  // Those that were sent or revived since they were found are not among them any more.
+  // Deliveries that were sent or revived in the meantime drop out.
   const rows = (yield* lockToResend(sql, ids)).filter(Transitions.isRecoverable)
   yield* resend(sql, rows, now)
   return { why: null, count: rows.length, next }
 })
 
-/** Recovers all deliveries since a time, in the order of their ids; `noteBegun` is called once a part is committed. */
+/** Recovers all deliveries created since a time, in order of id. Calls `noteBegun` when a part is committed. */
 const recoverAll = Effect.fnUntraced(function* (
   sql: Sql,
   integration: IntegrationId,
@@ -106,13 +108,13 @@ const recoverAll = Effect.fnUntraced(function* (
     recovered += part.count
     if (part.count > 0) noteBegun()
     after = part.next
-    // By turns with everything else that waits for the connection.
+    // Lets other work use the connection.
     yield* Effect.yieldNow
   }
   return { _tag: "Redelivered", count: recovered, delivery_id: null } satisfies RedeliverResult
 })
 
-/** Sends the newest unacknowledged delivery of a disabled integration. In a transaction. */
+/** Sends the newest unacknowledged delivery of a disabled integration. Runs in a transaction. */
 const probeOne = Effect.fnUntraced(function* (
   sql: Sql,
   endings: Cancellations["Service"],
@@ -132,7 +134,7 @@ const probeOne = Effect.fnUntraced(function* (
   return { _tag: "Redelivered", count: 1, delivery_id: from.id } satisfies RedeliverResult
 })
 
-/** `noteBegun` is called once a part of the request is carried out for good. */
+/** Calls `noteBegun` when a part of the request is committed. */
 export const redeliver = (
   sql: Sql,
   endings: Cancellations["Service"],

@@ -1,9 +1,9 @@
 /**
- * Records attempts and what follows from them, for their deliveries and for their integrations.
+ * Records attempts and their consequences for deliveries and integrations.
  *
- * Acknowledged deliveries are ended by one statement, whatever else is in the batch. If there is nothing else, and nothing
- * follows for their integrations, that is all there is to do. Otherwise it is a part of a transaction that first locks the
- * integrations for which something may follow, then all deliveries of the batch in the order of their ids.
+ * One statement ends the acknowledged deliveries of a batch. It is enough if the batch has no others and no integration is
+ * affected. Otherwise it is part of a transaction, which first locks the integrations that may be affected, then all
+ * deliveries of the batch in order of id.
  */
 import type {
   DeliveryId,
@@ -46,7 +46,7 @@ const settledNothing: Settled = {
   hasDueDeliveries: false
 }
 
-/** A settlement that the one statement can record: acknowledged, and nothing else. */
+/** A settlement that the single statement can record: acknowledged, and nothing else. */
 interface Acknowledged extends Settlement {
   readonly attempt: NonNullable<Settlement["attempt"]>
 }
@@ -54,7 +54,7 @@ interface Acknowledged extends Settlement {
 const isAcknowledged = (settlement: Settlement): settlement is Acknowledged =>
   settlement.state === "delivered" && settlement.attempt?.outcome === "acknowledged" && !settlement.gone
 
-/** The settlements of a batch, by how they are recorded. Of several of one delivery none is recorded by the one statement. */
+/** Splits a batch by how it is recorded. If a delivery occurs several times, the single statement records none of them. */
 const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
   const seen = new Set<DeliveryId>()
   const repeated = new Set<DeliveryId>()
@@ -68,7 +68,7 @@ const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
   return { acknowledged: acknowledged.toSorted((a, b) => a.delivery_id - b.delivery_id), others }
 }
 
-/** A delivery under lease that nothing has happened to since. */
+/** The entry of a leased delivery that has not changed since its claim. */
 const underLease = ({ attempt, early, lane }: Acknowledged, worker: string): Transitions.QueueEntry => ({
   state: "delivering",
   reason: null,
@@ -82,7 +82,7 @@ const underLease = ({ attempt, early, lane }: Acknowledged, worker: string): Tra
 
 type Outline = Pick<SubjectRow, "status" | "disabled_reason"> & Parameters<typeof failingOf>[0]
 
-/** What most integrations are. */
+/** A typical integration: enabled and not failing. */
 const sound: Omit<SubjectRow, "id"> = {
   scope_type: "building",
   scope_id: 1,
@@ -94,7 +94,7 @@ const sound: Omit<SubjectRow, "id"> = {
   failing_retry_after: null
 }
 
-/** As much of an integration as says whether anything may follow for it; reading all of it takes longer. */
+/** The part of an integration that decides whether anything may follow. Decoding the whole row takes longer. */
 const outlineOf = (id: IntegrationId, row: Outline): HealthRules.HealthSubject => ({
   integration: {
     id,
@@ -105,7 +105,7 @@ const outlineOf = (id: IntegrationId, row: Outline): HealthRules.HealthSubject =
   failing: failingOf(row)
 })
 
-/** Whether two ways of failing are the same. */
+/** Whether two failure states are equal. */
 const isSame = (one: FailureState.FailureState | null, other: FailureState.FailureState | null): boolean =>
   one?.since === other?.since &&
   one?.warnings === other?.warnings &&
@@ -131,7 +131,7 @@ export const writeNotifications = Effect.fnUntraced(function* <Kind extends NewN
 export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
   const isTimeToTell = makeLogThrottle()
 
-  /** Some integrations, as far as their rows can be read. Nothing follows for the others until they are put right. */
+  /** Decodes integrations. One that can't be read is not affected until its row is repaired. */
   const subjectsOf = Effect.fnUntraced(function* (rows: ReadonlyArray<SubjectRow>, now: number) {
     const subjects = new Map<IntegrationId, HealthRules.HealthSubject>()
     const unreadable = new Set<IntegrationId>()
@@ -145,17 +145,17 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
       const fault = { name: `integration ${row.id}`, cause: read.failure }
       if (!isTimeToTell(fault, now)) continue
       yield* Effect.logError(
-        "Outcomes of deliveries are recorded, but an integration that can't be read is neither disabled nor enabled by " +
-          `them, and no notification says that it fails. ${explain(fault)}`
+        "Outcomes of deliveries are recorded, but they neither disable nor enable an integration that can't be read, and " +
+          `cause no notification. ${explain(fault)}`
       )
     }
     return { subjects, unreadable }
   })
 
   /**
-   * The integrations of a batch for which something may follow: these are locked, before any delivery is. Those that may be
-   * disabled are locked for change too, if that lock is free: a host may publish in a transaction that stays open, and all
-   * other outcomes and claims would wait for it.
+   * Locks the affected integrations of a batch, before any delivery. Those that may be disabled are also locked for change
+   * if that lock is free. If a host publishes in an open transaction, waiting for that lock would block all other outcomes
+   * and claims.
    */
   const lock = Effect.fnUntraced(function* (
     settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>,
@@ -181,9 +181,9 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     const isAffected = new Set(affectedRows.map(({ id }) => id))
     return {
       affected: locked,
-      /** Those that can't be disabled now, though they may have to be: a host publishes to them, or they can't be read. */
+      /** Integrations that can't be disabled now: a host is publishing to them, or they can't be read. */
       busy: new Set([...wanted.filter((id) => !free.has(id)), ...unreadable]),
-      /** Why deliveries to an integration end; null where they may go on. Those that nothing can follow for are enabled. */
+      /** Why deliveries to an integration end; null if they continue. An unaffected integration is enabled. */
       toEnd: (id: IntegrationId) =>
         (seen.has(id) && !isAffected.has(id)) || unreadable.has(id)
           ? null
@@ -191,7 +191,10 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     }
   })
 
-  /** Ends acknowledged deliveries whose integrations are sound, or whatever their integrations are; answers which it could. */
+  /**
+   * Ends acknowledged deliveries and returns their ids. With `integrations`, only those whose integration is enabled and
+   * not failing.
+   */
   const acknowledge = (
     worker: string,
     settlements: ReadonlyArray<Acknowledged>,
@@ -213,8 +216,8 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
 
   /**
-   * Takes a transaction back if deliveries that it did not find are leased to its worker all the same: a resend, or the end
-   * of their integration, moved them from table to table while it looked. To lock them now would break the order of locks.
+   * Rolls the transaction back if deliveries that it did not find are still leased to the worker. A resend or an ending
+   * moved them between the tables during the search. Locking them now would break the lock order.
    */
   const expectNoLease = Effect.fnUntraced(function* (worker: string, missed: ReadonlyArray<DeliveryId>) {
     if (missed.length === 0) return
@@ -236,7 +239,10 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
   })
 
-  /** Applies the consequences of a batch to its integrations, after their deliveries: what was acknowledged stays so. */
+  /**
+   * Applies the consequences of a batch to its integrations. This comes after the deliveries, so an acknowledgement is
+   * kept.
+   */
   const conclude = Effect.fnUntraced(function* (
     affected: ReadonlyMap<IntegrationId, HealthRules.HealthSubject>,
     applied: ReadonlyMap<IntegrationId, ReadonlyArray<HealthRules.AppliedSettlement>>,
@@ -280,14 +286,14 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     const locked = [...settlements, ...releases].map(({ delivery_id }) => delivery_id)
     const queued = yield* queuedEntries(sql, locked, wanted)
     const ended = acknowledged.length === 0 ? new Set<DeliveryId>() : yield* acknowledge(worker, acknowledged, null)
-    // Cancelled or resent during the attempt, of a lapsed lease, or ended already.
+    // Cancelled or resent during the attempt, already ended, or its lease has lapsed.
     const passedOver = acknowledged.filter(({ delivery_id }) => !ended.has(delivery_id))
     const passedIds = passedOver.map(({ delivery_id }) => delivery_id)
     const active: ReadonlyArray<StandingRow> =
       passedOver.length === 0 ? queued : [...queued, ...(yield* queuedEntries(sql, passedIds, passedIds))]
     const found = new Set(active.map(({ id }) => id))
     const missing = [...wanted, ...passedIds].filter((id) => !found.has(id))
-    // With those that are given back, which are locked in the order of their ids, too.
+    // Releases lock their deliveries in order of id, too.
     const toLock = missing.length === 0 ? [] : [...missing, ...releases.map(({ delivery_id }) => delivery_id)]
     const unseen = new Map([...active, ...(yield* endedEntries(sql, toLock))].map((row) => [row.id, row]))
     yield* expectNoLease(
@@ -328,7 +334,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     return settled
   })
 
-  /** `noteBegun` is called once a part of the outcomes is recorded for good. */
+  /** Calls `noteBegun` when a part of the outcomes is committed. */
   const settle = Effect.fnUntraced(function* (
     outcomes: Outcomes,
     now: number,

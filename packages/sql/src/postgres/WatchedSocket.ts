@@ -1,31 +1,29 @@
 /**
- * A connection to the server that ends when an answer is awaited and nothing comes.
+ * A connection to the server that fails when an answer takes too long.
  *
- * A server that is frozen, or a network that swallows everything, does not break connections: whoever asked would wait
- * for ever. The kernel of a frozen server even acknowledges what is sent, so TCP does not notice. Time here is the
- * machine's own and never a test's.
+ * A frozen server or a network that drops everything does not break connections. The kernel of a frozen server still
+ * acknowledges packets, so TCP does not notice. The timers use real time, never a test clock.
  */
 import type { TcpNetConnectOpts, IpcNetConnectOpts } from "node:net"
 import { Socket } from "node:net"
 import { Duplex } from "node:stream"
-import { ReadyWatch } from "./ReadyWatch.ts"
 
-/** How long an answer may take; null while nothing is bounded, as when tables are brought up to date. */
+/** How long an answer may take; null for no limit, as during migrations. */
 export interface Patience {
   millis: number | null
 }
 
-/** Where the server is. */
+/** The server's address. */
 export interface Endpoint {
   readonly to: TcpNetConnectOpts | IpcNetConnectOpts
-  /** Whether the connection is encrypted, or may be. */
+  /** Whether the connection may be encrypted. */
   readonly mayEncrypt: boolean
 }
 
-/** How long a connection may be idle before the kernel asks whether the other end is there, in milliseconds. */
+/** How long a connection may be idle before TCP keep-alive probes, in milliseconds. */
 const keepAliveAfter = 10_000
 
-/** The endpoint that the client takes from a URL: a libpq URI. */
+/** The endpoint in a libpq URI, as the client reads it. */
 export const endpointOf = (text: string): Endpoint => {
   const url = new URL(text)
   const host = url.searchParams.get("host") ?? (decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost")
@@ -37,9 +35,53 @@ export const endpointOf = (text: string): Endpoint => {
     : { to: { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfter }, mayEncrypt }
 }
 
+/** `Z`: ReadyForQuery. */
+const readyForQuery = 0x5a
+
+/** Length of letter and length field, in bytes. */
+const headerLength = 5
+
+/**
+ * Detects the end of each answer of a PostgreSQL server: the message ReadyForQuery. A message is one letter, a four-byte
+ * length that includes itself, and a body (PostgreSQL documentation, "Frontend/Backend Protocol", "Message Formats").
+ */
+class ReadyWatch {
+  /** Bytes of the current message still to come. */
+  private rest = 0
+  /** Bytes of the current header received. */
+  private header = 0
+  private letter = 0
+  private length = 0
+
+  /** Whether an answer ends within `bytes`, which continue the bytes of earlier calls. */
+  sees(bytes: Uint8Array): boolean {
+    let isReady = false
+    for (let at = 0; at < bytes.length;) {
+      if (this.rest > 0) {
+        const step = Math.min(this.rest, bytes.length - at)
+        this.rest -= step
+        at += step
+        continue
+      }
+      const byte = bytes[at++] ?? 0
+      if (this.header === 0) {
+        this.letter = byte
+        this.length = 0
+      } else {
+        this.length = this.length * 256 + byte
+      }
+      if (++this.header < headerLength) continue
+      this.header = 0
+      this.rest = Math.max(0, this.length - 4)
+      if (this.letter === readyForQuery) isReady = true
+    }
+    return isReady
+  }
+}
+
 class WatchedSocket extends Socket {
   private readonly patience: Patience
-  /** Sees when an answer is complete; null where it is encrypted, and begins to come is all that can be seen. */
+  /** Detects complete answers; null if encrypted, where only the first bytes of an answer can be detected. */
   private readonly ready: ReadyWatch | null
   private awaited = false
   private timer: NodeJS.Timeout | undefined
@@ -58,10 +100,10 @@ class WatchedSocket extends Socket {
   }
 
   private expire(millis: number): void {
-    // What is asked from here on, before the immediate runs, has only just begun to wait.
+    // A request sent before the immediate runs has only just begun to wait.
     if (!this.awaited) return
     const { bytesRead } = this
-    // After a long pause of this process the answer may be there, unread: what is there is read before immediates run.
+    // After a long pause of this process an answer may be buffered. It is read before immediates run.
     setImmediate(() => {
       if (this.awaited && this.bytesRead === bytesRead)
         this.destroy(new Error(`the database server said nothing for ${millis} ms`))
@@ -98,10 +140,10 @@ class WatchedSocket extends Socket {
   }
 }
 
-/** A new connection to a server. */
+/** Connects to a server. */
 export const connectWatched = ({ mayEncrypt, to }: Endpoint, patience: Patience): Duplex => {
   const socket = new WatchedSocket(patience, mayEncrypt ? null : new ReadyWatch())
   socket.connect(to)
-  // TLS would read and write past a bare socket, unseen.
+  // TLS would bypass the methods of a bare socket.
   return mayEncrypt ? Duplex.from({ readable: socket, writable: socket }) : socket
 }

@@ -1,5 +1,5 @@
 /**
- * Storage of doorhook on PostgreSQL. An entry of its own: who stores in a file need not load a client for a server.
+ * Storage on PostgreSQL. A separate entry point, so that hosts on SQLite don't load the PostgreSQL client.
  */
 export * as PostgresDatabase from "./PostgresDatabase.ts"
 export * as PostgresInspection from "./PostgresInspection.ts"

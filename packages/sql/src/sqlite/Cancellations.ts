@@ -1,6 +1,6 @@
 /**
- * Cancels all open deliveries of an integration that takes no more. Beyond a number, they are marked as cancelled in the
- * transaction, and their rows follow in parts.
+ * Cancels all open deliveries of a deleted or disabled integration. Above a limit, a row marks them all as cancelled, and
+ * their own rows are updated later in batches.
  */
 import type { DeliveryFilter, DeliveryReason, IntegrationId } from "@doorhook/core"
 import { lanes, runForever } from "@doorhook/core"
@@ -15,15 +15,15 @@ import type { Lease } from "./OwnerState.ts"
 import { isOpen } from "./OwnerState.ts"
 
 export interface SqliteCancellations {
-  /** Cancels the open deliveries of an integration. In a turn. */
+  /** Cancels the open deliveries of an integration. Runs inside a change. */
   readonly cancelNow: (id: IntegrationId, reason: DeliveryReason) => void
-  /** Updates the rows of an integration's cancelled deliveries. In a turn. */
+  /** Updates the rows of an integration's cancelled deliveries. Runs inside a change. */
   readonly finishNow: (id: IntegrationId) => void
-  /** Updates them in turns of its own. */
+  /** The same, in changes of its own. */
   readonly finish: (id: IntegrationId) => Effect.Effect<void, SqlError.SqlError>
-  /** Updates those that a filter looks at. */
+  /** Updates the cancelled deliveries that a filter selects. */
   readonly finishFor: (filter: DeliveryFilter) => Effect.Effect<void, SqlError.SqlError>
-  /** Lets all follow in the background. */
+  /** Updates the rows of all cancelled deliveries in the background. */
   readonly resume: Effect.Effect<void>
   readonly service: Cancellations["Service"]
 }
@@ -46,14 +46,17 @@ export const makeCancellations = Effect.fnUntraced(function* ({
     end: turns.prepare(Sql.endCancellation)
   }
 
-  /** Cancels the first open deliveries of an integration up to an id; answers how many pending and retrying ones. */
+  /** Cancels an integration's first open deliveries up to an id. Returns the numbers of pending and of retrying ones. */
   const cancelSome = (id: IntegrationId, last: number, reason: DeliveryReason): readonly [number, number] => {
     const pending = Number(q.cancelPending.run(id, last, reason, batch).changes)
     const retrying = pending < batch ? Number(q.cancelRetrying.run(id, last, reason, batch - pending).changes) : 0
     return [pending, retrying]
   }
 
-  /** Cancels what is open, or begins to; answers how many. Leases stay until their attempts end. */
+  /**
+   * Cancels all open deliveries, or marks them. Returns the numbers of pending and of retrying ones. Leases last until
+   * their attempts end.
+   */
   const cancelAll = (
     id: IntegrationId,
     reason: DeliveryReason,
@@ -90,7 +93,7 @@ export const makeCancellations = Effect.fnUntraced(function* ({
     for (const lane of lanes) state.removeHead({ integration: id, lane })
   }
 
-  /** Updates some more rows; answers whether there may be others. */
+  /** Updates the next batch. Returns whether there may be more. */
   const cancelMore = (id: IntegrationId): boolean => {
     const cancellation = cancellations.get(id)
     if (cancellation === undefined) return false
@@ -117,7 +120,7 @@ export const makeCancellations = Effect.fnUntraced(function* ({
   const round = Effect.suspend(() => finishEach([...cancellations.keys()])).pipe(
     Effect.catchTag("SqlError", (error) =>
       Effect.logWarning(
-        `Deliveries of disabled and deleted integrations are not all marked as cancelled yet: ${error.message}`
+        `Can't mark all deliveries of disabled and deleted integrations as cancelled, will retry: ${error.message}`
       )
     ),
     Effect.andThen(Queue.take(wanted))

@@ -14,14 +14,14 @@ import * as Sql from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import type { Head, Lease } from "./OwnerState.ts"
 
-/** How often a claim goes on after it chose deliveries that can't be read. */
+/** How often a claim continues after it chose deliveries that can't be read. */
 const refills = 3
 
-/** How many rows a line of the log names. */
+/** How many deliveries one log line names. */
 const maxNamed = 5
 
 const Events = Schema.Array(Event)
-// Each claimed delivery comes by here. Only a schema that transforms nothing is compiled: so the list is parsed before.
+// Decodes every claimed delivery. Only schemas without transformations can be compiled, so the JSON is parsed first.
 SchemaJITCompiler.enable(Events.ast)
 const decodeEvents = Schema.decodeUnknownExit(Events)
 
@@ -31,7 +31,7 @@ interface Chosen {
   readonly due: number
 }
 
-/** A delivery that can't be sent, because its event or its integration can't be read. */
+/** A delivery that can't be sent because its event or its integration can't be read. */
 interface Unsendable extends UnreadableRow {
   readonly lease: Lease
   readonly isIntegration: boolean
@@ -39,7 +39,7 @@ interface Unsendable extends UnreadableRow {
 
 export interface Claim {
   readonly claim: DeliveryStore["Service"]["claim"]
-  /** When the first delivery that is not leased is due; null when none waits. */
+  /** When the first delivery that is not leased becomes due; null without one. */
   readonly nextDue: () => number | null
 }
 
@@ -61,7 +61,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     state.hasHeads = true
   }
 
-  /** The first deliveries of a head that are due and not leased. Steps over leased ones at its beginning once. */
+  /** The first due deliveries of a head that are not leased. Moves the head's cursor past leased ones at its beginning. */
   const peek = (head: Head, now: number, most: number): ReadonlyArray<Chosen> => {
     const found: Array<Chosen> = []
     const { integration, lane } = head
@@ -82,7 +82,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return found
   }
 
-  /** The heads of which anything can be claimed; those of cancelled integrations are passed over. */
+  /** The heads with claimable deliveries. Skips cancelled integrations. */
   const exactHeads = (): ReadonlyArray<Head> => {
     loadHeads()
     const heads: Array<Head> = []
@@ -100,7 +100,10 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return next
   }
 
-  /** Chooses lane by lane, and within a lane in rounds: one delivery of each integration in a round, the earliest due first. */
+  /**
+   * Chooses lane by lane. Within a lane it goes in rounds: one delivery of each integration per round, the earliest due
+   * first.
+   */
   const choose = ({ limit, limitPerIntegration, limits, now }: ClaimRequest): ReadonlyArray<Chosen> => {
     const places = new Map(limits)
     const placesOf = (id: IntegrationId): number => places.get(id) ?? limitPerIntegration
@@ -113,7 +116,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
       )
       if (open.length === 0) continue
       const byDue = (a: Head, b: Head): number => a.next - b.next || a.integration - b.integration
-      // With more integrations than room there is one round, and the heads say who is in it.
+      // With more integrations than room there is only one round, and the heads show which integrations are in it.
       const wanted = open.length > room ? open.toSorted(byDue).slice(0, room) : open
       const deepest = Math.min(room, Math.max(...wanted.map(({ integration }) => placesOf(integration))))
       let rounds: ReadonlyArray<readonly [Head, Chosen]> = []
@@ -147,7 +150,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return chosen
   }
 
-  /** Leases what was chosen, and reads what an attempt needs. What can't be read is leased, too. */
+  /** Leases chosen deliveries and reads their events and integrations. Unreadable ones are leased, too. */
   const leaseAll = (chosen: ReadonlyArray<Chosen>, { early, worker }: ClaimRequest) => {
     const rows = chosen.flatMap(({ id }) => {
       const row = q.claimed.get(id)
@@ -206,7 +209,8 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     const sendable: Array<LeasedDelivery> = []
     const unsendable: Array<Unsendable> = []
     let wanted = request
-    // A caller that gets less than it asked for takes it for all that is due: what can't be sent leaves its room to others.
+    // A caller assumes that nothing else is due when it gets less than its limit, so unreadable deliveries are replaced by
+    // others.
     for (let more = refills; more >= 0 && wanted.limit > 0; more--) {
       loadHeads()
       const chosen = wanted.early === undefined ? choose(wanted) : chooseEarly(wanted.early, wanted)
@@ -223,7 +227,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return { claimed: { deliveries: sendable, next_due: nextDue() }, unsendable }
   }
 
-  /** Puts off what was claimed and can't be sent, and logs each row that can't be read once in a while. */
+  /** Puts off claimed deliveries that can't be sent. Logs each unreadable row at most once per cooldown. */
   const defer = Effect.fnUntraced(function* (unsendable: ReadonlyArray<Unsendable>, now: number) {
     const run = () => {
       const held = unsendable.flatMap(({ lease }) => (leases.get(lease.id) === lease ? [lease] : []))
@@ -234,7 +238,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
       const [first] = faults
       if (first === undefined || !isTimeToTell(first, now)) continue
       yield* Effect.logError(
-        `Deliveries wait because what they are made of can't be read, and are looked at again in ${logCooldown / 1_000} s ` +
+        `Deliveries wait because their event or integration can't be read; retrying in ${logCooldown / 1_000} s ` +
           `(${idsIn(faults.map(({ lease }) => lease.id))}). ${explain(first)}`
       )
     }
@@ -257,7 +261,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
 const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
   ids.length > maxNamed ? `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more` : ids.join(", ")
 
-/** Deliveries in the order of rounds, of lists that are in the order of due times. */
+/** Arranges lists, each in order of due time, into rounds. */
 const inRounds = (
   lists: ReadonlyArray<readonly [Head, ReadonlyArray<Chosen>]>
 ): ReadonlyArray<readonly [Head, Chosen]> => {

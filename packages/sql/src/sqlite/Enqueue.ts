@@ -20,12 +20,15 @@ import { codes } from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import { codeOf } from "./Owner.ts"
 
-/** New events and deliveries are listed by what they belong to once there are this many events. */
+/** How many new events may accumulate before they are entered into the lists of scopes and integrations. */
 const listEvery = 4_096
 
 export interface Enqueue {
   readonly enqueue: DeliveryStore["Service"]["enqueue"]
-  /** Lists all new events by who may read them, and all new deliveries by integration. In a turn. */
+  /**
+   * Enters all new events into the lists of scopes, and all new deliveries into the lists of integrations. Runs inside a
+   * change.
+   */
   readonly listNew: () => void
 }
 
@@ -52,7 +55,7 @@ export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
     state.isChanged = true
   }
 
-  /** Stores idempotency keys; answers one that is taken. Then nothing was written. */
+  /** Stores idempotency keys. If one is taken, returns a conflict and writes nothing. */
   const storeKeys = (keys: ReadonlyArray<IdempotencyRecord>): IdempotencyConflict | null => {
     const taken = keys.find(({ created_at, key }) => q.findKey.get(key, created_at) !== undefined)
     if (taken !== undefined) return new IdempotencyConflict({ key: taken.key })

@@ -1,6 +1,6 @@
 /**
- * Integrations in the memory of the file's owner: what publications are matched with, and what claims and settlements look
- * at. Forgotten when this process changes one, and when another connection changes the file.
+ * A cache of integrations in the process that owns the file, for publications, claims and settlements. An entry is dropped
+ * when this process changes the integration, and all are when another connection changes the file.
  */
 import type { HealthRules, Integration, IntegrationId, Scope, UnreadableMatch } from "@doorhook/core"
 import { IntegrationStore, isUnreadable, RecentMap } from "@doorhook/core"
@@ -15,15 +15,15 @@ import { failAs } from "../StoreFailure.ts"
 import * as Sql from "./DeliverySql.ts"
 import { SqliteTurns } from "./SqliteTurns.ts"
 
-/** How many integrations, and how many scopes, are remembered. */
+/** How many integrations, and how many scopes, are cached. */
 const maxRemembered = 10_000
 
 type Match = Integration | UnreadableMatch
 
-/** An integration's row, and what it says. */
+/** An integration's row and its decoded forms. */
 interface Known {
   readonly row: IntegrationRow
-  /** What settlements look at. */
+  /** The part that settlements read. */
   readonly subject: Exit.Exit<HealthRules.HealthSubject, Schema.SchemaError>
   readonly integration: Exit.Exit<Integration, IntegrationUnreadable>
 }
@@ -78,7 +78,7 @@ const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
       created_at: Number(column("created_at")),
       updated_at: Number(column("updated_at"))
     }
-    // Nothing in reading a row waits.
+    // Decoding is synchronous.
     const known = {
       row,
       subject: Effect.runSyncExit(subjectFromRow(row)),
@@ -89,18 +89,21 @@ const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
   }
 
   return {
-    /** One as it is stored; undefined when there is none. Only while no transaction of another call is open. */
+    /**
+     * The integration as stored; undefined if there is none. Must not be called while a transaction of another call is
+     * open.
+     */
     get: (id: IntegrationId): Known | undefined => integrations.get(id) ?? load(id),
-    /** Forgets one that changes, and what publications are matched with. */
+    /** Drops an integration that changes, and all matches. */
     forget: (id: IntegrationId): void => {
       integrations.delete(id)
       forgetScopes()
     },
     forgetScopes,
-    /** Forgets how one fails, which publications do not look at. */
+    /** Drops an integration whose failure state changes. Matches stay, because they don't depend on it. */
     forgetFailing: (id: IntegrationId): void => integrations.delete(id),
     forgetAll,
-    /** Forgets everything if another connection has changed the file. */
+    /** Drops everything if another connection has changed the file. */
     refresh: (): void => {
       const now = Number(dataVersion.get()?.[0])
       if (now !== version) forgetAll()
@@ -124,7 +127,7 @@ export class KnownIntegrations extends Context.Service<KnownIntegrations, Return
 
 const keyOf = ({ id, type }: Scope): string => `${type} ${id}`
 
-/** The store of integrations, but that it remembers what publications are matched with. */
+/** Adds a cache of matches to the integration store. */
 export const remembered: Layer.Layer<IntegrationStore, never, IntegrationStore | KnownIntegrations | SqliteTurns> =
   Layer.effect(
     IntegrationStore,
@@ -160,7 +163,7 @@ export const remembered: Layer.Layer<IntegrationStore, never, IntegrationStore |
               ]
               for (const key of keys) {
                 const matches = groups.get(key) ?? []
-                // What can't be read is looked at again, and logged again.
+                // Unreadable integrations are not cached, so each publication reads them again.
                 if (!matches.some(isUnreadable)) known.keepScope(key, matches)
               }
             }

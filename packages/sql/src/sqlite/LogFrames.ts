@@ -1,12 +1,12 @@
 /**
- * The frames of SQLite's write-ahead log (sqlite.org/fileformat2.html, section 4), as recovery after a crash reads them.
+ * Reads the frames of SQLite's write-ahead log as recovery after a crash does (sqlite.org/fileformat2.html, section 4).
  */
 import { fstatSync, readSync, writeSync } from "node:fs"
 
 const headerSize = 32
 const frameHeaderSize = 24
 
-/** The magic numbers, which say in which byte order checksums are made. */
+/** The magic numbers. They determine the byte order of checksums. */
 const littleEndian = 0x377f0682
 const bigEndian = 0x377f0683
 
@@ -14,7 +14,7 @@ const formatVersion = 3_007_000
 
 type Sums = readonly [number, number]
 
-/** Adds some bytes to a checksum. Each frame continues that of the frame before it. */
+/** Adds bytes to a checksum. Each frame continues the checksum of the previous one. */
 const addTo = ([first, second]: Sums, bytes: DataView, length: number, isLittle: boolean): Sums => {
   let a = first
   let b = second
@@ -32,7 +32,7 @@ interface Header {
   readonly sums: Sums
 }
 
-/** What a header says; null when it is not one: SQLite then takes the log for empty. */
+/** Parses a header; null if it is invalid. SQLite then treats the log as empty. */
 const headerOf = (bytes: DataView): Header | null => {
   const magic = bytes.getUint32(0)
   if ((magic !== littleEndian && magic !== bigEndian) || bytes.getUint32(4) !== formatVersion) return null
@@ -47,7 +47,10 @@ const headerOf = (bytes: DataView): Header | null => {
   }
 }
 
-/** SQLite syncs a new header before it writes the first frame: a power cut before that may leave zeros, and no frames. */
+/**
+ * SQLite syncs a new header before it writes the first frame, so a power cut before that may leave a header of zeros and no
+ * frames.
+ */
 const isUnsynced = (descriptor: number, bytes: DataView): boolean =>
   fstatSync(descriptor).size === headerSize && new Uint8Array(bytes.buffer).every((byte) => byte === 0)
 
@@ -56,13 +59,13 @@ const readHeader = (descriptor: number, bytes: DataView): Header | "empty" | nul
   return headerOf(bytes)
 }
 
-/** Whether a log has a header that SQLite can read, or nothing in it. A torn end is normal after a crash. */
+/** Whether a log is empty or has a header that SQLite can read. A torn end is normal after a crash. */
 export const isReadable = (descriptor: number): boolean =>
   readHeader(descriptor, new DataView(new ArrayBuffer(headerSize))) !== null
 
 type Visit = (bytes: DataView, at: number) => void
 
-/** Visits the header and all frames up to the first one with a wrong checksum. Returns what identifies that place. */
+/** Visits the header and all frames before the first one with a wrong checksum. Returns an identifier of the end position. */
 const walk = (descriptor: number, visit: Visit): string => {
   const start = new DataView(new ArrayBuffer(headerSize))
   const header = readHeader(descriptor, start)
@@ -84,12 +87,12 @@ const walk = (descriptor: number, visit: Visit): string => {
   return [...salt, at, ...sums].join()
 }
 
-/** What identifies the place up to which the log can be read back. */
+/** An identifier of the position up to which the log can be read back. */
 export const end = (descriptor: number): string => walk(descriptor, () => {})
 
 /**
- * Rewrites the log in place up to the first frame with a wrong checksum, so that the next sync writes all of it. The caller
- * must keep others from writing. Returns what identifies that place.
+ * Rewrites the log in place, up to the first frame with a wrong checksum, so that the next sync writes all of it. The
+ * caller must keep others from writing. Returns an identifier of the end position.
  */
 export const rewrite = (descriptor: number): string =>
   walk(descriptor, (bytes, at) => {

@@ -1,14 +1,13 @@
 /**
- * Syncs the write-ahead log of a file to disk while the process goes on.
+ * Syncs the write-ahead log of a file to disk in the background.
  *
- * SQLite's own way, `synchronous = FULL`, stops the thread at each commit until the disk has answered, which takes from a
- * fraction of a millisecond to tens of them. With `NORMAL` it only writes the log at a commit, and syncs it (and the order
- * of everything else) where the file could break otherwise: sqlite.org/pragma.html#pragma_synchronous. What a power cut
- * could take are the commits since the log's last sync, and that is done here, before a commit is answered for: one sync
- * serves all commits that came before it.
+ * With `synchronous = FULL`, SQLite blocks the thread at each commit until the disk has answered, which takes up to tens of
+ * milliseconds. With `NORMAL`, a commit only writes the log. SQLite then syncs only where the file could be corrupted
+ * otherwise (sqlite.org/pragma.html#pragma_synchronous), so a power cut may lose the commits since the last sync. This
+ * module therefore syncs before a commit is reported as done. One sync serves all commits before it.
  *
- * After a sync that failed, the next one may report success for pages that never reached the disk. So a failure holds for
- * everything, until the log has been rewritten and synced (`mendLog`), or for good when it can't be read back.
+ * After a failed sync, the next one may report success for pages that never reached the disk. A failure therefore lasts
+ * until the log has been rewritten and synced (`mendLog`), or for good if it can't be read back.
  */
 import { Effect } from "effect"
 import type { Latch, Semaphore } from "effect"
@@ -22,10 +21,10 @@ import { identityOf, isSameFile } from "./SqliteFile.ts"
 
 type Waiter = (done: Effect.Effect<void, SqlError.SqlError>) => void
 
-/** Not every file system can sync a folder; one that can't keeps the names of its files in another way. */
+/** Errors of file systems that can't sync a folder. They keep file names in another way. */
 const cantSync: ReadonlySet<unknown> = new Set(["EINVAL", "ENOTSUP", "EPERM", "EACCES", "EISDIR"])
 
-/** Without this, a power cut may leave a file on disk and its name not. */
+/** Without this, a file's contents may survive a power cut but not its name. */
 const syncFolder = (folder: string): void => {
   if (process.platform === "win32") return
   try {
@@ -40,7 +39,7 @@ const syncFolder = (folder: string): void => {
   }
 }
 
-/** The commit was made, and may be lost all the same. */
+/** The commit was made but may be lost. */
 const unsynced = (cause: unknown): SqlError.SqlError =>
   new SqlError.SqlError({
     reason: new SqlError.ConnectionError({ message: "Failed to sync the log to disk", cause, operation: "sync" })
@@ -55,17 +54,17 @@ export const refused = (cause: Error): SqlError.SqlError =>
 export class LogSync {
   private readonly path: string
   private readonly descriptor: number
-  /** How many rows the connection has changed so far, all of them committed; null while a transaction is open. */
+  /** Number of rows that the connection has changed and committed so far; null while a transaction is open. */
   private readonly committed: () => number | null
   private readonly onFailure: () => void
   private isSyncing = false
   private waiting: Array<Waiter> = []
-  /** How many had been changed when the last sync that succeeded began. */
+  /** Number of changed rows when the last successful sync began. */
   private covered = 0
   private failed: Error | null = null
   private lostForGood = false
 
-  /** Opens the log of a database that SQLite has open, and has the name of its file on disk. */
+  /** Opens the log of a database that SQLite has open, and syncs its folder. */
   constructor(options: {
     readonly path: string
     readonly committed: () => number | null
@@ -78,22 +77,22 @@ export class LogSync {
     syncFolder(dirname(this.path))
   }
 
-  /** Why nothing is answered for; null when all is well. */
+  /** Why changes are refused; null if there is no failure. */
   get failure(): Error | null {
     return this.failed
   }
 
-  /** Whether the failure holds until the database is opened again. */
+  /** Whether the failure lasts until the database is opened again. */
   get isLost(): boolean {
     return this.lostForGood
   }
 
-  /** Whether the log's name still stands for the file that is synced. */
+  /** Whether the log's path still names the file that is synced. */
   get isInPlace(): boolean {
     return isSameFile(fstatSync(this.descriptor, { bigint: true }), identityOf(this.path))
   }
 
-  /** Waits until all that is committed now is on disk. */
+  /** Waits until everything committed so far is on disk. */
   readonly synced: Effect.Effect<void, SqlError.SqlError> = Effect.callback((resume) => {
     if (this.failed !== null) return resume(Effect.fail(unsynced(this.failed)))
     this.waiting.push(resume)
@@ -101,15 +100,15 @@ export class LogSync {
   })
 
   /**
-   * The same for a transaction, given how many rows had been changed before and after it: it is on disk already when no
-   * more have been since a sync. One that was open when a sync failed may have been committed all the same.
+   * The same for one transaction, given the numbers of changed rows before and after it. It is on disk already if a sync
+   * covers them. A transaction that was open when a sync failed may still have been committed.
    */
   syncedTo(before: number, changed: number): Effect.Effect<void, SqlError.SqlError> {
     if (this.failed !== null) return Effect.fail(changed > before ? unsynced(this.failed) : refused(this.failed))
     return changed > this.covered ? this.synced : Effect.void
   }
 
-  /** Fails all who wait, and all who come until `mended`. */
+  /** Fails all waiting callers, and all later ones until `mended`. */
   private fail(error: Error): void {
     this.failed ??= error
     const failing = this.waiting
@@ -118,34 +117,34 @@ export class LogSync {
     for (const resume of failing) resume(Effect.fail(unsynced(error)))
   }
 
-  /** The same, for good. */
+  /** The same, permanently. */
   lose(error: Error): void {
     this.lostForGood = true
     this.failed = error
     this.fail(error)
   }
 
-  /** What identifies the place up to which the log can be read back. */
+  /** An identifier of the position up to which the log can be read back. */
   readonly end = (): string => LogFrames.end(this.descriptor)
 
-  /** Rewrites the log up to that place, and returns what identifies it. */
+  /** Rewrites the log up to that position, and returns its identifier. */
   readonly rewrite = (): string => LogFrames.rewrite(this.descriptor)
 
-  /** Syncs once, whatever has failed. Not interrupted: the descriptor must stay open until the sync ends. */
+  /** Syncs once, even after a failure. Not interruptible, because the descriptor must stay open until the sync ends. */
   readonly flush: Effect.Effect<void, SqlError.SqlError> = Effect.uninterruptible(
     Effect.callback((resume) => {
       fdatasync(this.descriptor, (error) => resume(error === null ? Effect.void : Effect.fail(unsynced(error))))
     })
   )
 
-  /** Marks everything up to this change count as on disk. */
+  /** Marks everything up to this number of changed rows as on disk. */
   mended(covered: number): void {
     if (this.lostForGood) return
     this.covered = covered
     this.failed = null
   }
 
-  /** Syncs for those who wait now. Others who come before it ends may have committed too late, and get the next sync. */
+  /** Syncs for the current waiters. Later ones may have committed too late for this sync and get the next. */
   private sync(): void {
     const served = this.waiting
     this.waiting = []
@@ -161,7 +160,7 @@ export class LogSync {
     })
   }
 
-  /** Waits for the syncs under way; whether they failed is known only then. Nothing may be committed after it. */
+  /** Waits for the sync in progress, because only then is its failure known. Nothing may be committed afterwards. */
   readonly idle: Effect.Effect<void> = Effect.suspend(() =>
     this.isSyncing ? Effect.ignore(this.nextSync) : Effect.void
   )
@@ -170,33 +169,33 @@ export class LogSync {
     this.waiting.push(resume)
   })
 
-  /** After `idle`. */
+  /** Must come after `idle`. */
   readonly close: Effect.Effect<void> = Effect.callback((resume) => close(this.descriptor, () => resume(Effect.void)))
 }
 
-/** Has what an operation changed on disk before it is answered, where that has to be. */
+/** Runs an operation and waits until its changes are on disk, if they must be. */
 type Wait = <A, E, R>(operation: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
 
 export interface Durably {
-  /** A statement that changes nothing does not wait: it only reads. */
+  /** Does not wait if the statement changes nothing. */
   readonly statement: Wait
   /**
-   * One that changes nothing may be answered because of a commit before it, as a repeated request is: it waits for all
-   * commits.
+   * Waits even if the transaction changes nothing. Its answer may depend on an earlier commit, as that of a repeated
+   * request does.
    */
   readonly transaction: Wait
 }
 
-/** Without a log of its own to sync, SQLite does by itself what has to be done. */
+/** For databases without a log, where SQLite syncs by itself. */
 export const alreadyDurable: Durably = { statement: (operation) => operation, transaction: (operation) => operation }
 
-/** How many rows a connection has changed so far: sqlite.org/lang_corefunc.html#total_changes */
+/** Counts the rows that a connection has changed so far: sqlite.org/lang_corefunc.html#total_changes */
 export const makeCountChanges = (db: DatabaseSync): (() => number) => {
   const changes = db.prepare("SELECT total_changes() AS count")
   return () => Number(changes.get()?.["count"])
 }
 
-/** Where others change something in between, a statement waits without need. */
+/** Concurrent changes can make a statement wait without need. */
 export const makeDurably = (log: LogSync, countChanges: () => number): Durably => ({
   statement: (operation) =>
     Effect.flatMap(Durable, (isDurable) => {
@@ -215,23 +214,24 @@ export const makeDurably = (log: LogSync, countChanges: () => number): Durably =
 })
 
 /**
- * How long to wait before the log is rewritten after a failure, in milliseconds: each time twice as long, up to the limit. A
- * short limit, because every publication is refused for as long as that after the disk is well again.
+ * Pause before the log is rewritten after a failure, in milliseconds. It doubles up to the limit, which is short because
+ * publications are refused until the next attempt, even if the disk has recovered.
  */
 const mendPause = 1_000
 const maxMendPause = 4_000
 
-/** Has SQLite refuse all changes, and move nothing from the log to the database before it is whole on disk. */
+/** Makes SQLite refuse all changes, and stops checkpoints until the log is completely on disk. */
 export const refuseChanges = (db: DatabaseSync): void =>
   db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA query_only = ON")
 
 const takeChanges = (db: DatabaseSync): void => db.exec("PRAGMA query_only = OFF; PRAGMA wal_autocheckpoint = 1000")
 
 /**
- * Rewrites the log, all of it; false when a part that SQLite has in use can't be read back. A commit shows that: it moves
- * the place up to which the log can be read back only if everything before it is as it was written. It sets
- * `user_version` to the value that it has, because the file may turn out to be another application's. The caller must have
- * turned checkpoints off, which would move unreadable parts into the database.
+ * Rewrites the whole log. False if a part that SQLite uses can't be read back.
+ *
+ * A commit shows that: it moves the position up to which the log can be read back only if everything before it is intact.
+ * The commit sets `user_version` to its current value, because the file may turn out to belong to another application. The
+ * caller must have turned checkpoints off, because they would copy unreadable parts into the database.
  */
 const rewriteWhole = (db: DatabaseSync, log: LogSync): boolean => {
   const before = log.end()
@@ -245,9 +245,8 @@ const rewriteWhole = (db: DatabaseSync, log: LogSync): boolean => {
 }
 
 /**
- * Has a log on disk that another process, or an abandoned connection of this one, may have left unsynced. False when a part
- * of it can't be read back; where another connection is open, SQLite does not notice that. When it fails to sync the log,
- * the log is lost.
+ * Syncs a log that another process, or an abandoned connection of this one, may have left unsynced. False if a part of it
+ * can't be read back, which SQLite does not notice while another connection is open. If the sync fails, the log is lost.
  */
 export const syncLeftOver = (db: DatabaseSync, log: LogSync): Effect.Effect<boolean, SqlError.SqlError> => {
   const rewritten = Effect.try({
@@ -274,11 +273,11 @@ const rewriteRefusing = (db: DatabaseSync, log: LogSync): boolean => {
   }
 }
 
-/** Waits for syncs that fail, and has the log on disk after each. Never ends, unless the log is lost. */
+/** Repairs the log after each failed sync. Never ends, unless the log is lost. */
 export const mendLog = <R>(options: {
   readonly db: DatabaseSync
   readonly log: LogSync
-  /** Whose turn it is on the connection. */
+  /** Serializes the use of the connection. */
   readonly semaphore: Semaphore.Semaphore
   /** Open while there is a failure. */
   readonly failing: Latch.Latch

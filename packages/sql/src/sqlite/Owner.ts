@@ -1,7 +1,7 @@
 /**
- * The process that owns a file: its memory, kept as the file says, and its workers and their leases.
+ * The process that owns a file: keeps its memory consistent with the file, and manages workers and leases.
  *
- * Leases are in memory only. After a crash, what was leased is due again.
+ * Leases are in memory only. After a crash, leased deliveries are due again.
  */
 import type { DeliveryId, DeliveryStore, Heartbeat, IntegrationId, Membership, StoreError } from "@doorhook/core"
 import { DeliveryReason, lanes, latest, Transitions } from "@doorhook/core"
@@ -21,20 +21,20 @@ export interface Owner {
   readonly turns: SqliteTurns["Service"]
   readonly known: KnownIntegrations["Service"]
   readonly state: OwnerState
-  /** Reads, with a memory that agrees with the file. */
+  /** Reads after the memory has been brought in line with the file. */
   readonly read: <A>(run: () => A, isRefusedWithChanges?: boolean) => Effect.Effect<A, SqlError.SqlError>
-  /** Durable changes of an operation. */
+  /** Runs a durable change. */
   readonly change: <A>(
     operation: keyof DeliveryStore["Service"],
     run: () => A,
     rows?: number
   ) => Effect.Effect<A, StoreError>
   readonly loadCancellations: () => void
-  /** Notes that a transaction of the client's changes an integration and its deliveries, unless it is rolled back. */
+  /** Notes that a transaction of the SQL client changes an integration and its deliveries, unless it rolls back. */
   readonly noteUncertain: (id: IntegrationId) => void
-  /** Lets a delivery wait. */
+  /** Makes a delivery wait until a time. */
   readonly wait: (id: DeliveryId, integration: IntegrationId, to: Transitions.QueueEntry) => void
-  /** Gives back leases, each due at a time or when it was. A cancelled delivery stays cancelled. */
+  /** Releases leases. Each delivery is due at `dueAt`, or when it was due before. A cancelled delivery stays cancelled. */
   readonly release: (leases: ReadonlyArray<Lease>, dueAt?: number) => void
   readonly heartbeat: (heart: Heartbeat) => Effect.Effect<Membership, StoreError>
 }
@@ -71,7 +71,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       loadCancellations()
     }
 
-    /** Makes due what a process that has ended held. */
+    /** Makes deliveries due that an ended process had kept. */
     const recover = () => {
       load()
       q.recoverLeases.run(state.low)
@@ -82,7 +82,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
 
     const uncertain = new Set<IntegrationId>()
 
-    /** Makes the memory agree with the file, which other connections and the client's transactions change. */
+    /** Brings the memory in line with the file, which other connections and the SQL client's transactions may change. */
     const refresh = () => {
       known.refresh()
       if (uncertain.size === 0) return
@@ -118,7 +118,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       for (const lease of held) releaseLease(lease, dueAt ?? lease.due_at)
     }
 
-    /** Gives back what publications leased whose caller never learned the ids. */
+    /** Releases the leases of publications whose caller never got the answer. */
     const releaseUnlearned = () => {
       const ids = state.unlearned
       if (ids.length === 0) return
@@ -129,7 +129,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
 
     // ---- Workers
 
-    /** Continues or ends a membership; answers the leases that end by it. */
+    /** Renews or ends a membership. Returns the leases that end with it. */
     const renew = ({ holds, now, until, worker }: Heartbeat) => {
       const before = [...members]
       for (const [name, end] of before) if (end <= now) members.delete(name)
@@ -139,7 +139,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       for (const lease of leases.values()) {
         const isOwn = lease.worker === worker
         const isLost = isOwn && held !== null && !held.has(lease.id) && lease.created_at < (holds?.before ?? 0)
-        // Also what was claimed by a worker that did not know that its membership had lapsed.
+        // Includes deliveries claimed by a worker that did not notice the lapse of its membership.
         if (!members.has(lease.worker) || (isOwn && until === null) || isLost) freed.push(lease)
       }
       if (until === null) members.delete(worker)
@@ -156,7 +156,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
     const heartbeat = (heart: Heartbeat): Membership => {
       const { freed, membership } = renew(heart)
       release(freed)
-      // With nothing to send this is the only write: it shows a full disk before an event comes.
+      // In idle times this is the only write, so it detects a full disk before an event arrives.
       q.beat.run(heart.now)
       return membership
     }
@@ -204,11 +204,11 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
 
 const isReason = Schema.is(DeliveryReason)
 
-/** The code of where a delivery stands that is not leased. */
+/** The stored code of a delivery's state. */
 export const codeOf = ({ state }: Pick<Transitions.QueueEntry, "state">): number =>
   codes[state === "delivering" ? "pending" : state]
 
-/** Where a leased delivery stands. */
+/** The queue entry of a leased delivery. */
 export const entryOf = (lease: Lease): Transitions.QueueEntry => ({
   state: isOpen(lease.state) ? "delivering" : "cancelled",
   reason: null,

@@ -1,8 +1,8 @@
 /**
- * What the process that owns a file keeps in memory: leases, workers, what is due first, and counts. All stores that a
- * process opens on a file share it.
+ * The memory of the process that owns a file: leases, workers, first due times and counts. All stores that a process opens
+ * on one file share it.
  *
- * It is changed together with the rows. A transaction that is rolled back takes its changes back by `undo`.
+ * It changes together with the rows. When a transaction rolls back, `undo` reverts its changes.
  */
 import type { DeliveryId, DeliveryReason, IntegrationId, Lane } from "@doorhook/core"
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import type { Scope } from "effect"
 import { codes, storedStates } from "./DeliverySql.ts"
 import { identityOf } from "./SqliteFile.ts"
 
-/** A delivery that a worker holds. */
+/** A delivery leased to a worker. */
 export interface Lease {
   readonly id: DeliveryId
   readonly integration: IntegrationId
@@ -18,29 +18,29 @@ export interface Lease {
   readonly attempts: number
   readonly early: number
   readonly created_at: number
-  /** When its row says that it is due; null since a publication that handed it over. */
+  /** The due time in its row; null if its publisher has kept it since the publication. */
   readonly stored_due_at: number | null
   readonly worker: string
-  /** Of its row: pending, retrying, or cancelled during the attempt. */
+  /** The state in its row: pending, retrying, or cancelled during the attempt. */
   state: number
-  /** When it is due without the lease. */
+  /** When it is due after a release. */
   due_at: number
-  /** 2: it was asked for during the attempt. Only in memory. */
+  /** 2: a resend was requested during the attempt. In memory only. */
   resend: 0 | 1 | 2
 }
 
-/** What waits of an integration in a lane. Everything up to the place of the cursor is leased. */
+/** The waiting deliveries of an integration in a lane. Everything up to the cursor is leased. */
 export interface Head {
   readonly lane: Lane
   readonly integration: IntegrationId
   cursorDue: number
   cursorId: number
-  /** When the first that is not leased is due, or earlier unless it is exact. */
+  /** When the first delivery that is not leased is due. A lower bound unless `isExact`. */
   next: number
   isExact: boolean
 }
 
-/** Cancelled deliveries whose rows do not say so yet: all open ones of an integration up to an id. */
+/** Cancelled deliveries whose rows are not updated yet: all open ones of an integration up to an id. */
 export interface Cancellation {
   readonly last: number
   readonly reason: DeliveryReason
@@ -52,13 +52,13 @@ export const isOpen = (state: number): boolean => state === codes.pending || sta
 
 export class OwnerState {
   readonly leases = new Map<DeliveryId, Lease>()
-  /** Until when each worker is a member. */
+  /** The end of each worker's membership. */
   readonly members = new Map<string, number>()
   readonly heads = new Map<number, Head>()
   readonly cancellations = new Map<IntegrationId, Cancellation>()
-  /** Leases of publications whose caller never learned the ids. */
+  /** Leases of publications whose caller never got the answer. */
   unlearned: Array<DeliveryId> = []
-  /** Whether the rest was read from the file. */
+  /** Whether the memory has been loaded from the file. */
   isLoaded = false
   hasHeads = false
   isChanged = false
@@ -67,7 +67,7 @@ export class OwnerState {
   /** The last event in `events_of`, and the last delivery in `deliveries_of`. */
   listedEvent = 0
   listedDelivery = 0
-  /** No delivery before this one is without a due time while it is open. */
+  /** No open delivery before this one lacks a due time. */
   low = 0
   private lowFrom = 0
   events = 0
@@ -98,17 +98,17 @@ export class OwnerState {
     this.count(to, 1)
   }
 
-  /** Reads what the row of the owner says. */
+  /** Loads the row of `owner`. */
   load(row: ReadonlyArray<number>): void {
     const [event = 0, delivery = 0, listedEvent = 0, listedDelivery = 0, low = 0, events = 0, ...counts] = row
     Object.assign(this, { event, delivery, listedEvent, listedDelivery, low, events, isChanged: false })
     counts.forEach((count, state) => (this.counts[state] = count))
   }
 
-  /** What the row of the owner is to say. */
+  /** The new row of `owner`. */
   row(): ReadonlyArray<number> {
     this.isChanged = false
-    // A lower bound does: it need not follow each delivery.
+    // A lower bound is enough, so it is not updated for each delivery.
     if (this.delivery - this.lowFrom >= 4_096) {
       this.low = this.delivery + 1
       for (const { id, stored_due_at } of this.leases.values())
@@ -121,13 +121,13 @@ export class OwnerState {
 
   readonly lease = (lease: Lease): void => void this.leases.set(lease.id, lease)
 
-  /** Ends leases; they are there again if the transaction is rolled back. */
+  /** Ends leases. A rollback restores them. */
   unlease(leases: ReadonlyArray<Lease>): void {
     for (const { id } of leases) this.leases.delete(id)
     this.undo(() => leases.forEach(this.lease))
   }
 
-  /** A delivery is due at a time, or an unknown one is, by any time. */
+  /** Notes a delivery that is due at a time. */
   noteDue(lane: Lane, integration: IntegrationId, due: number, id: number): void {
     if (!this.hasHeads) return
     const head = this.heads.get(keyOf(lane, integration))
@@ -149,13 +149,13 @@ export class OwnerState {
     }
   }
 
-  /** A delivery that waited until a time waits no more, or until another time. */
+  /** Notes that a delivery no longer waits until a time. */
   noteGone(lane: Lane, integration: IntegrationId, due: number): void {
     const head = this.heads.get(keyOf(lane, integration))
     if (head !== undefined && due <= head.next) head.isExact = false
   }
 
-  /** Something may wait of an integration in a lane: it is looked up from the beginning. */
+  /** Resets a head, so that its deliveries are looked up from the beginning. */
   lookAgain(lane: Lane, integration: IntegrationId): void {
     const place = { cursorDue: Number.MIN_SAFE_INTEGER, cursorId: 0, next: Number.NEGATIVE_INFINITY }
     this.heads.set(keyOf(lane, integration), { lane, integration, ...place, isExact: false })
@@ -168,13 +168,13 @@ export class OwnerState {
 
 const files = new Map<string, { readonly state: OwnerState; users: number }>()
 
-/** What identifies a file, also after another has taken its place. */
+/** Identifies a file, even after another one has replaced it. */
 const nameOf = (location: string): string => {
   const identity = identityOf(location)
   return identity === null ? location : `${identity.dev} ${identity.ino}`
 }
 
-/** The state of a file, for as long as the scope lives; of its own in memory. */
+/** The state shared by all users of a file, for the lifetime of the scope. A database in memory has its own. */
 export const acquire = (location: string | null): Effect.Effect<OwnerState, never, Scope.Scope> =>
   location === null || location === ""
     ? Effect.sync(() => new OwnerState())

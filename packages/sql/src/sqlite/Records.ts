@@ -1,5 +1,5 @@
 /**
- * Events, deliveries and notifications as records: looked up, listed, counted and purged.
+ * Looks up, lists, counts and purges events, deliveries and notifications.
  */
 import type {
   DeliveryFilter,
@@ -39,7 +39,7 @@ const decodeListed = Schema.decodeUnknownEffect(
   Schema.Array(
     Schema.Struct({
       ...Delivery.fields,
-      // Read as it stands: what is damaged shows, and holds up no list.
+      // Not validated, so that a damaged row is shown and the list works.
       resource_type: Schema.NullOr(Schema.String),
       last_attempt: Schema.NullOr(LastAttempt)
     })
@@ -92,7 +92,7 @@ export const makeRecords = (
   const isCancelled = (id: number, integration: IntegrationId): boolean =>
     id <= (cancellations.get(integration)?.last ?? -1)
 
-  /** A delivery of a row as callers see it; to be decoded. */
+  /** A row as a delivery for callers. Not decoded yet. */
   const shownOf = (row: Row) => {
     const [id, code, due] = [deliveryId(row[0]), Number(row[4]), row[7]]
     const integration = integrationId(row[3])
@@ -137,7 +137,7 @@ export const makeRecords = (
     }
   }
 
-  /** The first leased deliveries that a filter selects, of an event or of all. */
+  /** The first leased deliveries that a filter selects, of one event or of all. */
   const listLeased = (
     { integration_id, limit, order }: DeliveryFilter,
     beyond: number,
@@ -213,14 +213,14 @@ export const makeRecords = (
 
   const purge = ({ after, before, limit }: PurgeRequest): Purged => {
     q.deleteNotifications.run(limit, before)
-    // One more says whether there is anything to go on with.
+    // One more than the limit shows whether there are further events.
     const found = q.oldEvents.all(after, limit + 1)
     const looked = found.slice(0, limit)
-    // A clock may have been wrong: old ones may be stored behind a younger one.
+    // If a clock was wrong, old events may be stored after a younger one.
     const old = looked.filter((row) => Number(row[1]) < before)
     if (old.length === 0) return { events: 0, deliveries: 0, next: null }
     const next = found.length > limit ? Number(looked.at(-1)?.[0]) : null
-    // Before the events that it names are deleted.
+    // Must run before the new events are deleted.
     listNew()
     const done: Array<number> = []
     let purged = 0

@@ -1,5 +1,5 @@
 /**
- * Makes deliveries due again that operators ask for.
+ * Makes deliveries due again at an operator's request.
  */
 import type { DeliveryId, DeliveryStore, IntegrationId, RedeliverResult } from "@doorhook/core"
 import { Effect } from "effect"
@@ -11,7 +11,7 @@ import { codes } from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import { isOpen } from "./OwnerState.ts"
 
-/** The most deliveries that are made due again in one transaction: some ten milliseconds. */
+/** How many deliveries one transaction makes due at most: some ten milliseconds. */
 const redeliveryBatch = 1_000
 
 type Redeliver = DeliveryStore["Service"]["redeliver"]
@@ -29,7 +29,7 @@ export const makeRedeliver = (
     newestUnacknowledged: turns.prepare(Sql.newestUnacknowledged)
   }
 
-  /** Makes a delivery due, whatever its state; false if there is none. */
+  /** Makes a delivery due in any state. False if there is none. */
   const resend = (id: DeliveryId, now: number): boolean => {
     const lease = leases.get(id)
     if (lease !== undefined && isOpen(lease.state)) {
@@ -47,7 +47,7 @@ export const makeRedeliver = (
     q.revive.run(now, id)
     if (lease === undefined) state.noteDue(lane, integration, now, id)
     else {
-      // Cancelled during an attempt, which may still be under way: it waits for the end of that.
+      // Cancelled during an attempt that may still be running: it is due again when that ends.
       state.unlease([lease])
       state.lease({ ...lease, state: codes.pending, due_at: now, stored_due_at: now, resend: 2 })
     }
@@ -66,7 +66,10 @@ export const makeRedeliver = (
     return { _tag: "Redelivered", count: 1, delivery_id: id }
   }
 
-  /** Makes some deliveries due after one; says how many, and after which there may be more; null if it is disabled or gone. */
+  /**
+   * Makes a batch of deliveries after an id due. Returns their number and the id to continue after; null if the integration
+   * is disabled or deleted.
+   */
   const redeliverSome = (id: IntegrationId, since: number, now: number, after: number) => {
     if (statusOf(id) === undefined || statusOf(id) === "disabled") return null
     const rows = q.recoverable.all(id, after, redeliveryBatch)
@@ -98,7 +101,7 @@ export const makeRedeliver = (
       count += part?.count ?? 0
       if ((part?.count ?? 0) > 0) note()
       after = part?.next ?? null
-      // By turns with everything else.
+      // Lets other work use the connection.
       yield* Effect.yieldNow
     }
     return why !== null && count === 0

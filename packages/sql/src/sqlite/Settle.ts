@@ -1,5 +1,5 @@
 /**
- * Records the outcomes of leases, and what follows from them for integrations.
+ * Records the outcomes of leases and their consequences for integrations.
  */
 import type {
   Attempt,
@@ -33,7 +33,7 @@ import { isOpen } from "./OwnerState.ts"
 
 type Service = DeliveryStore["Service"]
 
-/** In the row of a delivery that ends without an attempt. */
+/** Column values of a delivery that ends without an attempt. */
 const noAttempt = {
   started_at: null,
   duration_ms: null,
@@ -63,7 +63,7 @@ export const makeSettle = (
 
   // ---- Attempts
 
-  /** Ends a delivery. The attempt that ended it stands in its row. */
+  /** Ends a delivery. Its row holds the attempt that ended it. */
   const end = (id: DeliveryId, to: Transitions.QueueEntry, attempt: Attempt | null) => {
     const { attempts, early, lane, reason } = to
     const { detail, duration_ms, outcome, response_excerpt, started_at, status } = attempt ?? noAttempt
@@ -95,7 +95,7 @@ export const makeSettle = (
     q.insertAttempt.run(id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)
   }
 
-  /** Records an outcome of a current lease; answers where the delivery stands. */
+  /** Records an outcome of a current lease. Returns the former and the new entry. */
   const settleOne = (lease: Lease, settlement: Settlement, now: number, toEnd: DeliveryReason | null) => {
     const { attempt } = settlement
     const { id } = lease
@@ -143,11 +143,11 @@ export const makeSettle = (
 
   const settle = ({ releases, settlements, worker }: Outcomes, now: number, disableAfter: number) => {
     const logs: Array<string> = []
-    /** The integrations that something may follow for; null: they can't be read. */
+    /** The affected integrations; null for one that can't be read. */
     const affected = new Map<IntegrationId, HealthRules.HealthSubject | null>()
     const ends = new Map<IntegrationId, DeliveryReason | null>()
     const unreadable =
-      "What becomes of deliveries is recorded, but an integration that can't be read is neither disabled nor enabled by it, and nobody is told that it fails."
+      "Outcomes of deliveries are recorded, but they neither disable nor enable an integration that can't be read, and cause no notification."
     for (const [id, batch] of Map.groupBy(settlements, ({ integration_id }) => integration_id)) {
       const found = known.get(id)
       const subject = found?.subject
@@ -187,7 +187,7 @@ export const makeSettle = (
     const changed: Array<IntegrationId> = []
     const recovered: Array<Recovery> = []
     const notifications: Array<Notification<IntegrationNotification>> = []
-    // Afterwards, so that what was acknowledged in the same batch stays so.
+    // After the deliveries, so that acknowledgements in the same batch are kept.
     for (const id of [...batches.keys()].toSorted((a, b) => a - b)) {
       const [subject, batch] = [affected.get(id), batches.get(id)]
       if (subject === undefined || subject === null || batch === undefined) continue
@@ -214,7 +214,12 @@ export const makeSettle = (
     const notifications: Array<IntegrationNotification> = []
     for (const row of q.toBeWarned.all(...FailureState.warningCutoffs(now, disableAfter), limit)) {
       const id = integrationId(row[0])
-      const subject = subjectOf(id, now, logs, "An integration that can't be read fails, and nobody is warned of it.")
+      const subject = subjectOf(
+        id,
+        now,
+        logs,
+        "An integration that can't be read is failing, and no warning can be sent."
+      )
       const warning = subject === null ? null : HealthRules.warningOf(subject, now, disableAfter)
       if (warning === null) continue
       setFailing(id, warning.failing)

@@ -1,9 +1,9 @@
 /**
- * Reads of a file on a connection of their own, beside the one that changes it.
+ * Reads a file on a connection of its own, beside the one that writes.
  *
- * To begin and end a read locks and unlocks the log, which takes longer than most reads. So all reads of one turn of the event
- * loop share a snapshot, and rows that were found by a key are kept until anything is committed. Nothing committed by this
- * process is ever missed: SQLite counts its changes. What another process commits is seen in the next turn.
+ * Beginning and ending a read locks and unlocks the log, which takes longer than most reads. All reads in one turn of the
+ * event loop therefore share a snapshot, and rows found by a key are cached until the next commit. Commits of this process
+ * are never missed, because SQLite counts its changes. Commits of other processes are seen in the next turn.
  */
 import type { DatabaseSync } from "node:sqlite"
 import { makeCountChanges } from "./LogSync.ts"
@@ -13,24 +13,24 @@ type Rows<A> = ReadonlyArray<A>
 
 export interface Snapshots<A> {
   readonly db: DatabaseSync
-  /** The rows of a query on `db`, which `run` reads. Throws what SQLite throws. */
+  /** The rows of a query on `db`, read by `run` unless cached. Throws SQLite's errors. */
   readonly rows: (sql: string, params: ReadonlyArray<unknown>, run: () => Rows<A>) => Rows<A>
   readonly close: () => void
 }
 
-/** The most rows that are kept. */
+/** How many rows are cached at most. */
 const maxKept = 5_000
 
-/** Opens a connection for reads beside one that is open. */
+/** Opens a connection for reads beside an open one. */
 export const openSnapshots = <A>(writer: DatabaseSync, filename: string, timeout: number): Snapshots<A> => {
   const db = openDatabase(filename, { readOnly: true, timeout })
   const begin = db.prepare("BEGIN")
   const commit = db.prepare("COMMIT")
   const dataVersion = db.prepare("PRAGMA data_version")
   const countChanges = makeCountChanges(writer)
-  /** How many changes the other connection had made when the snapshot began; null without one. */
+  /** The writer's change count when the snapshot began; null without a snapshot. */
   let at: number | null = null
-  /** Rows of queries by one key, and what they were read after. */
+  /** Cached rows by statement and key, and the versions they were read at. */
   const kept = new Map<string, Map<unknown, Rows<A>>>()
   let keptCount = 0
   let keptAt = -1
@@ -49,7 +49,7 @@ export const openSnapshots = <A>(writer: DatabaseSync, filename: string, timeout
 
   const start = (changes: number): void => {
     end()
-    // Left open where the last one failed at its first read, which another process can keep from the file.
+    // The last snapshot may have been left open, if another process blocked its first read.
     if (db.isTransaction) commit.run()
     begin.run()
     const version = Number(dataVersion.get()?.["data_version"])
@@ -73,7 +73,7 @@ export const openSnapshots = <A>(writer: DatabaseSync, filename: string, timeout
       const changes = countChanges()
       if (at !== changes) start(changes)
       if (writer.isTransaction) {
-        // What it has changed is committed without a further change.
+        // The commit of its changes will not increase the change count.
         try {
           return run()
         } finally {

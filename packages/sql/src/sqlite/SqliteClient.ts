@@ -1,7 +1,7 @@
 /**
- * `SqlClient` of `effect/sql` over `node:sqlite`: one connection, and each transaction has it to itself.
+ * `SqlClient` of `effect/sql` over `node:sqlite`, with one connection. A transaction has it to itself.
  *
- * The official driver does not load with this version of Effect; it can take this file's place, but for `SqliteTurns`.
+ * The official driver does not load with this version of Effect. It could replace this file, except for `SqliteTurns`.
  */
 import { RecentMap, StoreHealth, StoreLost } from "@doorhook/core"
 import {
@@ -41,33 +41,33 @@ import {
 import { openDatabase } from "./NodeSqlite.ts"
 import type { Snapshots } from "./Snapshots.ts"
 import { openSnapshots } from "./Snapshots.ts"
-import { makeTurns, SqliteTurns } from "./SqliteTurns.ts"
 import { identityOf, isSameFile } from "./SqliteFile.ts"
 import { isBusy, isReadOnly } from "./SqliteResult.ts"
+import { makeTurns, SqliteTurns } from "./SqliteTurns.ts"
 
 export interface SqliteClientConfig {
   /** The path of the file, or `:memory:`. */
   readonly filename: string
   /**
-   * With `FULL` (the default) a change is on disk before it is answered for, so that what was accepted survives a power
-   * cut. `NORMAL` may lose the last commits in one, and no more.
+   * With `FULL` (the default), a change is on disk before its call returns. With `NORMAL`, a power cut may lose the last
+   * commits.
    */
   readonly synchronous?: "FULL" | "NORMAL"
-  /** How long a statement waits for another process that writes, in milliseconds. */
+  /** How long a statement waits for a writing process, in milliseconds. */
   readonly busyTimeout?: number
-  /** Fails when this process may not use the file any more. Default: never. */
+  /** Fails when this process may no longer use the file. Default: never. */
   readonly evicted?: Effect.Effect<never, StoreLost> | undefined
 }
 
 const defaultBusyTimeout = 2_000
 
-/** SQLite's own way of waiting stops this process: it waits so long at a time, and then rests. In milliseconds. */
+/** SQLite's own wait blocks the process, so it waits this long at a time, with a pause in between. In milliseconds. */
 const busyStep = 25
 
-/** How many prepared statements are kept. There are fewer different ones. */
+/** How many prepared statements are cached. There are fewer different ones. */
 const maxPrepared = 256
 
-/** A statement was given a value that SQLite has no type for. */
+/** A parameter has a type that SQLite does not support. */
 class UnsupportedValue extends Schema.TaggedError<UnsupportedValue>()("UnsupportedValue", { type: Schema.String }) {
   override get message(): string {
     return `SQLite stores no ${this.type}`
@@ -81,7 +81,7 @@ const toInput = (value: unknown): SQLInputValue => {
   throw new UnsupportedValue({ type: typeof value })
 }
 
-/** Node tells SQLite's extended result code as `errcode`; the classifier looks for `errno`. */
+/** Node.js reports SQLite's extended result code as `errcode`; the classifier reads `errno`. */
 const classify = (cause: unknown, operation: string): SqlError => {
   const described =
     cause instanceof Error && "errcode" in cause ? Object.assign(cause, { errno: cause.errcode }) : cause
@@ -91,17 +91,17 @@ const classify = (cause: unknown, operation: string): SqlError => {
 const attempt = <A>(operation: string, run: () => A): Effect.Effect<A, SqlError> =>
   Effect.try({ try: run, catch: (cause) => classify(cause, operation) })
 
-/** Another process writes. */
+/** Whether the statement failed because another process is writing. */
 const meetsWriter = ({ reason }: SqlError): boolean => isBusy(reason.cause)
 
-/** How long to try again while another process writes. */
+/** Retries while another process is writing. */
 const patienceOf = (busyTimeout: number) => ({
   while: meetsWriter,
   schedule: Schedule.spaced(busyStep),
   times: Math.floor(busyTimeout / (2 * busyStep))
 })
 
-/** A statement that answers rows as lists of values, and the names of these. */
+/** A statement that returns rows as arrays, and its column names. */
 interface Prepared {
   readonly statement: StatementSync
   readonly names: ReadonlyArray<string>
@@ -128,7 +128,7 @@ const makePrepare = (db: DatabaseSync): Prepare => {
 
 type Row = Record<string, SQLOutputValue>
 
-/** Measured: making objects here, and copying these later, is twice as fast as with those that the driver makes. */
+/** Building objects here and copying them later is twice as fast as using the driver's objects (measured). */
 const rowsOf = ({ names, statement }: Prepared, params: ReadonlyArray<unknown>): ReadonlyArray<Row> =>
   statement.all(...params.map(toInput)).map((values) => {
     const row: Row = {}
@@ -153,7 +153,7 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
 
   const patience = patienceOf(busyTimeout)
 
-  /** Waits for others, unless a transaction is open: then the file is this process's own. */
+  /** Waits for writing processes, unless a transaction is open: then this process has the lock. */
   const patiently = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
     Effect.catch(statement, (error) =>
       meetsWriter(error) && !db.isTransaction ? Effect.retry(statement, patience) : Effect.fail(error)
@@ -176,9 +176,11 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
 }
 
 /**
- * Reads when it is called, nothing that is not committed. In memory, where there is one connection, a read takes its turn while a
- * transaction is open. With a tracer the client makes a span of it, and what goes wrong is tried again and reported by the
- * client. Outside of fibers the tracer is the one that the database was opened with.
+ * Reads committed rows at the time of the call. A database in memory has only one connection, so a read waits for an open
+ * transaction.
+ *
+ * With a tracer, the client makes a span for the read. If a read fails, the client repeats it and reports the error.
+ * Outside fibers, the tracer is the one the database was opened with.
  */
 const makeReads = (
   db: DatabaseSync,
@@ -211,35 +213,35 @@ const makeReads = (
   })
 }
 
-/** Has the file keep a log; returns where that is, null for a database in memory. */
+/** Turns on the write-ahead log. Returns its path, or null for a database in memory. */
 const setJournal = (db: DatabaseSync): string | null => {
   const hasLog = Object.values(db.prepare("PRAGMA journal_mode = WAL").get() ?? {})[0] === "wal"
-  // The log is made by the first read.
+  // The first read creates the log.
   db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get()
   const location = db.location()
   return hasLog && location !== null ? `${location}-wal` : null
 }
 
-/** How often the names of the files are looked at, in milliseconds. */
+/** How often the files' paths are checked, in milliseconds. */
 const watchPause = 1_000
 
 /**
- * Kept open until the process ends: closed, SQLite would move what can't be trusted into the database, or delete the log
- * of the file that has taken the place of this one.
+ * Connections that stay open until the process ends. Closing one would let SQLite copy a damaged log into the database, or
+ * delete the log of a file that has replaced this one.
  */
 const abandoned = new Set<DatabaseSync>()
 
-/** A connection, and whether what it has written is on disk. */
+/** A connection, with the durability of its changes. */
 interface Connected {
   readonly durably: Durably
-  /** Waits until a transaction is on disk, given how many rows had been changed before and after it. */
+  /** Waits until a transaction is on disk. Takes the numbers of changed rows before and after it. */
   readonly syncedTo: (before: number, changed: number) => Effect.Effect<void, SqlError>
-  /** Why statements are refused, reads included or not; null when they are not. */
+  /** Why statements are refused; null if they are accepted. `reads`: the statement only reads. */
   readonly refusal: (reads: boolean) => SqlError | null
   readonly health: typeof StoreHealth.Service
 }
 
-/** Keeps the log on disk, and an eye on the names of both files, for as long as the scope lives. */
+/** Syncs the log, and watches the paths of both files, for the lifetime of the scope. */
 const connect = Effect.fnUntraced(function* (
   db: DatabaseSync,
   path: string,
@@ -247,7 +249,7 @@ const connect = Effect.fnUntraced(function* (
   semaphore: Semaphore.Semaphore,
   { busyTimeout, evicted }: { readonly busyTimeout: number; readonly evicted: Effect.Effect<never, StoreLost> }
 ) {
-  // The name as it was given, which may be a link that is changed to another file; not so for a URI.
+  // The path as given: it may be a symbolic link that is changed to another file. A URI can't be used.
   const name = filename.startsWith("file:") ? (db.location() ?? filename) : resolve(filename)
   const identity = identityOf(name)
   const countChanges = makeCountChanges(db)
@@ -270,7 +272,7 @@ const connect = Effect.fnUntraced(function* (
     try {
       return log.failure === null && isInPlace()
     } catch {
-      // What can't be looked at may have been replaced.
+      // A path that can't be checked may have been replaced.
       return false
     }
   }
@@ -285,7 +287,7 @@ const connect = Effect.fnUntraced(function* (
   )
   if (!(yield* Effect.retry(syncLeftOver(db, log), patienceOf(busyTimeout)))) {
     const explanation =
-      "its log has a part that can't be read back. End this process and start it again; what was answered for is on disk."
+      "its log has a part that can't be read back. End this process and start it again. No accepted change is lost."
     const error = new DatabaseUnusable({ database: filename, why: "failed", explanation })
     log.lose(error)
     return yield* error
@@ -299,7 +301,7 @@ const connect = Effect.fnUntraced(function* (
   })
   const again = "Nothing is accepted any more: start this process again"
   const unreadable = new StoreLost({
-    message: `The log of ${filename} can't be read back after a sync that failed. ${again}; what was answered for is on disk.`
+    message: `The log of ${filename} can't be read back after a failed sync. ${again}. No accepted change is lost.`
   })
   const moved = new StoreLost({
     message: `${filename} or its log was deleted, moved or replaced while it was open. ${again}, with the file in its place.`
@@ -307,7 +309,7 @@ const connect = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(
     mendLog({ db, log, semaphore, failing, countChanges, lose: Effect.andThen(lose(unreadable), Effect.never) })
   )
-  /** Why the files could not be looked at the last time. */
+  /** Why the last check of the paths failed. */
   let unseen = ""
   yield* Effect.try({ try: isInPlace, catch: (cause) => classify(cause, "watch") }).pipe(
     Effect.flatMap((still) => {
@@ -318,7 +320,7 @@ const connect = Effect.fnUntraced(function* (
       const why = String(error.reason.cause)
       if (why === unseen) return Effect.void
       unseen = why
-      return Effect.logWarning(`Can't look at the files of ${filename}`, error)
+      return Effect.logWarning(`Can't check the files of ${filename}`, error)
     }),
     Effect.delay(watchPause),
     Effect.forever,
@@ -342,7 +344,7 @@ const connect = Effect.fnUntraced(function* (
   return connected
 })
 
-/** Without a log there is nothing to sync, and nothing that others could take away. */
+/** Without a log there is nothing to sync, and no file that could be replaced. */
 const unconnected: Connected = {
   durably: alreadyDurable,
   syncedTo: () => Effect.void,
@@ -350,7 +352,7 @@ const unconnected: Connected = {
   health: { trouble: () => null, lost: Effect.never }
 }
 
-/** Refuses what can't be answered for; what SQLite itself refuses for that reason fails with the reason. */
+/** Refuses statements after a failed sync. If SQLite itself refuses one for that reason, the error gives the reason. */
 const makeGuard =
   ({ refusal }: Connected) =>
   <A, E, R>(reads: boolean, operation: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
@@ -364,7 +366,7 @@ const makeGuard =
 
 type Guard = ReturnType<typeof makeGuard>
 
-/** Has what a transaction changed on disk before it is answered; of those within each other the outermost. */
+/** Makes transactions wait until they are on disk. With nested ones, only the outermost waits. */
 const durableTransactions = (sql: SqlClient.SqlClient, durably: Durably, guard: Guard): SqlClient.SqlClient => {
   const { transactionService, withTransaction } = sql
   return Object.assign(sql, {
@@ -375,10 +377,10 @@ const durableTransactions = (sql: SqlClient.SqlClient, durably: Durably, guard: 
   })
 }
 
-/** The client of a file, and what else works on its connection. */
+/** The client of a file, and the other services on its connection. */
 export type Services = SqlClient.SqlClient | SqliteTurns | SqlReads
 
-/** Opens the file, which is made when there is none, and closes it with the scope. */
+/** Opens the file, creating it if it is missing, and closes it with the scope. */
 export const make: (
   config: SqliteClientConfig
 ) => Effect.Effect<Context.Context<Services>, SqlError | DatabaseUnusable, Scope.Scope | Reactivity.Reactivity> =
@@ -416,7 +418,8 @@ export const make: (
     })
     const sql = yield* SqlClient.make({
       ...acquirers,
-      // A statement outside of transactions is one of its own. It waits for the disk when others have their turn already.
+      // A single statement is a transaction of its own. It waits for the disk after it has released the connection to
+      // others.
       borrower: (use) => guard(true, connected.durably.statement(acquirers.borrower(use))),
       compiler: Statement.makeCompilerSqlite(),
       driver: "node-sqlite",

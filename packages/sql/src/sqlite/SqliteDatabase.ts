@@ -1,6 +1,5 @@
 /**
- * Opens a database file: makes sure that it is doorhook's, and of a version that this doorhook knows, and brings it up
- * to date.
+ * Opens a database file, checks that it belongs to doorhook and is not from a newer version, and migrates it.
  */
 import { Context, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -8,17 +7,17 @@ import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { accessSync, constants } from "node:fs"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
-import { flawOfLog, makeFile } from "./SqliteFile.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteClient from "./SqliteClient.ts"
+import { flawOfLog, makeFile } from "./SqliteFile.ts"
 import { primaryResultCode } from "./SqliteResult.ts"
 
-/** Stands in the header of a file that is ours (`PRAGMA application_id`): «door» in ASCII. */
+/** Identifies doorhook's files (`PRAGMA application_id`): "door" in ASCII. */
 const applicationId = 0x646f6f72
 
 type Why = DatabaseUnusable["why"]
 
-/** What SQLite's primary result codes (sqlite.org/rescode.html) mean for somebody who wants to open a file. */
+/** Explanations of SQLite's primary result codes (sqlite.org/rescode.html) to operators. */
 const explanations: ReadonlyMap<number, readonly [Why, string]> = new Map([
   [5, ["locked", "another process has it locked. Stop that process, or use another file."]],
   [6, ["locked", "another process has it locked. Stop that process, or use another file."]],
@@ -32,7 +31,7 @@ const explanations: ReadonlyMap<number, readonly [Why, string]> = new Map([
 const explain = (filename: string, error: SqlError.SqlError): DatabaseUnusable => {
   const [why, explanation] = explanations.get(primaryResultCode(error.reason.cause)) ?? [
     "failed",
-    `SQLite says: ${String(error.reason.cause)}`
+    `SQLite reports: ${String(error.reason.cause)}`
   ]
   return new DatabaseUnusable({ database: filename, why, explanation, cause: error })
 }
@@ -45,7 +44,7 @@ const checkLog = (filename: string): Effect.Effect<void, DatabaseUnusable> =>
       : Effect.fail(new DatabaseUnusable({ database: filename, why: "failed", explanation }))
   })
 
-/** Signing secrets are in the file, so a new one is readable by its owner alone. */
+/** A new file is readable only by its owner, because it will contain signing secrets. */
 const create = (filename: string): Effect.Effect<void, DatabaseUnusable> =>
   filename === ":memory:"
     ? Effect.void
@@ -103,7 +102,7 @@ const open = Effect.fnUntraced(function* (config: SqliteClientConfig) {
   return services
 })
 
-/** The client of an opened and migrated file. */
+/** The services of an opened and migrated file. */
 export const layer = (config: SqliteClientConfig): Layer.Layer<SqliteClient.Services, DatabaseUnusable> =>
   Layer.effectContext(
     open(config).pipe(
@@ -117,7 +116,7 @@ export const layer = (config: SqliteClientConfig): Layer.Layer<SqliteClient.Serv
     )
   ).pipe(Layer.provide(Reactivity.layer))
 
-/** Explains why a layer over an opened file fails. */
+/** Converts SQL errors of a layer over an opened file to `DatabaseUnusable`. */
 export const orUnusable =
   (filename: string) =>
   <A, R>(layer: Layer.Layer<A, SqlError.SqlError, R>): Layer.Layer<A, DatabaseUnusable, R> =>

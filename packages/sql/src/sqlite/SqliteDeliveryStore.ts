@@ -1,11 +1,10 @@
 /**
- * Deliveries in a SQLite file that this process owns: plain functions over prepared statements, each call one change of
- * `SqliteTurns`.
+ * Deliveries in a SQLite file that this process owns: synchronous functions over prepared statements. Each call is one
+ * change of `SqliteTurns`.
  *
  * `Enqueue` stores events, `Claim` leases deliveries, `Settle` records attempts, `Redeliver` makes deliveries due again,
- * `Cancellations` ends those of an integration, `Records` reads and purges. They share the memory of the file's `Owner`.
- * Where a delivery stands is decided by core's `delivery/Transitions`, and what follows for an integration by
- * `delivery/HealthRules`.
+ * `Cancellations` cancels those of an integration, `Records` reads and purges. They share the memory of the file's `Owner`.
+ * Core's `delivery/Transitions` decides state changes, and `delivery/HealthRules` the consequences for integrations.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { Context, Effect, Layer } from "effect"
@@ -45,7 +44,7 @@ export const layer: Layer.Layer<
     })
     return Context.make(DeliveryStore, store).pipe(
       Context.add(Cancellations, cancellations.service),
-      // Transactions that write take turns.
+      // No locks are needed: only one transaction writes at a time.
       Context.add(IntegrationLocks, { forChange: () => Effect.void, scope: () => Effect.void })
     )
   })

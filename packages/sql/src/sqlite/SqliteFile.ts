@@ -1,12 +1,12 @@
 /**
- * Files of SQLite's are made before it opens them: by itself it would let others read them.
+ * Creates and identifies database files. SQLite itself would create files that other users can read.
  */
 import { closeSync, existsSync, openSync, realpathSync, statSync } from "node:fs"
 import * as LogFrames from "./LogFrames.ts"
 
 /**
- * Makes a file that its owner alone can read. One that is there is left alone, and not even opened: to close a descriptor
- * beside SQLite's own gives up all locks that this process has on it (sqlite.org/howtocorrupt.html, section 2.2).
+ * Creates a file that only its owner can read. An existing file is not even opened: closing a second descriptor would drop
+ * all locks that this process has on it (sqlite.org/howtocorrupt.html, section 2.2).
  */
 export const makeFile = (path: string): void => {
   try {
@@ -16,13 +16,13 @@ export const makeFile = (path: string): void => {
   }
 }
 
-/** What a name stands for, whatever else stands there later: a device and a file on it. Null where nothing is. */
+/** Identifies a file by device and inode, even if its path later names another file. */
 export interface FileIdentity {
   readonly dev: bigint
   readonly ino: bigint
 }
 
-/** By name alone: opened and closed, a database would lose its locks. */
+/** Reads the identity from the path, or null without a file. Opening and closing a database file would drop its locks. */
 export const identityOf = (path: string): FileIdentity | null => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found === undefined ? null : { dev: found.dev, ino: found.ino }
@@ -31,15 +31,12 @@ export const identityOf = (path: string): FileIdentity | null => {
 export const isSameFile = (one: FileIdentity | null, other: FileIdentity | null): boolean =>
   one !== null && other !== null && one.dev === other.dev && one.ino === other.ino
 
-/**
- * What is wrong with the log beside a database, in a sentence or two that say what to do; null when nothing is. SQLite
- * would go on without what is in it, and without a word.
- */
+/** What is wrong with a database's log and what to do, or null. SQLite would silently ignore the log's contents. */
 export const flawOfLog = (database: string): string | null => {
   const log = `${existsSync(database) ? realpathSync(database) : database}-wal`
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return null
-  const remedy = `Restore the database from a backup; or, to go on without what only the log holds, the last accepted events among it, move ${log} away`
+  const remedy = `Restore the database from a backup. Or move ${log} away, which loses the last accepted events and other changes that are only in the log`
   if ((statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0)
     return `the log beside it is there, but the database file is missing or empty. Put back the database file that belongs to the log. ${remedy}.`
   const descriptor = openSync(log, "r")

@@ -1,5 +1,5 @@
 /**
- * Looks at a database file without changing it.
+ * Inspects a database file without changing it.
  */
 import { Effect } from "effect"
 import { accessSync, constants, existsSync, statSync } from "node:fs"
@@ -20,7 +20,7 @@ const mayWrite = (path: string): boolean => {
   }
 }
 
-/** The nearest folder above that there is: the others are made with the file. */
+/** The nearest existing folder above a path. Missing folders are created with the file. */
 const folderOf = (path: string): string => (existsSync(path) || dirname(path) === path ? path : folderOf(dirname(path)))
 
 const versionIn = (database: DatabaseSync): number => {
@@ -29,7 +29,7 @@ const versionIn = (database: DatabaseSync): number => {
   return Number(database.prepare(`SELECT max(migration_id) AS version FROM ${Migrations.table}`).get()?.["version"])
 }
 
-/** Reads the file's pages too, so that a damaged one is found. */
+/** Also checks the file's pages, to find damage. */
 const look = (filename: string): Pick<Inspection, "engine" | "version"> => {
   const flaw = flawOfLog(filename)
   if (flaw !== null) throw new Error(flaw)
@@ -44,7 +44,7 @@ const look = (filename: string): Pick<Inspection, "engine" | "version"> => {
   }
 }
 
-/** Inspects a file; one that is not there yet can be made where its folder may be written to. */
+/** Inspects a file. A missing file counts as writable if its folder is. */
 export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnusable> =>
   Effect.try({
     try: () => {

@@ -1,9 +1,9 @@
 /**
- * What SQLite says of a failure: the extended result code, which Node.js gives with an error as `errcode`.
+ * Result codes of SQLite. Node.js gives an error's extended result code as `errcode`.
  */
 import { Predicate } from "effect"
 
-/** The primary result code of an error (sqlite.org/rescode.html), 0 when it has none. */
+/** The primary result code of an error (sqlite.org/rescode.html); 0 if it has none. */
 export const primaryResultCode = (error: unknown): number =>
   Predicate.hasProperty(error, "errcode") && Predicate.isNumber(error.errcode) ? error.errcode & 0xff : 0
 

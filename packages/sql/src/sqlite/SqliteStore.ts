@@ -1,5 +1,5 @@
 /**
- * The whole store on one SQLite file.
+ * All storage on one SQLite file.
  */
 import { StoreHealth } from "@doorhook/core"
 import { Layer } from "effect"
@@ -14,16 +14,15 @@ import * as SqliteDeliveryStore from "./SqliteDeliveryStore.ts"
 import * as SqliteTokenWrites from "./SqliteTokenWrites.ts"
 
 export interface SqliteStoreConfig extends SqliteClientConfig {
-  /** Seals the signing secrets of integrations. Without it they are stored readable. Of any length. */
+  /** Encrypts the signing secrets of integrations. May have any length. Without it, they are stored in clear. */
   readonly encryptionKey?: Redacted.Redacted<string> | undefined
 }
 
 /**
- * All storage ports on a file, and its `StoreHealth`. The file is made when there is none, and brought up to date when it is
- * older.
+ * All storage ports on a file, and its `StoreHealth`. Creates the file if it is missing, and migrates an older one.
  *
- * The file belongs to this process: leases and workers are in its memory, which all stores that it opens on the file share.
- * What was under way when a process ended is due again when the next one opens the file.
+ * The file belongs to this process. Leases and workers are in its memory, which all its stores on the file share.
+ * Deliveries that were leased when a process ended are due again when the next one opens the file.
  */
 export const layer = (config: SqliteStoreConfig): Layer.Layer<SqlStore.Stores, DatabaseUnusable> =>
   KnownIntegrations.remembered.pipe(

@@ -1,6 +1,6 @@
 /**
- * Changes of tokens on SQLite: plain statements in turns, so that those of many requests, and publications, share a transaction and a
- * sync. What decides a race is decided within one turn.
+ * Changes of tokens on SQLite, made by `SqliteTurns`: changes of many requests, and publications, share a transaction and a
+ * sync. Races are decided within one change.
  */
 import type { NewAccessToken, RefreshToken } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -11,10 +11,10 @@ import { TokenWrites } from "../stores/TokenWrites.ts"
 import type { Row } from "./Columns.ts"
 import { SqliteTurns } from "./SqliteTurns.ts"
 
-/** About how many rows one request changes. */
+/** Approximate number of rows that one request changes. */
 const rows = 3
 
-/** The first value of a row; null where there is none. */
+/** The first value of a row; null without a row. */
 const first = (row: Row | undefined): unknown => Object.values(row ?? [])[0] ?? null
 
 export const layer: Layer.Layer<TokenWrites, never, SqliteTurns> = Layer.effect(
@@ -39,7 +39,7 @@ export const layer: Layer.Layer<TokenWrites, never, SqliteTurns> = Layer.effect(
       q.insertRefresh.run(hash, grant_id, created_at, rotated_at, retired_at)
     }
 
-    // All wait for the disk, those too that change nothing: they may be answered because of an earlier commit.
+    // All changes wait for the disk, even those that change no row: their answer may depend on an earlier commit.
     return TokenWrites.of({
       redeemCode: (hash, { access, refresh }, now) =>
         change({

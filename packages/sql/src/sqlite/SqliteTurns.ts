@@ -1,8 +1,8 @@
 /**
- * Synchronous work on the connection of a `SqlClient`, which takes turns with the client's transactions.
+ * Synchronous work on the connection of a `SqlClient`, taking turns with the client's transactions.
  *
- * Changes that are asked for in one turn of the event loop, or while the log is synced, share a transaction and a sync. If
- * one of them fails, each runs in a transaction of its own. Urgent ones go first, with few others.
+ * Changes requested in one turn of the event loop, or while the log is being synced, share a transaction and a sync. If one
+ * of them fails, each is repeated in a transaction of its own. Urgent changes go first, with few others.
  */
 import { Context, Effect, Latch, Scheduler } from "effect"
 import type { Scope, Semaphore } from "effect"
@@ -11,19 +11,19 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { makeCountChanges } from "./LogSync.ts"
 import { isBusy } from "./SqliteResult.ts"
 
-/** A change: statements that run in a transaction without a pause. */
+/** A change: statements that run in a transaction without interruption. */
 export interface Change<A> {
   readonly run: () => A
-  /** Whether it is answered once it is on disk, or as soon as it is committed. */
+  /** Whether the answer waits until the change is on disk, not only until it is committed. */
   readonly isDurable: boolean | ((answer: A) => boolean)
   readonly isUrgent?: boolean
-  /** About how many rows it changes. */
+  /** Approximate number of rows that it changes. */
   readonly rows: number
-  /** It was committed, and nobody learns the answer: its caller was interrupted, or the disk failed. */
+  /** Called if the change was committed but the answer is lost: the caller was interrupted, or the disk failed. */
   readonly onLost?: (answer: A) => void
 }
 
-/** What else a transaction of changes does. */
+/** Callbacks around each transaction of changes. */
 export interface Frame {
   readonly begin: () => void
   /** Before the commit. */
@@ -35,27 +35,30 @@ export class SqliteTurns extends Context.Service<
   SqliteTurns,
   {
     readonly change: <A>(change: Change<A>) => Effect.Effect<A, SqlError>
-    /** Runs statements that only read, as it is committed at that moment. */
+    /** Runs statements that only read, on what is committed at that moment. */
     readonly read: <A>(run: () => A, isRefusedWithChanges?: boolean) => Effect.Effect<A, SqlError>
-    /** Surrounds all transactions of changes. */
+    /** Adds callbacks around each transaction of changes. */
     readonly surround: (frame: Frame) => void
-    /** A statement whose rows are lists of values. */
+    /** Prepares a statement whose rows are arrays. */
     readonly prepare: (sql: string) => StatementSync
-    /** Runs statements in the caller's transaction of the client's. */
+    /** Runs statements inside the caller's transaction of the SQL client. */
     readonly inTransaction: <A>(run: () => A) => Effect.Effect<A, SqlError>
-    /** The path of the file without symbolic links; null in memory. */
+    /** The path of the file, with symbolic links resolved; null in memory. */
     readonly location: string | null
   }
 >()("@doorhook/sql/SqliteTurns") {}
 
-/** The most rows in one transaction, and of others in one with something urgent: some 10 ms, and 2 ms. */
+/**
+ * How many rows one transaction changes at most, and how many rows that are not urgent if it has urgent changes: some 10 ms
+ * and 2 ms.
+ */
 const maxRows = 1_000
 const maxRowsBesideUrgent = 250
 
-/** How often what is not urgent is passed over at most. */
+/** How often a change that is not urgent is passed over at most. */
 const maxPassedOver = 8
 
-/** A change whose caller waits. */
+/** A queued change. */
 interface Waiting {
   readonly rows: number
   readonly isUrgent: boolean
@@ -64,11 +67,11 @@ interface Waiting {
   readonly isDurable: () => boolean
   readonly succeed: () => void
   readonly fail: (error: SqlError) => void
-  /** Like `fail`, of what is committed. */
+  /** Like `fail`, for a change that is committed. */
   readonly lose: (error: SqlError) => void
 }
 
-/** Takes what goes into the next transaction. None overtakes another that is as urgent. */
+/** Takes the changes for the next transaction. Changes of equal urgency keep their order. */
 const takeFrom = (queue: Array<Waiting>): ReadonlyArray<Waiting> => {
   const waiting = queue.splice(0)
   const hasUrgent = waiting.some(({ isUrgent }) => isUrgent)
@@ -90,7 +93,7 @@ const takeFrom = (queue: Array<Waiting>): ReadonlyArray<Waiting> => {
   return taken
 }
 
-/** Makes the turns of a connection, for as long as the scope lives. */
+/** Makes the service of a connection, for the lifetime of the scope. */
 export const makeTurns = Effect.fnUntraced(function* (connection: {
   readonly db: DatabaseSync
   readonly semaphore: Semaphore.Semaphore
@@ -98,7 +101,7 @@ export const makeTurns = Effect.fnUntraced(function* (connection: {
   readonly refusal: (reads: boolean) => SqlError | null
   readonly syncedTo: (before: number, changed: number) => Effect.Effect<void, SqlError>
   readonly attempt: <A>(run: () => A) => Effect.Effect<A, SqlError>
-  /** Tries again while another process writes. */
+  /** Retries while another process is writing. */
   readonly patiently: <A>(statement: Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
 }): Effect.fn.Return<SqliteTurns["Service"], SqlError, Scope.Scope> {
   const { attempt, db, guard, patiently, refusal, semaphore, syncedTo } = connection
@@ -139,7 +142,7 @@ export const makeTurns = Effect.fnUntraced(function* (connection: {
     for (const change of changes) change.fail(error)
   }
 
-  /** Commits changes, together or each for itself; answers those that succeeded. */
+  /** Commits changes, together or each in its own transaction. Returns those that succeeded. */
   const committed = (changes: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Waiting>> => {
     const all = patiently(attempt(() => together(changes)))
     return guard(false, all).pipe(

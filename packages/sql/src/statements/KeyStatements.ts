@@ -1,20 +1,20 @@
 /**
- * Statements on idempotency keys, in every dialect.
+ * Statements on idempotency keys.
  */
 import type { Dialect } from "../Dialect.ts"
 
 export const keyStatements = ({ isOneOfTexts, lockFree, text }: Dialect) => ({
-  /** Stores a key that is free: it is not there, or has expired by then. One search by key. Returns it. */
+  /** Stores a key that is free: missing, or expired by `created_at`. One search by key. Returns the key if it was stored. */
   insert: text(`INSERT INTO idempotency_keys (key, fingerprint, answer, created_at, expires_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint, answer = excluded.answer,
       created_at = excluded.created_at, expires_at = excluded.expires_at
     WHERE idempotency_keys.expires_at <= excluded.created_at RETURNING key`),
 
-  /** Those of some keys that are remembered at a time. One search by key each. */
+  /** Of some keys, those that are stored and not expired. One search by key each. */
   find: text(`SELECT key, fingerprint, answer, created_at, expires_at FROM idempotency_keys
     WHERE ${isOneOfTexts("key")} AND expires_at > ?`),
 
-  /** The beginning of an index over the times at which they expire, then one search by key for each. */
+  /** The beginning of an index over expiry times, then one search by key for each. */
   purge: text(`DELETE FROM idempotency_keys
     WHERE key IN (SELECT key FROM idempotency_keys WHERE expires_at <= ? LIMIT ? ${lockFree}) RETURNING key`)
 })

@@ -1,14 +1,17 @@
 /**
- * Statements on grants, codes and tokens, in every dialect. Unless it says otherwise, a statement is one search by primary
- * key in each table it names.
+ * Statements on grants, codes and tokens. Unless its comment says otherwise, a statement is one search by primary key in
+ * each of its tables.
  */
 import type { Dialect } from "../Dialect.ts"
 import { grantColumns } from "../TokenRows.ts"
 
-/** How many access tokens one refresh ends at most, where the limit was lowered. */
+/** How many access tokens one refresh deletes at most, after the limit was lowered. */
 const maxEnded = 500
 
-/** How many of the oldest access tokens a purge looks at: those that clocks put out of order keep few others waiting. */
+/**
+ * How many of the oldest access tokens a purge considers. Only tokens issued while a clock was wrong can be in the wrong
+ * order.
+ */
 const maxLookedAt = 2_000
 
 const accessTokenColumns = `t.seq, t.hash, t.grant_id, t.scope, t.created_at, t.expires_at, t.retires, ${grantColumns}
@@ -34,7 +37,7 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
 
   accessTokenWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.seq = ?`),
 
-  /** Of the tokens that were issued without numbers: an index that is for these alone. */
+  /** For tokens issued without numbers. They have an index of their own. */
   unnumberedWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.hash = ? AND NOT t.has_number`),
 
   refreshTokenWithGrant: text(`SELECT t.hash, t.grant_id, t.created_at, t.rotated_at, t.retired_at, ${grantColumns}
@@ -45,7 +48,7 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
     AND (SELECT revoked_at IS NULL FROM grants WHERE grants.id = codes.grant_id)
   RETURNING grant_id`),
 
-  /** The grant of a refresh token that may still be used. */
+  /** The grant of a valid refresh token. */
   livingRefreshToken: text(`SELECT t.grant_id FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id
   WHERE t.hash = ? AND t.retired_at IS NULL AND g.revoked_at IS NULL`),
 
@@ -56,17 +59,20 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
 
   revokeGrant: text(`UPDATE grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`),
 
-  /** A range of an index over clients, then one search by key for each. */
+  /** An index range over clients, then one search by key for each. */
   revokeGrantsTo: text(`UPDATE grants SET revoked_at = ?
   WHERE ${isOneOfKept("id", "SELECT id FROM grants WHERE client_id = ? AND revoked_at IS NULL")}`),
 
-  /** A range of an index over users and times, and for each of its grants the first entry of an index over refresh tokens. */
+  /** An index range over users and times, and for each grant the first entry of an index over refresh tokens. */
   grantsOf: text(`SELECT g.id AS grant_id, ${grantColumns} FROM grants AS g
   WHERE g.user_id = ? AND g.revoked_at IS NULL
     AND EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = g.id)
   ORDER BY g.created_at LIMIT ?`),
 
-  /** The same range, then one search by key for each; null is to any client. Says of each whether it has a refresh token. */
+  /**
+   * The same range, then one search by key for each. A null client means all. Returns whether each grant has a refresh
+   * token.
+   */
   revokeGrantsOf: text(`UPDATE grants SET revoked_at = ?
   WHERE ${isOneOfKept(
     "id",
@@ -78,33 +84,33 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
 
   deleteUnnumbered: text(`DELETE FROM access_tokens WHERE hash = ? AND NOT has_number`),
 
-  /** Deletes a grant's oldest access tokens beyond a number. Walks an index over grants, the newest first. */
+  /** Deletes a grant's oldest access tokens beyond a limit. Reads an index over grants, the newest first. */
   endOldest: text(`DELETE FROM access_tokens WHERE seq IN
   (SELECT seq FROM access_tokens WHERE grant_id = ? ORDER BY seq DESC LIMIT ${maxEnded} OFFSET ?)`),
 
-  /** The beginning of the table: the order of numbers is the order in which tokens expire. */
+  /** The beginning of the table: tokens expire in the order of their numbers. */
   purgeAccessTokens: text(`DELETE FROM access_tokens WHERE seq IN (SELECT t.seq FROM access_tokens AS t
   WHERE t.seq <= (SELECT max(seq) FROM (SELECT seq FROM access_tokens AS oldest ORDER BY seq LIMIT ${maxLookedAt}) AS first)
     AND t.expires_at < ? ORDER BY t.seq LIMIT ? ${lockFree}) RETURNING seq`),
 
-  /** The beginning of an index over the times at which they expire, then one search by key for each. */
-  // Returns the grants of the codes, and whether each was used.
+  /** The beginning of an index over expiry times, then one search by key for each. */
+  // Returns the grants of the codes, and whether each code was used.
   purgeCodes: text(`DELETE FROM codes WHERE hash IN (SELECT hash FROM codes WHERE expires_at < ? LIMIT ? ${lockFree})
   RETURNING grant_id, used_at`),
 
   /**
-   * Grants for which nothing was issued. Those that were revoked are left to `purgeRevoked`; `IS NULL` would let PostgreSQL
-   * walk through an index over grants that were not.
+   * Deletes grants for which no token was issued. Revoked ones are left to `purgeRevoked`. With `IS NULL`, PostgreSQL could
+   * scan the indexes of grants that are not revoked.
    */
   deleteGrants: text(`DELETE FROM grants WHERE ${isOneOfTexts("id")} AND coalesce(revoked_at, 0) = 0`),
 
-  /** The beginning of an index over the times at which they were rotated, then one search by key for each. */
+  /** The beginning of an index over rotation times, then one search by key for each. */
   purgeRotated: text(`DELETE FROM refresh_tokens
   WHERE hash IN (SELECT hash FROM refresh_tokens WHERE rotated_at < ? LIMIT ? ${lockFree}) RETURNING hash`),
 
   /**
-   * What belongs to the first grants that were revoked: the beginning of an index over times, and for each one over grants.
-   * Takes the number of grants, then that of rows.
+   * Deletes the tokens and codes of the grants that were revoked first. The beginning of an index over revocation times,
+   * then for each grant a range of an index over grants. Takes the number of grants, then the number of rows.
    */
   purgeOfRevoked: (
     [
@@ -118,7 +124,7 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   LIMIT ? ${lockFree}) RETURNING ${key}`)
   ),
 
-  /** Those of the same grants of which nothing is left. The same indexes. */
+  /** Deletes the same grants once they have no tokens and codes. The same indexes. */
   purgeRevoked: text(`DELETE FROM grants WHERE id IN (SELECT revoked.id
   FROM (SELECT id FROM grants WHERE revoked_at < ? ORDER BY revoked_at LIMIT ?) AS revoked
   WHERE NOT EXISTS (SELECT 1 FROM access_tokens AS t WHERE t.grant_id = revoked.id)

@@ -1,5 +1,5 @@
 /**
- * Idempotency keys, stored by the call that they belong to, in its transaction.
+ * Stores idempotency keys in the transaction of the call that they belong to.
  */
 import type { IdempotencyRecord } from "@doorhook/core"
 import { IdempotencyConflict } from "@doorhook/core"
@@ -8,13 +8,13 @@ import type { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
 import { keyStatements } from "../statements/KeyStatements.ts"
 
-/** Makes a function that stores keys, and fails if one is taken, which ends the transaction. */
+/** Makes a function that stores keys. It fails if one is taken, which ends the transaction. */
 export const makeTakeKeys = (sql: SqlClient.SqlClient, dialect: Dialect) => {
   const { insert } = keyStatements(dialect)
 
   return Effect.fnUntraced(function* (keys: ReadonlyArray<IdempotencyRecord>) {
     if (keys.length === 0) return
-    // In one order, so that calls that take the same keys wait for one another at the first of them.
+    // In a fixed order, so that calls with the same keys wait for each other instead of deadlocking.
     const unique = new Map(keys.map((key) => [key.key, key]))
     const sorted = [...unique.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
     const stored = new Set<string>()

@@ -1,30 +1,31 @@
 /**
- * Rows that can't be read, or are not there, as the log tells of them: something else than doorhook has written them.
+ * Explains rows that are unreadable or missing because another program has changed them, and limits how often each is
+ * logged.
  */
 import { RecentMap, rootMessage } from "@doorhook/core"
 import { adviceOn } from "../StoreFailure.ts"
 
-/** For how long nothing more is said of the same row, in milliseconds. */
+/** How long the same row is not logged again, in milliseconds. */
 export const logCooldown = 60_000
 
-/** How many rows are remembered as told of. */
+/** How many logged rows are remembered. */
 const maxRemembered = 10_000
 
-/** A row that something can't be done without. */
+/** A required row that can't be read. */
 export interface UnreadableRow {
   readonly name: string
-  /** Undefined: it is not there. */
+  /** Undefined if the row is missing. */
   readonly cause: unknown
 }
 
-/** What is wrong with a row, and what to do. */
+/** Says what is wrong with a row and what to do. */
 export const explain = ({ cause, name }: UnreadableRow): string => {
-  if (cause === undefined) return `${name} is not there: something else than doorhook has deleted it. Restore a backup.`
+  if (cause === undefined) return `${name} is missing: another program has deleted it. Restore a backup.`
   const said = rootMessage(cause)
-  return `${said.startsWith(name) ? said : `${name}: ${said}`}; ${adviceOn(cause) ?? "see what has changed it."}`
+  return `${said.startsWith(name) ? said : `${name}: ${said}`}; ${adviceOn(cause) ?? "find out what has changed it."}`
 }
 
-/** Says whether it is time to tell of a row, and takes it for told if it is. */
+/** Makes a function that returns whether a row should be logged now, and then starts its cooldown. */
 export const makeLogThrottle = () => {
   const toldAt = new RecentMap<string, number>(maxRemembered)
 

@@ -5,7 +5,6 @@ import { ClientStore, RecentMap, RegisteredClient } from "@doorhook/core"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
-import { clientStatements } from "../statements/ClientStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
 import { failAs } from "../StoreFailure.ts"
 
@@ -21,13 +20,26 @@ const decodeOne = Schema.decodeUnknownExit(Row)
 const encode = Schema.encodeEffect(Row)
 const encodeSecrets = Schema.encodeEffect(Secrets)
 
-/** A client's row, of whatever it is. */
+/** A client's row. Not decoded yet. */
 type Stored = Readonly<Record<keyof typeof Row.fields, unknown>>
 
 const columns = ["id", "name", "redirect_uris", "secrets", "created_at"] as const
 const isSame = (a: Stored, b: Stored): boolean => columns.every((column) => a[column] === b[column])
 
-/** How many clients are remembered as their rows say: each request reads one. */
+/** Each statement is one search by id, or scans the table, which is small. */
+const clientStatements = ({ text }: Dialect) => ({
+  /** Returns the id if it was free. */
+  insert: text(
+    `INSERT INTO clients (${columns.join(", ")}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING id`
+  ),
+  byId: text(`SELECT ${columns.join(", ")} FROM clients WHERE id = ?`),
+  all: text(`SELECT ${columns.join(", ")} FROM clients ORDER BY id`),
+  /** Returns the id if the client still has the expected secrets. Their encoding is deterministic, so texts are compared. */
+  replaceSecrets: text(`UPDATE clients SET secrets = ? WHERE id = ? AND secrets = ? RETURNING id`),
+  remove: text(`DELETE FROM clients WHERE id = ? RETURNING id`)
+})
+
+/** How many decoded clients are cached. Each request reads one. */
 const maxRemembered = 1_000
 
 const none = Effect.succeed(null)

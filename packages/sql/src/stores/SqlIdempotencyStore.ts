@@ -17,7 +17,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     find: Effect.fnUntraced(function* (keys, now) {
       if (keys.length === 0) return []
       const found = yield* sql.unsafe<IdempotencyRecord>(statements.find, [dialect.texts(keys), now])
-      // What is remembered is answered again, and may have been committed a moment ago: a transaction waits for the disk.
+      // The stored answer is returned again and its commit may be very recent. The transaction waits until it is on disk.
       if (found.length > 0) yield* sql.withTransaction(Effect.void)
       return found
     }, failAs("IdempotencyStore.find")),

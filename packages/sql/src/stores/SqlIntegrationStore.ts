@@ -17,18 +17,18 @@ import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationRea
 import type { IntegrationRow, LocatedRow } from "../IntegrationRows.ts"
 import { bindingsOf, failingOf, locatedFromRow, toValues } from "../IntegrationRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
-import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
+import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { failAs, storeErrorOf } from "../StoreFailure.ts"
 import { Cancellations } from "./Cancellations.ts"
 import { IntegrationLocks } from "./IntegrationLocks.ts"
 import { makeTakeKeys } from "./Keys.ts"
 import { explain, makeLogThrottle } from "./LogThrottle.ts"
 
-/** How many scopes are remembered. */
+/** How many scopes are cached. */
 const maxRemembered = 10_000
 
-/** The integrations of one building or tenant, as they were read at a time. */
+/** The integrations of one building or tenant, and when they were read. */
 interface Remembered {
   readonly integrations: ReadonlyArray<Integration>
   readonly at: number
@@ -74,7 +74,10 @@ const make = Effect.fnUntraced(function* (
 
   const isTimeToTell = makeLogThrottle()
 
-  /** As much of one that can't be read as events are matched with; says so where that is not enough to send them later. */
+  /**
+   * The readable part of an unreadable integration, for matching events. Logs if its bindings are unreadable too, because
+   * such events can't be sent later.
+   */
   const matchOf = Effect.fnUntraced(function* (row: IntegrationRow, cause: IntegrationUnreadable) {
     const { id, scope, version } = yield* locatedFromRow(row)
     const bindings = bindingsOf(row)
@@ -82,7 +85,7 @@ const make = Effect.fnUntraced(function* (
     if (bindings === null && isTimeToTell(fault, yield* Clock.currentTimeMillis)) {
       yield* Effect.logError(
         "Events of an integration whose bindings can't be read are stored as skipped. " +
-          `Recover it since this time once its row is put right. ${explain(fault)}`
+          `After repairing its row, recover it since this time. ${explain(fault)}`
       )
     }
     const status = row.status === "disabled" ? "disabled" : "enabled"
@@ -94,7 +97,7 @@ const make = Effect.fnUntraced(function* (
 
   const remembered = new RecentMap<string, Remembered>(maxRemembered)
 
-  /** The integrations of some scopes, in the order of their ids, if all of them are remembered. */
+  /** The cached integrations of some scopes in order of id; null unless all scopes are cached. */
   const recall = (
     buildings: ReadonlyArray<BuildingId>,
     tenants: ReadonlyArray<TenantId>
@@ -119,7 +122,7 @@ const make = Effect.fnUntraced(function* (
       dialect.ids(tenants)
     ])
     const read = yield* Effect.result(reader.readAll(rows))
-    // A row that can't be read may be put right without a new version: it is read each time.
+    // Unreadable rows are not cached, because repairing one does not change its version.
     if (Result.isFailure(read)) return yield* Effect.forEach(rows, matchable)
     if (matchesFor === 0) return read.success
     const byScope = Map.groupBy(read.success, ({ scope }) => scopeKey(scope))

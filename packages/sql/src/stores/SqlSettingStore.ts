@@ -26,7 +26,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
     return { value: (yield* find(name)) ?? candidate, created: false }
   })
 
-  /** Stores a secret where there is none, or in place of one in clear. Another process may do so at the same time. */
+  /** Stores a secret if there is none, or replaces one stored in clear. Another process may do so at the same time. */
   const supersede = Effect.fnUntraced(function* (name: string, exposed: string | undefined, sealed: string) {
     if (exposed !== undefined) yield* sql.unsafe(statements.replace, [sealed, name, exposed])
     return (yield* insertOrFind(name, sealed)).value
@@ -35,7 +35,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
   return SettingStore.of({
     getOrCreate: (name, candidate) =>
       insertOrFind(name, candidate).pipe(sql.withTransaction, failAs("SettingStore.getOrCreate")),
-    // No transaction where the secret is there: that is nearly every call.
+    // No transaction if the secret exists, which is almost always so.
     getOrCreateSecret: Effect.fnUntraced(function* (name, candidate) {
       const found = yield* find(name)
       const isGood = found !== undefined && !secrets.isExposed(found)

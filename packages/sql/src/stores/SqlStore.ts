@@ -1,5 +1,5 @@
 /**
- * All storage ports on the tables of one database.
+ * Combines all storage ports on one database.
  */
 import type {
   ClientStore,
@@ -14,11 +14,11 @@ import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Dialect } from "../Dialect.ts"
-import type { SecretBox } from "../SecretBox.ts"
-import type { SqlReads } from "../SqlReads.ts"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import * as IntegrationReaders from "../IntegrationReader.ts"
+import type { SecretBox } from "../SecretBox.ts"
 import * as SecretBoxes from "../SecretBox.ts"
+import type { SqlReads } from "../SqlReads.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
 import type { Cancellations } from "./Cancellations.ts"
@@ -33,7 +33,10 @@ import type { TokenWrites } from "./TokenWrites.ts"
 /** All storage ports. */
 export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
-/** Sealed secrets need their key at once, not when the first delivery is signed. One that it opens shows that it is right. */
+/**
+ * Checks the encryption key at start, not when the first delivery is signed. Opening one sealed secret proves that the key
+ * is right.
+ */
 const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, database: string) {
   const sql = yield* SqlClient.SqlClient
   const failed = (cause: Error) =>
@@ -52,16 +55,16 @@ const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: Sec
 
 export const layer = <A, R>(options: {
   readonly dialect: Dialect
-  /** What to call the database when it can't be used. */
+  /** The name of the database in errors. */
   readonly database: string
   readonly encryptionKey: Redacted.Redacted<string> | undefined
-  /** The database's own delivery store, and what changes of integrations need from it. */
+  /** The database's own delivery store, and the services that changes of integrations need. */
   readonly deliveries: (
     reader: IntegrationReader
   ) => Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks | A, DatabaseUnusable, R>
-  /** How the database changes tokens. */
+  /** The database's own changes of tokens. */
   readonly tokenWrites: Layer.Layer<TokenWrites, never, R>
-  /** For how long the integrations of a scope may be answered from memory, in milliseconds; 0 for never. */
+  /** How long the integrations of a scope may be returned from the cache, in milliseconds; 0 for never. */
   readonly matchesFor?: number
 }): Layer.Layer<Stores | A, DatabaseUnusable, SqlClient.SqlClient | SqlReads | R> => {
   const { database, deliveries, dialect, matchesFor = 0, tokenWrites } = options

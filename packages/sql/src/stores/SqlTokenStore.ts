@@ -5,8 +5,8 @@ import { TokenValidity, TokenStore } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
-import { tokenStatements } from "../statements/TokenStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
+import { tokenStatements } from "../statements/TokenStatements.ts"
 import { failAs } from "../StoreFailure.ts"
 import type { Row } from "../TokenRows.ts"
 import { decodeAccessToken, decodeCode, decodeGrants, decodeRefreshToken } from "../TokenRows.ts"
@@ -19,7 +19,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const reads = yield* SqlReads
   const statements = tokenStatements(dialect)
 
-  /** The number of rows that a statement deletes by a time and limits. */
+  /** Runs a deletion with a time and limits. Returns the number of deleted rows. */
   const count = (statement: string, before: number, ...limits: ReadonlyArray<number>) =>
     Effect.map(sql.unsafe(statement, [before, ...limits]), ({ length }) => length)
 

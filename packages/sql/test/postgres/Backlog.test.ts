@@ -1,6 +1,6 @@
 /**
- * A dead receiver with a backlog that the server could not end in one statement in time: it is disabled and deleted at once,
- * others go on, and the rows are moved by whoever is there.
+ * A dead receiver with a backlog too large to be cancelled in one statement. It is disabled and deleted at once, others are
+ * not delayed, and any process moves the rows.
  */
 import type { Integration } from "@doorhook/core"
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
@@ -14,11 +14,11 @@ import { CancellationBatch } from "../../src/stores/Cancellations.ts"
 
 const { claim, claimOne, createIntegration, enqueue, idsOf, records, settle, settlement, start } = StoreFixtures
 
-/** A store whose statements may take so long. */
+/** A store with a statement timeout. */
 const onStore = (url: string, timeout = 15_000) =>
   Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), timeout, maxConnections: 4 }))
 
-/** Has very much wait for an integration. */
+/** Creates a large backlog for an integration. */
 const pileUp = (server: TestServer, database: string, { id }: Integration, count: number) =>
   Effect.promise(() =>
     server.administer(
@@ -38,7 +38,7 @@ const rowsOf = (server: TestServer, database: string, table: string, condition =
   )
 
 await describeOnPostgres("backlogs", (server) => {
-  it.live("a receiver that is gone, with 60,000 deliveries behind it, stops nothing", () =>
+  it.live("a receiver that is gone, with a backlog of 60,000 deliveries, blocks nothing", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       const many = 60_000
@@ -61,13 +61,13 @@ await describeOnPostgres("backlogs", (server) => {
         assert.isTrue(yield* integrations.remove((yield* integrations.find(dead.id)) ?? dead))
         assert.isAbove(yield* rowsOf(server, name, "queue"), many - 1)
       }).pipe(
-        // Nothing is moved here but what calls need.
+        // Here only calls move rows, and only those they need.
         Effect.provide(onStore(server.url(name), 1_000).pipe(Layer.provide(Layer.succeed(CancellationBatch, 0))))
       )
     })
   )
 
-  it.live("what a process that ended has left is moved by those that come, side by side, and counted once", () =>
+  it.live("rows left by an ended process are moved by several new ones at once, and counted once", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       const url = server.url(name)

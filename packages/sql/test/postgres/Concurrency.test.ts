@@ -1,6 +1,6 @@
 /**
- * Several processes over one database: each delivery is one worker's at a time, nothing is lost with a connection, no two
- * transactions wait for each other, and the counts stay right.
+ * Several processes on one database. Each delivery is leased to one worker at a time, a broken connection loses nothing,
+ * transactions do not deadlock, and counts stay right.
  */
 import type { Integration, IntegrationId } from "@doorhook/core"
 import {
@@ -40,11 +40,11 @@ const {
 
 const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))
 
-/** Asks for connections of this database that wait for a lock; others may share the server. */
+/** Finds connections to this database that wait for a lock. Other databases may be on the server. */
 const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_locks
   WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 
-/** Publishes as a host does, in whatever transaction is open. */
+/** Publishes like a host, in the current transaction. */
 const publishTo = (building: number) => {
   const event = JSON.stringify({ resource_type: "access_log", action: "create", building_id: building, data: {} })
   return SqlClient.SqlClient.use((sql) => sql.unsafe(`SELECT publish('${event}'::text)`))
@@ -52,7 +52,7 @@ const publishTo = (building: number) => {
 
 const gone = { state: "cancelled", reason: "integration_gone", gone: true } as const
 
-/** What is stored, counted the slow way. */
+/** Counts the stored rows directly. */
 const counted = Effect.gen(function* () {
   const found = yield* (yield* DeliveryStore).list({ limit: 100_000 })
   return Object.fromEntries(
@@ -61,7 +61,7 @@ const counted = Effect.gen(function* () {
 })
 
 await describeOnPostgres("concurrency", (server) => {
-  it.live("eight claimers in processes of their own get each of 1,000 deliveries once", () =>
+  it.live("eight claiming processes get each of 1,000 deliveries once", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       const fill = Effect.gen(function* () {
@@ -88,7 +88,7 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
-  it.live("everything at once: no deadlock, and every delivery is counted where it stands", () =>
+  it.live("all calls at once: no deadlock, and every delivery is counted in its state", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
@@ -100,7 +100,7 @@ await describeOnPostgres("concurrency", (server) => {
 
         const publisher = (index: number) =>
           Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], (round) => {
-            // In different orders, as different processes match them.
+            // In different orders, as different processes may match them.
             const order = index % 2 === 0 ? integrations : integrations.toReversed()
             const from = index * 1_000 + round * 20
             return enqueue(...records(from, from + 9, ...order))
@@ -109,7 +109,7 @@ await describeOnPostgres("concurrency", (server) => {
           Effect.forEach(Array(25).keys(), (round) =>
             Effect.gen(function* () {
               const by = `worker-${index}`
-              // Memberships lapse, so that what is settled was released in the meantime, now and then.
+              // Memberships lapse, so some settled deliveries were released in the meantime.
               yield* store.heartbeat({ worker: by, now: start + round, until: start + round + (round % 3) })
               const claimed = yield* claim(start + round, { limit: 30, worker: by })
               const settlements = claimed.map((each, at) =>
@@ -119,7 +119,7 @@ await describeOnPostgres("concurrency", (server) => {
                     ? settlement(each, { state: "retrying", next_attempt_at: start + round + 1 })
                     : settlement(each, { state: at % 3 === 1 ? "delivered" : "exhausted" })
               )
-              // Not in the order of ids.
+              // Not in order of id.
               yield* settleAs(by, start + round, ...settlements.toReversed())
             })
           )
@@ -131,7 +131,7 @@ await describeOnPostgres("concurrency", (server) => {
             const to = { ...found, version: version + 1, disabled_reason: null, status: "enabled" } as const
             yield* integrationStore.update(to, version)
           })
-        /** Whatever is changed meanwhile: who disables it makes it another version. */
+        /** Retries, because disabling in the meantime changes the version. */
         const remove = Effect.fnUntraced(function* (id: IntegrationId) {
           for (;;) {
             const found = yield* integrationStore.find(id)
@@ -158,7 +158,7 @@ await describeOnPostgres("concurrency", (server) => {
         assert.deepEqual(states, yield* counted)
         const left = yield* store.list({ integration_id: first.id, limit: 100_000 })
         assert.isTrue(left.every(({ next_attempt_at }) => next_attempt_at === null))
-        // What integrations ended is moved meanwhile, a few at a time.
+        // Cancelled deliveries are moved in the meantime, a few at a time.
       }).pipe(Effect.provide(onStore(url).pipe(Layer.provide(Layer.succeed(CancellationBatch, 3)))))
     })
   )
@@ -178,7 +178,7 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
-  it.live("old events are purged beside everything else: no deadlock, nothing half, and the counts stay right", () =>
+  it.live("old events are purged during all other calls: no deadlock, no partial purge, and counts stay right", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
@@ -233,7 +233,7 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
-  it.live("workers whose batches fail together disable an integration once, and tell it once", () =>
+  it.live("workers whose batches fail together disable an integration once, with one notification", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
@@ -281,42 +281,40 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
-  it.live(
-    "counts are added up beside whoever publishes and while others do the same, and stay right at every moment",
-    () =>
-      Effect.gen(function* () {
-        const { name, url } = yield* pooledDatabase(server)
-        const many = 9_000
-        const inSql = JSON.stringify({ resource_type: "access_log", action: "create", building_id: 1, data: {} })
-        const rows = Effect.map(
-          Effect.promise(() => server.administer("SELECT count(*) FROM doorhook.tallies", name)),
-          ([row]) => Number(row?.["count"])
-        )
-        yield* Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const beater = Effect.gen(function* () {
-            const beats = yield* DeliveryStore
-            while ((yield* rows) > 200) {
-              yield* heartbeat(start, "beater")
-              assert.strictEqual((yield* beats.summary(start)).events, many)
-            }
-          }).pipe(Effect.provide(onStore(url)))
-          // Nobody who publishes hears of it when they can't be added up.
-          yield* sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-          $$ BEGIN RAISE 'not now'; END $$`)
-          yield* sql.unsafe("CREATE TRIGGER refused BEFORE DELETE ON tallies EXECUTE FUNCTION refuse()")
-          const integration = yield* createIntegration()
-          yield* Effect.forEach(Array(400).keys(), (n) => enqueue(...records(n, n, integration)), { concurrency: 4 })
-          yield* heartbeat(start, "beater")
-          yield* sql.unsafe(`SELECT publish('${inSql}'::text) FROM generate_series(1, ${many - 400})`)
-          assert.strictEqual(yield* rows, many)
-          yield* sql.unsafe("DROP FUNCTION refuse CASCADE")
-          yield* Effect.all([beater, beater], { concurrency: "unbounded" })
+  it.live("counts are compacted by several processes during publications, and stay right at every moment", () =>
+    Effect.gen(function* () {
+      const { name, url } = yield* pooledDatabase(server)
+      const many = 9_000
+      const inSql = JSON.stringify({ resource_type: "access_log", action: "create", building_id: 1, data: {} })
+      const rows = Effect.map(
+        Effect.promise(() => server.administer("SELECT count(*) FROM doorhook.tallies", name)),
+        ([row]) => Number(row?.["count"])
+      )
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const beater = Effect.gen(function* () {
+          const beats = yield* DeliveryStore
+          while ((yield* rows) > 200) {
+            yield* heartbeat(start, "beater")
+            assert.strictEqual((yield* beats.summary(start)).events, many)
+          }
         }).pipe(Effect.provide(onStore(url)))
-      })
+        // A failing compaction does not affect publications.
+        yield* sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN RAISE 'not now'; END $$`)
+        yield* sql.unsafe("CREATE TRIGGER refused BEFORE DELETE ON tallies EXECUTE FUNCTION refuse()")
+        const integration = yield* createIntegration()
+        yield* Effect.forEach(Array(400).keys(), (n) => enqueue(...records(n, n, integration)), { concurrency: 4 })
+        yield* heartbeat(start, "beater")
+        yield* sql.unsafe(`SELECT publish('${inSql}'::text) FROM generate_series(1, ${many - 400})`)
+        assert.strictEqual(yield* rows, many)
+        yield* sql.unsafe("DROP FUNCTION refuse CASCADE")
+        yield* Effect.all([beater, beater], { concurrency: "unbounded" })
+      }).pipe(Effect.provide(onStore(url)))
+    })
   )
 
-  it.live("what is enqueued while its integration is being deleted is cancelled, and never due", () =>
+  it.live("a delivery enqueued while its integration is being deleted is cancelled, and never due", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
@@ -335,7 +333,7 @@ await describeOnPostgres("concurrency", (server) => {
           )
         yield* Deferred.await(removed)
         const enqueueing = yield* Effect.forkChild(enqueue(...records(1, 1, integration)))
-        // It waits for the transaction that deletes; once it does, that one may end.
+        // It waits for the deleting transaction, which may end once this waits.
         const waits = sql.unsafe(waiting)
         while ((yield* waits).length === 0) yield* Effect.yieldNow
         yield* Deferred.succeed(commit, undefined)
@@ -350,7 +348,7 @@ await describeOnPostgres("concurrency", (server) => {
   )
 
   it.live.each(["commits", "is rolled back"])(
-    "a host's transaction that publishes to a receiver which is gone holds up nothing; once it %s, the next 410 disables",
+    "a host's transaction that publishes to a receiver that is gone blocks nothing; once it %s, the next 410 disables",
     (end) =>
       Effect.gen(function* () {
         const { url } = yield* pooledDatabase(server)
@@ -376,7 +374,7 @@ await describeOnPostgres("concurrency", (server) => {
                 yield* publishTo(2)
                 const { changed, hasDueDeliveries, ids } = yield* settling(start)
                 assert.deepEqual(ids, [one.id, other.id, sound.id])
-                // The one that nobody publishes to is disabled at once; the other's delivery is sent again.
+                // The one without an open publication is disabled at once. The other's delivery is sent again.
                 assert.deepEqual([changed, hasDueDeliveries], [[one.id], true])
                 yield* publishTo(1)
                 yield* enqueue(...records(2, 2, sound)).pipe(Effect.provide(onStore(url)))
@@ -396,7 +394,7 @@ await describeOnPostgres("concurrency", (server) => {
           assert.strictEqual((yield* (yield* IntegrationStore).find(other.id))?.disabled_reason, "gone")
           const { states } = yield* store.summary(start)
           assert.deepEqual(states, yield* counted)
-          // What the host published to what it was part of ended with it; to the other it came too late.
+          // The host's deliveries to the first ended with it. To the second it published too late.
           const published = end === "commits" ? 1 : 0
           assert.deepEqual(
             [states.delivered, states.cancelled, states.skipped, states.pending + states.retrying],
@@ -406,52 +404,50 @@ await describeOnPostgres("concurrency", (server) => {
       })
   )
 
-  it.live(
-    "a host's transaction that stays open holds up no outcome, not that of a failing integration; a change waits for it",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* pooledDatabase(server)
-        yield* Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const integration = yield* createIntegration({ scope: StoreFixtures.building(1) })
-          yield* enqueue(...records(1, 1, integration))
-          const claimed = yield* claim(start)
-          const publish = publishTo(1)
-          const disable = IntegrationStore.use((store) =>
-            store.update({ ...integration, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
+  it.live("a host's open transaction blocks no outcome, even of a failing integration, but a change of it waits", () =>
+    Effect.gen(function* () {
+      const { url } = yield* pooledDatabase(server)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const integration = yield* createIntegration({ scope: StoreFixtures.building(1) })
+        yield* enqueue(...records(1, 1, integration))
+        const claimed = yield* claim(start)
+        const publish = publishTo(1)
+        const disable = IntegrationStore.use((store) =>
+          store.update({ ...integration, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
+        )
+        const waits = sql.unsafe(waiting)
+        const changing = yield* Effect.scoped(
+          sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql.unsafe("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+              yield* publish
+              const failed = settle(start, ...claimed.map((each) => StoreFixtures.retryAt(each, start + 5_000)))
+              assert.strictEqual((yield* Effect.provide(failed, onStore(url))).size, 1)
+              // The failure was recorded after the host's snapshot, which is no conflict either.
+              yield* publish
+              const changing = yield* disable.pipe(Effect.provide(onStore(url)), Effect.forkDetach)
+              while ((yield* waits).length === 0) yield* Effect.yieldNow
+              return changing
+            })
           )
-          const waits = sql.unsafe(waiting)
-          const changing = yield* Effect.scoped(
-            sql.withTransaction(
-              Effect.gen(function* () {
-                yield* sql.unsafe("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-                yield* publish
-                const failed = settle(start, ...claimed.map((each) => StoreFixtures.retryAt(each, start + 5_000)))
-                assert.strictEqual((yield* Effect.provide(failed, onStore(url))).size, 1)
-                // That the integration fails was noted since the host's snapshot, and is no conflict either.
-                yield* publish
-                const changing = yield* disable.pipe(Effect.provide(onStore(url)), Effect.forkDetach)
-                while ((yield* waits).length === 0) yield* Effect.yieldNow
-                return changing
-              })
-            )
-          )
-          assert.isTrue(yield* Fiber.join(changing))
-          const { states } = yield* (yield* DeliveryStore).summary(start)
-          assert.deepEqual(states, yield* counted)
-          // What the host published before the change ended with it.
-          assert.deepEqual([states.cancelled, states.pending], [3, 0])
-        }).pipe(Effect.provide(onStore(url)))
-      })
+        )
+        assert.isTrue(yield* Fiber.join(changing))
+        const { states } = yield* (yield* DeliveryStore).summary(start)
+        assert.deepEqual(states, yield* counted)
+        // Deliveries that the host published before the change ended with it.
+        assert.deepEqual([states.cancelled, states.pending], [3, 0])
+      }).pipe(Effect.provide(onStore(url)))
+    })
   )
 
-  it.live("a client that is removed while its user takes back all that was granted: no deadlock", () =>
+  it.live("a client is removed while its user revokes all grants: no deadlock", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const tokens = yield* TokenStore
-        // Stored in one order, granted in the other.
+        // Stored in one order, granted in the reverse order.
         yield* sql.unsafe(`INSERT INTO grants (id, user_id, client_id, scope, created_at)
           VALUES ('g1', 'user', 'client', 'public', 2), ('g2', 'user', 'client', 'public', 1)`)
         const waiters = (count: number) => Effect.repeat(sql.unsafe(waiting), { while: ({ length }) => length < count })
@@ -482,7 +478,7 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
-  it.live("a connection that breaks in the middle of a transaction takes it all back, and the next call works", () =>
+  it.live("a connection that breaks during a transaction rolls it back, and the next call works", () =>
     Effect.gen(function* () {
       const { name, url } = yield* pooledDatabase(server)
       const killOthers = Effect.promise(() =>
@@ -507,12 +503,12 @@ await describeOnPostgres("concurrency", (server) => {
           Effect.exit
         )
         assert.strictEqual(broken._tag, "Failure")
-        // Whoever is told late meets a broken connection again, of which there are as many as the pool has.
+        // A call may get further broken connections, as many as the pool has.
         const patiently = Effect.retry({ times: 10 })
         const { events, states } = yield* patiently(store.summary(start))
         assert.deepEqual([events, states.pending, states.delivered], [10, 10, 0])
         assert.strictEqual((yield* patiently(store.claim(request))).deliveries.length, 10)
-        // All connections of the pool at once, while idle.
+        // Opens all connections of the pool, which are then idle.
         yield* Effect.forEach(Array(20).keys(), () => store.summary(start), { concurrency: "unbounded" })
         yield* killOthers
         const summaries = yield* Effect.forEach(Array(20).keys(), () => patiently(store.summary(start)), {

@@ -1,6 +1,5 @@
 /**
- * Ids are given out before transactions commit, and these end in any order: a feed passes over none of them, and waits
- * for none.
+ * Transactions take ids before they commit and may commit in any order. A feed skips none of them, and waits for none.
  */
 import type { DeliveryId, Integration } from "@doorhook/core"
 import { DeliveryStore } from "@doorhook/core"
@@ -19,7 +18,7 @@ const publishInSql = Effect.fnUntraced(function* (n: number) {
   yield* sql.unsafe(`SELECT doorhook.publish('${JSON.stringify(event)}'::text)`)
 })
 
-/** Does something in a transaction that stays open until it is told to commit. */
+/** Runs an effect in a transaction that stays open until the test commits it. */
 const keptOpen = Effect.fnUntraced(function* <E, R>(inside: Effect.Effect<unknown, E, R>) {
   const sql = yield* SqlClient.SqlClient
   const done = yield* Deferred.make<void>()
@@ -34,7 +33,7 @@ const keptOpen = Effect.fnUntraced(function* <E, R>(inside: Effect.Effect<unknow
   return { commit: Effect.andThen(Deferred.succeed(commit, undefined), Fiber.join(running)) }
 })
 
-/** Asks for the publishers of this database that have announced themselves; others may share the server. */
+/** Finds the publishers on this database that have announced an id. Other databases may be on the server. */
 const announcements = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
@@ -42,7 +41,7 @@ interface Cursor {
   at: DeliveryId | 0
 }
 
-/** Reads on after a delivery, in pages of two; answers the events' numbers. */
+/** Reads on after a delivery, in pages of two. Returns the events' numbers. */
 const readOn = Effect.fnUntraced(function* (integration: Integration, cursor: Cursor) {
   const store = yield* DeliveryStore
   const read: Array<number> = []
@@ -67,7 +66,7 @@ const variants: Readonly<Record<string, Publish>> = {
 
 await describeOnPostgres("feeds", (server) => {
   for (const [how, publish] of Object.entries(variants)) {
-    it.live(`what commits later with a smaller id is not passed over, published ${how}`, () =>
+    it.live(`a delivery that commits later with a smaller id is not skipped, published ${how}`, () =>
       Effect.gen(function* () {
         const { url } = yield* pooledDatabase(server)
         yield* Effect.gen(function* () {
@@ -79,7 +78,7 @@ await describeOnPostgres("feeds", (server) => {
           yield* publish(3, integration)
           const slower = yield* keptOpen(Effect.andThen(publish(4, integration), publish(5, integration)))
           yield* publish(6, integration)
-          // Held back, and nobody waits.
+          // It is held back, and nothing waits.
           assert.deepEqual(yield* readOn(integration, cursor), [])
           yield* slow.commit
           assert.deepEqual(yield* readOn(integration, cursor), [2, 3])
@@ -92,7 +91,7 @@ await describeOnPostgres("feeds", (server) => {
     )
   }
 
-  it.live("publishers at work all the time: every feed reads everything once, in order", () =>
+  it.live("with constant publishing, every feed reads everything once, in order", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
@@ -122,7 +121,7 @@ await describeOnPostgres("feeds", (server) => {
     })
   )
 
-  it.live("a host that publishes very many events in one transaction announces itself once", () =>
+  it.live("a host that publishes many events in one transaction announces an id once", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {

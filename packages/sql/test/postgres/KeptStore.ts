@@ -1,6 +1,5 @@
 /**
- * A store that is opened once for all tests of a file, and empty for each: to connect and to plan anew takes longer than
- * most of them.
+ * A store that all tests of a file share, emptied for each, because connecting and planning take longer than most of them.
  */
 import { PostgresStore } from "@doorhook/sql/postgres"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
@@ -10,14 +9,14 @@ import { afterAll } from "vitest"
 
 type Stores = Layer.Success<ReturnType<typeof PostgresStore.layer>>
 
-/** How a store is other than usual. */
+/** Options of the store. */
 interface KeptStoreOptions {
   readonly encryptionKey?: Redacted.Redacted<string>
-  /** References that it is built with. */
+  /** References for building it. */
   readonly provide?: Layer.Layer<never>
 }
 
-/** To be called where tests are described. What is built anew for each test is that it is empty. */
+/** Must be called inside `describe`. The layer empties the store for each test. */
 export const keptStore = (
   server: TestServer,
   { encryptionKey, provide = Layer.empty }: KeptStoreOptions = {}
@@ -29,7 +28,7 @@ export const keptStore = (
     return { database, services }
   })
   const scope = Scope.makeUnsafe()
-  // Not in the time of the test that comes first, which may stand still.
+  // Opened outside the first test, whose clock may be a test clock.
   const opening = Effect.promise(() => Effect.runPromise(Scope.provide(open, scope)))
   const opened = Effect.runSync(Effect.cached(opening))
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

@@ -1,6 +1,6 @@
 /**
- * When a connection breaks after the server has carried a call out, and before its answer comes, nobody can know: the
- * error does not say that nothing was changed.
+ * A connection breaks after the server has executed a call and before its answer arrives. The outcome is unknown, so the
+ * error must not say that nothing was changed.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -11,7 +11,7 @@ import { once } from "node:events"
 import { connect, createServer } from "node:net"
 import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 
-/** Passes everything on between a client and a server, until it is told to lose the next answer to a text. */
+/** Forwards between a client and a server. It can be told to drop the next answer to a statement. */
 const startProxy = (url: URL) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -45,7 +45,7 @@ const startProxy = (url: URL) =>
   )
 
 await describeOnPostgres("lost answers", (server) => {
-  it.live("are told as such, for one statement and for a transaction", () =>
+  it.live("are reported as unknown outcomes, for one statement and for a transaction", () =>
     Effect.gen(function* () {
       const proxy = yield* startProxy(new URL((yield* pooledDatabase(server)).url))
       const onProxy = Layer.fresh(PostgresStore.layer({ url: Redacted.make(proxy.url) }))
@@ -62,20 +62,20 @@ await describeOnPostgres("lost answers", (server) => {
         assert.strictEqual(lost.outcome, "unknown")
         assert.notInclude(lost.message, "Nothing was changed")
         yield* proxy.loseAnswerTo(null)
-        // It was carried out. A refusal by the server, by contrast, says that nothing was.
+        // It was executed. An error from the server, in contrast, means that nothing was changed.
         assert.isDefined(yield* StoreFixtures.keptEvent(marked))
         const refused = yield* Effect.flip(enqueue)
         assert.isUndefined(refused.outcome)
         assert.include(refused.message, "Nothing was changed")
 
         yield* StoreFixtures.heartbeat(StoreFixtures.start)
-        // On a new connection: the text of a statement comes once on each.
+        // On a new connection, because a statement's text is sent once per connection.
         yield* proxy.loseAnswerTo("COMMIT")
         const claimed = yield* Effect.flip(StoreFixtures.claim(StoreFixtures.start)).pipe(Effect.provide(onProxy))
         assert.strictEqual(claimed.outcome, "unknown")
         yield* proxy.loseAnswerTo(null)
         assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 2)
-        // The worker does not know what it leased: it says what it holds, and the rest is given back.
+        // The worker does not know its leases. It reports what it holds, and the rest is released.
         const { start, worker } = StoreFixtures
         const holding = (before: number) =>
           store.heartbeat({ worker, now: start, until: start + 1, holds: { ids: [], before } })

@@ -4,8 +4,8 @@ import { fromStored, toStored } from "../../src/postgres/NulText.ts"
 
 const texts = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: fc.constantFrom("\0", "\uE000", "0", "a") }))
 
-describe("texts that may hold NUL", () => {
-  it("are stored without, and come back as they were", () => {
+describe("texts with NUL", () => {
+  it("are stored without NUL, and restored unchanged", () => {
     fc.assert(
       fc.property(texts, (text) => {
         assert.notInclude(toStored(text) ?? "", "\0")
@@ -14,7 +14,7 @@ describe("texts that may hold NUL", () => {
     )
   })
 
-  it("are readable where there is nothing to hide", () => {
+  it("are stored unchanged if they need no escape", () => {
     assert.strictEqual(toStored("Bad Gateway"), "Bad Gateway")
     assert.strictEqual(toStored(null), null)
     assert.strictEqual(fromStored(null), null)

@@ -1,5 +1,5 @@
 /**
- * Opening a PostgreSQL database: it is made ready once, however many start at once, and what is wrong is said.
+ * Opening a PostgreSQL database: it is migrated once, even if many processes start at once, and errors are explained.
  */
 import { DeliveryStore, IntegrationId, IntegrationStore, TokenHash, TokenStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -13,8 +13,8 @@ import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/Test
 
 const { building } = StoreFixtures
 
-/** Undoes the migration to leases by worker, as the tables were before. */
-/** Access tokens as they were before they had numbers. */
+/** Reverts the migration to leases by worker. */
+/** Reverts the migration to numbered access tokens. */
 const hashedTokens = `DROP FUNCTION refresh_access;
   DROP INDEX access_tokens_by_grant, access_tokens_without_number;
   ALTER TABLE access_tokens DROP COLUMN seq, DROP COLUMN has_number, DROP COLUMN scope, ADD PRIMARY KEY (hash);
@@ -41,7 +41,7 @@ const refusal = (url: string) =>
   )
 
 await describeOnPostgres("opening a database", (server) => {
-  it.live("several processes may make a new database ready at once", () =>
+  it.live("several processes may migrate a new database at once", () =>
     Effect.gen(function* () {
       const url = server.url(yield* newDatabase(server))
       const opened = yield* Effect.forEach(Array(6).fill(url), open, { concurrency: "unbounded" })
@@ -52,13 +52,15 @@ await describeOnPostgres("opening a database", (server) => {
     })
   )
 
-  it.live("functions of an earlier version are replaced: ids as text, and event ids of one form", () =>
-    Effect.gen(function* () {
-      const name = yield* newDatabase(server)
-      yield* open(server.url(name))
-      yield* Effect.promise(() =>
-        server.administer(
-          `SET search_path = doorhook;
+  it.live(
+    "functions of an earlier version are replaced: they accept ids as text and make event ids in the usual form",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* newDatabase(server)
+        yield* open(server.url(name))
+        yield* Effect.promise(() =>
+          server.administer(
+            `SET search_path = doorhook;
           CREATE OR REPLACE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql
             AS $$ SELECT json_typeof(value) = 'number' $$;
           CREATE OR REPLACE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE sql
@@ -66,16 +68,16 @@ await describeOnPostgres("opening a database", (server) => {
           ${tokenLeases}
           DROP TABLE resource_types;
           DELETE FROM migrations WHERE migration_id > 7`,
-          name
+            name
+          )
         )
-      )
-      yield* open(server.url(name))
-      const event = `{"resource_type":"call","action":"create","building_id":"1","tenant_ids":["2"],"data":{}}`
-      const [published] = yield* Effect.promise(() =>
-        server.administer(`SELECT id FROM doorhook.publish('${event}'::text)`, name)
-      )
-      assert.match(String(published?.["id"]), /^evt_[0-9a-z]{29}$/)
-    })
+        yield* open(server.url(name))
+        const event = `{"resource_type":"call","action":"create","building_id":"1","tenant_ids":["2"],"data":{}}`
+        const [published] = yield* Effect.promise(() =>
+          server.administer(`SELECT id FROM doorhook.publish('${event}'::text)`, name)
+        )
+        assert.match(String(published?.["id"]), /^evt_[0-9a-z]{29}$/)
+      })
   )
 
   it.live("doorhook's tables are in a schema of their own", () =>
@@ -97,7 +99,7 @@ await describeOnPostgres("opening a database", (server) => {
     ["local", "local"],
     ["remote_apply", "remote_apply"]
   ] as const) {
-    it.live(`where the database says synchronous_commit ${given}, commits are answered for by ${used}`, () =>
+    it.live(`with synchronous_commit ${given} in the database, commits use ${used}`, () =>
       Effect.gen(function* () {
         const name = yield* newDatabase(server)
         yield* Effect.promise(() => server.administer(`ALTER DATABASE ${name} SET synchronous_commit = ${given}`))
@@ -109,7 +111,7 @@ await describeOnPostgres("opening a database", (server) => {
     )
   }
 
-  it.live("a server that is not there is named, without the password", () =>
+  it.live("an unreachable server is named, without the password", () =>
     Effect.gen(function* () {
       const { message, why } = yield* refusal("postgres://somebody:hidden@127.0.0.1:1/doors")
       assert.strictEqual(why, "unreachable")
@@ -118,7 +120,7 @@ await describeOnPostgres("opening a database", (server) => {
     })
   )
 
-  it.live("a wrong password, a database that is not there and a text that is no URL each have their own message", () =>
+  it.live("a wrong password, a missing database and an invalid URL each have their own message", () =>
     Effect.gen(function* () {
       const wrong = new URL(server.url("postgres"))
       wrong.password = "wrong"
@@ -133,34 +135,34 @@ await describeOnPostgres("opening a database", (server) => {
     })
   )
 
-  it.live("a user who may not create the schema is told so; one whose schema is there needs no right to", () =>
-    Effect.gen(function* () {
-      const name = yield* newDatabase(server)
-      const role = `${name}_user`
-      yield* Effect.acquireRelease(
-        Effect.promise(() => server.administer(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`)),
-        () => Effect.promise(() => server.administer(`DROP OWNED BY ${role}; DROP ROLE ${role}`, name))
-      )
-      const url = new URL(server.url(name))
-      url.username = role
-      url.password = "secret"
-      const { message, why } = yield* refusal(url.href)
-      assert.strictEqual(why, "refused")
-      assert.match(message, /permission denied.*Let it create the schema doorhook/)
-      yield* Effect.promise(() => server.administer(`CREATE SCHEMA doorhook AUTHORIZATION ${role}`, name))
-      assert.strictEqual((yield* open(url.href)).events, 0)
-    })
-  )
-
   it.live(
-    "tables of the first version are brought up to date, with rotated secrets and events in the order of their times",
+    "a user without the right to create the schema gets an explanation, and needs no right if the schema exists",
     () =>
       Effect.gen(function* () {
         const name = yield* newDatabase(server)
-        yield* open(server.url(name))
-        yield* Effect.promise(() =>
-          server.administer(
-            `SET search_path = doorhook;
+        const role = `${name}_user`
+        yield* Effect.acquireRelease(
+          Effect.promise(() => server.administer(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`)),
+          () => Effect.promise(() => server.administer(`DROP OWNED BY ${role}; DROP ROLE ${role}`, name))
+        )
+        const url = new URL(server.url(name))
+        url.username = role
+        url.password = "secret"
+        const { message, why } = yield* refusal(url.href)
+        assert.strictEqual(why, "refused")
+        assert.match(message, /permission denied.*Let it create the schema doorhook/)
+        yield* Effect.promise(() => server.administer(`CREATE SCHEMA doorhook AUTHORIZATION ${role}`, name))
+        assert.strictEqual((yield* open(url.href)).events, 0)
+      })
+  )
+
+  it.live("tables of the first version are migrated, with rotated secrets and events in order of time", () =>
+    Effect.gen(function* () {
+      const name = yield* newDatabase(server)
+      yield* open(server.url(name))
+      yield* Effect.promise(() =>
+        server.administer(
+          `SET search_path = doorhook;
           ${tokenLeases}
           ALTER TABLE integrations DROP COLUMN previous_secrets;
           ALTER TABLE integrations ADD COLUMN previous_secret text, ADD COLUMN previous_secret_until bigint;
@@ -181,40 +183,40 @@ await describeOnPostgres("opening a database", (server) => {
               created_at, updated_at)
             VALUES ('building', 1, 'webhook', 'https://receiver.example/', 'post', '[]', 'enabled', 'u', 'c', 'whsec_bmV3',
               'whsec_b2xk', 123, '{}', 0, 1, 0, 0)`,
-            name
-          )
+          name
         )
-        const { events, found } = yield* Effect.gen(function* () {
-          const list = { scope: building(1), resource_type: "call", offset: 0, limit: 10, countUpTo: 10 } as const
-          const { items } = yield* (yield* DeliveryStore).events(list)
-          return { events: items, found: yield* (yield* IntegrationStore).find(IntegrationId.make(1)) }
-        }).pipe(
-          Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))
-        )
-        assert.deepStrictEqual(
-          events.map(({ created_at }) => created_at),
-          [99, 98, 97]
-        )
-        // As a process of the version before does, until it is replaced.
-        const dated = yield* Effect.promise(() =>
-          server.administer(
-            `INSERT INTO doorhook.events_of (event_seq, scope_type, scope_id, resource_type)
+      )
+      const { events, found } = yield* Effect.gen(function* () {
+        const list = { scope: building(1), resource_type: "call", offset: 0, limit: 10, countUpTo: 10 } as const
+        const { items } = yield* (yield* DeliveryStore).events(list)
+        return { events: items, found: yield* (yield* IntegrationStore).find(IntegrationId.make(1)) }
+      }).pipe(
+        Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))
+      )
+      assert.deepStrictEqual(
+        events.map(({ created_at }) => created_at),
+        [99, 98, 97]
+      )
+      // As a process of the previous version does until it is replaced.
+      const dated = yield* Effect.promise(() =>
+        server.administer(
+          `INSERT INTO doorhook.events_of (event_seq, scope_type, scope_id, resource_type)
               VALUES (4, 'building', 1, 'call') RETURNING abs(created_at - extract(epoch FROM now()) * 1000) < 3600000 AS now`,
-            name
-          )
+          name
         )
-        assert.deepStrictEqual(dated, [{ now: true }])
-        const secrets = found?.previous_secrets.map(({ secret, until }) => [Redacted.value(secret), until])
-        assert.deepStrictEqual(secrets, [["whsec_b2xk", 123]])
-      })
+      )
+      assert.deepStrictEqual(dated, [{ now: true }])
+      const secrets = found?.previous_secrets.map(({ secret, until }) => [Redacted.value(secret), until])
+      assert.deepStrictEqual(secrets, [["whsec_b2xk", 123]])
+    })
   )
 
-  it.live("entries that a process of an older version wrote are purged with their events", () =>
+  it.live("list entries written by a process of an older version are purged with their events", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       yield* Effect.gen(function* () {
         const store = yield* DeliveryStore
-        // As processes up to version 5 write: the entries get the server's time.
+        // As written by processes up to version 5: entries have the server's time.
         yield* Effect.promise(() =>
           server.administer(
             `SET search_path = doorhook;
@@ -250,7 +252,7 @@ await describeOnPostgres("opening a database", (server) => {
     })
   )
 
-  it.live("a process of an older version may redeem a code while the tables of tokens are brought up to date", () =>
+  it.live("a process of an older version may redeem a code while the token tables are migrated", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       const url = server.url(name)
@@ -294,7 +296,7 @@ await describeOnPostgres("opening a database", (server) => {
     })
   )
 
-  it.live("access tokens without numbers stay valid, and those that an older process issues later are found too", () =>
+  it.live("access tokens without numbers stay valid, even if an older process issues them later", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       const url = server.url(name)
@@ -330,13 +332,13 @@ await describeOnPostgres("opening a database", (server) => {
     })
   )
 
-  it.live("leases under a token become due, and a process that still writes them is refused", () =>
+  it.live("leases by token become due, and a process that still writes them fails", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       const url = server.url(name)
       yield* open(url)
-      // One that was never leased, one in its first attempt, one in its second, one that was resent during its third, and
-      // one that was cancelled during its attempt.
+      // A delivery that was never leased, one in its first attempt, one in its second, one resent during its third, and one
+      // cancelled during its attempt.
       const queueOne = `INSERT INTO queue
         (id, event_id, integration_id, created_at, state, attempts, lane, due_at, lease_token, resend) VALUES`
       yield* Effect.promise(() =>
@@ -393,7 +395,7 @@ await describeOnPostgres("opening a database", (server) => {
     })
   )
 
-  it.live("tables that a newer doorhook made are left alone", () =>
+  it.live("tables of a newer doorhook are left unchanged", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       yield* open(server.url(name))

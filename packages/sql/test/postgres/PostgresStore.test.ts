@@ -1,5 +1,5 @@
 /**
- * The PostgreSQL store keeps the contract; with an encryption key too, where secrets are read or written.
+ * The PostgreSQL store passes the contract suite, also with an encryption key where secrets are read or written.
  */
 import { IntegrationStoreSuite, provideEach, StoreSuite } from "@doorhook/core/testing"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"

@@ -1,5 +1,5 @@
 /**
- * Wake signals reach every process over the same database, with the transaction they were given in.
+ * Wake signals reach every process on the same database, when their transaction commits.
  */
 import { DeliveryId, DeliveryStore, IntegrationId, IntegrationStore, WakeSignal } from "@doorhook/core"
 import { provideEach, StoreFixtures, WakeSignalSuite } from "@doorhook/core/testing"
@@ -13,12 +13,12 @@ import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/T
 const { claimOne, createIntegration, enqueue, records, settle, settlement, start } = StoreFixtures
 
 await describeOnPostgres("wake signals", (server) => {
-  /** A process of its own: a pool and a listener, which hears already. */
+  /** Simulates a process: a pool and a listener that is already connected. */
   const process = Effect.fnUntraced(function* (url: string) {
     const database = PostgresDatabase.layer({ url: Redacted.make(url) })
     const services = yield* Layer.build(Layer.fresh(PostgresWakeSignal.layer.pipe(Layer.provideMerge(database))))
     const wake = Context.get(services, WakeSignal)
-    // The first wake-up says that it listens now, and what was changed before it can't know.
+    // The first signal means that it listens now. It can't know earlier changes.
     yield* wake.wait
     assert.isNull(yield* wake.changes)
     return { wake, sql: Context.get(services, SqlClient.SqlClient) }
@@ -41,7 +41,7 @@ await describeOnPostgres("wake signals", (server) => {
     it.live(name, () => run)
   }
 
-  it.live("a signal in a transaction is heard when it commits, and never when it does not", () =>
+  it.live("a signal in a transaction arrives when it commits, and never if it rolls back", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       const a = yield* process(url)
@@ -49,7 +49,7 @@ await describeOnPostgres("wake signals", (server) => {
       const heard: Array<string> = []
       const waiting = yield* Effect.forkChild(Effect.tap(b.wake.wait, () => Effect.sync(() => heard.push("signal"))))
       yield* Effect.flip(a.sql.withTransaction(Effect.andThen(a.wake.signal, Effect.fail("roll back"))))
-      // A round trip after the signal would have been sent.
+      // A round trip after the time at which the signal would have been sent.
       yield* a.sql.unsafe("SELECT 1")
       yield* b.sql.unsafe("SELECT 1")
       assert.deepEqual(heard, [])
@@ -64,52 +64,54 @@ await describeOnPostgres("wake signals", (server) => {
     })
   )
 
-  it.live("the store signals what it makes due for other processes, in the same transaction, and nothing else", () =>
-    Effect.gen(function* () {
-      const { url } = yield* pooledDatabase(server)
-      const { wake } = yield* process(url)
-      yield* Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const store = yield* DeliveryStore
-        const integration = yield* createIntegration()
-        const leased = (n: number) => [
-          {
-            event: StoreFixtures.newEvent(n),
-            deliveries: [
-              {
-                integration_id: integration.id,
-                lane: 2 as const,
-                matched_version: 1,
-                initial: { state: "delivering" as const, worker: "w" }
-              }
-            ]
-          }
-        ]
-        const next = Effect.forkChild(wake.wait, { startImmediately: true })
-        // Published and kept: nobody else has anything to do. Then each of these wakes.
-        let waiting = yield* next
-        yield* store.enqueue(leased(1))
-        yield* sql.unsafe("SELECT 1")
-        assert.isUndefined(waiting.pollUnsafe())
-        yield* enqueue(...records(2, 2, integration))
-        yield* Fiber.join(waiting)
-        waiting = yield* next
-        yield* store.heartbeat({ worker: "other", now: start, until: start + 1 })
-        yield* Fiber.join(waiting)
-        waiting = yield* next
-        yield* store.heartbeat({ worker: "other", now: start, until: start + 1 })
-        yield* sql.unsafe("SELECT 1")
-        assert.isUndefined(waiting.pollUnsafe())
-        yield* settle(start, settlement(yield* claimOne(start)))
-        const [{ id } = { id: DeliveryId.make(1) }] = yield* store.list({ states: ["delivered"], limit: 1 })
-        assert.isUndefined(waiting.pollUnsafe())
-        yield* store.redeliver({ type: "delivery", id }, start)
-        yield* Fiber.join(waiting)
-      }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
-    })
+  it.live(
+    "the store signals deliveries that are due for other processes, in the same transaction, and nothing else",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* pooledDatabase(server)
+        const { wake } = yield* process(url)
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const store = yield* DeliveryStore
+          const integration = yield* createIntegration()
+          const leased = (n: number) => [
+            {
+              event: StoreFixtures.newEvent(n),
+              deliveries: [
+                {
+                  integration_id: integration.id,
+                  lane: 2 as const,
+                  matched_version: 1,
+                  initial: { state: "delivering" as const, worker: "w" }
+                }
+              ]
+            }
+          ]
+          const next = Effect.forkChild(wake.wait, { startImmediately: true })
+          // Published and kept, so there is nothing for other processes. Each of the next calls wakes them.
+          let waiting = yield* next
+          yield* store.enqueue(leased(1))
+          yield* sql.unsafe("SELECT 1")
+          assert.isUndefined(waiting.pollUnsafe())
+          yield* enqueue(...records(2, 2, integration))
+          yield* Fiber.join(waiting)
+          waiting = yield* next
+          yield* store.heartbeat({ worker: "other", now: start, until: start + 1 })
+          yield* Fiber.join(waiting)
+          waiting = yield* next
+          yield* store.heartbeat({ worker: "other", now: start, until: start + 1 })
+          yield* sql.unsafe("SELECT 1")
+          assert.isUndefined(waiting.pollUnsafe())
+          yield* settle(start, settlement(yield* claimOne(start)))
+          const [{ id } = { id: DeliveryId.make(1) }] = yield* store.list({ states: ["delivered"], limit: 1 })
+          assert.isUndefined(waiting.pollUnsafe())
+          yield* store.redeliver({ type: "delivery", id }, start)
+          yield* Fiber.join(waiting)
+        }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
+      })
   )
 
-  it.live("the store tells which integrations change, once the transaction commits, as one list", () =>
+  it.live("the store reports changed integrations as one list, once the transaction commits", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       const { wake } = yield* process(url)
@@ -118,7 +120,7 @@ await describeOnPostgres("wake signals", (server) => {
         const integrations = yield* IntegrationStore
         const [one, two, three] = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
         const heard = yield* Effect.forkChild(wake.changes)
-        // A failure is no change, and neither is an update that comes too late.
+        // A failure is not a change, and neither is an update of an old version.
         yield* enqueue(...records(1, 1, one))
         yield* settle(start, StoreFixtures.retryAt(yield* claimOne(start), start + 1))
         assert.isFalse(yield* integrations.update({ ...one, version: 9 }, 8))
@@ -127,7 +129,7 @@ await describeOnPostgres("wake signals", (server) => {
         assert.deepEqual(yield* Fiber.join(heard), [two.id])
         yield* settle(start + 1, settlement(yield* claimOne(start + 1), { state: "cancelled", gone: true }))
         yield* integrations.remove(three)
-        // Both are told by now: the signal comes after them.
+        // Both changes have arrived by now, because the signal comes after them.
         yield* wake.signal
         yield* wake.wait
         assert.deepEqual(yield* wake.changes, [one.id, three.id])
@@ -135,7 +137,7 @@ await describeOnPostgres("wake signals", (server) => {
     })
   )
 
-  it.live("after its connection was broken, any integration may have changed", () =>
+  it.live("after a broken connection, all integrations count as changed", () =>
     Effect.gen(function* () {
       const { name, url } = yield* pooledDatabase(server)
       const a = yield* process(url)
@@ -153,7 +155,7 @@ await describeOnPostgres("wake signals", (server) => {
     })
   )
 
-  it.live("with its connection broken, a listener wakes up to look, and hears again", () =>
+  it.live("after a broken connection, a listener wakes its callers and receives signals again", () =>
     Effect.gen(function* () {
       const { name, url } = yield* pooledDatabase(server)
       const a = yield* process(url)
@@ -171,7 +173,7 @@ await describeOnPostgres("wake signals", (server) => {
     })
   )
 
-  it.live("a server that refuses to listen keeps no connection of whoever asks it again and again", () =>
+  it.live("repeated refusals to listen leave no connections open", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       const database = PostgresDatabase.layer({ url: Redacted.make(url), maxConnections: 2 })
@@ -180,7 +182,7 @@ await describeOnPostgres("wake signals", (server) => {
       const refusing = Layer.effect(
         PgClient,
         Effect.map(PgClient, (sql) => {
-          // As on a standby: PostgreSQL refuses the statement, and the connection lives on.
+          // As on a standby: PostgreSQL refuses the statement and keeps the connection.
           const listen = (channel: string) =>
             sql.listen(refusals < 3 ? "" : channel).pipe(Effect.tapError(() => counted))
           return new Proxy(sql, {
@@ -194,7 +196,7 @@ await describeOnPostgres("wake signals", (server) => {
       const wake = Context.get(services, WakeSignal)
       yield* wake.wait
       assert.strictEqual(refusals, 3)
-      // Whoever claimed meanwhile was told of no change.
+      // A claim in the meantime caused no change signal.
       assert.isNull(yield* wake.changes)
       yield* wake.signal
       yield* wake.wait

@@ -1,6 +1,6 @@
 /**
- * Every statement on a table that grows is carried out by the index it was written for, also while the table is small and
- * nothing is known about it: a plan is kept, and the table grows.
+ * Every statement on a growing table uses its intended index, even if it is planned while the table is small and without
+ * statistics: plans are kept while the table grows.
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates, DeliveryId, deliveryStates, IntegrationId } from "@doorhook/core"
@@ -10,15 +10,15 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import pg from "pg"
 import { postgres } from "../../src/postgres/PostgresDialect.ts"
+import * as Endings from "../../src/postgres/statements/CancellationStatements.ts"
 import * as Claims from "../../src/postgres/statements/ClaimStatements.ts"
 import * as Deliveries from "../../src/postgres/statements/DeliveryStatements.ts"
-import * as Endings from "../../src/postgres/statements/CancellationStatements.ts"
 import * as Lists from "../../src/postgres/statements/ListStatements.ts"
 import * as Tallies from "../../src/postgres/statements/TallyStatements.ts"
+import { redeemCode } from "../../src/postgres/statements/TokenWriteStatements.ts"
 import { integrationStatements } from "../../src/statements/IntegrationStatements.ts"
 import { keyStatements } from "../../src/statements/KeyStatements.ts"
 import { recordStatements } from "../../src/statements/RecordStatements.ts"
-import { redeemCode } from "../../src/postgres/statements/TokenWriteStatements.ts"
 import { tokenStatements } from "../../src/statements/TokenStatements.ts"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
@@ -27,7 +27,7 @@ const Tokens = tokenStatements(postgres)
 const Records = recordStatements(postgres)
 const Keys = keyStatements(postgres)
 
-/** Each statement with the indexes that its plan must name. */
+/** Each statement, with the indexes that its plan must use. */
 const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArray<string>]> = {
   insert: [Deliveries.insert, "integrations_pkey", "integrations_by_scope", "members_pkey"],
   acknowledge: [Deliveries.acknowledge, "queue_pkey", "integrations_pkey"],
@@ -167,7 +167,7 @@ await describeOnPostgres("query plans", (server) => {
       const options = Object.entries(PostgresDatabase.session)
         .map(([name, value]) => `-c ${name}=${value.replaceAll(" ", String.raw`\ `)}`)
         .join(" ")
-      // A plan for any parameters is given to a statement that comes without any: what our own client does not do.
+      // A statement without parameters gets a generic plan. Doorhook's own client always sends parameters.
       const client = yield* Effect.acquireRelease(
         Effect.promise(async () => {
           const connected = new pg.Client({ connectionString, options })
@@ -183,13 +183,13 @@ await describeOnPostgres("query plans", (server) => {
       for (const [name, [text, ...indexes]] of Object.entries(statements)) {
         const plan = (yield* query(`EXPLAIN (GENERIC_PLAN, COSTS OFF) ${text}`)).join("\n")
         assert.notMatch(plan, /Seq Scan|Disabled/, name)
-        // A walk through all of an index on a table that grows is no better than a scan.
+        // A full scan of an index is no better than a scan of a growing table.
         assert.notMatch(
           plan,
           /using (?:queue|deliveries|attempts|events|events_of|grants)_pkey on \w+(?: \w+)?\n(?! *Index Cond)/,
           name
         )
-        // Of what endings have cancelled, the first of each are sorted.
+        // Only deliveries that endings cover are sorted.
         if (name.startsWith("list") && !name.endsWith(", cancelled")) assert.notMatch(plan, /Sort\n/, name)
         for (const index of indexes) assert.match(plan, new RegExp(` (?:using|on) ${index}\\b`), `${name}\n${plan}`)
       }

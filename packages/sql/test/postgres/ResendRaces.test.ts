@@ -1,6 +1,6 @@
 /**
- * Resends of deliveries that were cancelled during an attempt, beside the end of that attempt or of its lease: whichever comes
- * first, no outcome is lost, and nothing stays leased to a worker that does not hold it.
+ * Resends of deliveries that were cancelled during an attempt, concurrent with the end of that attempt or of its lease. In
+ * either order, no outcome is lost, and no delivery stays leased to a worker that does not hold it.
  */
 import type { DeliveryId, Heartbeat, Integration, LeasedDelivery } from "@doorhook/core"
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
@@ -35,11 +35,11 @@ const {
 
 const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))
 
-/** Asks for connections of this database that wait for a lock; others may share the server. */
+/** Finds connections to this database that wait for a lock. Other databases may be on the server. */
 const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_locks
   WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 
-/** Makes a call of another process wait for a transaction that has made one, then commits it. Answers what both answered. */
+/** Makes a call of another process wait for a transaction with a first call, then commits it. Returns both results. */
 const beside = Effect.fnUntraced(function* <A, E, B, F>(
   url: string,
   first: Effect.Effect<A, E, DeliveryStore | IntegrationStore>,
@@ -76,7 +76,7 @@ const claimed = Effect.gen(function* () {
   return leased === undefined ? assert.fail("nothing claimed") : { integration, leased }
 })
 
-/** A delivery that was cancelled during its attempt, to an integration that is enabled again. */
+/** A delivery that was cancelled during its attempt. Its integration is enabled again. */
 const cancelled = Effect.gen(function* () {
   const { integration, leased } = yield* claimed
   yield* disable(integration)
@@ -96,7 +96,7 @@ const resends = {
 const heartbeatCall = (beats: Omit<Heartbeat, "worker" | "now">): Call =>
   DeliveryStore.use((store) => store.heartbeat({ worker, now: start + 2, ...beats }))
 
-/** Ways in which its attempt or its lease ends, and how many attempts it has then. */
+/** Ways in which its attempt or its lease ends, and its number of attempts afterwards. */
 const ends: ReadonlyArray<readonly [name: string, end: (leased: LeasedDelivery) => Call, attempts: number]> = [
   ["an acknowledgement", (leased) => settle(start + 2, settlement(leased)), 1],
   ["a failed attempt", (leased) => settle(start + 2, retryAt(leased, start + 5_000)), 1],
@@ -120,7 +120,7 @@ const ends: ReadonlyArray<readonly [name: string, end: (leased: LeasedDelivery) 
   ["the last heartbeat", () => heartbeatCall({ until: null }), 0]
 ]
 
-/** It waits for nobody, is sent once more, and is counted where it stands. */
+/** It is due, is sent once more, and is counted in its state. */
 const expectDue = Effect.fnUntraced(function* (id: DeliveryId, attempts: number) {
   const store = yield* DeliveryStore
   const found = yield* findDelivery(id)
@@ -133,7 +133,7 @@ const expectDue = Effect.fnUntraced(function* (id: DeliveryId, attempts: number)
   assert.deepEqual(idsOf(yield* claim(start + 1_000, { worker: "next" })), [id])
 })
 
-await describeOnPostgres("resends beside the end of an attempt", (server) => {
+await describeOnPostgres("resends concurrent with the end of an attempt", (server) => {
   const withStore = <A, E>(test: (url: string) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof onStore>>>) =>
     Effect.flatMap(pooledDatabase(server), ({ url }) => Effect.provide(test(url), onStore(url)))
 
@@ -160,7 +160,7 @@ await describeOnPostgres("resends beside the end of an attempt", (server) => {
       )
     }
 
-  it.live("a delivery that is given back while it is cancelled does not wait for its worker when it is resent", () =>
+  it.live("a delivery released during its cancellation does not wait for its worker when it is resent", () =>
     withStore((url) =>
       Effect.gen(function* () {
         const { integration, leased } = yield* claimed
@@ -187,7 +187,7 @@ await describeOnPostgres("resends beside the end of an attempt", (server) => {
     )
   )
 
-  it.live("an outcome of one delivery and a release of an older one, beside a recovery of both: no deadlock", () =>
+  it.live("an outcome of one delivery and a release of an older one, during a recovery of both: no deadlock", () =>
     withStore((url) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

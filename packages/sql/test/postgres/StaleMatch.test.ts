@@ -1,5 +1,5 @@
 /**
- * Events are matched with integrations from memory: storing them checks that these are still all there are, as they were.
+ * Events are matched with cached integrations. Storing them checks that these are still complete and unchanged.
  */
 import type { Integration, MatchCandidate } from "@doorhook/core"
 import { BuildingId, DeliveryStore, IntegrationStore, TenantId } from "@doorhook/core"
@@ -19,7 +19,7 @@ const matched = (cached: boolean) => IntegrationStore.use((store) => store.findB
 
 const key = { key: "k", fingerprint: "f", answer: "a", created_at: start, expires_at: start + 1 }
 
-/** Stores an event for some integrations as a publisher does that matched it with all of its scopes. */
+/** Stores an event for some integrations, like a publisher that has matched it with all of its scopes. */
 const store = Effect.fnUntraced(function* (
   n: number,
   integrations: ReadonlyArray<Integration>,
@@ -30,7 +30,7 @@ const store = Effect.fnUntraced(function* (
   return yield* deliveries.enqueue([record(newEvent(n), ...integrations)], keys, candidates)
 })
 
-/** By what changes integrations between matching and storing. */
+/** Changes of integrations between matching and storing. */
 const changes = {
   "one of the building is created": () => createIntegration(),
   "one of a tenant is created": () => createIntegration({ scope: tenant(102) }),
@@ -48,7 +48,7 @@ const changes = {
 await describeOnPostgres("stale matches", (server) => {
   for (const [what, change] of Object.entries(changes)) {
     for (const keys of [[], [key]]) {
-      it.live(`nothing is stored if ${what}${keys.length > 0 ? ", in a transaction neither" : ""}`, () =>
+      it.live(`nothing is stored if ${what}${keys.length > 0 ? ", also in a transaction" : ""}`, () =>
         Effect.gen(function* () {
           const deliveries = yield* DeliveryStore
           const one = yield* createIntegration()
@@ -59,7 +59,7 @@ await describeOnPostgres("stale matches", (server) => {
           const stale = yield* Effect.flip(store(2, [one], remembered, keys))
           assert.strictEqual(stale._tag, "StaleMatch")
           assert.strictEqual((yield* deliveries.summary(start)).events, 1)
-          // The key is free, and a fresh answer is right.
+          // The key is free, and an uncached match is right.
           const fresh = yield* matched(false)
           assert.strictEqual((yield* store(2, [], fresh, keys)).length, 1)
         }).pipe(Effect.provide(keptStore(server)))
@@ -67,27 +67,25 @@ await describeOnPostgres("stale matches", (server) => {
     }
   }
 
-  it.live(
-    "an integration of another scope makes no match stale, and an answer from memory asks the database nothing",
-    () =>
-      Effect.gen(function* () {
-        const { name, url } = yield* pooledDatabase(server)
-        yield* Effect.gen(function* () {
-          const one = yield* createIntegration()
-          const [read] = yield* matched(true)
-          yield* createIntegration({ scope: building(2) })
-          yield* createIntegration({ scope: tenant(103) })
-          yield* Effect.promise(() => server.administer("ALTER TABLE doorhook.integrations RENAME TO hidden", name))
-          const [known] = yield* matched(true)
-          assert.strictEqual(known, read)
-          yield* Effect.promise(() => server.administer("ALTER TABLE doorhook.hidden RENAME TO integrations", name))
-          const [stored] = yield* store(1, [one], known === undefined ? [] : [known])
-          assert.strictEqual(stored?.length, 1)
-        }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
-      })
+  it.live("an integration of another scope makes no match stale, and a cached match needs no query", () =>
+    Effect.gen(function* () {
+      const { name, url } = yield* pooledDatabase(server)
+      yield* Effect.gen(function* () {
+        const one = yield* createIntegration()
+        const [read] = yield* matched(true)
+        yield* createIntegration({ scope: building(2) })
+        yield* createIntegration({ scope: tenant(103) })
+        yield* Effect.promise(() => server.administer("ALTER TABLE doorhook.integrations RENAME TO hidden", name))
+        const [known] = yield* matched(true)
+        assert.strictEqual(known, read)
+        yield* Effect.promise(() => server.administer("ALTER TABLE doorhook.hidden RENAME TO integrations", name))
+        const [stored] = yield* store(1, [one], known === undefined ? [] : [known])
+        assert.strictEqual(stored?.length, 1)
+      }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
+    })
   )
 
-  it.live("an integration whose row can't be read is read each time, until it is put right", () =>
+  it.live("an integration whose row can't be read is read each time, until it is repaired", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const one = yield* createIntegration()

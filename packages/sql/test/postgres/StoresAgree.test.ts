@@ -1,5 +1,5 @@
 /**
- * Whatever sequence of calls is made, PostgreSQL answers what memory answers.
+ * On any sequence of calls, PostgreSQL returns the same as memory.
  */
 import { MemoryStore } from "@doorhook/core"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
@@ -13,7 +13,7 @@ import { keptStore } from "./KeptStore.ts"
 
 await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
   const store = keptStore(server)
-  // Nothing of what an integration ended is moved, but what calls need.
+  // Cancelled deliveries are not moved, except as calls need.
   const unmoved = keptStore(server, { provide: Layer.succeed(CancellationBatch, 0) })
 
   it("on every sequence of calls", async () => {

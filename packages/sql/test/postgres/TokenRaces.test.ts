@@ -1,5 +1,5 @@
 /**
- * Twenty requests at once for one code, and for one refresh token, that two processes take over one database.
+ * Twenty concurrent requests for one code, and for one refresh token, handled by two processes on one database.
  */
 import {
   AuthorizationServer,
@@ -27,7 +27,7 @@ const directory = DirectoryDocument.fromValue({
   tenants: []
 })
 
-/** The authorization server of a process of its own. */
+/** Simulates the authorization server of one process. */
 const makeProcess = (url: string) =>
   Layer.build(
     AuthorizationServer.layer.pipe(
@@ -81,7 +81,7 @@ const setUp = Effect.fnUntraced(function* (url: string) {
 })
 
 await describeOnPostgres("tokens of two processes", (server) => {
-  it.live("one of twenty exchanges of a code succeeds, and the others end what it got", () =>
+  it.live("one of twenty exchanges of a code succeeds, and the others revoke its tokens", () =>
     Effect.gen(function* () {
       const { here, one } = yield* setUp((yield* pooledDatabase(server)).url)
       const code = yield* logIn(here)
@@ -97,7 +97,7 @@ await describeOnPostgres("tokens of two processes", (server) => {
     })
   )
 
-  it.live("twenty refreshes of a public client's token all succeed, and lock nobody out", () =>
+  it.live("twenty refreshes of a public client's token all succeed and revoke nothing", () =>
     Effect.gen(function* () {
       const { here, one } = yield* setUp((yield* pooledDatabase(server)).url)
       const first = yield* exchange(here, yield* logIn(here))

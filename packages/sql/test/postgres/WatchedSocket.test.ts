@@ -1,5 +1,5 @@
 /**
- * What is asked on a connection is waited for from then on, however long the connection was idle before.
+ * The timeout of an answer starts with its request, however long the connection was idle before.
  */
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { assert, describe, it } from "@effect/vitest"
@@ -13,7 +13,7 @@ import { connectWatched } from "../../src/postgres/WatchedSocket.ts"
 /** ReadyForQuery: idle. */
 const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
-/** A connection whose answers may take a second of virtual time, and the server's end of it. */
+/** A connection with a timeout of one second of virtual time, and the server's end of it. */
 const connected = Effect.acquireRelease(
   Effect.promise(async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
@@ -39,7 +39,7 @@ const connected = Effect.acquireRelease(
     })
 )
 
-/** Asks, and is answered. */
+/** Sends a request and receives its answer. */
 const exchange = ({ socket, upstream }: { readonly socket: NodeJS.WritableStream; readonly upstream: Socket }) =>
   Effect.promise(async () => {
     const asked = once(upstream, "data")
@@ -51,7 +51,7 @@ const exchange = ({ socket, upstream }: { readonly socket: NodeJS.WritableStream
   })
 
 describe("a watched connection", () => {
-  it.live("is given up when an answer is awaited and nothing comes", () =>
+  it.live("is closed if an answer is awaited and nothing comes", () =>
     Effect.gen(function* () {
       const { closed, errors, socket } = yield* connected
       socket.write("?")
@@ -64,19 +64,19 @@ describe("a watched connection", () => {
     })
   )
 
-  it.live("waits its whole time for what is asked in the very turn in which its idle time runs out", () =>
+  it.live("waits the full timeout for a request in the same turn in which the timer fires", () =>
     Effect.gen(function* () {
       const connection = yield* connected
       yield* exchange(connection)
       vi.advanceTimersByTime(1_000)
-      // Asked after the timer, before the immediate that looks whether anything was answered.
+      // Sent after the timer and before the immediate that checks for an answer.
       connection.socket.write("?")
       yield* nextTurn
       yield* nextTurn
       assert.deepEqual(connection.errors, [])
       assert.isFalse(connection.socket.destroyed)
       yield* exchange(connection)
-      // And no longer than that.
+      // But no longer.
       connection.socket.write("?")
       vi.advanceTimersByTime(1_000)
       yield* connection.closed

@@ -1,6 +1,6 @@
 /**
- * An address that swallows whatever comes: no connection to it comes about, and none is refused. So is one of IPv6 where no
- * IPv6 leads out.
+ * An address that drops everything: connections to it are neither established nor refused. An IPv6 address behaves like
+ * this on a machine without an IPv6 route.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -8,17 +8,17 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { startNode } from "../Process.ts"
 
-/** Listens, and then never again takes a connection from the system. */
+/** Listens, but never accepts a connection. */
 const program = (host: string, port: number): string => `
   require("node:net").createServer().listen({ host: "${host}", port: ${port}, backlog: 1 }, () => {
     require("node:fs").writeSync(1, "listening\\n")
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   })`
 
-/** More than the system keeps for a listener that takes none. */
+/** More connections than the backlog of such a listener holds. */
 const enough = 8
 
-/** Swallows all that comes to an address and port, until the scope is closed. */
+/** Drops everything sent to an address and port, until the scope is closed. */
 export const blackHole = Effect.fnUntraced(function* (
   host: string,
   port: number

@@ -1,24 +1,24 @@
 /**
- * Receivers that break the connection, at each stage of a request.
+ * Receivers that break the connection at each stage of a request.
  */
 import type { Behaviour } from "./RawReceiver.ts"
 import { onRequest } from "./RawReceiver.ts"
 
-/** Resets as soon as it has accepted. */
+/** Resets at once after accepting. */
 export const resetsOnConnect: Behaviour = (socket) => {
   socket.resetAndDestroy()
 }
 
-/** Resets when the first bytes of the request are there, which of a large body is the beginning only. */
+/** Resets when the first bytes of the request arrive. */
 export const resetsOnFirstBytes: Behaviour = (socket) => {
   socket.once("data", () => socket.resetAndDestroy())
   socket.resume()
 }
 
-/** Resets when the request has arrived. */
+/** Resets when the request is complete. */
 export const resetsAfterRequest: Behaviour = (socket) => onRequest(socket, () => socket.resetAndDestroy())
 
-/** Writes these bytes, and resets once they are on their way. */
+/** Writes these bytes and resets after they are sent. */
 const writesAndResets =
   (bytes: string): Behaviour =>
   (socket) =>
@@ -27,13 +27,13 @@ const writesAndResets =
 export const resetsInHeaders = writesAndResets("HTTP/1.1 200 OK\r\ncontent-le")
 export const resetsInBody = writesAndResets("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nok")
 
-/** Ends the connection in order, without an answer. */
+/** Closes the connection gracefully, without a response. */
 export const endsWithoutAnswer: Behaviour = (socket) => onRequest(socket, () => socket.end())
 
-/** Ends the connection in order, in the middle of the headers. */
+/** Closes the connection gracefully, in the middle of the headers. */
 export const endsInHeaders: Behaviour = (socket) => onRequest(socket, () => socket.end("HTTP/1.1 200 OK\r\ncontent-le"))
 
-/** Answers before the request is there, and resets. */
+/** Responds before the request is complete, and resets. */
 export const answersEarlyAndResets: Behaviour = (socket) => {
   socket.once("data", () =>
     socket.write("HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n", () =>

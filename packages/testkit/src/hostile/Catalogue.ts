@@ -1,5 +1,5 @@
 /**
- * All hostile receivers, and what a sender must make of each.
+ * All hostile receivers, and the outcome that a sender must record for each.
  */
 import type { AttemptOutcome } from "@doorhook/core"
 import * as Breaks from "./Breaks.ts"
@@ -20,9 +20,9 @@ export interface HostileReceiver {
   readonly scheme: "http" | "https"
   /** The outcome that must be recorded. */
   readonly outcome: AttemptOutcome
-  /** When it must be known: as soon as the receiver has done its worst, or when the time is over. */
+  /** When it must be known: as soon as the receiver has misbehaved, or at the deadline. */
   readonly known: "at once" | "at the deadline"
-  /** What the operator must be told, where no answer came. */
+  /** The detail for operators, if there was no response. */
   readonly detail?: RegExp
 }
 
@@ -39,7 +39,7 @@ const broken = (detail: RegExp): Expected => ({ outcome: "connection_reset", kno
 const invalid = (detail: RegExp): Expected => ({ outcome: "invalid_response", known: "at once", detail })
 const tls = (detail: RegExp): Expected => ({ outcome: "tls", known: "at once", detail })
 const silent: Expected = { outcome: "timeout", known: "at the deadline", detail: /^no answer within \d+ ms$/ }
-/** The headers came: whatever the body does then, it was acknowledged. */
+/** The headers are complete, so the delivery is acknowledged whatever happens to the body. */
 const acknowledged: Expected = { outcome: "acknowledged", known: "at once" }
 const acknowledgedLate: Expected = { outcome: "acknowledged", known: "at the deadline" }
 
@@ -75,7 +75,7 @@ export const onHttp: ReadonlyArray<HostileReceiver> = [
   ...list({ answersEarlyAndResets }, { outcome: "bad_status", known: "at once" })
 ]
 
-/** Receivers on https, whose certificates, where they are not at fault, are the authority's. */
+/** Receivers on HTTPS. Unless a receiver's fault is its certificate, `authority` has issued it. */
 export const onHttps = (authority: Authority): ReadonlyArray<HostileReceiver> => {
   const { endsInHandshake, resetsInHandshake, speaksPlainHttp, stopsInHandshake } = Tls
   const neverShakesHands = neverAnswers

@@ -1,10 +1,10 @@
 /**
- * Receivers that answer byte by byte: never idle, never done.
+ * Receivers that respond byte by byte and never finish.
  */
 import type { Behaviour } from "./RawReceiver.ts"
 import { onRequest } from "./RawReceiver.ts"
 
-/** Writes the head at once, then the text byte by byte, over and over. */
+/** Writes the head at once, then repeats the text byte by byte. */
 const drips =
   (head: string, text: string, interval: number): Behaviour =>
   (socket) =>
@@ -15,8 +15,8 @@ const drips =
       socket.on("close", () => clearInterval(timer))
     })
 
-/** The headers come so slowly that they never end. */
+/** The headers arrive so slowly that they never end. */
 export const dripsHeaders = drips("", "HTTP/1.1 200 OK\r\nx-filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 5)
 
-/** The headers are there at once, the body never ends. */
+/** The headers arrive at once, the body never ends. */
 export const dripsBody = drips("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n", "drip", 5)

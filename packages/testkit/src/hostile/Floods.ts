@@ -1,10 +1,10 @@
 /**
- * Receivers that send without end, as fast as they are read.
+ * Receivers that send endlessly, as fast as the client reads.
  */
 import type { Behaviour } from "./RawReceiver.ts"
 import { onRequest } from "./RawReceiver.ts"
 
-/** Writes the head, then the same piece for ever. */
+/** Writes the head, then the same piece endlessly. */
 const floods =
   (head: string, piece: string): Behaviour =>
   (socket) =>
@@ -12,7 +12,7 @@ const floods =
       const block = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)))
       socket.write(head)
       const more = (): void => {
-        // A block for each turn of the event loop at most: the test's own process must stay alive too.
+        // At most one block per turn of the event loop, so that the test's own process can go on.
         if (!socket.destroyed && socket.write(block)) setImmediate(more)
       }
       socket.on("drain", more)
@@ -34,7 +34,7 @@ export const endlessEmptyLines = floods("", "\r\n")
 /** Interim answers without end. */
 export const endlessInterim = floods("", "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n")
 
-/** A body of a length that nobody would read. */
+/** A body with an absurd length. */
 export const endlessBody = floods("HTTP/1.1 200 OK\r\ncontent-length: 1000000000000\r\n\r\n", "x")
 
 /** Chunks without end. */

@@ -1,5 +1,5 @@
 /**
- * Receivers whose answers are not HTTP/1.1, or break its rules.
+ * Receivers whose responses are not HTTP/1.1 or break its rules.
  */
 import { answers, answersAndEnds } from "./RawReceiver.ts"
 

@@ -1,17 +1,17 @@
 /**
- * Receivers whose answers are HTTP, and hold bytes that are no text.
+ * Receivers that respond with valid HTTP whose bytes are not valid text.
  */
 import { answers } from "./RawReceiver.ts"
 
 const withBody = (body: Buffer, headers = ""): Buffer =>
   Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\n${headers}content-length: ${body.length}\r\n\r\n`, "latin1"), body])
 
-/** 16 KiB of bytes that are not UTF-8: as text, each is three bytes long. */
+/** 16 KiB of invalid UTF-8. Decoded, each byte becomes a character of three bytes. */
 export const sendsInvalidUtf8 = answers(withBody(Buffer.alloc(16 * 1024, 0xff)))
 
 export const sendsNul = answers(withBody(Buffer.from("a\0b")))
 
-/** 8 KiB and one byte of characters that are two bytes long, so that a cut at 16 KiB goes through one. */
+/** One byte and then two-byte characters, so that a cut at 16 KiB splits a character. */
 export const sendsLongText = answers(withBody(Buffer.from(`x${"é".repeat(16 * 1024)}`)))
 
 export const hasInvalidUtf8InHeaders = answers(

@@ -1,6 +1,6 @@
 /**
- * A receiver at the level of the socket, which does with each connection what a behaviour says: HTTP, or what only looks
- * like it. It counts connections, so that tests can see that none is left open.
+ * A receiver on raw sockets. A behaviour handles each connection: HTTP, or something similar. It counts connections, so
+ * that tests can check that none stays open.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -9,7 +9,7 @@ import { createServer } from "node:net"
 import type { Socket } from "node:net"
 import { portOf } from "../ListeningServer.ts"
 
-/** What a receiver does with a connection. It need not care for errors or for the end. */
+/** What a receiver does with a connection. It need not handle errors or the end. */
 export type Behaviour = (socket: Socket) => void
 
 export interface RawReceiver {
@@ -17,13 +17,13 @@ export interface RawReceiver {
   readonly url: string
   /** How many connections were accepted. */
   readonly accepted: () => number
-  /** How many of them are open on this side. */
+  /** How many are open on this side. */
   readonly open: () => number
-  /** Resolves once no connection is open. Reads what was left unread, because only who reads learns of the end. */
+  /** Resolves once no connection is open. Reads unread input, because the end is noticed only after it. */
   readonly allClosed: () => Promise<void>
 }
 
-/** Starts a receiver, on a free port unless told otherwise; it is gone with the scope. */
+/** Starts a receiver for the lifetime of the scope. Default: a free port. */
 export const serve = (
   behave: Behaviour,
   options: { readonly host?: string; readonly port?: number; readonly scheme?: "http" | "https" } = {}
@@ -69,11 +69,11 @@ export const serve = (
   )
 }
 
-/** Calls `then` when a request has arrived whole, and again for the next one on the same connection. */
+/** Calls `then` with each complete request of a connection. */
 export const onRequest = (socket: Socket, then: (request: string) => void): void => {
   let chunks: Array<Buffer> = []
   let received = 0
-  /** How long the request is; unknown until its headers are there. */
+  /** The length of the request; unknown until its headers are complete. */
   let expected = Number.POSITIVE_INFINITY
   socket.on("data", (chunk) => {
     chunks.push(chunk)
@@ -93,17 +93,17 @@ export const onRequest = (socket: Socket, then: (request: string) => void): void
   socket.resume()
 }
 
-/** Answers every request with the same bytes. */
+/** Responds to every request with the same bytes. */
 export const answers =
   (bytes: string | Buffer): Behaviour =>
   (socket) =>
     onRequest(socket, () => socket.write(bytes))
 
-/** Answers with these bytes and ends the connection. */
+/** Responds with these bytes and closes the connection. */
 export const answersAndEnds =
   (bytes: string | Buffer): Behaviour =>
   (socket) =>
     onRequest(socket, () => socket.end(bytes))
 
-/** The answer that every well-behaved receiver gives. */
+/** A correct response. */
 export const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"

@@ -1,12 +1,12 @@
 /**
- * Receivers that take the connection and give nothing.
+ * Receivers that accept a connection and send nothing.
  */
 import type { Behaviour } from "./RawReceiver.ts"
 
-/** Takes the request, never answers. */
+/** Reads the request, never responds. */
 export const neverAnswers: Behaviour = (socket) => {
   socket.resume()
 }
 
-/** Does not even take the request: as a host does that is gone since it accepted. */
+/** Does not even read the request, like a host that has disappeared after accepting. */
 export const neverReads: Behaviour = () => undefined

@@ -1,5 +1,5 @@
 /**
- * Receivers whose TLS goes wrong, and one whose TLS does not.
+ * Receivers whose TLS fails, and one whose TLS works.
  */
 import { createSecureContext, TLSSocket } from "node:tls"
 import type { SecureContextOptions } from "node:tls"
@@ -8,7 +8,7 @@ import { makeSelfSigned } from "./Certificates.ts"
 import type { Behaviour } from "./RawReceiver.ts"
 import { answers, ok } from "./RawReceiver.ts"
 
-/** What a receiver does with a connection once it is secure. */
+/** Runs a behaviour on a connection once it is secure. */
 export const secured = (
   certificate: Certificate,
   behave: Behaviour,
@@ -22,10 +22,10 @@ export const secured = (
       secureContext,
       requestCert,
       rejectUnauthorized: requestCert,
-      // Whoever asks for HTTP/2 is told that it gets it, and then gets HTTP/1.1.
+      // A client that offers HTTP/2 gets it negotiated, and then gets HTTP/1.1.
       ALPNProtocols: ["h2", "http/1.1"]
     })
-    // In order, so that the alert that says why gets through.
+    // Closes gracefully, so that the alert with the reason arrives.
     secure.on("error", () => socket.end())
     behave(secure)
   }
@@ -33,7 +33,7 @@ export const secured = (
 
 const healthy = answers(ok)
 
-/** A receiver at `127.0.0.1` as it should be, for who trusts the authority. */
+/** A correct receiver at `127.0.0.1`, for clients that trust the authority. */
 export const isSecure = (authority: Authority): Behaviour => secured(authority.issue("127.0.0.1"), healthy)
 
 export const hasExpired = (authority: Authority): Behaviour =>
@@ -43,11 +43,11 @@ export const isForAnotherHost = (authority: Authority): Behaviour => secured(aut
 
 export const isSelfSigned = (): Behaviour => secured(makeSelfSigned("127.0.0.1"), healthy)
 
-/** Wants to see a certificate of ours. In TLS 1.3 it says so only when the handshake is over for us. */
+/** Requires a client certificate. In TLS 1.3 it says so only after the client's handshake has ended. */
 export const asksForCertificate = (authority: Authority): Behaviour =>
   secured(authority.issue("127.0.0.1"), healthy, { requestCert: true })
 
-/** Speaks only versions that nobody accepts any more. */
+/** Supports only obsolete versions of TLS. */
 export const speaksOldTls = (authority: Authority): Behaviour =>
   secured(authority.issue("127.0.0.1"), healthy, {
     minVersion: "TLSv1",
@@ -55,13 +55,13 @@ export const speaksOldTls = (authority: Authority): Behaviour =>
     ciphers: "DEFAULT@SECLEVEL=0"
   })
 
-/** Does not know that this is TLS. */
+/** Speaks plain HTTP. */
 export const speaksPlainHttp: Behaviour = (socket) => {
   socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"))
   socket.resume()
 }
 
-/** Begins its part of the handshake and does not go on. */
+/** Starts its part of the handshake and stops. */
 export const stopsInHandshake: Behaviour = (socket) => {
   socket.once("data", () => socket.write(Buffer.from("160303400002", "hex")))
   socket.resume()

@@ -1,9 +1,9 @@
 /**
- * One statement on a PostgreSQL server, on a connection of its own.
+ * Runs one statement on a PostgreSQL server, on a connection of its own.
  */
 import pg from "pg"
 
-/** Runs a statement on a database, and answers its rows. */
+/** Runs a statement on a database and returns its rows. */
 export const administer = async (url: string, statement: string): Promise<ReadonlyArray<Record<string, unknown>>> => {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

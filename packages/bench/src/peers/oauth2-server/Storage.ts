@@ -1,5 +1,5 @@
 /**
- * Where the tokens of `@node-oauth/oauth2-server` are kept: maps in memory, or a SQLite file.
+ * Token storage for `@node-oauth/oauth2-server`: maps in memory, or a SQLite file.
  */
 import type { Client, RefreshToken, Token, User } from "@node-oauth/oauth2-server"
 import { DatabaseSync } from "node:sqlite"

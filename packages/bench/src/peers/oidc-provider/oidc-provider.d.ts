@@ -1,5 +1,5 @@
 /**
- * The few members of `oidc-provider` that are used here: the package has no types.
+ * The members of `oidc-provider` that are used here. The package has no types.
  */
 declare module "oidc-provider" {
   import type { IncomingMessage, ServerResponse } from "node:http"

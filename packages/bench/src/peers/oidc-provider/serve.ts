@@ -1,7 +1,7 @@
 /**
- * `oidc-provider` as it serves by itself: see the README beside this file.
+ * `oidc-provider` with its own HTTP handler: see the README beside this file.
  *
- * `serve.ts TOKENS` says where it listens and lists so many refresh tokens, as JSON.
+ * `serve.ts TOKENS` prints its address and this many refresh tokens as JSON.
  */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:http"
@@ -25,13 +25,13 @@ const provider = new Provider("http://127.0.0.1", {
       token_endpoint_auth_method: "client_secret_post"
     }
   ],
-  // The second is what makes it know the refresh grant at all.
+  // `offline_access` enables the refresh grant.
   scopes: [scope, "offline_access"],
   routes: { token: tokenPath },
   rotateRefreshToken: false,
   findAccount: () => ({ accountId, claims: () => ({ sub: accountId }) }),
   ttl: { AccessToken: 86_400, Grant: lifetime, RefreshToken: lifetime },
-  // Nobody logs in here.
+  // No login is needed here.
   features: { devInteractions: { enabled: false } },
   cookies: { keys: [randomBytes(32).toString("hex")] }
 })

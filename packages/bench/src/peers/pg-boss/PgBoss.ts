@@ -20,7 +20,7 @@ export const contender: Contender = {
       connectionString: place.storage,
       useListenNotify: true,
       max: 20,
-      // Single publications wait for a connection when the machine is busy: they should be late, not lost.
+      // On a busy machine single publications wait for a connection. They should be late, not lost.
       connectionTimeoutMillis: 60_000
     })
     boss.on("error", (error) => process.stderr.write(`${String(error)}\n`))

@@ -1,20 +1,20 @@
 /**
  * The tables of the first version, in the schema `doorhook`.
  *
- * Times are integer milliseconds since the epoch; lists and documents are JSON text, never `jsonb`, which would rewrite
- * them. Rows are meant to be read with `psql` too, so states and reasons are words. The tables that grow have no foreign
- * keys: each would look a row up, and lock it, for every row written.
+ * Times are integer milliseconds since the epoch. Lists and documents are JSON text, because `jsonb` would rewrite them.
+ * States and reasons are words, so that rows are readable in `psql`. The tables that grow have no foreign keys: each row
+ * written would look up and lock another row.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { publishFunction } from "./PublishFunction.ts"
 
-/** Rows here come and go: dead versions are cleared by number, not by share, and at full speed. */
+/** For tables whose rows are short-lived: vacuum by number of dead rows instead of their share, at full speed. */
 const soonVacuumed = `autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000, autovacuum_vacuum_cost_delay = 0`
 
 const statements: ReadonlyArray<string> = [
-  // An id is never used again, also after its row is deleted.
+  // An id is never reused, even after its row is deleted.
   `CREATE TABLE integrations (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     scope_type text NOT NULL,
@@ -39,7 +39,7 @@ const statements: ReadonlyArray<string> = [
   )`,
   `CREATE INDEX integrations_by_scope ON integrations (scope_type, scope_id, id)`,
 
-  // The deliveries of an event have ids between those that its row names; null for none.
+  // The ids of an event's deliveries are between these two; null if it has none.
   `CREATE TABLE events (
     seq bigint PRIMARY KEY,
     id text NOT NULL UNIQUE,
@@ -53,7 +53,7 @@ const statements: ReadonlyArray<string> = [
     data text NOT NULL
   )`,
 
-  // What a building, and each tenant that an event involves, may read.
+  // The events that a building or a tenant may read.
   `CREATE TABLE events_of (
     scope_id bigint NOT NULL,
     event_seq bigint NOT NULL,
@@ -62,12 +62,12 @@ const statements: ReadonlyArray<string> = [
     PRIMARY KEY (scope_id, scope_type, resource_type, event_seq)
   )`,
 
-  // No number is used again, also after its row is deleted.
+  // Numbers are never reused, even after the row is deleted.
   `CREATE SEQUENCE event_numbers`,
   `CREATE SEQUENCE delivery_ids`,
 
-  // A delivery is in the first of the next two tables as long as it is active, and in the second once it has ended.
-  // Under a lease, due_at is the lease's end. resend is explained in core's delivery/Transitions.
+  // A delivery is in `queue` while it is active, and in `deliveries` once it has ended. Under a lease, due_at is the end of
+  // the lease. resend: see core's delivery/Transitions.
   `CREATE TABLE queue (
     id bigint PRIMARY KEY,
     integration_id bigint NOT NULL,
@@ -81,13 +81,14 @@ const statements: ReadonlyArray<string> = [
     reason text,
     lease_token text
   ) WITH (${soonVacuumed})`,
-  // What can be claimed. Lane first: a claim stops at the first lanes that fill it, and never sees the backlogs behind.
+  // Deliveries that can be claimed. The lane comes first: a claim stops at the lanes that fill it, without reading other
+  // backlogs.
   `CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id)`,
-  // The id at the end of this and the following: they list in the order of ids.
+  // The id comes last in this and the following indexes, so they list in order of id.
   `CREATE INDEX queue_by_integration ON queue (integration_id, state, id)`,
 
-  // attempt_...: the attempt that ended it, null when there was none; its number is that of attempts. lease_token: of one
-  // that was cancelled under its lease, until its attempt is recorded.
+  // attempt_...: the last attempt, null if there was none; its number is `attempts`. lease_token: set while an attempt of a
+  // cancelled delivery is not recorded yet.
   `CREATE TABLE deliveries (
     id bigint PRIMARY KEY,
     integration_id bigint NOT NULL,
@@ -106,12 +107,12 @@ const statements: ReadonlyArray<string> = [
     attempt_excerpt text
   )`,
   `CREATE INDEX deliveries_by_integration ON deliveries (integration_id, id)`,
-  // The few that ended without an acknowledgement, among the many that were delivered.
+  // The few deliveries that ended without an acknowledgement.
   `CREATE INDEX deliveries_unacknowledged ON deliveries (state, id) WHERE state <> 'delivered'`,
   `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration_id, state, id)
     WHERE state <> 'delivered'`,
 
-  // The attempts that did not end their delivery.
+  // Earlier attempts, which did not end their delivery.
   `CREATE TABLE attempts (
     delivery_id bigint NOT NULL,
     number integer NOT NULL,
@@ -124,7 +125,7 @@ const statements: ReadonlyArray<string> = [
     PRIMARY KEY (delivery_id, number)
   )`,
 
-  // What those who run the service are told of integrations. details: the members that only some kinds have, as JSON.
+  // Notifications to operators. details: members that only some kinds have, as JSON.
   `CREATE TABLE notices (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     integration_id bigint NOT NULL,
@@ -145,11 +146,11 @@ const statements: ReadonlyArray<string> = [
   )`,
   `CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at)`,
 
-  // Who sends deliveries now, until when without a further sign of life.
+  // Active workers. until: when the worker counts as gone unless it sends a heartbeat.
   `CREATE TABLE workers (name text COLLATE "C" PRIMARY KEY, until bigint NOT NULL)`,
 
-  // How many events there are, and deliveries in each state: the sum of all rows. Each transaction adds a row of what
-  // it changed, so that no two ever wait for a counter; now and then some rows are folded into one.
+  // Counts of events and of deliveries by state: the sum of all rows. Each transaction appends a row with its changes, so
+  // that none waits for a counter. The rows are added up from time to time.
   `CREATE TABLE tallies (
     events bigint NOT NULL,
     pending bigint NOT NULL,

@@ -1,5 +1,5 @@
 /**
- * Every secret that was rotated out signs until its own time: a list of them, as JSON, in place of one.
+ * Replaces the one previous secret by a JSON list. Each rotated secret keeps signing until its own time.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

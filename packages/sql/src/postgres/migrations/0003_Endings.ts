@@ -1,6 +1,6 @@
 /**
- * An integration that takes no more ends what is active of it at once: all up to an id is cancelled. Where that is much, the
- * rows follow after, a few at a time, until then this says so (`stores/Cancellations`).
+ * Cancels the active deliveries of a deleted or disabled integration at once: a row says that all up to an id are
+ * cancelled, and the rows of the deliveries are moved later in batches (`stores/Cancellations`).
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * Who publishes keeps the integrations only from being changed, no longer from noting how they fail: a host's transaction
- * that stays open holds up no delivery (`IntegrationLocks`).
+ * A weaker lock for publications: it excludes changes of an integration, but no longer updates of its failure state. A
+ * host's open transaction then delays no delivery (`IntegrationLocks`).
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,5 +1,5 @@
 /**
- * What a user has granted is listed and ended by an index: so far grants were found by their tokens and by their clients.
+ * An index to list and revoke the grants of a user.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

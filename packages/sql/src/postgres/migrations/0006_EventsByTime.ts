@@ -1,6 +1,6 @@
 /**
- * What a building or a tenant may read is in the order of publication times, so that a list can begin and end at one.
- * `doorhook.publish`, which writes there, is replaced by migration 8.
+ * Orders the events that a building or tenant may read by publication time, so that a list can begin and end at a time.
+ * Migration 8 replaces `doorhook.publish`, which writes there.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -8,7 +8,7 @@ import { nowInMillis } from "./PublishFunction.ts"
 
 const statements: ReadonlyArray<string> = [
   `LOCK TABLE events_of IN ACCESS EXCLUSIVE MODE`,
-  // The default is for processes of the version before, which go on until they are restarted.
+  // The default serves processes of the previous version, which run until they are restarted.
   `CREATE TABLE events_by_time (
     scope_id bigint NOT NULL,
     created_at bigint NOT NULL DEFAULT ${nowInMillis},

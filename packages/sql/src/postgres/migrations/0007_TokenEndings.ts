@@ -1,13 +1,13 @@
 /**
- * Tokens end by indexes: rotated refresh tokens and revoked grants by their times, access tokens of a grant the oldest first.
+ * Indexes to purge tokens: rotated refresh tokens and revoked grants by time, and a grant's access tokens by age.
  *
- * And `binds` says what an integration is bound to without failing on a damaged row, for `doorhook.publish`, which the next
- * migration replaces.
+ * Also adds `binds`, which reads an integration's bindings without failing on a damaged row. Migration 8 uses it in
+ * `doorhook.publish`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** As core's `Matching`: null where the text is not what doorhook writes. */
+/** Like core's `Matching`; null if doorhook has not written the text. */
 const binds = `CREATE OR REPLACE FUNCTION binds(bindings text, type text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
   DECLARE
     binding jsonb;
@@ -28,7 +28,8 @@ $$`
 
 export const tokenEndings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // Processes of older versions lock access tokens before refresh tokens. The strongest lock first, so that it never grows.
+  // Older processes lock access tokens before refresh tokens. The strongest lock comes first, so that it need not be
+  // upgraded.
   yield* sql.unsafe("DROP INDEX access_tokens_by_grant")
   yield* sql.unsafe("CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at)")
   yield* sql.unsafe(

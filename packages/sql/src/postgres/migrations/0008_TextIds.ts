@@ -1,8 +1,8 @@
 /**
- * `doorhook.publish` takes ids of buildings and tenants as text too, and its event ids have the form of all others.
+ * `doorhook.publish` also accepts ids of buildings and tenants as text, and makes event ids in the usual form.
  *
- * It dates the entries of lists as their events, and refuses nothing because of an integration whose row is damaged: what
- * that would get is stored for it, as skipped where its bindings can't be read.
+ * It gives entries of lists the time of their event. A damaged integration row no longer makes it fail: the delivery is
+ * stored, as skipped if the bindings can't be read.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * The resource types that `doorhook.publish` accepts, with their actions and whether they are urgent. Each doorhook that opens
- * the database writes its own.
+ * The resource types that `doorhook.publish` accepts, with their actions and urgency. Each process that opens the database
+ * writes its own types.
  */
 import { builtInTable } from "@doorhook/core"
 import { Effect } from "effect"
@@ -15,10 +15,10 @@ const resourceTypes = `CREATE TABLE resource_types (
   place integer NOT NULL
 )`
 
-/** As core's `ResourceType` and `Action`. */
+/** Like core's `ResourceType` and `Action`. */
 const isName = (text: string) => `${text} ~ '^[a-z][a-z0-9_]{0,63}$'`
 
-/** As core's `Matching`: null where the text is not what doorhook writes. */
+/** Like core's `Matching`; null if doorhook has not written the text. */
 const binds = `CREATE OR REPLACE FUNCTION binds(bindings text, type text, action text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
   DECLARE
     binding jsonb;

@@ -1,20 +1,19 @@
 /**
- * Deliveries are leased to workers for as long as these are members, and no longer under a token with an end. Deliveries
- * that are under lease become due: at worst a receiver gets one of them twice.
+ * Deliveries are leased to workers for as long as these are members, instead of by a token with an expiry. Deliveries under
+ * lease become due, so a receiver may get one of them twice.
  *
- * Processes of older versions that still run can't write any more: the columns and the table that their claims, settlements,
- * publications and heartbeats name are gone, so each of these calls fails until the process is replaced. `doorhook.publish`
- * goes on.
+ * Processes of older versions can't write any more: the columns and the table that their claims, settlements, publications
+ * and heartbeats use are gone. Each of these calls fails until the process is replaced. `doorhook.publish` keeps working.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { nowInMillis } from "./PublishFunction.ts"
 
 const statements: ReadonlyArray<string> = [
-  // In the order in which calls lock them. Waits for calls of older versions that are under way.
+  // In the order in which calls lock them. Waits for running calls of older versions.
   `LOCK TABLE integrations, queue, deliveries, workers, tallies IN ACCESS EXCLUSIVE MODE`,
 
-  // How many attempts failed in a row, and until when the receiver asked for no requests.
+  // Consecutive failures, and the time before which the receiver asked for no requests (Retry-After).
   `ALTER TABLE integrations ADD COLUMN failing_attempts integer NOT NULL DEFAULT 0,
     ADD COLUMN failing_retry_after bigint`,
 
@@ -29,13 +28,13 @@ const statements: ReadonlyArray<string> = [
     INSERT INTO tallies (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
     SELECT 0, count(*) FILTER (WHERE state = 'pending'), -count(*), count(*) FILTER (WHERE state = 'retrying'), 0, 0, 0, 0, 0
     FROM released`,
-  // Deliveries that can be claimed. Leased ones are not in it: a delivery that is published and kept never enters it.
-  // Lane first: a claim stops at the first lanes that fill it, and never sees the backlogs behind.
+  // Deliveries that can be claimed. Leased ones are not in it, so a delivery that its publisher keeps never enters it. The
+  // lane comes first: a claim stops at the lanes that fill it, without reading other backlogs.
   `CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id) WHERE worker IS NULL`,
 
   `ALTER TABLE deliveries ADD COLUMN worker text COLLATE "C", ADD COLUMN early smallint NOT NULL DEFAULT 0,
     DROP COLUMN lease_token`,
-  // Deliveries that were cancelled during an attempt which is not recorded yet.
+  // Cancelled deliveries whose current attempt is not recorded yet.
   `CREATE INDEX deliveries_leased ON deliveries (worker) WHERE worker IS NOT NULL`,
 
   `DROP TABLE workers`,

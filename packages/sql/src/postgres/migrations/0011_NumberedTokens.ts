@@ -1,24 +1,24 @@
 /**
- * Access tokens are numbered in the order in which they are issued, and found by their number, which is in their text. The table is
- * appended to at one end and purged at the other: no index over hashes or times is written with each token.
+ * Numbers access tokens in the order of issue. The number is part of the token's text and finds its row. The table is
+ * appended to at one end and purged at the other, so no index over hashes or times is written with each token.
  *
- * Tokens that were issued before stay valid until they expire. Their text has no number, so that they are found by their hash,
- * by an index that is for them alone and empties within a day. The default of `has_number` is for processes of older versions
- * that still run: what they issue is stored as tokens without numbers, which all processes find. They themselves don't find
- * tokens with numbers, and answer 401 to these until they are replaced.
+ * Tokens issued before stay valid until they expire. Their text has no number, so they are found by hash, through an index
+ * of their own that is empty within a day. The default of `has_number` serves processes of older versions that still run:
+ * their tokens are stored without numbers, and all processes find them. Older processes don't find numbered tokens and
+ * answer 401 until they are replaced.
  *
- * `refresh_access` refreshes in one statement of the client: each statement of a function sees what was committed before it, which
- * the parts of one statement do not.
+ * `refresh_access` refreshes in one statement of the client. It is a function because each statement inside sees what was
+ * committed before it, unlike the parts of a single statement.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** How many access tokens one refresh ends at most, where the limit was lowered. */
+/** How many access tokens one refresh deletes at most, after the limit was lowered. */
 const maxEnded = 500
 
 const statements: ReadonlyArray<string> = [
   "ALTER TABLE access_tokens DROP CONSTRAINT access_tokens_pkey",
-  // hash: of the random part of the text; of all of it where has_number is false. scope: null is that of the grant.
+  // hash: of the random part of the text, or of the whole text if has_number is false. scope: null for the grant's scope.
   `ALTER TABLE access_tokens ADD COLUMN seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     ADD COLUMN has_number boolean NOT NULL DEFAULT false, ADD COLUMN scope text`,
   "DROP INDEX access_tokens_by_expiry, access_tokens_by_age",
@@ -26,7 +26,10 @@ const statements: ReadonlyArray<string> = [
   "CREATE INDEX access_tokens_without_number ON access_tokens (hash) WHERE NOT has_number"
 ]
 
-/** As `TokenStore.refresh`. Keeps the grant too: refreshes of one grant take turns, so that none counts without the others. */
+/**
+ * Like `TokenStore.refresh`. Also locks the grant, so that refreshes of one grant run one after another and count
+ * correctly.
+ */
 const refreshAccess = `CREATE FUNCTION refresh_access(
     presented text, refreshed_at bigint, most integer, new_hash text, new_created_at bigint, new_expires_at bigint,
     new_scope text, new_retires text, successor text, successor_created_at bigint

@@ -1,18 +1,17 @@
 /**
- * `doorhook.publish(event)`: publishing in SQL, inside the caller's own transaction, from any language. What commits is
- * delivered, what is rolled back was never there.
+ * `doorhook.publish(event)`: publishes from SQL in any language, inside the caller's own transaction. A rollback undoes it.
  *
  * ```sql
  * SELECT id, deliveries FROM doorhook.publish('{"resource_type":"call","action":"create","building_id":1,
  *   "tenant_ids":[101],"data":{"id":7}}');
  * ```
  *
- * The event comes as `text`, `json` or `jsonb`. `data` is kept byte for byte of `text` and `json`; `jsonb` has reordered
- * its members, dropped repeated ones and rewritten numbers by the time it gets here.
+ * The event is `text`, `json` or `jsonb`. `data` of `text` and `json` is kept byte for byte. PostgreSQL has already normalized
+ * `jsonb`: reordered members, dropped repeated ones and rewritten numbers.
  *
- * It runs with the rights of doorhook's own user, so that a host's user needs only `USAGE` on the schema and `EXECUTE` on
- * the function, and never sees signing secrets. What it does is core's: `PublishRequest` says what is an event, `Matching`
- * who gets it, `Transitions.enqueue` how its deliveries begin; tests compare them.
+ * It runs with the rights of doorhook's own user. A host's user needs only `USAGE` on the schema and `EXECUTE` on the function, and
+ * never sees signing secrets. It follows the rules of core: `PublishRequest` for valid events, `Matching` for recipients,
+ * `Transitions.enqueue` for new deliveries. Tests compare them.
  */
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect } from "effect"
@@ -22,21 +21,21 @@ import { announceLastId } from "../FeedWatermark.ts"
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`
 
-/** As core's laneOf, of a first attempt. */
+/** Like core's `laneOf` for a first attempt. */
 const lane = `CASE WHEN is_urgent THEN 0 ELSE 2 END`
 
-/** The time of the server, as a number of milliseconds since the epoch. */
+/** The server's time in milliseconds since the epoch. */
 export const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 interface PublishVersion {
   readonly create: "CREATE FUNCTION" | "CREATE OR REPLACE FUNCTION"
-  /** The lock that keeps the matched integrations as they are until the caller's transaction ends. */
+  /** The lock clause for the matched integrations. The lock lasts until the caller's transaction ends. */
   readonly kept: string
-  /** Whether an integration is bound to the event's type and action: null where its bindings can't be read. */
+  /** Whether an integration is bound to the event's type and action; null if its bindings can't be read. */
   readonly isBound: string
 }
 
-/** Fails where bindings can't be read. */
+/** Fails if bindings can't be read. */
 export const isBoundStrictly = `EXISTS (
   SELECT 1 FROM jsonb_array_elements(i.bindings::jsonb) AS b (binding)
   WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? action
@@ -167,7 +166,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
   END
 $$`
 
-/** As core's `readHostId`: a positive whole number that JavaScript can hold, or its digits as text. */
+/** Like core's `readHostId`: a positive whole number that JavaScript can represent exactly, or its digits as text. */
 export const isId = `CREATE OR REPLACE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE json_typeof(value)
       WHEN 'number' THEN value::text::numeric BETWEEN 1 AND 9007199254740991 AND value::text::numeric % 1 = 0
@@ -176,7 +175,7 @@ export const isId = `CREATE OR REPLACE FUNCTION is_id(value json) RETURNS boolea
       ELSE false END
   $$`
 
-/** As core's `makeEventId`: the time, so that ids sort roughly by age, then 20 random characters. */
+/** Like core's `makeEventId`: the time, so that ids sort roughly by age, then 20 random characters. */
 export const makeEventId = `CREATE OR REPLACE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
     DECLARE
       rest bigint := now;
@@ -199,8 +198,8 @@ export const publishFunction: ReadonlyArray<string> = [
   isId,
   makeEventId,
 
-  // PostgreSQL can't look into JSON that has an escape which no text can hold: NUL, or half of a surrogate pair. Such
-  // escapes are put out of its way, and put back in the data.
+  // PostgreSQL can't read members of JSON that has an escape which no text can hold: NUL, or half of a surrogate pair. Such
+  // escapes are replaced before reading, and restored in the data.
   `CREATE FUNCTION can_look_into(event json) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
     BEGIN
       PERFORM event->'data';
@@ -222,9 +221,9 @@ export const publishFunction: ReadonlyArray<string> = [
 ]
 
 /**
- * Writes what the function accepts: the resource types of a service. None is removed: a worker or an older process that does
- * not declare a type must not make the host's transactions fail. In the order of names, so that processes that start together
- * wait for each other instead of deadlocking.
+ * Writes the resource types that the function accepts. None is removed, because a worker or an older process that does not
+ * declare a type must not make the host's transactions fail. Rows are written in order of name, so that processes that
+ * start together wait for each other instead of deadlocking.
  */
 export const writeResourceTypes = (sql: SqlClient.SqlClient, types: ResourceTypeTable) =>
   Effect.asVoid(

@@ -1,5 +1,5 @@
 /**
- * All migrations, by number. A released one is never changed; what comes later gets the next number.
+ * All migrations by number. A released migration is never changed.
  */
 import { Migrator } from "effect/sql"
 import { initial } from "./0001_Initial.ts"
@@ -30,8 +30,8 @@ const migrations = {
 
 export const loader = Migrator.fromRecord(migrations)
 
-/** The number of the newest migration: what a database of this version has. */
+/** The number of the newest migration. */
 export const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
-/** Where the migrations that were run are recorded, in doorhook's schema. */
+/** The table that records the migrations that ran, in doorhook's schema. */
 export const table = "migrations"

@@ -1,12 +1,12 @@
 /**
- * Statements that find out what can be claimed.
+ * Statements that find what can be claimed.
  *
- * The index `queue_due` (lane, integration_id, due_at, id) holds the active deliveries that are not leased. One statement
- * hops through it from integration to integration, looking at the first entry of each; the other takes the first few due
- * entries of those that were chosen. So the size of a backlog never shows.
+ * The index `queue_due` (lane, integration_id, due_at, id) has the active deliveries that are not leased. One statement
+ * skips through it from integration to integration and reads the first entry of each. The other takes the first due entries
+ * of the chosen integrations. The cost does not depend on the size of the backlog.
  */
 
-/** For each lane and integration that has deliveries waiting and is not being ended: when the first is due. */
+/** For each lane and integration with waiting deliveries and no ending: when the first is due. */
 const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
     SELECT l.lane, (
       SELECT d.integration_id FROM queue AS d
@@ -32,18 +32,15 @@ const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
       AND NOT EXISTS (SELECT 1 FROM endings AS e WHERE e.integration_id = g.integration_id)
   )`
 
-/**
- * The lanes and integrations that have deliveries waiting, and when the first is due. Two searches in the index for each
- * that has any.
- */
+/** The lanes and integrations with waiting deliveries, and when the first is due. Two index searches for each. */
 export const waiting = `${heads} SELECT lane, integration_id, due_at FROM heads WHERE due_at IS NOT NULL`
 
 const columns =
   "due.id, due.event_id, due.integration_id, due.created_at, due.attempts, due.early, due.lane, due.due_at, due.resend"
 
 /**
- * The first due deliveries of some integrations in a lane, up to a time, at most so many of each, locked. What another
- * transaction has locked is passed over; so is what was ended since the heads were found. One search in the index for each
+ * Locks the first due deliveries of integrations in a lane, up to a number for each. Skips deliveries that another
+ * transaction has locked, and integrations whose ending began after the heads were read. One index search for each
  * integration.
  */
 export const firstDue = `SELECT d.*
@@ -55,7 +52,10 @@ export const firstDue = `SELECT d.*
   ) AS d
   WHERE NOT EXISTS (SELECT 1 FROM endings AS e WHERE e.integration_id = wanted.integration_id)`
 
-/** The oldest retries of an integration that are not due at a time, locked. As above. A range of the other index. */
+/**
+ * Locks an integration's oldest retries that are not due yet. Skips locked ones, as above. A range of
+ * `queue_by_integration`.
+ */
 export const earlyRetries = `SELECT ${columns} FROM queue AS due
   WHERE due.integration_id = $1 AND due.state = 'retrying' AND due.due_at > $2 AND due.id > 0
     AND NOT EXISTS (SELECT 1 FROM endings AS e WHERE e.integration_id = $1)
@@ -63,9 +63,8 @@ export const earlyRetries = `SELECT ${columns} FROM queue AS due
   FOR UPDATE SKIP LOCKED`
 
 /**
- * Leases deliveries, which are locked already, to a worker: core's `Transitions.claimed`. Counts them by the state in which
- * they were. Returns their events, each once, and the ids of their integrations, with the transactions
- * that wrote their rows last; those that are there.
+ * Leases locked deliveries to a worker, like core's `Transitions.claim`, and counts them by their former state. Returns
+ * their events, each once, and the existing integrations with the transactions that last wrote their rows.
  */
 export const lease = `WITH chosen AS MATERIALIZED (
     SELECT old.id, old.place, old.state FROM unnest($2::bigint[]) AS wanted (id)

@@ -1,7 +1,6 @@
 /**
- * Statements that store deliveries and move them on. Rows come as one array for each column, so that a statement has one
- * text whatever its number of rows. Several rows are always locked in the order of their ids, and those of `queue` before
- * those of `deliveries`.
+ * Statements that store and change deliveries. Rows are passed as one array per column, so a statement's text does not
+ * depend on the number of rows. Rows are always locked in order of id, and those of `queue` before those of `deliveries`.
  */
 import { Transitions } from "@doorhook/core"
 import { announceLastId } from "../FeedWatermark.ts"
@@ -9,15 +8,15 @@ import { channel } from "../PostgresDialect.ts"
 import { lastOf } from "./CancellationStatements.ts"
 import { addToTalliesIf } from "./TallyStatements.ts"
 
-/** What names a delivery and never changes. */
+/** The columns of a delivery that never change. */
 const identity = "id, event_id, integration_id, created_at"
 
 const queuedNames = `${identity}, state, attempts, early, lane, due_at, worker, resend`
 
 /**
- * Keeps the memberships of some workers, to which something is leased, until the transaction ends: a heartbeat that ends one
- * of them comes before or after it, and releases all or nothing of it. A worker that is not a member gets a row that has
- * lapsed already, so that the next heartbeat releases its leases.
+ * Locks the memberships of workers to which something is leased. A heartbeat that ends a membership runs before or after
+ * this transaction, and releases all of its leases or none. A worker without a membership gets one that has already lapsed,
+ * so the next heartbeat releases its leases.
  */
 const keepMembers = (workers: string, from: string) => `member AS MATERIALIZED (
     SELECT m.worker FROM unnest(${workers}) AS w (worker)
@@ -29,22 +28,25 @@ const keepMembers = (workers: string, from: string) => `member AS MATERIALIZED (
     ON CONFLICT (worker) DO UPDATE SET until = members.until
   )`
 
-/** The same, before deliveries are locked that are to be leased. */
+/** The same as a statement of its own, before the deliveries to lease are locked. */
 export const keepWorkers = `WITH ${keepMembers("$1::text[]", "")} SELECT 1 FROM member`
 
-/** The workers that attempt some deliveries which were cancelled meanwhile. */
+/** The workers that still attempt deliveries which were cancelled in the meantime. */
 export const workersOfEnded = `SELECT DISTINCT worker FROM deliveries WHERE id = ANY($1) AND worker IS NOT NULL ORDER BY worker`
 
-/** The integrations that events are matched with, as the database has them now: of these buildings and these tenants. */
+/** The integrations of the events' buildings and tenants, as they are now. */
 const scoped = `SELECT id, version FROM integrations WHERE scope_type = 'building' AND scope_id = ANY($40::bigint[])
     UNION ALL SELECT id, version FROM integrations WHERE scope_type = 'tenant' AND scope_id = ANY($41::bigint[])`
 
 /**
- * Appends events and their deliveries, the active ones and the ended ones, with numbers in the order given, counts them, and
- * wakes the workers of other processes where deliveries are due. Stores nothing if one of some integrations (none, if that
- * is known already) is deleted, changed, or not enabled though a delivery needs that; they stay as they are until the
- * transaction ends. Stores nothing either, and returns one row without an id, if the integrations of the events' scopes are
- * not the candidates ($38, by growing id) that they were matched with, in the same versions ($39). Returns the deliveries' ids, or one null for none.
+ * Appends events with their active and ended deliveries, numbered in the order given, counts them, and wakes the workers of
+ * other processes if deliveries are due.
+ *
+ * Stores nothing if a matched integration is deleted, changed, or disabled although a delivery needs it enabled. The
+ * matched integrations stay locked until the transaction ends. Also stores nothing, and returns one row without an id, if
+ * the integrations of the events' scopes differ from the candidates ($38, by id) in number or version ($39).
+ *
+ * Returns the ids of the deliveries, or one null if there are none.
  */
 export const insert = `WITH fresh AS MATERIALIZED (
     SELECT 1 WHERE $38::bigint[] IS NULL OR (
@@ -108,7 +110,7 @@ export const insert = `WITH fresh AS MATERIALIZED (
     FROM taken LEFT JOIN signalled ON true
   UNION ALL SELECT NULL, true WHERE NOT EXISTS (SELECT 1 FROM fresh)`
 
-/** Puts deliveries, which were taken from the ended ones, back among the active ones. */
+/** Puts deliveries taken from the ended ones back among the active ones. */
 export const insertQueued = `INSERT INTO queue (${queuedNames})
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[],
     $8::bigint[], $9::bigint[], $10::text[], $11::bigint[])`
@@ -120,9 +122,9 @@ const toAttempts = `INSERT INTO attempts
     (delivery_id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)`
 
 /**
- * Ends acknowledged deliveries, given in the order of their ids, with their attempts, and counts them: those that are leased
- * to a worker, whose attempt is the next one, that are not to be sent again and whose integration is enabled and does not
- * fail (or, if that is not asked for, whatever it is). Leaves the others as they are. Returns the ids of the ended ones.
+ * Ends acknowledged deliveries, given in order of id with their attempts, and counts them. A delivery is ended if it is
+ * leased to the worker, the attempt is its next one, and no resend is requested. Its integration must also be enabled and
+ * not failing, unless $11 is null. Other deliveries are left unchanged. Returns the ids of the ended ones.
  */
 export const acknowledge = `WITH sound AS MATERIALIZED (
     SELECT id FROM integrations WHERE id = ANY($11::bigint[]) AND status = 'enabled' AND failing_since IS NULL
@@ -156,19 +158,18 @@ export const acknowledge = `WITH sound AS MATERIALIZED (
   )
   SELECT id FROM held`
 
-/** The state of a delivery that is released: core's `Transitions.released`. */
+/** The state after a release, like core's `Transitions.release`. */
 const releasedState = `CASE WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END`
 
-/** Counts deliveries that were released, by the query that returns their new states. */
+/** Counts released deliveries. `from` returns their new states. */
 const countReleased = (from: string): string =>
   `INSERT INTO tallies (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
     SELECT 0, count(*) FILTER (WHERE state = 'pending'), -count(*), count(*) FILTER (WHERE state = 'retrying'), 0, 0, 0, 0, 0
     FROM ${from} HAVING count(*) > 0`
 
 /**
- * Gives back deliveries that are leased to a worker, given in the order of their ids with the times at which they are due,
- * and counts them. Of those that were cancelled under the lease the worker is forgotten: after the others, as locks go.
- * Returns the ids of both.
+ * Releases deliveries leased to a worker, given in order of id with their due times, and counts them. For deliveries that
+ * were cancelled under the lease it clears the worker. These come second, which is the lock order. Returns the ids of both.
  */
 export const release = `WITH held AS MATERIALIZED (
     SELECT q.place, r.due_at FROM unnest($2::bigint[], $3::bigint[]) AS r (id, due_at) CROSS JOIN LATERAL (
@@ -190,15 +191,17 @@ export const release = `WITH held AS MATERIALIZED (
   )
   SELECT id FROM released UNION ALL SELECT id FROM forgotten`
 
-/** Those of some deliveries that are leased to a worker, or were cancelled under its lease. */
+/** Of some deliveries, those that are leased to a worker or were cancelled under its lease. */
 export const leasedAmong = `SELECT id FROM queue WHERE id = ANY($2) AND worker = $1
   UNION ALL SELECT id FROM deliveries WHERE id = ANY($2) AND worker = $1`
 
 /**
- * Releases what some workers lease, due when it was, and counts it; and of one worker ($2) what it leases of deliveries
- * created before a time ($3, 0 for none) but some ($4). Wakes the workers of other processes if it released any. Walks all
- * leased deliveries, after one search in the index for each integration that has active ones: rare, and cheaper than an
- * index by worker, which each delivery would enter.
+ * Releases all leases of some workers ($1), with their former due times, and counts them. Of one worker ($2) it releases
+ * the leases of deliveries created before a time ($3, 0 for none), except some ($4). Wakes the workers of other processes
+ * if anything was released.
+ *
+ * Reads all leased deliveries, after one index search for each integration with active ones. That is rare, and cheaper than
+ * an index by worker that each delivery would enter.
  */
 export const releaseAllOf = `WITH RECURSIVE holders (integration_id) AS (
     (SELECT integration_id FROM queue ORDER BY integration_id LIMIT 1)
@@ -227,7 +230,9 @@ export const releaseAllOf = `WITH RECURSIVE holders (integration_id) AS (
   signalled AS MATERIALIZED (SELECT pg_notify('${channel}', '') FROM number WHERE count > 0)
   SELECT count FROM number LEFT JOIN signalled ON true`
 
-/** The same for deliveries that were cancelled under a lease: forgets their workers. Ranges of an index that holds only these. */
+/**
+ * The same for deliveries that were cancelled under a lease: clears their workers. Ranges of an index that has only these.
+ */
 export const forget = `UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
     SELECT id FROM deliveries
     WHERE worker IS NOT NULL AND worker = ANY($1::text[] || $2::text)
@@ -236,20 +241,23 @@ export const forget = `UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
   ))`
 
 /**
- * Locks a worker's own row, made if there is none. Says until when the worker was a member, if it was. The first statement of
- * a heartbeat: nothing is held yet by who waits here.
+ * Locks a worker's own row and creates it if it is missing. Returns until when the worker was a member, if it was. The
+ * first statement of a heartbeat: a transaction that waits here holds no other lock.
  */
 export const lockOwn = `INSERT INTO members (worker, until) VALUES ($1, 0)
   ON CONFLICT (worker) DO UPDATE SET until = members.until
   RETURNING CASE WHEN xmax <> 0 THEN until END AS until`
 
-/** Locks a worker's own row, which it has locked, also against those that keep its membership. Nothing else is locked yet. */
+/**
+ * Upgrades the lock on a worker's own row, so that no other transaction can lease to the worker. Nothing else is locked
+ * yet.
+ */
 export const lockAlone = `SELECT worker FROM members WHERE worker = $1 FOR UPDATE`
 
-/** The other workers whose memberships have lapsed, locked; those that are in use now are left to a later heartbeat. */
+/** Locks the lapsed memberships of other workers. Those in use are left to a later heartbeat. */
 export const lapsed = `SELECT worker FROM members WHERE until <= $1 AND worker <> $2 FOR UPDATE SKIP LOCKED`
 
-/** Continues a membership whose row is locked. */
+/** Renews a membership whose row is locked. */
 export const renewMembership = `UPDATE members SET until = $2 WHERE worker = $1`
 
 /** Ends memberships whose rows are locked. */
@@ -257,7 +265,7 @@ export const leave = `DELETE FROM members WHERE worker = ANY($1::text[])`
 
 export const roll = `SELECT count(*) AS workers, count(CASE WHEN worker < $1 THEN 1 END) AS rank FROM members`
 
-/** Moves active deliveries, which are locked already, to the ended ones. */
+/** Moves locked active deliveries to the ended ones. */
 export const end = `WITH taken AS (DELETE FROM queue WHERE id = ANY($1))
   INSERT INTO deliveries (${endedColumns})
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[],
@@ -265,9 +273,8 @@ export const end = `WITH taken AS (DELETE FROM queue WHERE id = ANY($1))
     $16::text[])`
 
 /**
- * Which of some integrations exist, and what they are. The rows are shared with whoever asks the same; who would change
- * them (`lockForChange`) waits until what was decided by them is stored, and then sees it. Who only notes how they fail
- * does not wait.
+ * Reads integrations and locks them against `lockForChange` until the transaction ends. Updates of the failure state don't
+ * wait.
  */
 export const targets = `SELECT id, status, version FROM integrations WHERE id = ANY($1) ORDER BY id FOR KEY SHARE`
 
@@ -277,24 +284,24 @@ const integrationsOf = (ids: string): string => `SELECT integration_id AS id FRO
 /** The integrations of some deliveries. */
 export const integrationsOfDeliveries = integrationsOf("$1")
 
-/** Locks an integration, beside who publishes to it. */
+/** Locks an integration without excluding publications. */
 export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO KEY UPDATE`
 
-/** Locks an integration whose status or version may change: who published to it before has committed, who would waits. */
+/** Locks an integration whose status or version may change. Earlier publications have committed, and later ones wait. */
 export const lockForChange = `SELECT id FROM integrations WHERE id = $1 FOR UPDATE`
 
-/** The first key of the locks on scopes: «scop» in ASCII. */
+/** First key of the locks on scopes: "scop" in ASCII. */
 const scopeLocks = 0x73636f70
 
-/** Locks the integrations of a scope against further ones, by the name of the scope, until the transaction ends. */
+/** Keeps others from adding integrations to a scope until the transaction ends. The parameter is the name of the scope. */
 export const lockScope = `SELECT pg_advisory_xact_lock(${scopeLocks}, hashtext($1))`
 
 const subject = `id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed, failing_attempts,
     failing_retry_after`
 
 /**
- * What settlements look at of some integrations. Those among them for which something may follow ($2, and those that fail or
- * are disabled) are locked beside publications, if they are free. Returns which are locked.
+ * What settlements read of integrations. Locks those that may be affected: $2, and those that are failing or disabled.
+ * Skips busy ones and does not exclude publications. Returns whether each is locked.
  */
 export const lockSubjects = `WITH locked AS MATERIALIZED (
     SELECT ${subject} FROM integrations
@@ -305,15 +312,15 @@ export const lockSubjects = `WITH locked AS MATERIALIZED (
   UNION ALL
   SELECT ${subject}, false FROM integrations WHERE id = ANY($1) AND id <> ALL (ARRAY(SELECT id FROM locked))`
 
-/** Locks for change those of some integrations that nobody publishes to, and returns them. */
+/** Locks integrations for change, except those that a transaction is publishing to, and returns them. */
 export const lockFreeForChange = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED`
 
-/** In these words, because only so is it seen that the partial indexes serve. */
+/** Must match the condition of the partial indexes literally, or PostgreSQL does not use them. */
 export const isUnacknowledged = `state <> 'delivered'`
 
 /**
- * The newest delivery of an integration that ended without an acknowledgement and that no worker may still be sending: the
- * end of a range of an index for each state.
+ * The newest delivery of an integration that ended without an acknowledgement and is not being attempted. The end of an
+ * index range for each state.
  */
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Transitions.unacknowledgedStates
   .map(
@@ -323,7 +330,7 @@ export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Transitions.un
   )
   .join(" UNION ALL ")}) AS newest`
 
-/** Locks some active deliveries; where those among them stand that are wanted, and whether they are of endings. */
+/** Locks active deliveries ($1), and returns the rows of those in $2 with whether an ending covers them. */
 export const queuedStandings = `WITH locked AS MATERIALIZED (
     SELECT ${identity}, state, NULL::text AS reason, attempts, early, lane, due_at, worker, resend,
       coalesce(id <= ${lastOf("queue.integration_id")}, false) AS ending
@@ -331,22 +338,19 @@ export const queuedStandings = `WITH locked AS MATERIALIZED (
   )
   SELECT * FROM locked WHERE id = ANY($2)`
 
-/** The same of ended ones. */
+/** The same for ended deliveries. */
 export const endedStandings = `SELECT ${identity}, state, reason, attempts, early, lane, NULL::bigint AS due_at, worker,
     0 AS resend
   FROM deliveries WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
 /**
- * From rows that come as parameters to the rows of a table with the same ids. Written so that the first are always the outer
- * ones: a plan that was made while the table was small would else walk through all of it.
+ * Joins parameter rows with the rows of a table by id, in a form that makes the parameters the outer side. A plan made
+ * while the table was small would otherwise scan it.
  */
 const rowsOf = (table: string, given: string): string =>
   `CROSS JOIN LATERAL (SELECT ctid AS place FROM ${table} WHERE id = ${given}.id OFFSET 0) AS old`
 
-/**
- * Moves active deliveries, which are locked already, to where they stand next, and stores the attempts that were made of
- * them, if any: the last of each.
- */
+/** Updates locked active deliveries, and stores the last attempt of each, if any. */
 export const requeue = `WITH attempted AS (
     ${toAttempts}
     SELECT * FROM unnest($1::bigint[], $3::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::text[],
@@ -360,7 +364,7 @@ export const requeue = `WITH attempted AS (
     ${rowsOf("queue", "moved")}
   WHERE d.ctid = old.place`
 
-/** Changes ended deliveries, which are locked already. Their state stays. */
+/** Updates locked ended deliveries. Their state stays. */
 export const updateEnded = `UPDATE deliveries AS d SET attempts = e.attempts, early = e.early, worker = e.worker,
     attempt_started_at = e.started_at, attempt_duration_ms = e.duration_ms, attempt_outcome = e.outcome,
     attempt_status = e.status, attempt_detail = e.detail, attempt_excerpt = e.excerpt
@@ -370,10 +374,7 @@ export const updateEnded = `UPDATE deliveries AS d SET attempts = e.attempts, ea
     ${rowsOf("deliveries", "e")}
   WHERE d.ctid = old.place`
 
-/**
- * Takes deliveries, which are locked already, from what has ended. The attempts that ended them are kept. `insertQueued`
- * comes after it.
- */
+/** Removes locked deliveries from the ended ones and keeps the attempts that ended them. `insertQueued` follows. */
 export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($1) RETURNING *)
   ${toAttempts}
   SELECT id, attempts, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail,
@@ -381,8 +382,8 @@ export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($
   FROM ended WHERE attempt_outcome IS NOT NULL`
 
 /**
- * The first deliveries of an integration after one that ended without an acknowledgement or wait for a retry: the beginning
- * of a range of an index for each state.
+ * The first deliveries of an integration after an id that ended without an acknowledgement or wait for a retry. The
+ * beginning of an index range for each state.
  */
 export const recoverable = `SELECT id, created_at FROM (${Transitions.unacknowledgedStates
   .map(
@@ -397,5 +398,5 @@ export const recoverable = `SELECT id, created_at FROM (${Transitions.unacknowle
 /** Wakes the workers of all processes when the transaction commits. */
 export const signal = `SELECT pg_notify('${channel}', '')`
 
-/** Lets transactions end that lock rows which a claim passed over: a few milliseconds. */
+/** Waits a few milliseconds for the transactions that hold rows which a claim skipped. */
 export const pause = "SELECT pg_sleep(0.003)"

@@ -1,24 +1,24 @@
 /**
- * Statements that look events and deliveries up.
+ * Statements that look up events and deliveries.
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates, latest } from "@doorhook/core"
-import { isUnacknowledged } from "./DeliveryStatements.ts"
 import { allCancellations } from "./CancellationStatements.ts"
+import { isUnacknowledged } from "./DeliveryStatements.ts"
 
 const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NULL::bigint AS next_attempt_at, created_at
   FROM deliveries AS d`
 
-/** What is active, and what an ending (`e`) has cancelled already. */
+/** Rows of `queue`. A delivery that an ending (`e`) covers is shown as cancelled. */
 const queued = `SELECT d.id, d.event_id, d.integration_id,
     CASE WHEN e.reason IS NULL THEN d.state ELSE 'cancelled' END AS state, e.reason, d.attempts,
     CASE WHEN e.reason IS NULL AND d.worker IS NULL THEN least(d.due_at, ${latest}) END AS next_attempt_at, d.created_at
   FROM queue AS d LEFT JOIN endings AS e ON e.integration_id = d.integration_id AND d.id <= e.last_id`
 
-/** One delivery. One search by id in each table. */
+/** One search by id in each table. */
 export const deliveryById = `${queued} WHERE d.id = $1 UNION ALL ${ended} WHERE d.id = $1`
 
-/** The attempts of a delivery, the first one first: one range of one table, one row of another. */
+/** The attempts of a delivery in order. A range of one table and a row of another. */
 export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, status, response_excerpt, detail
     FROM attempts WHERE delivery_id = $1
   UNION ALL
@@ -27,19 +27,19 @@ export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, stat
     FROM deliveries WHERE id = $1 AND attempt_outcome IS NOT NULL
   ORDER BY number`
 
-/** Some events. One search by id each. */
+/** One search by id for each event. */
 export const eventsById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at
   FROM events WHERE id = ANY($1)`
 
-/** The resource types of some events. */
+/** One search by id for each event. */
 export const typesById = `SELECT id, resource_type FROM events WHERE id = ANY($1)`
 
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
 /**
- * The deliveries that a filter selects, by growing id or by falling. States stand in the text, because only so is it seen
- * that the partial indexes serve. What an ending has cancelled already is with the cancelled ones: the first of each ending
- * and state are sorted, all else is walked in its order.
+ * The deliveries that a filter selects, by id ascending or descending. States are literals in the text, because PostgreSQL
+ * uses the partial indexes only then. Deliveries that an ending covers are listed as cancelled. Only these are sorted (the
+ * first of each ending and state); everything else is read in index order.
  */
 export const list = (
   filter: DeliveryFilter
@@ -54,20 +54,20 @@ export const list = (
   if (event_id !== undefined) {
     const event = parameter(event_id)
     const range = ["first_delivery", "last_delivery"].map((end) => `(SELECT ${end} FROM events WHERE id = ${event})`)
-    // Others that were stored at the same time can lie between.
+    // Deliveries of other events stored at the same time can be in the range.
     conditions.push(`d.id BETWEEN ${range.join(" AND ")}`, `d.event_id = ${event}`)
   }
   if (integration_id !== undefined) conditions.push(`d.integration_id = ${parameter(integration_id)}`)
   const ofIntegration = integration_id !== undefined && event_id === undefined
   const most = parameter(limit)
-  // Each table on its own: together they would be asked for more than the limit.
+  // A limit for each table, or PostgreSQL would read more rows than needed.
   const first = (from: string, where: string): string => `(${from} WHERE ${where} ORDER BY d.${by} LIMIT ${most})`
   const stateIs = (one: DeliveryState | undefined): string => (one === undefined ? "" : ` AND d.state = '${one}'`)
-  // So that ids are walked in their order, and not all that an index over integrations has in this state.
+  // Makes PostgreSQL scan the primary key in order, not all rows of the state in an index over integrations.
   const stateIsToo = (one: DeliveryState): string => ` AND d.state || '' = '${one}'`
   const condition = conditions.join(" AND ")
   const activeOnes = (state: DeliveryState | undefined): ReadonlyArray<string> => {
-    // The active ones of an integration are in order state by state.
+    // The active deliveries of an integration are ordered by id only within a state.
     const each = state === undefined && ofIntegration ? activeStates : [state]
     const active = state === undefined ? "" : " AND e.reason IS NULL"
     return each.map((one) => {
@@ -87,7 +87,7 @@ export const list = (
       ORDER BY d.${by} LIMIT ${most})`
   }
   const endedOnes = (state: DeliveryState | undefined): string => {
-    // A term that says nothing new, but without which it is not seen that the partial indexes serve.
+    // A redundant condition, without which PostgreSQL does not use the partial indexes.
     const again = state === undefined || state === "delivered" ? "" : ` AND ${isUnacknowledged}`
     return first(ended, condition + stateIs(state) + again)
   }

@@ -1,12 +1,12 @@
 /**
- * Statements on tallies. A counter that every transaction updates would make them all wait for one another, for as long
- * as a caller's own transaction takes; so they append, and whoever reads adds up. `TallyCompaction` keeps that little.
+ * Statements on counts. If every transaction updated one counter, all would wait for each other, even for a host's open
+ * transaction. So each appends a row, and readers add the rows up. Compaction keeps their number small.
  */
 import { activeStates, deliveryStates } from "@doorhook/core"
 import type { DeliveryState } from "@doorhook/core"
 import { allCancellations } from "./CancellationStatements.ts"
 
-/** What is counted: events, and deliveries by state. */
+/** The counts: events, and deliveries by state. */
 export type TallyName = "events" | DeliveryState
 
 /** The columns of the table. */
@@ -15,18 +15,18 @@ const tallyNames: ReadonlyArray<TallyName> = ["events", ...deliveryStates]
 const columns = tallyNames.join(", ")
 const sums = tallyNames.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(", ")
 
-/** Appends what one transaction changed, if a query has a row. The changes are the parameters from a number on. */
+/** Appends a transaction's changes if the query `from` has a row. The first change is parameter number `first`. */
 export const addToTalliesIf = (from: string, first: number): string =>
   `INSERT INTO tallies (${columns}) SELECT ${tallyNames.map((_, at) => `$${first + at}::bigint`).join(", ")} ${from}`
 
-/** Appends what one transaction changed. */
+/** Appends a transaction's changes. */
 export const addToTallies = addToTalliesIf("", 1)
 
-/** The parameters of a change. */
+/** The parameters of `addToTallies`. */
 export const countsOf = (changes: ReadonlyMap<TallyName, number>): ReadonlyArray<number> =>
   tallyNames.map((name) => changes.get(name) ?? 0)
 
-/** What endings have cancelled already and is not moved yet, by the state that it is still counted in. */
+/** Deliveries that an ending covers and that are not moved yet, by the state they are still counted in. */
 export const ofCancellations = `SELECT q.state, q.count
     FROM (${allCancellations}) AS e CROSS JOIN LATERAL (
       SELECT state, count(*) AS count FROM queue WHERE integration_id = e.integration_id AND id <= e.last_id GROUP BY state
@@ -38,8 +38,8 @@ const cancelledOf = (name: TallyName): string => {
 }
 
 /**
- * All counts. Reads what was appended since the last fold, and a range of an index for each ending: in one
- * statement, so that nothing is counted twice, or not at all, while it is moved.
+ * All counts. Reads the rows since the last compaction, and an index range for each ending. One statement, so that a
+ * delivery moved at the same time is counted exactly once.
  */
 export const deliveryCounts = `SELECT ${sums} FROM (
     SELECT ${columns} FROM tallies
@@ -47,13 +47,13 @@ export const deliveryCounts = `SELECT ${sums} FROM (
     SELECT ${tallyNames.map(cancelledOf).join(", ")} FROM (${ofCancellations}) AS m
   ) AS counted`
 
-/** With fewer rows than these, adding them up anew takes less than folding them. */
+/** With fewer rows, compaction costs more than adding them up on each read. */
 const leastCompacted = 200
 
-/** The most rows that are folded in one statement. */
+/** How many rows one statement compacts at most. */
 export const mostCompacted = 2_000
 
-/** Makes one row of many, and says of how many. Passes over what another transaction is folding. */
+/** Replaces rows by their sum and returns how many. Skips rows that another transaction is compacting. */
 export const compactTallies = `WITH taken AS (
     DELETE FROM tallies
     WHERE ctid = ANY (ARRAY(

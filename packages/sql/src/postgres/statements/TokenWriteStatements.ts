@@ -2,7 +2,10 @@
  * Statements that issue tokens on PostgreSQL.
  */
 
-/** Redeems a code, which nobody else does then, and stores what was issued for it. One search by primary key in each table. */
+/**
+ * Redeems a code and stores the tokens issued for it. Only one caller can redeem a code. One search by primary key in each
+ * table.
+ */
 export const redeemCode = `WITH used AS (
     UPDATE codes SET used_at = $1::bigint WHERE hash = $2::text AND used_at IS NULL
       AND (SELECT revoked_at IS NULL FROM grants WHERE grants.id = codes.grant_id)
@@ -16,6 +19,6 @@ export const redeemCode = `WITH used AS (
   )
   SELECT seq FROM access`
 
-/** Refreshes by the function of that name. */
+/** Calls the function `refresh_access` (migration 11). */
 export const refreshAccess = `SELECT refresh_access($1::text, $2::bigint, $3::integer, $4::text, $5::bigint, $6::bigint,
     $7::text, $8::text, $9::text, $10::bigint) AS seq`

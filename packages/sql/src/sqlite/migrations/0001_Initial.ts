@@ -1,14 +1,14 @@
 /**
  * The tables of the first version.
  *
- * Times are integer milliseconds since the epoch; lists and documents are JSON text. Rows are meant to be read with
- * `sqlite3` too, so states and reasons are words.
+ * Times are integer milliseconds since the epoch. Lists and documents are JSON text. States and reasons are words, so that
+ * rows are readable in `sqlite3`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 const statements: ReadonlyArray<string> = [
-  // AUTOINCREMENT: an id is never used again, also after its row is deleted.
+  // AUTOINCREMENT: an id is never reused, even after its row is deleted.
   `CREATE TABLE integrations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     scope_type TEXT NOT NULL,
@@ -33,7 +33,7 @@ const statements: ReadonlyArray<string> = [
   ) STRICT`,
   `CREATE INDEX integrations_by_scope ON integrations (scope_type, scope_id)`,
 
-  // The deliveries of an event are numbered in one go: their ids are the range that its row names, null for none.
+  // The ids of an event's deliveries are the range between these two; null if it has none.
   `CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -47,8 +47,8 @@ const statements: ReadonlyArray<string> = [
     data TEXT NOT NULL
   ) STRICT`,
 
-  // What a building, and each tenant that an event involves, may read. Filled for thousands of events at a time: one by
-  // one, each would write as many pages as it has readers.
+  // The events that a building or a tenant may read. Filled for thousands of events at a time: single inserts would write
+  // as many pages as the event has readers.
   `CREATE TABLE events_of (
     scope_type TEXT NOT NULL,
     scope_id INTEGER NOT NULL,
@@ -57,14 +57,13 @@ const statements: ReadonlyArray<string> = [
     PRIMARY KEY (scope_type, scope_id, resource_type, event_seq)
   ) STRICT, WITHOUT ROWID`,
 
-  // The last numbers that were given out: none is used again, also after its row is deleted.
-  // indexed: up to which event events_of is filled.
+  // The last numbers given out. None is reused, even after its row is deleted. indexed: the last event in events_of.
   `CREATE TABLE numbers (event INTEGER NOT NULL, delivery INTEGER NOT NULL, indexed INTEGER NOT NULL) STRICT`,
   `INSERT INTO numbers (event, delivery, indexed) VALUES (0, 0, 0)`,
 
-  // A delivery is in the first of the next two tables as long as it is active, and in the second once it has ended. What
-  // they refer to is not checked: deliveries outlive their integration, and each check would look a row up.
-  // Under a lease, due_at is the lease's end. resend is explained in core's delivery/Transitions.
+  // A delivery is in `queue` while it is active, and in `deliveries` once it has ended. No foreign keys: deliveries outlive
+  // their integration, and each check would look up a row. Under a lease, due_at is the end of the lease. resend: see
+  // core's delivery/Transitions.
   `CREATE TABLE queue (
     id INTEGER PRIMARY KEY,
     event_id TEXT NOT NULL,
@@ -78,21 +77,22 @@ const statements: ReadonlyArray<string> = [
     lease_token TEXT,
     resend INTEGER NOT NULL
   ) STRICT`,
-  // What can be claimed. Lane first: a claim stops at the first lanes that fill it, and never sees the backlogs behind.
+  // Deliveries that can be claimed. The lane comes first: a claim stops at the lanes that fill it, without reading other
+  // backlogs.
   `CREATE INDEX queue_due ON queue (lane, integration_id, due_at)`,
-  // The id is the end of every index: this and the following list in the order of ids.
+  // Every index ends with the id, so this and the following list in order of id.
   `CREATE INDEX queue_by_integration ON queue (integration_id, state)`,
 
-  // An integration that takes no more ends what is active of it at once: all up to an id is cancelled. Where that is much,
-  // the rows follow after, a few at a time, until then this says so.
+  // Cancels the active deliveries of a deleted or disabled integration at once: a row says that all up to an id are
+  // cancelled, and the rows of the deliveries are moved later in batches.
   `CREATE TABLE endings (
     integration_id INTEGER PRIMARY KEY,
     last_id INTEGER NOT NULL,
     reason TEXT NOT NULL
   ) STRICT`,
 
-  // attempt_...: the attempt that ended it, null when there was none; its number is that of attempts. lease_token: of one
-  // that was cancelled under its lease, until its attempt is recorded.
+  // attempt_...: the last attempt, null if there was none; its number is `attempts`. lease_token: set while an attempt of a
+  // cancelled delivery is not recorded yet.
   `CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY,
     event_id TEXT NOT NULL,
@@ -111,13 +111,13 @@ const statements: ReadonlyArray<string> = [
     attempt_excerpt TEXT
   ) STRICT`,
   `CREATE INDEX deliveries_by_integration ON deliveries (integration_id)`,
-  // The few that ended without an acknowledgement, among the many that were delivered. Said in these words because a list
-  // of states costs a third of all the work on a delivery.
+  // The few deliveries that ended without an acknowledgement. The condition is not a list of states, because evaluating
+  // that takes a third of all the work on a delivery.
   `CREATE INDEX deliveries_unacknowledged ON deliveries (state) WHERE state <> 'delivered'`,
   `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration_id, state)
     WHERE state <> 'delivered'`,
 
-  // The attempts that did not end their delivery.
+  // Earlier attempts, which did not end their delivery.
   `CREATE TABLE attempts (
     delivery_id INTEGER NOT NULL,
     number INTEGER NOT NULL,
@@ -130,7 +130,7 @@ const statements: ReadonlyArray<string> = [
     PRIMARY KEY (delivery_id, number)
   ) STRICT, WITHOUT ROWID`,
 
-  // What those who run the service are told of integrations. details: the members that only some kinds have, as JSON.
+  // Notifications to operators. details: members that only some kinds have, as JSON.
   `CREATE TABLE notices (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL,
@@ -151,10 +151,10 @@ const statements: ReadonlyArray<string> = [
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at)`,
 
-  // Who sends deliveries now, until when without a further sign of life.
+  // Active workers. until: when the worker counts as gone unless it sends a heartbeat.
   `CREATE TABLE workers (name TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 
-  // How many events there are, and deliveries in each state: counting a hundred million rows takes too long.
+  // Counts of events and of deliveries by state: counting a hundred million rows takes too long.
   `CREATE TABLE tallies (name TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 
   `CREATE TABLE grants (

@@ -1,5 +1,5 @@
 /**
- * What a building or a tenant may read is in the order of publication times, so that a list can begin and end at one.
+ * Orders the events that a building or tenant may read by publication time, so that a list can begin and end at a time.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

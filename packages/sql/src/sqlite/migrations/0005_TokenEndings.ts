@@ -1,5 +1,5 @@
 /**
- * Tokens end by indexes: rotated refresh tokens and revoked grants by their times, access tokens of a grant the oldest first.
+ * Indexes to purge tokens: rotated refresh tokens and revoked grants by time, and a grant's access tokens by age.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * A delivery has one row, which is changed in place, and what the owner of the file knows is in its memory: leases, workers
- * and counts. What was leased when the file was closed is due again.
+ * Gives each delivery one row, which is updated in place, and moves leases, workers and counts to the memory of the file's
+ * owner. Deliveries that were leased when the file was closed are due again.
  */
 import { latest } from "@doorhook/core"
 import { Effect } from "effect"
@@ -8,9 +8,9 @@ import { SqlClient } from "effect/sql"
 import { codes, storedStates } from "../DeliverySql.ts"
 
 const schema: ReadonlyArray<string> = [
-  // event: its seq; its publication is when the delivery was created. state: a code, see DeliverySql. attempt_...: the
-  // attempt that ended it, null when there was none; its number is that of attempts. due_at: null once it has ended, and
-  // while the process that published it holds it.
+  // event: the event's seq; the event's time is also the delivery's. state: a code, see DeliverySql. attempt_...: the last
+  // attempt, null if there was none; its number is `attempts`. due_at: null for an ended delivery, and while its publisher
+  // keeps it.
   `CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY,
     event INTEGER NOT NULL,
@@ -29,22 +29,23 @@ const schema: ReadonlyArray<string> = [
     attempt_detail TEXT,
     attempt_excerpt TEXT
   ) STRICT`,
-  // The deliveries of an integration. Filled for thousands at a time: an index would be written with each publication.
+  // The deliveries of an integration. Filled for thousands at a time, because an index would be written with each
+  // publication.
   `CREATE TABLE deliveries_of (
     integration INTEGER NOT NULL,
     delivery INTEGER NOT NULL,
     PRIMARY KEY (integration, delivery)
   ) STRICT, WITHOUT ROWID`,
-  // The id is the end of every index, so each lists deliveries in the order of ids.
+  // Every index ends with the id, so each lists deliveries in order of id.
   `CREATE INDEX deliveries_due ON deliveries (lane, integration, due_at) WHERE due_at IS NOT NULL`,
   `CREATE INDEX deliveries_pending ON deliveries (state) WHERE state = 0 AND due_at IS NOT NULL`,
   `CREATE INDEX deliveries_pending_by_integration ON deliveries (integration) WHERE state = 0 AND due_at IS NOT NULL`,
   `CREATE INDEX deliveries_unacknowledged ON deliveries (state) WHERE state > 1`,
   `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration, state) WHERE state > 1`,
 
-  // What the owner of the file keeps in memory and finds again: the last numbers given to events and deliveries, up to
-  // which of them events_of and deliveries_of are filled, a delivery before which none is without a due time, how many
-  // there are, and when it last wrote a heartbeat.
+  // The owner's memory, saved for the next start: the last numbers of events and deliveries, the last entries of events_of
+  // and deliveries_of, a delivery before which no open one lacks a due time, the counts, and the time of the last
+  // heartbeat.
   `CREATE TABLE owner (
     event INTEGER NOT NULL,
     delivery INTEGER NOT NULL,
@@ -56,7 +57,8 @@ const schema: ReadonlyArray<string> = [
     beat_at INTEGER NOT NULL
   ) STRICT`,
 
-  // All open deliveries of an integration up to an id are cancelled, and counted as such. The rows follow in parts.
+  // All open deliveries of an integration up to an id are cancelled, and counted as such. Their rows are updated later in
+  // batches.
   `CREATE TABLE cancellations (integration INTEGER PRIMARY KEY, last_delivery INTEGER NOT NULL, reason TEXT NOT NULL) STRICT`
 ]
 

@@ -1,9 +1,9 @@
 /**
- * Access tokens are numbered in the order in which they are issued, and found by their number, which is in their text. The table is
- * appended to at one end and purged at the other: no index over hashes or times is written with each token.
+ * Numbers access tokens in the order of issue. The number is part of the token's text and finds its row. The table is
+ * appended to at one end and purged at the other, so no index over hashes or times is written with each token.
  *
- * Tokens that were issued before stay valid until they expire. Their text has no number, so that they are found by their hash,
- * by an index that is for them alone and empties within a day.
+ * Tokens issued before stay valid until they expire. Their text has no number, so they are found by hash, through an index
+ * of their own that is empty within a day.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,8 +12,8 @@ const statements: ReadonlyArray<string> = [
   "ALTER TABLE access_tokens RENAME TO former_access_tokens",
   "DROP INDEX access_tokens_by_expiry",
   "DROP INDEX access_tokens_by_age",
-  // hash: of the random part of the text; of all of it where has_number is 0. scope: null is that of the grant. The grant is not
-  // checked: one is deleted after its tokens only.
+  // hash: of the random part of the text, or of the whole text if has_number is 0. scope: null for the grant's scope. The
+  // grant needs no foreign key: it is deleted only after its tokens.
   `CREATE TABLE access_tokens (
     seq INTEGER PRIMARY KEY,
     grant_id TEXT NOT NULL,
@@ -27,7 +27,7 @@ const statements: ReadonlyArray<string> = [
   `INSERT INTO access_tokens (grant_id, hash, has_number, created_at, expires_at, retires)
     SELECT grant_id, hash, 0, created_at, expires_at, retires FROM former_access_tokens ORDER BY expires_at, created_at`,
   "DROP TABLE former_access_tokens",
-  // The number is the end of the index: tokens of a grant in the order of their age.
+  // The index ends with the number, so the tokens of a grant are in order of age.
   "CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id)",
   "CREATE INDEX access_tokens_without_number ON access_tokens (hash) WHERE NOT has_number"
 ]
