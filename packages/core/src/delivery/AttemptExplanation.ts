@@ -1,15 +1,15 @@
 /**
- * How an attempt ended, in plain words, and what helps: the one place where outcomes and statuses become sentences.
+ * Explains the outcome of an attempt in plain words and suggests a remedy. No other module turns outcomes and statuses into text.
  */
 import type { Attempt } from "../model/Delivery.ts"
 
-/** Whom something is explained to: who runs the service, or who owns the integration and may know nothing of our network. */
+/** Who reads an explanation: an operator of the service, or the owner of the integration, who doesn't know the service's network. */
 export type Reader = "operator" | "owner"
 
-/** What of an attempt is explained. */
+/** The members of an attempt that an explanation uses. */
 export type ExplainedAttempt = Pick<Attempt, "number" | "started_at" | "duration_ms" | "outcome" | "status" | "detail">
 
-/** What statuses that do not acknowledge mean, and what helps. The last digits may stand for all of their hundred. */
+/** Meaning and remedy of each status that does not acknowledge. `4xx` stands for all statuses from 400 to 499. */
 const meanings: Readonly<Record<string, string>> = {
   "401":
     "it does not take the signature, or asks for credentials, of which deliveries carry none. Check that the receiver has this integration's signing secret (it can be replaced: rotate_secret) and the right time, and verifies the body as it came, before it is parsed",
@@ -29,7 +29,7 @@ const meanings: Readonly<Record<string, string>> = {
   "5xx": "something failed inside it. Its own log says what"
 }
 
-/** What an owner is told in place of what only those who run the service can do. */
+/** Meanings for owners, without remedies that only operators can apply. */
 const ownerMeanings: typeof meanings = { ...meanings, "2xx": "only 200 acknowledges. Let the receiver answer 200" }
 
 const ofStatus = (status: number, detail: string | null, reader: Reader): string => {
@@ -39,7 +39,7 @@ const ofStatus = (status: number, detail: string | null, reader: Reader): string
   return detail === null ? said : `${said} It ${detail}.`
 }
 
-/** What a failure means, before its own words, and what helps, after them. */
+/** For each failure, its meaning and a remedy. The attempt's detail is shown between the two. */
 const failures: Readonly<
   Record<Exclude<Attempt["outcome"], "acknowledged" | "bad_status">, readonly [string, string]>
 > = {
@@ -58,7 +58,7 @@ const failures: Readonly<
   invalid_response: ["What the receiver answered is not a valid HTTP answer", "Check what listens at the URL"]
 }
 
-/** The same to an owner, who is not told how far an attempt came. */
+/** The same for owners, without details of the service's network. */
 const ownerFailures: typeof failures = {
   ...failures,
   timeout: [

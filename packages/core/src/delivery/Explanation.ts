@@ -1,6 +1,6 @@
 /**
- * Why a delivery stands as it does, in plain words, and what can be done: the one place where a delivery's state
- * and reason become sentences. Commands, the operator API and the pages show these, each to its own reader.
+ * Explains in plain words why a delivery is in its state, and what can be done. Commands, the operator API and the pages all
+ * show these texts, each for its reader.
  */
 import * as DurationText from "../model/DurationText.ts"
 import { isoOf } from "../model/IsoTime.ts"
@@ -16,7 +16,7 @@ export type { Action, Explained } from "./SuggestedActions.ts"
 export { actions } from "./SuggestedActions.ts"
 export { explainAttempt }
 
-/** Why a delivery stands as it does, and what comes next or can be done: a sentence or more each. */
+/** The reason for a delivery's state, and what happens next or can be done. Each is a sentence or more. */
 export interface Explanation extends Suggestion {
   readonly why: string
 }
@@ -60,7 +60,7 @@ const join = (...sentences: ReadonlyArray<string>): string => sentences.filter((
 
 const times = (count: number): string => (count === 1 ? "once" : `${count} times`)
 
-/** When the next attempt is due, and how long after an answer that asked for patience. */
+/** The time of the next attempt, and if a `Retry-After` caused it, the delay since that answer. */
 const retryText = ({ delivery, last }: Explained, due: string): string => {
   const attempt = `Attempt ${delivery.attempts + 1} is due ${due}`
   if (last === null || last.detail === null || delivery.next_attempt_at === null || !respectsRetryAfter(last.status)) {
@@ -71,7 +71,7 @@ const retryText = ({ delivery, last }: Explained, due: string): string => {
   return `${attempt}, ${seconds} after that answer: its Retry-After is respected, for up to ${DurationText.format(maxRetryAfter)}.`
 }
 
-/** Nothing is sent by itself so late, and nothing need be; whether the receiver works by now can be tried all the same. */
+/** Explains an expired delivery. It is not sent automatically, but a resend can still test the receiver. */
 const expired = (explained: Explained, reader: Reader): Explanation => {
   const { delivery, integration, last, lifetime_over_at = null } = explained
   const end = lifetime_over_at === null ? "" : ` at ${isoOf(lifetime_over_at)}`
@@ -86,7 +86,7 @@ const expired = (explained: Explained, reader: Reader): Explanation => {
   return { why, ...(isEnabled ? Remedies.suggestForExpired(explained, reader) : Remedies.suggest(explained, reader)) }
 }
 
-/** Why a delivery ended, or what it waits for, and what its reader can do. */
+/** Explains the state of a delivery, and what its reader can do. */
 export const explain = (explained: Explained, reader: Reader = "operator"): Explanation => {
   const { delivery, last } = explained
   const due = delivery.next_attempt_at === null ? "soon" : `at ${isoOf(delivery.next_attempt_at)}`

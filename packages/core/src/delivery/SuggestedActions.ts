@@ -1,32 +1,32 @@
 /**
- * What can be done about a delivery that is not sent any more, in plain words: by operators, with their commands, and by the
- * owner of the integration, on the pages of the service.
+ * Suggests in plain words what can be done about a delivery that is no longer sent. Operators get commands, owners of
+ * integrations get actions of the pages.
  */
 import type { Delivery } from "../model/Delivery.ts"
 import type { Integration } from "../model/Integration.ts"
 import type { ExplainedAttempt, Reader } from "./AttemptExplanation.ts"
 
-/** What is known of a delivery. */
+/** The input of an explanation. */
 export interface Explained {
   readonly delivery: Pick<Delivery, "state" | "reason" | "attempts" | "next_attempt_at">
   /** Its last attempt; null before the first. */
   readonly last: ExplainedAttempt | null
   /** Its integration as it is now; null when it was deleted. */
   readonly integration: Pick<Integration, "status" | "disabled_reason"> | null
-  /** When its event became too old to be worth an attempt, in milliseconds since the epoch, where that is known. */
+  /** When the event's lifetime ended, in milliseconds since the epoch, if known. */
   readonly lifetime_over_at?: number | null
 }
 
 /**
- * What can be done about a delivery, as the operator API names it: allow the integration its
- * network, probe it with one delivery, enable it, send the delivery again, or recover all of the integration since then.
+ * Actions, as the operator API names them: allow the integration's network, probe the integration with one delivery, enable
+ * it, resend the delivery, or recover all unacknowledged deliveries of the integration since a time.
  */
 export const actions = ["allow", "probe", "enable", "resend", "recover"] as const
 export type Action = (typeof actions)[number]
 
 export interface Suggestion {
   readonly next: string
-  /** What the reader can do, in the order in which it helps. */
+  /** The reader's possible actions, in the recommended order. */
   readonly actions: ReadonlyArray<Action>
 }
 
@@ -36,7 +36,7 @@ const disabledWords = {
   failing: "because its receiver had acknowledged nothing for too long"
 } as const
 
-/** Advice where operators and owners do it in different places. */
+/** Texts that differ between operators and owners, who act in different places. */
 const words = {
   operator: {
     ask: "unless it is asked for: resend this delivery, or recover all of the integration since a time",
@@ -56,20 +56,20 @@ const words = {
   }
 } as const satisfies Readonly<Record<Reader, object>>
 
-/** Networks are the operator's to allow. */
+/** Removes actions that the reader can't take: only operators can allow networks. */
 const forReader = (reader: Reader, { actions, next }: Suggestion): Suggestion => ({
   next,
   actions: reader === "operator" ? actions : actions.filter((action) => action !== "allow")
 })
 
-/** Nothing is sent by itself any more; what was never sent is not sent again. */
+/** Says that nothing is sent automatically. "more" only if there was an attempt. */
 const noMore = ({ last }: Explained): string => (last === null ? "Nothing is sent" : "Nothing more is sent")
 
-/** An address that is not allowed stays so until somebody allows it. */
+/** Suggests allowing the network if the address is blocked. */
 export const allowActions = ({ last }: Explained): ReadonlyArray<Action> =>
   last?.outcome === "blocked_address" ? ["allow"] : []
 
-/** What stands in the way of sending, and how to. */
+/** Suggests how to send an ended delivery, depending on the integration. */
 export const suggest = (explained: Explained, reader: Reader): Suggestion => {
   const { integration } = explained
   const own = words[reader]
@@ -89,14 +89,14 @@ export const suggest = (explained: Explained, reader: Reader): Suggestion => {
   })
 }
 
-/** Of a delivery whose integration was deleted before its end. */
+/** Suggestion for a delivery cancelled by the deletion of its integration. */
 export const suggestForDeleted = (explained: Explained): Suggestion => ({ next: `${noMore(explained)}.`, actions: [] })
 
-/** Of a delivery that its receiver has no right to any more. */
+/** Suggestion for a delivery whose integration's owner has lost the right to the event. */
 export const suggestForRightLost = (explained: Explained, reader: Reader): Suggestion =>
   forReader(reader, { next: `${noMore(explained)}. ${words[reader].rightBack}.`, actions: ["resend"] })
 
-/** Of a delivery that is too late, to an integration that could be sent to. */
+/** Suggestion for an expired delivery of an enabled integration. */
 export const suggestForExpired = (explained: Explained, reader: Reader): Suggestion =>
   forReader(reader, {
     next: `${noMore(explained)}: it would come too late to be of use. ${words[reader].tryLate}.`,
