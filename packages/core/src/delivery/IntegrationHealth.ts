@@ -46,7 +46,7 @@ export interface FailureStreak {
 
 /** An integration whose waiting retries are sent early. */
 export interface CatchingUp {
-  /** When catching up began. */
+  readonly integration_id: IntegrationId
   /** When it began. */
   readonly since: number
 }
