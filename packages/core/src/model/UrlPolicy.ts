@@ -8,7 +8,7 @@ import { isAllowedAddress } from "./AddressPolicy.ts"
 /** The longest URL, in characters. */
 export const maxUrlLength = 2_048
 
-/** What is wrong with a URL; `message` says what is accepted. */
+/** A problem with a URL. `message` says what is accepted. */
 export interface UrlProblem {
   readonly code: "not_a_url" | "scheme" | "too_long" | "userinfo" | "fragment" | "refused_address"
   readonly message: string
@@ -22,44 +22,44 @@ const notAUrl = problem("not_a_url", "must be an absolute http or https URL")
 /** The host of a URL without the brackets of an IPv6 literal and without a trailing dot. */
 export const hostOf = (url: URL): string => url.hostname.replaceAll(/[[\]]/g, "").replace(/\.$/, "")
 
-/** What of a URL may stand in a log: its host and port. Path, query and user name hold the receiver's secrets. */
+/** The part of a URL that may be logged: host and port. Path, query and user name may hold secrets of the receiver. */
 export const shownHost = (text: string): string => URL.parse(text)?.host ?? "an unusable URL"
 
-/** What stands for the query of a URL where it is shown. It is not taken for one. */
+/** Placeholder for the query of a shown URL. It is not accepted as a query. */
 export const hiddenQuery = "?..."
 
-/** What of a URL may be shown to whoever gave it: all but its user name and its query, which may hold secrets. */
+/** The part of a URL that its owner may see: all but the user name and query, which may hold secrets. */
 export const shownUrl = (url: URL): string => `${url.origin}${url.pathname}${url.search === "" ? "" : hiddenQuery}`
 
-/** What is wrong with a URL that was copied from where its query is hidden; null with any other. */
+/** The problem with a URL copied from a place that hides its query; null for other URLs. */
 export const hiddenQueryFlaw = (text: string): string | null =>
   text.endsWith(hiddenQuery)
     ? `${hiddenQuery} stands for a query that reports leave out, because it may hold a secret. Write the query itself.`
     : null
 
-/** Whether a host is an address rather than a name. WHATWG URLs have brought IPv4 spellings to dotted form already. */
+/** Whether a host is an address and not a name. The WHATWG parser has already normalized IPv4 spellings. */
 export const isAddressLiteral = (host: string): boolean => host.includes(":") || /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host)
 
-/** Checks everything about a URL that needs no look-up of its name. */
+/** Checks a URL without looking up its name. */
 export const check = (text: string, allow: AllowList): Result.Result<URL, UrlProblem> => {
   if (text.length > maxUrlLength) return problem("too_long", `must be at most ${maxUrlLength} characters`)
-  // The URL parser drops some of these or takes them for slashes, and what is stored must be what is called. None is in a URL
-  // that somebody means, and some steer the terminal that shows it.
+  // The URL parser drops some of these characters or converts them to slashes, but the stored text must equal the requested
+  // URL. No valid URL contains them, and some would control the terminal that shows them.
   const url = /[\s\\\p{Cc}]/u.test(text) ? null : URL.parse(text)
   if (url === null) return notAUrl
   if (url.protocol !== "http:" && url.protocol !== "https:")
     return problem("scheme", "must begin with http:// or https://")
   const host = hostOf(url)
-  // The URL parser reads `http:host` as a URL, and lets empty labels pass that no name can have.
+  // The URL parser accepts `http:host`, and empty labels, which no valid name has.
   if (!/^https?:\/\/[^/]/i.test(text) || host.split(".").includes("")) return notAUrl
-  // An empty one is dropped by the URL parser, but the text is what is stored.
+  // The URL parser drops an empty user name, but the text is what is stored.
   if (/^[^/]*\/\/[^/?#]*@/.test(text)) return problem("userinfo", "must not carry a user name or password")
   if (text.includes("#")) return problem("fragment", "must not have a fragment (#...)")
   if (isAddressLiteral(host) && !isAllowedAddress(host, allow)) return refusedAddress(host)
   return Result.succeed(url)
 }
 
-/** Checks the addresses that a URL's name has now. No address at all is fine: the name may be set up later. */
+/** Checks the current addresses of a URL's name. No address is acceptable: the name may be set up later. */
 export const checkAddresses = (addresses: ReadonlyArray<string>, allow: AllowList): Result.Result<void, UrlProblem> => {
   const bad = addresses.find((address) => !isAllowedAddress(address, allow))
   return bad === undefined ? Result.void : refusedAddress(bad)
