@@ -9,7 +9,7 @@ import { AccessCheck } from "../../src/delivery/AccessCheck.ts"
 
 type Right = (user: UserId, scope: Scope) => Effect.Effect<boolean, DirectoryError>
 
-/** A check over a directory that answers every question about a right by one function, and the questions that it got. */
+/** A check over a directory with one function for all rights, and the calls that it received. */
 const checkOver = Effect.fnUntraced(function* (right: Right) {
   const asked: Array<string> = []
   const answer = (user: UserId, scope: Scope) => {
@@ -34,13 +34,13 @@ const bert = UserId.make("bert")
 const north: Scope = { type: "building", id: BuildingId.make(1) }
 const flat: Scope = { type: "tenant", id: TenantId.make(1) }
 
-/** Asks, and keeps what comes: the answer at once, or null and the later ones. */
+/** Asks, and records the results: the synchronous answer, or null and the later ones. */
 const record = (check: AccessCheck, user: UserId, scope: Scope) => {
   const later: Array<AccessAnswer> = []
   return { atOnce: check.ask(user, scope, (answer) => void later.push(answer)), later }
 }
 
-/** The cause of a failure, as far as it is one. */
+/** The cause of a failure; undefined if there is none. */
 const causeOf = (answer: AccessAnswer | null | undefined): unknown =>
   answer instanceof DirectoryError ? answer.cause : answer
 
@@ -106,7 +106,7 @@ describe("an answer that is there at once", () => {
         for (const scope of [north, flat]) {
           for (let n = 0; n < 3; n++) assert.isTrue(record(check, ada, scope).atOnce)
         }
-        // A nested turn is part of the one around it.
+        // A nested turn belongs to the outer one.
         check.withinTurn(() => assert.isTrue(record(check, ada, flat).atOnce))
         assert.isTrue(record(check, ada, flat).atOnce)
         assert.isFalse(record(check, bert, north).atOnce)

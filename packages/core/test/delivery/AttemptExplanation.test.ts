@@ -3,7 +3,7 @@ import { Explanation } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { attemptOf } from "./fixtures.ts"
 
-/** What was seen of an attempt, and all that is said of it: what happened, and what helps. */
+/** An attempt, and its expected explanation. */
 const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Partial<Attempt>, said: string]> = [
   ["acknowledged", { status: 200 }, "The receiver acknowledged with 200 after 5 ms."],
   ["acknowledged", { status: 204 }, "The receiver acknowledged with 204 after 5 ms."],

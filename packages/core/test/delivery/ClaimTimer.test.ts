@@ -8,7 +8,7 @@ const minBatch = 100
 const plenty = { room: 5_000, needsRefill: false }
 const nothing: ClaimResult = { isCutShort: false, nextDue: null }
 
-/** One that looked at a time, and found what it found. */
+/** A timer after one claim with the given result. */
 const looked = (at: number, result = nothing): ClaimTimer => {
   const timer = new ClaimTimer({ pollInterval, minBatch })
   timer.begin(at)
@@ -95,7 +95,7 @@ describe("ClaimTimer", () => {
       fc.property(fc.array(fc.tuple(step, demands, fc.nat({ max: 2_000 })), { maxLength: 40 }), (steps) => {
         let now = 1_000
         let [lookedAt, isCutShort, signalled] = [now, false, false]
-        /** The first delivery that is known to become due. */
+        /** When the first known delivery is due. */
         let known = Number.POSITIVE_INFINITY
         const timer = looked(now)
         for (const [action, demand, pause] of steps) {

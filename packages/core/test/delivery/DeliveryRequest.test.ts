@@ -10,7 +10,7 @@ const headersOf = (secrets: ReadonlyArray<Redacted.Redacted<string>>) =>
     Effect.provide(Crypto.layerWebCrypto)
   )
 
-/** What every attempt carries; the timestamp in whole seconds that have passed. */
+/** The headers of every attempt. The timestamp is in whole seconds, rounded down. */
 const unsigned: Readonly<Record<string, string | undefined>> = {
   "content-type": "application/json",
   "user-agent": "doorhook/0.1",

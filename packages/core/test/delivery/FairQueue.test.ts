@@ -17,10 +17,10 @@ const places = (concurrency: number, concurrencyPerIntegration: number): FairQue
   queueBytes
 })
 
-/** How much data the event of a reservation has. */
+/** The size of an event's data in a reservation. */
 const size = makeLeased(1).event.data.length
 
-/** Publishes a delivery: room is reserved before it is stored. Says whether it is held. */
+/** Publishes a delivery: reserves room before it is stored. Returns whether it is held. */
 const publish = (queue: FairQueue, delivery: LeasedDelivery): boolean => {
   const { event, integration, lane } = delivery
   if (!queue.reserve(integration.id, lane, event.data.length)) return false
@@ -32,7 +32,7 @@ const publish = (queue: FairQueue, delivery: LeasedDelivery): boolean => {
 const id = (value: number) => IntegrationId.make(value)
 const call = { resource_type: "call" } as const
 
-/** Everything that can be sent now, in order. */
+/** All deliveries that can be sent now, in order. */
 const drain = (queue: FairQueue): ReadonlyArray<LeasedDelivery> => {
   const sent: Array<LeasedDelivery> = []
   for (let delivery = queue.next(); delivery !== undefined; delivery = queue.next()) sent.push(delivery)
@@ -45,7 +45,7 @@ const filled = (options: FairQueueOptions, deliveries: ReadonlyArray<LeasedDeliv
   return queue
 }
 
-/** A delivery to an integration with this rate, in requests a second. */
+/** A delivery to an integration with this rate limit, in requests per second. */
 const paced = (delivery: LeasedDelivery, requests_per_second: number): LeasedDelivery => ({
   ...delivery,
   integration: { ...delivery.integration, overrides: { requests_per_second } }
@@ -71,7 +71,7 @@ describe("FairQueue", () => {
             for (let next = queue.next(); next !== undefined; next = queue.next()) {
               times.push(now)
               queue.pace(next, now)
-              // Its place is free again at once: nothing but the rate holds back the next.
+              // Its place is free again at once, so only the rate limit holds back the next.
               queue.finish(next, null)
             }
             assert.isTrue(queue.queued === 0 || (queue.resumesAt ?? 0) > now, "what waits is waited for")
@@ -172,7 +172,7 @@ describe("FairQueue", () => {
     let nextId = 1
     let sent = 0
     for (let round = 0; round < 50; round++) {
-      // A store in which all have a backlog gives to each in turn, the dead ones first: theirs is older.
+      // A store with backlogs for all serves each in turn, the dead ones first because theirs are older.
       const { limitPerIntegration: allowance, limits } = queue.demand(150)
       const places = Array.from({ length: healthy }, (_, index) => limits.get(id(index + 1)) ?? allowance)
       for (let room = queue.room, turn = 0; room > 0 && turn < 37; turn++) {
@@ -182,7 +182,7 @@ describe("FairQueue", () => {
           room--
         }
       }
-      // The store has more of each.
+      // The store has more deliveries for each.
       const behind = Array.from({ length: healthy }, (_, index) => id(index + 1))
       queue.claimed({ limit: 0, limitPerIntegration: 0, limits: new Map(), behind }, [])
       for (const delivery of drain(queue)) {
@@ -222,7 +222,7 @@ describe("FairQueue", () => {
     const reserved = (integration: number) =>
       Array.from({ length: 1_000 }, () => queue.reserve(id(integration), 2, size)).filter(Boolean).length
     for (let integration = 1; integration <= dead; integration++) assert.isAtLeast(reserved(integration), 20)
-    // What they have in the store is claimed for as long as there is any appetite.
+    // Their deliveries in the store are claimed as long as there is demand.
     for (let limit = queue.claimLimit(150); queue.needsRefill; limit = queue.claimLimit(150)) {
       assert.isAbove(limit, 0)
       const { limitPerIntegration: allowance, limits } = queue.demand(150)
@@ -283,7 +283,7 @@ describe("FairQueue", () => {
     fc.assert(
       fc.property(shape, ({ buffer: size, concurrency, each, integrations, slowOf }) => {
         const queue = new FairQueue({ concurrency, concurrencyPerIntegration: 10, buffer: size, queueBytes })
-        /** What waits in the store: the integrations in turn, the earliest due first. */
+        /** The deliveries in the store: integrations in turn, the earliest due first. */
         const store: Array<LeasedDelivery> = Array.from({ length: integrations * each }, (_, index) =>
           makeLeased(index + 1, { integration: 1 + (index % integrations) })
         )
@@ -408,7 +408,7 @@ describe("FairQueue", () => {
             assert.strictEqual(queue.held, open.length + queued)
             assert.strictEqual(queue.room, 1_000 - concurrency - open.length - queued)
           }
-          // Nothing is stuck: with places freed as they are taken, all that waits is sent.
+          // Nothing is stuck: if places are freed at once, all queued deliveries are sent.
           let sent = 0
           for (const delivery of open) queue.finish(delivery, null)
           for (let delivery = queue.next(); delivery !== undefined; delivery = queue.next()) {

@@ -1,5 +1,5 @@
 /**
- * Loops that nothing ends but their scope.
+ * Loops that only end with their scope.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { runForever } from "@doorhook/core"

@@ -1,5 +1,5 @@
 /**
- * How a store is asked again that refuses.
+ * Repeated calls of a failing store.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"

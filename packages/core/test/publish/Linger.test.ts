@@ -1,5 +1,5 @@
 /**
- * How long publications wait for each other: events that come one by one, quickly, share transactions; nobody else waits.
+ * Lingering of publish calls: frequent single events share transactions, and other calls don't wait.
  */
 import { Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,7 +9,7 @@ import * as fc from "fast-check"
 import { Linger, longest, patience, rest, sparse } from "../../src/publish/Linger.ts"
 import { event, publisherOver } from "./PublisherOver.ts"
 
-/** One that has seen so many calls, so far apart, by the time that follows. */
+/** A linger that has seen this many calls at this distance, and the time after them. */
 const after = (calls: number, gap: number) => {
   const linger = new Linger()
   let now = 1_000
@@ -72,7 +72,7 @@ describe("Linger", () => {
 })
 
 describe("a publisher", () => {
-  /** How many events each transaction had, on a store that takes so long to commit. */
+  /** The number of events in each transaction, on a store with this commit time. */
   const watched = (commit: number) => {
     const sizes: Array<number> = []
     const layer = publisherOver((enqueue) => (records, keys) => {
@@ -82,7 +82,7 @@ describe("a publisher", () => {
     return { layer, sizes }
   }
 
-  /** Publishes an event and says how long that took. */
+  /** Publishes an event and returns how long it took. */
   const timed = Effect.fnUntraced(function* (n: number, type: "access_log" | "call" = "access_log") {
     const began = yield* Clock.currentTimeMillis
     yield* Publisher.use(({ publish }) => publish([event(n, type)]))
@@ -140,7 +140,7 @@ describe("a publisher", () => {
         yield* Effect.forkChild(timed(n), { startImmediately: true })
         yield* TestClock.adjust(2)
       }
-      // Access logs are waiting now, or will be at the next one.
+      // Access logs are waiting now, or will be in the next one.
       yield* Effect.forkChild(timed(100), { startImmediately: true })
       yield* TestClock.adjust(0)
       const before = sizes.length
@@ -185,7 +185,7 @@ describe("a publisher", () => {
       }
       const before = sizes.length
       while (sizes.length === before) yield* TestClock.adjust(1)
-      // A transaction is under way now.
+      // A transaction is in progress now.
       yield* publish(100)
       const began = yield* Clock.currentTimeMillis
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
