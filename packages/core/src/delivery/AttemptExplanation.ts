@@ -12,21 +12,21 @@ export type ExplainedAttempt = Pick<Attempt, "number" | "started_at" | "duration
 /** Meaning and remedy of each status that does not acknowledge. `4xx` stands for all statuses from 400 to 499. */
 const meanings: Readonly<Record<string, string>> = {
   "401":
-    "it does not take the signature, or asks for credentials, of which deliveries carry none. Check that the receiver has this integration's signing secret (it can be replaced: rotate_secret) and the right time, and verifies the body as it came, before it is parsed",
+    "it rejects the signature, or requires credentials, which deliveries don't carry. Check that the receiver has this integration's signing secret (it can be replaced: rotate_secret) and the right time, and verifies the body before it parses it",
   "403":
-    "it does not let us in. The receiver can tell deliveries by their signature; a firewall may want the service's addresses",
+    "it refuses access. The receiver can recognize deliveries by their signature; a firewall may have to allow the service's addresses",
   "404": "nothing is there at the integration's URL. Check the URL",
   "405": "it takes no POST requests at the integration's URL. Check the URL",
   "413": "the event is larger than it accepts",
-  "429": "it has too many requests",
+  "429": "it gets too many requests",
   "502": "a proxy in front of it could not reach it",
   "503": "it is unavailable for now",
   "504": "a proxy in front of it got no answer from it",
   "2xx":
     "only 200 acknowledges. Let the receiver answer 200, or let any 2xx acknowledge for this integration (its setting acknowledge: 2xx)",
-  "3xx": "a redirect, and redirects are not followed. Change the integration's URL to the place itself",
+  "3xx": "a redirect, and redirects are not followed. Change the integration's URL to the redirect's target",
   "4xx": "it does not accept the request",
-  "5xx": "something failed inside it. Its own log says what"
+  "5xx": "it had an internal error. Its own log may say more"
 }
 
 /** Meanings for owners, without remedies that only operators can apply. */
@@ -44,18 +44,24 @@ const failures: Readonly<
   Record<Exclude<Attempt["outcome"], "acknowledged" | "bad_status">, readonly [string, string]>
 > = {
   timeout: ["The receiver did not complete its answer's headers in time", "It should answer first and work afterwards"],
-  connection_refused: ["No connection to the receiver came about", "Check that it runs and can be reached from here"],
-  connection_reset: ["The connection to the receiver broke", "Its own log, or that of a proxy before it, may say why"],
+  connection_refused: [
+    "No connection to the receiver could be made",
+    "Check that it runs and can be reached from here"
+  ],
+  connection_reset: [
+    "The connection to the receiver broke",
+    "Its log, or the log of a proxy in front of it, may say why"
+  ],
   dns: ["The name in the integration's URL has no address", "Check the URL and the name's DNS entries"],
   tls: [
-    "No secure connection to the receiver came about",
-    "Its certificate must be valid now, for the name in the URL, and issued by a known authority: one of your own is made known by ca-file"
+    "No secure connection to the receiver could be made",
+    "Its certificate must be valid now, for the name in the URL, and issued by a known authority; use ca-file to add your own"
   ],
   blocked_address: [
     "This attempt was not sent, because the address is not allowed",
     "An operator can allow its network, for the service or for this integration (allow-target)"
   ],
-  invalid_response: ["What the receiver answered is not a valid HTTP answer", "Check what listens at the URL"]
+  invalid_response: ["The receiver's answer is not valid HTTP", "Check what listens at the URL"]
 }
 
 /** The same for owners, without details of the service's network. */
@@ -68,7 +74,7 @@ const ownerFailures: typeof failures = {
   tls: [failures.tls[0], "Its certificate must be valid now, for the name in the URL, and issued by a known authority"],
   blocked_address: [
     failures.blocked_address[0],
-    "Give the integration a URL with a public address, or ask those who run this service to allow this one"
+    "Give the integration a URL with a public address, or ask the operators of this service to allow this one"
   ]
 }
 

@@ -94,7 +94,7 @@ export const explain = (explained: Explained, reader: Reader = "operator"): Expl
   switch (delivery.state) {
     case "pending":
       return last === null
-        ? { why: "It is stored and was not sent yet.", next: `Its first attempt is due ${due}.`, actions: [] }
+        ? { why: "It is stored and has not been sent yet.", next: `Its first attempt is due ${due}.`, actions: [] }
         : {
             why: join(ending, "It is to be sent again."),
             next: `Attempt ${delivery.attempts + 1} is due ${due}.`,

@@ -26,7 +26,7 @@ export const warnOfFailures = Effect.gen(function* () {
     Effect.tap((stored) => notifications.notify(stored))
   )
   return yield* runForever(
-    "Warning of integrations that fail",
+    "The check for failing integrations",
     Effect.repeat(warnSome, { while: ({ length }) => length === batch }).pipe(
       Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
       Effect.andThen(Effect.sleep(interval))

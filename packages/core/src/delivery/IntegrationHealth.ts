@@ -109,7 +109,7 @@ const nameOf = ({ configuration, id, scope }: Named): string =>
 
 const tooMany: LogLine = {
   level: "warn",
-  text: `More than ${mostInAMinute} integrations began to fail within a minute; the log names no more of them until then. All that fail: doorhook integrations list`
+  text: `More than ${mostInAMinute} integrations began to fail within a minute. The log names no more of them in that minute. To see all: doorhook integrations list`
 }
 
 export class IntegrationHealth {

@@ -57,7 +57,7 @@ export class Notifications extends Context.Service<
           { startImmediately: true }
         )
         const late = Effect.logWarning(
-          `Notification ${notification.id} was not taken by its listener within ${patience / 1_000} s: it is told of the next. The list of notifications has it.`
+          `Notification ${notification.id} was not handled by its listener within ${patience / 1_000} s, so the next one follows. The list of notifications has it.`
         )
         yield* Fiber.join(hearing).pipe(
           Effect.timeoutOrElse({ duration: patience, orElse: () => late }),
@@ -70,7 +70,7 @@ export class Notifications extends Context.Service<
         Effect.flatMap((notification) =>
           hear(notification).pipe(
             Effect.catchCause((cause) =>
-              Effect.logWarning(`Notification ${notification.id} was not taken by its listener`, cause)
+              Effect.logWarning(`Notification ${notification.id} was not handled by its listener`, cause)
             ),
             // In case the logger throws.
             Effect.catchDefect(() => Effect.void)
@@ -94,7 +94,7 @@ export class Notifications extends Context.Service<
         yield* Metric.update(Metric.withAttributes(notificationsCounted, { kind: notification.kind }), 1)
         if (yield* Queue.offer(waiting, notification)) return
         yield* Effect.logWarning(
-          `Notification ${notification.id} is not told to the listener: ${maxWaiting} others wait for it, or doorhook is closing. The list of notifications has it.`
+          `Notification ${notification.id} is not sent to the listener: ${maxWaiting} others wait for it, or doorhook is closing. The list of notifications has it.`
         )
       })
 

@@ -141,7 +141,7 @@ export const layer: Layer.Layer<never, never, Stores | DeliverySettings | Notifi
     purgeExpiredBy(now).pipe(
       Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
       Effect.andThen(Effect.sleep(interval)),
-      (round) => runForever("Deleting what has served its time", round, interval),
+      (round) => runForever("Deleting expired data", round, interval),
       Effect.forkScoped
     )
   )

@@ -73,7 +73,7 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
   override get message(): string {
     return this.why === "not_disabled"
       ? "Only an integration that doorhook disabled (gone, failing) can be probed. If this one is enabled, send one of its deliveries again; if it was disabled by hand, enable it."
-      : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. What was under way when it was disabled can be probed once that attempt is recorded. Else enable it."
+      : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. A delivery that was in flight when it was disabled can be probed once its attempt is recorded. Otherwise enable the integration."
   }
 }
 

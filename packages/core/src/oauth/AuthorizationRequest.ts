@@ -96,9 +96,9 @@ const redirectProblem = Effect.fnUntraced(function* (
   }
   yield* warnOnce(
     directory,
-    `The directory's \`client\` answers a redirect URI that is not taken: it must be ${RedirectUri.expected}. It is one of client ${id}.`
+    `The directory's \`client\` returns a redirect URI that is not accepted: it must be ${RedirectUri.expected}. It is one of client ${id}.`
   )
-  return `This redirect_uri is registered for the application, but it is none that is taken here: it must be ${RedirectUri.expected}.`
+  return `This redirect_uri is registered for the application, but it is not accepted here: it must be ${RedirectUri.expected}.`
 })
 
 /** The problem with a PKCE challenge; null if it is valid. */

@@ -176,7 +176,7 @@ export const isSecretOf = (
 // Clients.
 
 const otherClient =
-  "The directory's `client` must return the client of exactly the id that it is asked for, letter by letter, not another one. What it answered is not taken: the client counts as unknown to it."
+  "The directory's `client` must return the client of exactly the id that it is asked for, letter by letter, not another one. Its answer is ignored: the client counts as unknown to it."
 
 /** Finds clients: the host's own, and those that were registered with the service. */
 export const makeFindClient =

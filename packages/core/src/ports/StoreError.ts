@@ -23,7 +23,7 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
     }
     const advice = this.advice ?? "check that it is reachable, writable and has space, then try again."
     if (this.outcome === "begun") {
-      return `The database carried out a part of ${this.operation} only: ${said}. That part stays, and trying again does the rest; ${advice}`
+      return `The database carried out only a part of ${this.operation}: ${said}. That part stays, and trying again does the rest; ${advice}`
     }
     return `The database did not carry out ${this.operation}: ${said}. Nothing was changed; ${advice}`
   }

@@ -43,7 +43,7 @@ const problemOf = (
   if (within.includes(value)) return `refers to itself${placeOf(path)}`
   const [what, instead] = lossy.get(Object.prototype.toString.call(value)) ?? []
   if (what !== undefined) {
-    return `${path.length === 0 ? "is" : "holds"} ${what}${placeOf(path)}, of which JSON keeps nothing: ${instead}`
+    return `${path.length === 0 ? "is" : "holds"} ${what}${placeOf(path)}, which JSON can't represent: ${instead}`
   }
   for (const name of Object.keys(value)) {
     const flaw = problemOf(value, name, [...path, name], [...within, value])

@@ -18,7 +18,7 @@ const misspelledIn = (value: unknown): ReadonlyArray<string> =>
     ? []
     : Object.keys(value).flatMap((name) => {
         const meant = known.has(name) || name.length > longest ? "" : didYouMean(name, [optional])
-        return meant === "" ? [] : [`${name} is no member of an event and was not read${meant}`]
+        return meant === "" ? [] : [`${name} is not a member of an event and was ignored${meant}`]
       })
 
 /** Warnings about probably misspelled members of valid events, without repetitions. */

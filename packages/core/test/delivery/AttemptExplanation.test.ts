@@ -15,22 +15,22 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 302 },
-    "The receiver answered 302: a redirect, and redirects are not followed. Change the integration's URL to the place itself."
+    "The receiver answered 302: a redirect, and redirects are not followed. Change the integration's URL to the redirect's target."
   ],
   [
     "bad_status",
     { status: 307, detail: "points to https://doors.example/hook" },
-    "The receiver answered 307: a redirect, and redirects are not followed. Change the integration's URL to the place itself. It points to https://doors.example/hook."
+    "The receiver answered 307: a redirect, and redirects are not followed. Change the integration's URL to the redirect's target. It points to https://doors.example/hook."
   ],
   [
     "bad_status",
     { status: 401 },
-    "The receiver answered 401: it does not take the signature, or asks for credentials, of which deliveries carry none. Check that the receiver has this integration's signing secret (it can be replaced: rotate_secret) and the right time, and verifies the body as it came, before it is parsed."
+    "The receiver answered 401: it rejects the signature, or requires credentials, which deliveries don't carry. Check that the receiver has this integration's signing secret (it can be replaced: rotate_secret) and the right time, and verifies the body before it parses it."
   ],
   [
     "bad_status",
     { status: 403 },
-    "The receiver answered 403: it does not let us in. The receiver can tell deliveries by their signature; a firewall may want the service's addresses."
+    "The receiver answered 403: it refuses access. The receiver can recognize deliveries by their signature; a firewall may have to allow the service's addresses."
   ],
   [
     "bad_status",
@@ -47,13 +47,13 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 429, detail: "asked to wait 1m (Retry-After)" },
-    "The receiver answered 429: it has too many requests. It asked to wait 1m (Retry-After)."
+    "The receiver answered 429: it gets too many requests. It asked to wait 1m (Retry-After)."
   ],
-  ["bad_status", { status: 500 }, "The receiver answered 500: something failed inside it. Its own log says what."],
+  ["bad_status", { status: 500 }, "The receiver answered 500: it had an internal error. Its own log may say more."],
   ["bad_status", { status: 502 }, "The receiver answered 502: a proxy in front of it could not reach it."],
   ["bad_status", { status: 503 }, "The receiver answered 503: it is unavailable for now."],
   ["bad_status", { status: 504 }, "The receiver answered 504: a proxy in front of it got no answer from it."],
-  ["bad_status", { status: 599 }, "The receiver answered 599: something failed inside it. Its own log says what."],
+  ["bad_status", { status: 599 }, "The receiver answered 599: it had an internal error. Its own log may say more."],
   ["bad_status", { status: 999 }, "The receiver answered 999."],
   [
     "timeout",
@@ -68,29 +68,25 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "connection_refused",
     { detail: "ECONNREFUSED" },
-    "No connection to the receiver came about (ECONNREFUSED). Check that it runs and can be reached from here."
+    "No connection to the receiver could be made (ECONNREFUSED). Check that it runs and can be reached from here."
   ],
   [
     "connection_reset",
     {},
-    "The connection to the receiver broke. Its own log, or that of a proxy before it, may say why."
+    "The connection to the receiver broke. Its log, or the log of a proxy in front of it, may say why."
   ],
   ["dns", {}, "The name in the integration's URL has no address. Check the URL and the name's DNS entries."],
   [
     "tls",
     { detail: "certificate has expired" },
-    "No secure connection to the receiver came about (certificate has expired). Its certificate must be valid now, for the name in the URL, and issued by a known authority: one of your own is made known by ca-file."
+    "No secure connection to the receiver could be made (certificate has expired). Its certificate must be valid now, for the name in the URL, and issued by a known authority; use ca-file to add your own."
   ],
   [
     "blocked_address",
     { detail: "10.0.0.1" },
     "This attempt was not sent, because the address is not allowed (10.0.0.1). An operator can allow its network, for the service or for this integration (allow-target)."
   ],
-  [
-    "invalid_response",
-    { status: 200 },
-    "What the receiver answered is not a valid HTTP answer. Check what listens at the URL."
-  ]
+  ["invalid_response", { status: 200 }, "The receiver's answer is not valid HTTP. Check what listens at the URL."]
 ]
 
 describe("what an owner is told of an attempt", () => {
@@ -99,7 +95,7 @@ describe("what an owner is told of an attempt", () => {
     [
       "bad_status",
       { status: 429, detail: "asked to wait 1m (Retry-After)" },
-      "The receiver answered 429: it has too many requests."
+      "The receiver answered 429: it gets too many requests."
     ],
     // The receiver may never have been reached.
     [
@@ -115,12 +111,12 @@ describe("what an owner is told of an attempt", () => {
     [
       "tls",
       { detail: "certificate has expired" },
-      "No secure connection to the receiver came about. Its certificate must be valid now, for the name in the URL, and issued by a known authority."
+      "No secure connection to the receiver could be made. Its certificate must be valid now, for the name in the URL, and issued by a known authority."
     ],
     [
       "blocked_address",
       { detail: "10.0.0.1" },
-      "This attempt was not sent, because the address is not allowed. Give the integration a URL with a public address, or ask those who run this service to allow this one."
+      "This attempt was not sent, because the address is not allowed. Give the integration a URL with a public address, or ask the operators of this service to allow this one."
     ]
   ] as const)("%s %j: what they can do, and nothing of our network", (outcome, fields, said) => {
     assert.strictEqual(Explanation.explainAttempt(attemptOf(outcome, fields), "owner"), said)

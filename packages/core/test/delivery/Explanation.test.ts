@@ -15,9 +15,9 @@ const disabledBy = (disabled_reason: "manual" | "gone" | "failing" | null) =>
 const failed = (fields: Partial<Explanation.ExplainedAttempt> = {}): Explanation.ExplainedAttempt =>
   attemptOf("bad_status", { number: 3, started_at: at, duration_ms: 12, status: 500, ...fields })
 const blocked = failed({ outcome: "blocked_address", status: null, detail: "10.0.0.1" })
-const failedWords = "The receiver answered 500: something failed inside it. Its own log says what."
+const failedWords = "The receiver answered 500: it had an internal error. Its own log may say more."
 const asked = { status: 429, duration_ms: 2_000, detail: "asked to wait 1m (Retry-After)" }
-const askedWords = "The receiver answered 429: it has too many requests. It asked to wait 1m (Retry-After)."
+const askedWords = "The receiver answered 429: it gets too many requests. It asked to wait 1m (Retry-After)."
 
 interface Known {
   readonly reason?: DeliveryReason
@@ -45,10 +45,10 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "pending",
     { last: null, next_attempt_at: at },
-    "It is stored and was not sent yet.",
+    "It is stored and has not been sent yet.",
     "Its first attempt is due at 2026-03-02T07:00:00.000Z."
   ],
-  ["pending", { last: null }, "It is stored and was not sent yet.", "Its first attempt is due soon."],
+  ["pending", { last: null }, "It is stored and has not been sent yet.", "Its first attempt is due soon."],
   [
     "pending",
     { next_attempt_at: at },
@@ -78,7 +78,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "retrying",
     { last: failed({ status: 429 }), next_attempt_at: due },
-    "The receiver answered 429: it has too many requests.",
+    "The receiver answered 429: it gets too many requests.",
     "Attempt 4 is due at 2026-03-02T07:01:02.000Z."
   ],
   [

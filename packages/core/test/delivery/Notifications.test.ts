@@ -83,7 +83,7 @@ describe("the host's listener", () => {
       assert.deepStrictEqual(heard, [1])
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(heard, [1, 2, 3])
-      assert.match(lines.at(-1) ?? "", /^Notification 1 was not taken by its listener within 30 s/)
+      assert.match(lines.at(-1) ?? "", /^Notification 1 was not handled by its listener within 30 s/)
     }).pipe(
       Effect.provide(
         Notifications.layer.pipe(
@@ -101,7 +101,7 @@ describe("the host's listener", () => {
       yield* (yield* Notifications).notify([notification(1)])
       yield* Effect.yieldNow
       yield* (yield* Notifications).notify(Array.from({ length: 1_001 }, (_, n) => notification(n + 2)))
-      assert.match(lines.at(-1) ?? "", /^Notification 1002 is not told to the listener: 1000 others wait for it/)
+      assert.match(lines.at(-1) ?? "", /^Notification 1002 is not sent to the listener: 1000 others wait for it/)
       assert.lengthOf(
         lines.filter((line) => line.includes("is not told")),
         1

@@ -164,7 +164,7 @@ describe("one delivery", () => {
           status: 500,
           response_excerpt: "oops",
           detail: null,
-          explanation: "The receiver answered 500: something failed inside it. Its own log says what."
+          explanation: "The receiver answered 500: it had an internal error. Its own log may say more."
         }
       ])
       assert.deepStrictEqual(reply.at("/explanation"), {

@@ -194,7 +194,7 @@ describe("an owner", () => {
       const { browser } = yield* ownerSignedIn("admin")
       const path = `/portal/${integration}`
       const detail = yield* browser.get(`${path}/deliveries/dlv_1`)
-      assert.include(detail.text, "No connection to the receiver came about.")
+      assert.include(detail.text, "No connection to the receiver could be made.")
       assert.notInclude(detail.text, "10.1.2.3")
       const sent = yield* browser.post(detail, `${path}/deliveries/resend`, { delivery: "dlv_1" })
       assert.strictEqual(sent.headers.get("location"), `${path}/deliveries/dlv_1?done=sent`)
