@@ -48,7 +48,7 @@ const pools = [4, 64]
 const dead = (count: number, of = "dead"): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => `${of}${n}.example`)
 
-describe("look-ups of names", () => {
+describe("lookups of names", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
@@ -231,7 +231,7 @@ describe("look-ups of names", () => {
   })
 })
 
-describe("names that take long", () => {
+describe("slow names", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
@@ -299,7 +299,7 @@ describe("names that take long", () => {
     assert.deepStrictEqual(servers.begun(), ["healthy.example"])
   })
 
-  it("wait for nobody once they were quick again", async () => {
+  it("do not wait once they are fast again", async () => {
     const { answer, begun, look } = await afterLongLookUps(2)
     const quick = look("dead0.example")
     await answer("dead0.example")

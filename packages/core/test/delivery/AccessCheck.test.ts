@@ -46,7 +46,7 @@ const causeOf = (answer: AccessAnswer | null | undefined): unknown =>
 
 const unreachable = new DirectoryError({ operation: "administers", cause: new Error("ECONNREFUSED") })
 
-describe("an answer that is there at once", () => {
+describe("a synchronous answer of the directory", () => {
   for (const [how, answer] of [
     ["as an exit", Effect.succeed(true)],
     ["from an effect that waits for nothing", Effect.sync(() => true)]
@@ -82,7 +82,7 @@ describe("an answer that is there at once", () => {
       })
     )
 
-  it.effect("is no for a user who is gone, whatever their rights", () =>
+  it.effect("is false for a user who no longer exists, whatever their rights", () =>
     Effect.gen(function* () {
       const directory = Layer.mock(Directory, { isActive: () => Effect.succeed(false) })
       const layer = Layer.merge(directory, Layer.orDie(DeliverySettings.layer()))
@@ -91,7 +91,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("is asked for again outside of a turn", () =>
+  it.effect("is not reused outside of a turn", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.succeed(true))
       for (let n = 0; n < 3; n++) assert.isTrue(record(check, ada, north).atOnce)
@@ -99,7 +99,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("serves identical questions of one turn, and no others", () =>
+  it.effect("is reused for identical requests of one turn only", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver((user) => Effect.succeed(user === ada))
       check.withinTurn(() => {
@@ -115,7 +115,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("is not kept after a turn that throws", () =>
+  it.effect("is not remembered after a turn that throws", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.succeed(true))
       const work = () => {
@@ -129,7 +129,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("is never kept when it is a failure", () =>
+  it.effect("is never remembered if it is a failure", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.fail(unreachable))
       check.withinTurn(() => {
@@ -139,7 +139,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("is that of the turn's first question: a right that ends is seen in the next turn", () =>
+  it.effect("is that of the turn's first request: a revoked right takes effect in the next turn", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(
@@ -172,8 +172,8 @@ describe("an answer that is there at once", () => {
   )
 })
 
-describe("questions in flight", () => {
-  it.effect("are asked once for all that are identical, and each caller gets the answer once", () =>
+describe("requests in progress", () => {
+  it.effect("are shared by identical calls, and each caller gets the answer once", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(
@@ -202,7 +202,7 @@ describe("questions in flight", () => {
     )
   )
 
-  it.effect("are different whatever characters a user's id has", () =>
+  it.effect("are distinguished whatever characters a user's id has", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.never)
       record(check, UserId.make("1 ada"), { type: "building", id: BuildingId.make(1) })
@@ -232,7 +232,7 @@ describe("questions in flight", () => {
     })
   )
 
-  it.effect("have a deadline each, counted from their own start, also for those who join", () =>
+  it.effect("each have a deadline, counted from their own start, also for callers that join later", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.never)
       const first = record(check, ada, north)
@@ -289,7 +289,7 @@ describe("questions in flight", () => {
       })
   )
 
-  it.effect("are asked again once they are answered: what was answered later is never reused", () =>
+  it.effect("are made again after an answer: an asynchronous answer is never reused", () =>
     Effect.gen(function* () {
       let may = true
       const { asked, check } = yield* checkOver(() =>
@@ -308,7 +308,7 @@ describe("questions in flight", () => {
     })
   )
 
-  it.effect("may be asked again by a caller that gets an answer", () =>
+  it.effect("may be made again by a caller within its callback", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.delay(Effect.succeed(true), 100))
       const answers: Array<AccessAnswer> = []

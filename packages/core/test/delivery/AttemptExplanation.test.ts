@@ -89,7 +89,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   ["invalid_response", { status: 200 }, "The receiver's answer is not valid HTTP. Check what listens at the URL."]
 ]
 
-describe("what an owner is told of an attempt", () => {
+describe("the explanation of an attempt for an owner", () => {
   it.each([
     ["bad_status", { status: 204 }, "The receiver answered 204: only 200 acknowledges. Let the receiver answer 200."],
     [
@@ -123,7 +123,7 @@ describe("what an owner is told of an attempt", () => {
   })
 })
 
-describe("what is said of an attempt", () => {
+describe("the explanation of an attempt", () => {
   for (const [outcome, fields, expected] of examples)
     it(`${outcome}: ${expected}`, () =>
       assert.strictEqual(Explanation.explainAttempt(attemptOf(outcome, fields)), expected))

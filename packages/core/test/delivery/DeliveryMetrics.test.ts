@@ -36,7 +36,7 @@ const attempted = (outcome: "acknowledged" | "timeout", early_due_at: number | n
 })
 
 describe("attempts", () => {
-  it.effect("that are made early are counted by outcome, among all others", () =>
+  it.effect("made early are also counted separately, by outcome", () =>
     Effect.gen(function* () {
       const counter = yield* DeliveryMetrics.makeCounter
       const counts = Effect.all([
@@ -72,7 +72,7 @@ const count = (resource_type: string, state: string) =>
   )
 
 describe("deliveries that ended", () => {
-  it.effect("are counted by state, those that expired unattempted too, and retries are not", () =>
+  it.effect("are counted by state, including those that expired without an attempt, and without retries", () =>
     Effect.gen(function* () {
       const before = [yield* count("call", "expired"), yield* count("access_log", "delivered")]
       const counter = yield* DeliveryMetrics.makeCounter

@@ -472,7 +472,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  it.effect("counts against no integration what was open when it was deleted, nor a probe that fails", () => {
+  it.effect("does not count attempts that were open at the deletion of their integration, nor failed probes", () => {
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
     return Effect.gen(function* () {
@@ -664,7 +664,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  it.effect("finishes what is open and gives back the rest when it is closed", () =>
+  it.effect("finishes open attempts and releases the rest when it closes", () =>
     Effect.gen(function* () {
       const { store, world } = yield* Effect.gen(function* () {
         const { publisher, world, store } = yield* setup(() => Effect.andThen(Effect.sleep(2_000), answer(200)))
@@ -679,7 +679,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  it.effect("records what has ended and closes, also on a clock that stands still", () =>
+  it.effect("records ended attempts and closes, even if the clock stands still", () =>
     Effect.gen(function* () {
       const store = yield* Effect.gen(function* () {
         const { publisher, store, world } = yield* setup()
@@ -861,7 +861,7 @@ describe("publishing and dispatching", () => {
     }
   )
 
-  it.effect("sends on after a settlement that was refused first and then ended in a defect", () => {
+  it.effect("continues to send after a settlement that first failed and then ended in a defect", () => {
     const ends = [refused, Effect.die(new Error("a defect"))]
     return Effect.gen(function* () {
       yield* enqueueOne
@@ -876,7 +876,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("counts as ended what was recorded as such, and nothing else", () => {
+  it.effect("counts exactly the recorded ends of deliveries", () => {
     const ended = Metric.value(
       Metric.counter("doorhook_deliveries_ended_total", {
         description: "Deliveries that ended in this process, by the state they ended in",
@@ -906,7 +906,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("records what waits behind a batch that ended in a defect", () => {
+  it.effect("records the batches behind one that ended in a defect", () => {
     const sizes: Array<number> = []
     return Effect.gen(function* () {
       yield* enqueueMany(400)
@@ -947,7 +947,7 @@ describe("publishing and dispatching", () => {
     return { seen, layer: Layer.provideMerge(layer, logger) }
   }
 
-  it.effect("lets all wait together while the directory is away, and says so twice", () => {
+  it.effect("lets all deliveries wait together during an outage of the directory, and logs its start and end", () => {
     const { layer, seen } = watched()
     return Effect.gen(function* () {
       const { mayAccess, sent } = yield* World
@@ -974,7 +974,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
-  it.effect("tries at its pace during an outage, and goes on after it, however seldom it looks otherwise", () => {
+  it.effect("makes regular trials during an outage, and continues after it, whatever the poll interval", () => {
     const { layer, seen } = watched({ pollInterval: 600_000 })
     return Effect.gen(function* () {
       const { mayAccess, sent } = yield* World
@@ -1037,7 +1037,7 @@ describe("publishing and dispatching", () => {
   })
   const seldom = DeliverySettings.layer({ pollInterval: 600_000 })
 
-  it.effect("heeds signals when its clock was set back, and does not wait for the time before", () =>
+  it.effect("follows signals after its clock was set back, without waiting for the earlier time", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(3_600_000)
       yield* pass(2_000)
@@ -1049,7 +1049,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(4_000_000))), Effect.provide(over(() => ({}))))
   )
 
-  it.effect("sends what a worker held that died, and told nobody of", () =>
+  it.effect("sends the deliveries of a worker that died without a signal", () =>
     Effect.gen(function* () {
       yield* pass(1_000)
       yield* (yield* DeliveryStore).heartbeat({ worker: "dead", now: 1_000, until: 21_000 })
@@ -1061,7 +1061,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(over(() => ({}), seldom)))
   )
 
-  it.effect("sends what a publication has stored whose answer was lost, and not before it is known to be lost", () =>
+  it.effect("sends the deliveries of a publication whose answer was lost, but only once it is known to be lost", () =>
     Effect.gen(function* () {
       const { sent } = yield* World
       const { id } = yield* (yield* IntegrationStore).create(newIntegration())
@@ -1094,7 +1094,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(over(() => ({}), seldom)))
   )
 
-  it.effect("goes on after a defect in a claim, however seldom it looks otherwise", () => {
+  it.effect("continues after a defect in a claim, whatever the poll interval", () => {
     const broken = new Set(["claim"])
     return Effect.gen(function* () {
       yield* enqueueOne
@@ -1113,7 +1113,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("says of a directory that is too slow for the lease that it is", () => {
+  it.effect("reports a directory that is too slow for the lease", () => {
     const { layer, seen } = watched({ lease: 10_100 })
     return Effect.gen(function* () {
       const { mayAccess, sent } = yield* World
@@ -1218,7 +1218,7 @@ describe("publishing and dispatching", () => {
         }
       )
 
-  it.effect("tries who has not failed yet, whatever is published while it looks for what is due", () => {
+  it.effect("tries users who have not failed, whatever is published during a claim", () => {
     let publication = Effect.void
     return Effect.gen(function* () {
       const { about, sent } = yield* World
@@ -1288,7 +1288,7 @@ describe("publishing and dispatching", () => {
       )
     })
 
-  it.effect("has given back what must wait before it is closed", () =>
+  it.effect("releases waiting deliveries before it closes", () =>
     Effect.gen(function* () {
       const { mayAccess } = yield* World
       const store = yield* DeliveryStore
@@ -1315,7 +1315,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.provide(premises()))
   )
 
-  it.effect("has given back what is held of a slow receiver before it is closed, however long the store takes", () =>
+  it.effect("releases the deliveries of a slow receiver before it closes, however slow the store is", () =>
     Effect.gen(function* () {
       const store = yield* DeliveryStore
       const late = Effect.map(Effect.delay(answer(200), 2_000), (result) => ({ ...result, elapsed: 2_000 }))
@@ -1340,7 +1340,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.provide(premises()))
   )
 
-  it.effect("finishes an attempt that is in time when it is closed, however long the directory took before it", () =>
+  it.effect("finishes an attempt that is in time when it closes, however slow the directory was before it", () =>
     Effect.gen(function* () {
       const { answer: answers, mayAccess, sent } = yield* World
       const store = yield* DeliveryStore
@@ -1355,7 +1355,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.provide(premises(DeliverySettings.layer({ ackTimeout: 20_000 }))))
   )
 
-  it.effect("lets what is too old expire while the directory is away", () => {
+  it.effect("lets old events expire during an outage of the directory", () => {
     const { layer, seen } = watched()
     return Effect.gen(function* () {
       const { mayAccess, sent } = yield* World
@@ -1371,7 +1371,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
-  it.effect("takes a closed way out for another outage than an absent directory", () => {
+  it.effect("treats a failure of outbound connections and one of the directory as different outages", () => {
     const { layer, seen } = watched()
     return Effect.gen(function* () {
       const { answer: answering, mayAccess, sent } = yield* World
@@ -1393,7 +1393,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
-  it.effect("takes up again at once what it gave back, however long the store takes for that", () => {
+  it.effect("claims released deliveries again at once, however slow the store is", () => {
     const changed = Latch.makeUnsafe(false)
     let told = false
     // A change of unknown extent, as after a broken connection.
@@ -1434,7 +1434,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("sends and claims nothing more while nothing can be recorded", () => {
+  it.effect("stops sending and claiming while nothing can be recorded", () => {
     let refusing = true
     let claims = 0
     const refusal = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("read-only") }))
@@ -1631,7 +1631,7 @@ describe("publishing and dispatching", () => {
     /** The longest time for an attempt and its recording. */
     const attempt = defaultDeliverySettings.ackTimeout + settleBudget
 
-    it.effect("sends nothing that may not be recorded while heartbeats are refused, and everything afterwards", () => {
+    it.effect("sends nothing that might not be recorded while heartbeats fail, and everything afterwards", () => {
       let isRefusing = false
       let lastBeat = 0
       return Effect.gen(function* () {
@@ -1722,7 +1722,7 @@ describe("publishing and dispatching", () => {
       )
     })
 
-    it.effect("claims again what a claim leased whose answer was lost", () => {
+    it.effect("claims the deliveries of a claim again whose answer was lost", () => {
       let isLost = false
       return Effect.gen(function* () {
         const { sent } = yield* World
@@ -1751,7 +1751,7 @@ describe("publishing and dispatching", () => {
     })
   })
 
-  describe("an integration that is sent nothing after it has failed", () => {
+  describe("a failing integration without further events", () => {
     /** How long an integration may fail in these tests, in milliseconds. */
     const disableAfter = 100_000
 
@@ -1782,7 +1782,7 @@ describe("publishing and dispatching", () => {
       )
     }
 
-    it.effect("is reported three times before it may be disabled, and then no more", () =>
+    it.effect("is reported exactly three times before it may be disabled", () =>
       Effect.gen(function* () {
         const heard = yield* heardOf(1)
         assert.deepStrictEqual(
@@ -1796,7 +1796,7 @@ describe("publishing and dispatching", () => {
       })
     )
 
-    it.effect("is reported with any number of others in time", () =>
+    it.effect("is reported in time, together with any number of others", () =>
       Effect.gen(function* () {
         const heard = yield* heardOf(250)
         assert.lengthOf(heard, 750)
@@ -1804,7 +1804,7 @@ describe("publishing and dispatching", () => {
       })
     )
 
-    it.effect("is looked for again after the store refused", () => {
+    it.effect("is checked again after a failure of the store", () => {
       let calls = 0
       const refusal = new StoreError({ operation: "DeliveryStore.warn", cause: new Error("locked") })
       return Effect.gen(function* () {

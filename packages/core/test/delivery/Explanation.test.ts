@@ -293,7 +293,7 @@ describe("the explanation of a delivery", () => {
     assert.deepStrictEqual([...explain(state, known).actions], [...actions])
   })
 
-  it("has sentences for whatever can be stored", () => {
+  it("exists for everything that can be stored", () => {
     const attempt = fc.record({
       number: fc.integer({ min: 1, max: 20 }),
       started_at: fc.constant(at),

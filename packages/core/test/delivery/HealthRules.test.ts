@@ -252,7 +252,7 @@ const batches = fc
     })
   )
 
-describe("what needs nothing of a store", () => {
+describe("a batch without consequences", () => {
   it("is all that is acknowledged, or was not attempted, of an enabled integration that does not fail", () => {
     assert.isFalse(mayChangeHealth(enabled(), [acknowledged, unattempted]))
     for (const other of [failed, exhausted, gone]) {

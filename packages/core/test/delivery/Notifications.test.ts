@@ -27,7 +27,7 @@ const withListener = (listener: (notification: Notification) => Effect.Effect<vo
   )
 
 describe("the host's listener", () => {
-  it.effect("is told each notification once, in order, and goes on after one that it fails on", () =>
+  it.effect("gets each notification once, in order, and continues after one that it fails on", () =>
     Effect.gen(function* () {
       const heard = yield* Queue.unbounded<number>()
       yield* Effect.gen(function* () {
@@ -46,7 +46,7 @@ describe("the host's listener", () => {
     })
   )
 
-  it.effect("does not hold up who tells", () =>
+  it.effect("does not delay the caller of notify", () =>
     Effect.gen(function* () {
       const release = yield* Deferred.make<void>()
       const heard: Array<number> = []
@@ -68,7 +68,7 @@ describe("the host's listener", () => {
     })
   )
 
-  it.effect("that never answers is told the next after 30 s, and its silence is in the log", () => {
+  it.effect("that never returns gets the next notification after 30 s, which is logged", () => {
     const heard: Array<number> = []
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])

@@ -20,7 +20,7 @@ const signalsOf = Effect.fnUntraced(function* (change: Effect.Effect<number, Sto
 })
 
 describe("a change that leaves something to send", () => {
-  it.effect("wakes the dispatchers where it did, and where nobody knows", () =>
+  it.effect("wakes the dispatchers if it was made, or if its outcome is unknown", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* signalsOf(Effect.succeed(2)), 1)
       assert.strictEqual(yield* signalsOf(Effect.succeed(0)), 0)

@@ -9,8 +9,8 @@ const directory = {
   tennants: []
 }
 
-describe("a directory file with members that nobody reads", () => {
-  it("tells each of them, with what was meant, and no value", () => {
+describe("a directory file with unknown members", () => {
+  it("is reported for each of them, with the probable name and without values", () => {
     const told = unknownMembers(directory).map(({ detail, pointer }) => `${pointer} ${detail}`)
     const likes: ReadonlyArray<readonly [string, string]> = [
       ["/clients/0/secrt", "secret"],

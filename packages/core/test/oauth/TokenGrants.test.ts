@@ -298,7 +298,7 @@ describe("guessing a client's secret", () => {
   )
 })
 
-describe("who asks for a token", () => {
+describe("client authentication at the token endpoint", () => {
   const withHeader = (fields: Fields, authorization: string): ClientRequest => ({
     parameters: parametersOf(fields),
     authorization,

@@ -18,7 +18,7 @@ const after = (calls: number, gap: number) => {
 }
 
 describe("Linger", () => {
-  it("waits for about four more while calls come quickly, and for nobody while they come seldom", () => {
+  it("waits for about four more calls while calls are frequent, and for none while they are rare", () => {
     const waitAt = (gap: number): number => {
       const { linger, now } = after(100, gap)
       return linger.wait(now)
@@ -30,7 +30,7 @@ describe("Linger", () => {
     assert.strictEqual(waitAt(1_000), 0)
   })
 
-  it("waits for nobody at first, nor after a pause", () => {
+  it("does not wait at the start, nor after a pause", () => {
     assert.strictEqual(after(1, 2).linger.wait(1_002), 0)
     const { linger, now } = after(100, 4)
     linger.arrived(1, now + 60_000)
@@ -43,7 +43,7 @@ describe("Linger", () => {
     assert.strictEqual(linger.wait(now), 0)
   })
 
-  it("rests after waits that brought nobody, and tries again", () => {
+  it("pauses after useless waits, and tries again", () => {
     const { linger, now } = after(100, 2)
     for (let n = 1; n < patience; n++) linger.waited(false, now)
     linger.waited(true, now)
@@ -116,7 +116,7 @@ describe("a publisher", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("hardly slows down who waits for each answer before the next event", () => {
+  it.effect("hardly slows down a caller that waits for each answer before its next event", () => {
     const { layer } = watched(2)
     return Effect.gen(function* () {
       const publishing = yield* Effect.forkChild(
