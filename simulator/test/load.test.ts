@@ -163,7 +163,7 @@ describe("a file of events", () => {
     },
     {
       lines: [line("2026-03-02T08:00:00Z").replace("tenant_ids", "tenants_id")],
-      says: "line 1: tenants_id is no member of an event"
+      says: "line 1: tenants_id is not a member of an event"
     },
     { lines: [line("2026-03-02T08:00:00Z", { building_id: "x", data: 1 })], says: "/building_id" },
     {

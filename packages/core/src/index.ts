@@ -1,7 +1,7 @@
 /**
- * Rules, services and ports of doorhook. Depends on `effect` alone.
+ * Rules, services and ports of doorhook. Its only dependency is `effect`.
  */
-// model: what things are
+// model: data types
 export * from "./model/Client.ts"
 export * from "./model/CommandFailure.ts"
 export * from "./model/Delivery.ts"
@@ -27,7 +27,7 @@ export { english, say, Sentence, sentences, SentenceValue } from "./model/Senten
 export type { SentenceKey, Sentences } from "./model/Sentences.ts"
 export * from "./model/Token.ts"
 
-// rules, which are pure
+// pure rules
 export * as Acknowledgement from "./delivery/Acknowledgement.ts"
 export * as AddressPolicy from "./model/AddressPolicy.ts"
 export * as HealthRules from "./delivery/HealthRules.ts"
@@ -36,7 +36,7 @@ export * as DeliveryRequest from "./delivery/DeliveryRequest.ts"
 export * as Explanation from "./delivery/Explanation.ts"
 export { isRedirect } from "./delivery/Redirect.ts"
 export * as FailureState from "./model/FailureState.ts"
-// Declarations of other packages name a type by a name of its own only.
+// Without this alias, declaration files of other packages could not name the type.
 export type { FailureState as IntegrationFailureState } from "./model/FailureState.ts"
 export * as Matcher from "./publish/Matcher.ts"
 export * as RedirectUri from "./model/RedirectUri.ts"
@@ -118,7 +118,7 @@ export * from "./integrations/OperatorIntegrations.ts"
 export * from "./integrations/ScopeReader.ts"
 export * from "./integrations/TestEvents.ts"
 
-// text: what is put together for people
+// text: output for people
 export { columns } from "./text/Columns.ts"
 export { counted } from "./text/Counted.ts"
 export { FlagGroups } from "./text/FlagGroups.ts"

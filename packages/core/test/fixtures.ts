@@ -1,5 +1,5 @@
 /**
- * Values that many tests of core need.
+ * Values shared by many tests of core.
  */
 import type { Event, Integration, LeasedDelivery } from "@doorhook/core"
 import {

@@ -656,7 +656,7 @@ describe("settings of a service", () => {
       const { stderr } = yield* serveHere(["--database", "memory", "--directory", file])
       assert.match(
         stderr(),
-        /^\d{4}-\S+Z WARN directory \S+: \/clients\/0\/secrt is not known and not read; did you mean secret\?\n/
+        /^\d{4}-\S+Z WARN directory \S+: \/clients\/0\/secrt is unknown and was ignored; did you mean secret\?\n/
       )
       assert.notMatch(stderr(), /#\d+|mistyped-secret/)
     })

@@ -42,7 +42,7 @@ describe("doorhook doctor", () => {
       assert.deepInclude(linesOf(stdout), { database: "FAIL" })
       assert.match(
         stdout,
-        /^warn +directory .*: \/users\/0\/building is not known and not read; did you mean buildings\?$/m
+        /^warn +directory .*: \/users\/0\/building is unknown and was ignored; did you mean buildings\?$/m
       )
       assert.match(stderr, /^doorhook: \d of \d keeps? the service from running here.\n$/)
       const settings = yield* runHere(["doctor", "--ack-timeout", "soon", "--retention", "never"])

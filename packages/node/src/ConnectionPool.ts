@@ -1,10 +1,10 @@
 /**
- * Open connections, and those that are idle until the next request to the same origin.
+ * Open connections, including idle ones for later requests to the same origin.
  *
- * A connection is an undici client with one request at a time. Giving up on a request therefore closes its connection,
- * and no late answer is left that the next request could take for its own. A connection serves only requests under the
- * allow-list that it was opened under. Beyond `maxIdle`, the connection that has been idle longest is closed. A connection that
- * is older than `maxAge` is not kept: its name may resolve to another address by now.
+ * A connection is an undici client with one request at a time. Cancelling a request closes its connection, so that a late
+ * answer can't be taken for the next request's answer. A connection serves only requests with the allow-list that it was opened
+ * under. Beyond `maxIdle`, the connection that has been idle longest is closed. A connection older than `maxAge` is not kept,
+ * because its name may now resolve to another address.
  */
 import type { AddressPolicy } from "@doorhook/core"
 import { Cause, Effect, Exit } from "effect"
@@ -14,35 +14,35 @@ import { Client } from "undici"
 import * as GuardedConnector from "./GuardedConnector.ts"
 
 export interface PoolOptions {
-  /** The longest time that a connection stays idle, in milliseconds. */
+  /** The longest idle time of a connection, in milliseconds. */
   readonly keepAlive: number
-  /** How long a connection serves further requests, in milliseconds since it was made. */
+  /** Age after which a connection serves no further requests, in milliseconds. */
   readonly maxAge: number
-  /** The most idle connections, over all origins. */
+  /** The most idle connections over all origins. */
   readonly maxIdle: number
 }
 
-/** Where a connection leads. */
+/** The destination of a connection. */
 export interface Destination {
   readonly origin: string
   /** Destinations with equal keys share connections: the same origin under an equal allow-list. */
   readonly key: string
 }
 
-/** The longest head of an answer, in bytes. */
+/** The largest status line and headers of an answer, in bytes. */
 const maxHeaderSize = 16 * 1024
 
 const ignore = (): void => undefined
 
-/** One connection, open or being opened. */
+/** One connection, open or opening. */
 export class Connection {
   readonly client: Client
   readonly key: string
-  /** By `performance.now()`. */
+  /** Creation time by `performance.now()`. */
   readonly madeAt = performance.now()
-  /** How far opening it has come; null once it is open. */
+  /** The current stage of opening; null once it is open. */
   stage: GuardedConnector.Stage | null = null
-  /** The first error of its socket; null without one. undici may report a later error that only follows from it. */
+  /** The first error of its socket; null without one. undici may report a later error that is only a consequence. */
   fault: Error | null = null
   #socket: Socket | null = null
   #stopOpening = ignore
@@ -59,9 +59,9 @@ export class Connection {
       allowH2: false,
       maxHeaderSize,
       keepAliveTimeout: keepAlive,
-      // A receiver may ask for less by `keep-alive: timeout=`, not for more.
+      // The receiver may shorten this by `keep-alive: timeout=`, but not extend it.
       keepAliveMaxTimeout: keepAlive,
-      // The deadline of each request covers what these would.
+      // The deadline of each request covers these time limits.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (to, callback) => {
@@ -82,12 +82,12 @@ export class Connection {
     })
   }
 
-  /** The bytes that its socket has received, without those of TLS itself; null before it was open. */
+  /** The bytes received by its socket, without TLS overhead; null before it is open. */
   get received(): number | null {
     return this.#socket?.bytesRead ?? null
   }
 
-  /** Ends it at once, whatever it is doing. */
+  /** Closes the connection at once, even during a request. */
   destroy(): Promise<void> {
     this.#stopOpening()
     return this.client.destroy()
@@ -100,7 +100,7 @@ export class ConnectionPool {
   readonly #open = new Set<Connection>()
   /** All idle connections, the one that has been idle longest first. */
   readonly #idle = new Set<Connection>()
-  /** The idle connections of each key that has open connections; the one that has been idle longest first. */
+  /** Idle connections by key, for keys with open connections. The one that has been idle longest is first. */
   readonly #idleByKey = new Map<string, Array<Connection>>()
   readonly #allowTexts = new WeakMap<AddressPolicy.AllowList, string>()
 
@@ -116,7 +116,7 @@ export class ConnectionPool {
     return `${origin} ${text}`
   }
 
-  /** A connection for one request: the one that has been idle shortest, or a new one. */
+  /** A connection for one request: the most recently used idle one, or a new one. */
   take(destination: Destination, purpose: GuardedConnector.Purpose): Connection {
     const idle = this.#idleByKey.get(destination.key)?.pop()
     if (idle === undefined) return this.takeNew(destination, purpose)
@@ -134,7 +134,7 @@ export class ConnectionPool {
     return connection
   }
 
-  /** Keeps a connection whose answer has ended at `now`, by `performance.now()`. */
+  /** Keeps a connection whose answer ended at `now`, by `performance.now()`. */
   release(connection: Connection, now: number): void {
     if (now - connection.madeAt >= this.#options.maxAge) return this.close(connection)
     this.#idle.add(connection)
@@ -146,7 +146,7 @@ export class ConnectionPool {
     if (longest !== undefined) this.close(longest)
   }
 
-  /** Closes a connection at once, whatever it is doing. */
+  /** Closes a connection at once, even during a request. */
   close(connection: Connection): void {
     this.#destroy(connection).catch(ignore)
   }

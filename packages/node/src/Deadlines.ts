@@ -1,17 +1,17 @@
 /**
- * The deadlines of all open requests, watched by one timer: setting and clearing a timer for each request would cost more.
+ * The deadlines of all open requests. They share one timer, because setting and clearing a timer per request would cost more.
  *
- * A deadline is noticed up to 50 ms late, a short one up to a tenth of its length. The timer keeps the process alive while a
- * request is open.
+ * An expiry is detected up to 50 ms late, or up to a tenth of a short deadline. The timer keeps the process alive while a request
+ * is open.
  */
 
-/** What has a deadline. */
+/** An object with a deadline. */
 export interface Expiring {
-  /** In milliseconds. */
+  /** Length in milliseconds. */
   readonly deadline: number
-  /** When the deadline is over, by `performance.now()`. */
+  /** Expiry time by `performance.now()`. */
   readonly dueAt: number
-  /** Called once the deadline is over. Must delete it from the deadlines. */
+  /** Called after the expiry. Must delete the object from the deadlines. */
   readonly expire: () => void
 }
 
@@ -20,7 +20,7 @@ const longestStep = 50
 
 const stepFor = ({ deadline }: Expiring): number => Math.max(1, Math.min(longestStep, deadline / 10))
 
-/** How late, in milliseconds, a sweep must be for the event loop to count as blocked. */
+/** Delay of a sweep after which the event loop counts as blocked, in milliseconds. */
 const blockedFor = 100
 
 export class Deadlines {
@@ -28,7 +28,7 @@ export class Deadlines {
   #timer: NodeJS.Timeout | null = null
   /** When the next sweep is due, by `performance.now()`. */
   #sweepAt = Infinity
-  /** Whether a sweep was late and what has arrived in the meantime is still to be read. */
+  /** Whether a sweep was late and the sockets have not been read since. */
   #isLookingAgain = false
 
   add(one: Expiring, now: number): void {
@@ -41,7 +41,7 @@ export class Deadlines {
     if (this.#open.delete(one) && this.#open.size === 0) this.#timer?.unref()
   }
 
-  /** Whether the event loop was blocked until just now, so that the arrival time of what is read now is unknown. */
+  /** Whether the event loop was just blocked, so that the arrival time of data read now is unknown. */
   isCatchingUp(now: number): boolean {
     return this.#isLookingAgain || now - this.#sweepAt >= blockedFor
   }
@@ -58,7 +58,7 @@ export class Deadlines {
 
   #sweep(): void {
     const now = performance.now()
-    // Timers run before sockets are read. After a block, answers may be there that nobody has read.
+    // Timers run before sockets are read. After a block, unread answers may have arrived in time.
     const isLate = this.isCatchingUp(now)
     this.#timer = null
     this.#sweepAt = Infinity

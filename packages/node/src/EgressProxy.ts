@@ -1,13 +1,13 @@
 /**
- * A forward proxy that deliveries leave through: by CONNECT for https and http alike.
+ * A forward proxy for deliveries, used with CONNECT for both https and http.
  *
- * Names are looked up and judged here, and the proxy is asked for the address that was judged, not for the name, so that
- * it can't be led elsewhere by another answer. This machine must therefore be able to look names up, and a proxy that
- * filters by name sees none. The proxy's own address is the operator's choice and is not judged.
+ * doorhook resolves names and checks the addresses itself, and asks the proxy for a checked address. Another name server answer
+ * can't redirect the proxy. Therefore this machine must be able to resolve names, and a proxy that filters by name sees none. The
+ * proxy's own address is the operator's choice and is not checked.
  *
- * The proxy is at fault when it can't be reached, does not speak HTTP, or refuses its credentials (407). Whatever else
- * it answers is about the receiver: that it could not, or may not, connect to it. So is a connection that it closes without an
- * answer, which some proxies do for targets that refuse theirs, until it does so for several targets in a row (`HangUps`).
+ * The proxy is at fault if it can't be reached, does not speak HTTP, or refuses its credentials (407). All its other answers are
+ * about the receiver, which it could not or may not connect to. Some proxies close the connection without an answer if the target
+ * refuses theirs. This also counts as the receiver's failure, until it happens with several targets in a row (`HangUps`).
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect, Option, Redacted, Result, Schema } from "effect"
@@ -18,16 +18,16 @@ import { AttemptFailure, EgressFailure, isBroken, ofHangUp, ofProxy } from "./Tr
 import type { TransportFailure } from "./TransportFailure.ts"
 
 export interface EgressProxyOptions {
-  /** Where the proxy is: `http://` or `https://`, with user name and password if it asks for them. */
+  /** The proxy's URL: `http://` or `https://`, with user name and password if it requires them. */
   readonly url: string
   /**
-   * What is reached without it: networks and addresses (`10.0.0.0/8`), and names with all that is below them
-   * (`example.com` is also `hooks.example.com`). Default none.
+   * Destinations that bypass the proxy: networks and addresses (`10.0.0.0/8`), and names including their subdomains
+   * (`example.com` includes `hooks.example.com`). Default none.
    */
   readonly noProxy?: ReadonlyArray<string>
 }
 
-/** A setting that can't be used; the message says what is accepted, and repeats no credentials. */
+/** An invalid setting. The message says what is accepted, and contains no credentials. */
 export class InvalidEgressProxy extends Schema.TaggedError<InvalidEgressProxy>()("InvalidEgressProxy", {
   option: Schema.Literals(["url", "noProxy"]),
   message: Schema.String
@@ -37,7 +37,7 @@ export interface EgressProxy {
   readonly isSecure: boolean
   readonly host: string
   readonly port: number
-  /** The `proxy-authorization` header, null when the proxy asks for none. */
+  /** The `proxy-authorization` header; null without credentials. */
   readonly authorization: Redacted.Redacted | null
   readonly directNetworks: AddressPolicy.AllowList
   readonly directNames: ReadonlyArray<string>
@@ -46,7 +46,7 @@ export interface EgressProxy {
 const invalid = (option: "url" | "noProxy", message: string): Result.Result<never, InvalidEgressProxy> =>
   Result.fail(new InvalidEgressProxy({ option, message }))
 
-/** The user name and password of a URL as a header; fails when their percent-encoding is broken. */
+/** The `proxy-authorization` header for the credentials of a URL. Fails if their percent-encoding is invalid. */
 const authorizationOf = ({ password, username }: URL): Result.Result<Redacted.Redacted | null, unknown> =>
   username === "" && password === ""
     ? Result.succeed(null)
@@ -81,7 +81,7 @@ export const parse = (options: EgressProxyOptions): Result.Result<EgressProxy, I
   })
 }
 
-/** Whether a host is reached without the proxy: by its name, or because all its addresses are in such networks. */
+/** Whether a host bypasses the proxy: by its name, or because all its addresses are in the given networks. */
 export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyArray<string>): boolean => {
   const name = host.replace(/\.$/, "")
   return (
@@ -90,40 +90,40 @@ export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyAr
   )
 }
 
-/** For how many hosts in a row a proxy must hang up to be at fault itself. */
+/** Number of hosts in a row on which a proxy must hang up to count as broken. */
 const hostsInARow = 3
 
-/** Length of that window, in milliseconds. */
+/** Length of the window for that, in milliseconds. */
 const rowLasts = 60_000
 
-/** How long a client counts as using the proxy after it last did, in milliseconds. */
+/** How long a client counts as a user of the proxy after its last use, in milliseconds. */
 const clientLasts = 3_600_000
 
 /**
- * Tells a proxy that hangs up because of a target from one that is broken.
+ * Distinguishes a broken proxy from one that hangs up because of a target.
  *
- * It counts as broken after hanging up on three hosts within a minute without an answer in between. If two clients use it, the hosts
- * must belong to at least two.
+ * A proxy counts as broken after it hangs up on three hosts within a minute without an answer in between. If several clients use
+ * it, the hosts must belong to at least two of them.
  */
 export class HangUps {
   readonly #now: () => number
-  /** Hosts it hung up on since its last answer: for which client, and when. */
+  /** Hosts that it hung up on since its last answer, with the client and the time. */
   readonly #hosts = new Map<string, { readonly client: string; readonly at: number }>()
-  /** When clients last used it. */
+  /** Time of each client's last use. */
   readonly #clients = new Map<string, number>()
 
-  /** `now` is a clock that is never set, in milliseconds. */
+  /** `now` is a monotonic clock, in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** The proxy answered, whatever it said. */
+  /** Notes any answer of the proxy. */
   answered(client: string): void {
     this.#clients.set(client, this.#now())
     this.#hosts.clear()
   }
 
-  /** The proxy hung up. Says whether it is at fault, and not the host. */
+  /** Notes that the proxy hung up. Returns whether the proxy is at fault, and not the host. */
   hungUp(host: string, client: string): boolean {
     const now = this.#now()
     this.#clients.set(client, now)
@@ -135,18 +135,18 @@ export class HangUps {
   }
 }
 
-/** Where a tunnel leads. */
+/** The destination of a tunnel. */
 export interface Target {
   readonly host: string
   /** `address:port`. */
   readonly place: string
-  /** Whose request it is. */
+  /** The client that created the integration. */
   readonly client: string
 }
 
 /**
- * Asks the proxy for a connection. `ca` are the authorities that a proxy on https may be signed by, undefined for what
- * Node trusts. `reached` is called once the proxy is connected to.
+ * Opens a tunnel through the proxy. `ca` are the authorities trusted for a proxy on https; undefined for those of Node. `reached` is
+ * called once the proxy is connected.
  */
 export const tunnel = (
   proxy: EgressProxy,
@@ -178,7 +178,7 @@ export const tunnel = (
     )
     request.once("connect", ({ statusCode: status = 0 }, socket) => {
       hangUps.answered(client)
-      // What breaks from here on is seen by whoever uses the socket.
+      // Later errors are handled by the user of the socket.
       socket.on("error", () => undefined)
       if (status >= 200 && status <= 299) return resume(Effect.succeed(socket))
       socket.destroy()

@@ -1,9 +1,9 @@
 /**
- * Opens connections, only to addresses that the address policy allows.
+ * Opens connections only to addresses that the address policy allows.
  *
- * A name is looked up once, every answer is judged (one bad answer refuses the name), and the connection goes to the
- * answers that were judged: what a name server says a moment later changes nothing. The peer of a connection is judged
- * again before anything is sent, because some addresses (0.0.0.0) lead to others.
+ * A name is resolved once. All its addresses are checked, and one refused address refuses the name. The connection then uses only
+ * checked addresses, so that a later answer of a name server changes nothing. The peer of a connection is checked again before
+ * anything is sent, because some addresses (0.0.0.0) lead to others.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect } from "effect"
@@ -17,43 +17,42 @@ import { ofBlocked, ofConnecting, ofGone, ofHandshake, ofLookup } from "./Transp
 import type { TransportFailure } from "./TransportFailure.ts"
 
 /**
- * What a request waits for while its connection is opened. `queue` is the look-up of its name, if it had to wait for others: until
- * the addresses are known.
+ * The stage of opening a connection. `queue` is a lookup that had to wait for others; it lasts until the addresses are known.
  */
 export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "handshake"
 
-/** How connections are opened, whichever they are. */
+/** Dependencies shared by all connections. */
 export interface Ways {
   readonly lookup: NameLookup
   readonly proxy: EgressProxy.EgressProxy | null
-  /** What the proxy's hang-ups say of it. */
+  /** Record of the proxy's hang-ups. */
   readonly hangUps: EgressProxy.HangUps
-  /** What certificates must be signed by, in PEM; undefined for what Node trusts. */
+  /** Trusted authorities, in PEM; undefined for those of Node. */
   readonly ca: Array<string> | undefined
-  /** Makes a connection secure. One for all: it keeps the sessions that shorten the next handshake. */
+  /** Makes TLS connections. It is shared because it stores sessions, which shorten later handshakes. */
   readonly secure: buildConnector.connector
 }
 
-/** `authorities`, in PEM, are trusted beside those that Node trusts. */
+/** `authorities`, in PEM, are trusted in addition to those of Node. */
 export const makeWays = (
   lookup: NameLookup,
   proxy: EgressProxy.EgressProxy | null,
   authorities: ReadonlyArray<string>
 ): Ways => {
   const ca = authorities.length === 0 ? undefined : [...tls.getCACertificates("default"), ...authorities]
-  // The caller bounds the time. Deliveries need one request at a time, and HTTP/2 has many more ways to misbehave.
+  // The caller sets the time limit. HTTP/2 is off: deliveries need only one request at a time, and it adds many ways to fail.
   const make = () =>
     buildConnector({
       timeout: 0,
       allowH2: false,
       ...(ca === undefined ? {} : { secureContext: tls.createSecureContext({ ca }) })
     })
-  // Reading all authorities takes longer than a handshake: once, and only where something is secure.
+  // Created at the first TLS connection, because reading all authorities takes longer than a handshake.
   let made: buildConnector.connector | undefined
   return { lookup, proxy, hangUps: new EgressProxy.HangUps(), ca, secure: (to, done) => (made ??= make())(to, done) }
 }
 
-/** How long an idle connection is trusted to have a peer before TCP asks, in milliseconds. */
+/** Idle time after which TCP probes the peer, in milliseconds. */
 const keepAliveProbe = 60_000
 
 const resolve = (
@@ -83,7 +82,7 @@ const judge = (
   return bad === undefined ? Effect.void : Effect.fail(ofBlocked(host, bad))
 }
 
-/** Answers with the addresses that were judged, whatever is asked. */
+/** A lookup function that always returns the checked addresses. */
 const pinned =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_, options, callback) => {
@@ -97,9 +96,9 @@ const placeOf = (address: string, port: number): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
 
 /**
- * How long an address is given to answer while there are others, in milliseconds. Node gives up on it then for good: after the
- * 250 ms that are its default, nobody farther away would be reached. Longer than TCP takes until it asks again,
- * and never more than a quarter of the deadline: one that swallows everything leaves most of it to the next.
+ * Time limit for connecting to one of several addresses, in milliseconds. After it, Node gives up on the address. Node's default of
+ * 250 ms would exclude distant receivers. The limit is longer than TCP's first retransmission, and at most a quarter of the
+ * deadline, so that one silent address leaves most of the time to the next.
  */
 const patienceWithin = (deadline: number): number => Math.max(1, Math.floor(Math.min(1_500, deadline / 4)))
 
@@ -119,11 +118,11 @@ const openDirect = (host: string, addresses: ReadonlyArray<string>, port: number
     return Effect.sync(() => socket.destroy())
   })
 
-/** The peer that was connected to must be allowed too. A connection that is gone already has none. */
+/** Checks the connected peer. A closed connection has none. */
 const judgePeer = (host: string, { remoteAddress }: Socket, allow: AddressPolicy.AllowList) =>
   remoteAddress === undefined ? Effect.fail(ofGone()) : judge(host, [remoteAddress], allow)
 
-/** Asks for one address after the other, while the proxy says that it can't connect there. */
+/** Tries one address after the other, as long as the proxy answers that it can't connect. */
 const openTunnel = (
   proxy: EgressProxy.EgressProxy,
   { ca, hangUps }: Pick<Ways, "ca" | "hangUps">,
@@ -144,7 +143,7 @@ const openTunnel = (
     )
   )
 
-/** What a handshake asks for: a name without the dot of the root (RFC 6066 section 3), and no address. */
+/** The server name for TLS: a name without the trailing dot (RFC 6066 section 3); empty for an address. */
 const serverNameOf = (host: string): string => (isIP(host) === 0 ? host.replace(/\.$/, "") : "")
 
 const makeSecure = (secure: buildConnector.connector, to: buildConnector.Options, httpSocket: Socket) =>
@@ -154,16 +153,16 @@ const makeSecure = (secure: buildConnector.connector, to: buildConnector.Options
     })
   })
 
-/** The request that a connection is opened for. */
+/** The request that needs a connection. */
 export interface Purpose {
   readonly allow: AddressPolicy.AllowList
-  /** In milliseconds. */
+  /** Length in milliseconds. */
   readonly deadline: number
-  /** Whose request it is. */
+  /** The client that created the integration. */
   readonly client: string
 }
 
-/** Opens a connection to where undici wants one. `at` is called with each stage; interrupting closes the connection. */
+/** Opens a connection for undici. Calls `at` with each stage. Interrupting closes the connection. */
 export const open = Effect.fnUntraced(function* (
   ways: Ways,
   { allow, client, deadline }: Purpose,
@@ -186,7 +185,7 @@ export const open = Effect.fnUntraced(function* (
     plain.setNoDelay(true).setKeepAlive(true, keepAliveProbe)
     if (isSecure) at("handshake")
     const socket = isSecure ? yield* makeSecure(ways.secure, { ...to, servername: serverNameOf(host) }, plain) : plain
-    // undici would try again and again to use a socket that was closed in this moment.
+    // undici would repeatedly try to use a socket that was just closed.
     return socket.destroyed ? yield* ofGone() : socket
   }).pipe(Effect.onError(() => Effect.sync(() => plain.destroy())))
 })

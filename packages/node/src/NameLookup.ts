@@ -1,102 +1,101 @@
 /**
- * Looks host names up as the system does: hosts file, search domains, multicast names and name servers.
+ * Resolves host names like the system does: hosts file, search domains, multicast DNS and name servers.
  *
- * `getaddrinfo` holds a thread of the pool that the whole process shares. It can't be cancelled, and with dead name servers
- * it takes as long as they make it take. libuv runs it on half of the pool's threads, so that files never wait for it.
- * `sharing` divides that half among clients: none of them can take it from the others, whatever names it brings.
+ * `getaddrinfo` occupies a thread of the pool shared by the whole process. It can't be cancelled, and takes very long if name
+ * servers are dead. libuv runs it on at most half of the threads, so that file access never waits for it. `sharing` divides that
+ * half among clients, so that no client can occupy it with its names.
  */
 import { RecentMap } from "@doorhook/core"
 import { Data } from "effect"
 import { lookup } from "node:dns/promises"
 
-/** The caller of a look-up. */
+/** The caller of a lookup. */
 export interface Asker {
-  /** Clients share the places for look-ups. */
+  /** The client for which the place is counted. */
   readonly client: string
-  /** Called once if the look-up has to wait for a place. */
+  /** Called once if the lookup has to wait for a place. */
   readonly onWait?: () => void
   /**
-   * Withdraws a look-up that waits for a place and that nobody else waits for. Without a signal it stays in the queue, so that
-   * the next one who asks finds its answer.
+   * Cancels a lookup that waits for a place, unless another caller waits for it too. Without a signal it stays in the queue, so
+   * that a later caller finds its answer.
    */
   readonly signal?: AbortSignal
 }
 
-/** Every address of a name, IPv4 and IPv6, in the order they should be tried. Rejects when it has none. */
+/** All IPv4 and IPv6 addresses of a name, in the order to try them. Rejects if there are none. */
 export type NameLookup = (name: string, asker: Asker) => Promise<ReadonlyArray<string>>
 
-/** The client already has the maximum number of names waiting. */
+/** The client already has the maximum number of waiting names. */
 export class QueueFull extends Data.TaggedError("QueueFull")<{ readonly message: string }> {}
 
-/** How many look-ups run at once. */
+/** Limits of concurrent lookups. */
 export interface Places {
   readonly total: number
-  /** At most, of one client. */
+  /** The most for one client. */
   readonly perClient: number
-  /** At most, of names that were slow; of one client, half of its own. */
+  /** The most for slow names. One client may use half of its own places for them. */
   readonly slow: number
 }
 
-/** The places that a pool of threads has: libuv looks names up on half of them. */
+/** The places of a thread pool: libuv uses half of the threads for lookups. */
 export const placesOf = (threads: number): Places => {
   const total = Math.max(1, Math.ceil(threads / 2))
   return { total, perClient: Math.max(1, Math.floor(total / 4)), slow: Math.max(1, Math.floor(total / 2)) }
 }
 
-/** A look-up that takes longer than this is that of a name whose servers are dead, or far away; in milliseconds. */
+/** Duration after which a lookup counts as long, in milliseconds. Its name servers are dead or far away. */
 const longLookUp = 1_000
 
-/** For how long a client whose look-up took long comes after the others, in milliseconds. */
+/** How long a client with a long lookup has lower priority, in milliseconds. */
 const probation = 60_000
 
-/** How many names, and how many clients, are remembered. */
+/** The most remembered names, and the most remembered clients. */
 const mostKnown = 10_000
 
-/** How many names of one client wait at most. */
+/** The most waiting names of one client. */
 export const mostWaiting = 100
 
 /**
- * How old an answer may be that is used where a look-up would have to wait, in milliseconds. RFC 8767 has stale answers served for
- * days where name servers can't be asked. Whatever address it gives is judged before it is connected to.
+ * Age up to which an earlier answer may be used instead of waiting for a lookup, in milliseconds. RFC 8767 allows stale answers for
+ * days when name servers can't be reached. Each address is checked before connecting in any case.
  */
 const answerLife = 3_600_000
 
-/** The same for a failed look-up of a name without such an answer: the name may have been put right. */
+/** The same for a failed lookup. It is shorter because the name may have been corrected. */
 const failureLife = 30_000
 
 /**
- * Why a name counts as slow. `late`: answered, but late, once; one lost packet explains that. `slow`: not answered, or late
- * twice in a row.
+ * Why a name counts as slow. `late`: one late answer, which a lost packet can explain. `slow`: no answer, or two late ones in a row.
  */
 type Slowness = "late" | "slow"
 
-/** The result of a look-up, and until when it may stand in for another. */
+/** The result of a lookup, and the time until which it may be used again. */
 interface Answer {
   readonly until: number
   readonly isFailure: boolean
   readonly get: () => Promise<ReadonlyArray<string>>
 }
 
-/** What is remembered of a name. */
+/** What is remembered about a name. */
 interface Known {
   readonly slowness: Slowness | null
-  /** Null before the first look-up has ended. */
+  /** Null before the end of the first lookup. */
   readonly answer: Answer | null
 }
 
 const unknown: Known = { slowness: null, answer: null }
 
-/** A look-up that runs, or waits for a place. */
+/** A lookup that runs or waits for a place. */
 interface Look {
   readonly name: string
   readonly isSlow: boolean
   readonly ended: PromiseWithResolvers<ReadonlyArray<string>>
-  /** Those in whose queues it stands: the first that has a place starts it. */
+  /** The clients in whose queues it is. The first one with a free place starts it. */
   readonly clients: Set<Client>
   isRunning: boolean
-  /** Those who wait for it and may withdraw. */
+  /** Number of callers that wait for it and may cancel. */
   waiting: number
-  /** It is carried out even if all of those withdraw. */
+  /** Whether it is carried out even if all of them cancel. */
   isKept: boolean
 }
 
@@ -111,18 +110,18 @@ interface Client {
 const ignore = (): void => undefined
 
 /**
- * Looks a name up once at a time, however many ask, and divides the places among clients.
+ * Shares concurrent lookups of the same name, and divides the places among clients.
  *
- * A client that has no place free waits, and so do names that were slow while others of their kind hold their places. A place that
- * comes free goes to the client whose turn it is, first among those without a long look-up in the last minute. Where a name would
- * have to wait and has a recent answer, that is used, and the look-up is made behind it.
+ * A lookup waits if its client has no free place, or if it is for a slow name and the places for those are taken. A free place goes to
+ * the next client in turn; clients with a long lookup in the last minute come last. If a name would have to wait and has a recent
+ * answer, that answer is used, and the lookup is made in the background.
  */
 export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, places: Places): NameLookup => {
   const known = new RecentMap<string, Known>(mostKnown)
-  /** Until when clients come after the others. */
+  /** Time until which each client has lower priority. */
   const onProbation = new RecentMap<string, number>(mostKnown)
   const looks = new Map<string, Look>()
-  /** Clients of which something runs or waits, the one whose turn it is first. */
+  /** Clients with running or waiting lookups, in turn. */
   const clients = new Map<string, Client>()
   const slowPerClient = Math.max(1, Math.floor(places.perClient / 2))
   let running = 0
@@ -210,7 +209,7 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
     )
   }
 
-  /** The next look-up of a client that has a place for it. */
+  /** The next lookup of a client with a free place for it. */
   const next = (isSlow: boolean, isOnProbation: boolean): readonly [Look, Client] | null => {
     const now = performance.now()
     for (const client of clients.values()) {
@@ -283,7 +282,7 @@ export const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
 
 const places = placesOf(threads)
 
-/** What limits look-ups in this process, and the setting that raises it, for operators. */
+/** The limits of lookups in this process and the setting that raises them, for operators. */
 export const limits = `This process looks up ${places.total} names at once, ${places.perClient} of one client; a larger UV_THREADPOOL_SIZE (now ${threads}) allows more`
 
 /** The system's resolver. */

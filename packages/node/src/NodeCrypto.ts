@@ -1,5 +1,5 @@
 /**
- * The `Crypto` port on `node:crypto`: computes at the call and answers with an `Exit`, several times faster than WebCrypto.
+ * The `Crypto` port on `node:crypto`. It computes at the call and returns an `Exit`, several times faster than WebCrypto.
  */
 import { Crypto, ed25519Pkcs8 } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -15,7 +15,7 @@ import {
 } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 
-/** Keys that were used before, for as long as their bytes are held: preparing one takes as long as four signatures. */
+/** Cache of prepared keys, as long as their bytes are in use: preparing a key takes as long as four signatures. */
 const makeKeyring = (prepare: (key: Uint8Array) => KeyObject): ((key: Uint8Array) => KeyObject) => {
   const prepared = new WeakMap<Uint8Array, KeyObject>()
   return (key) => {
@@ -27,7 +27,7 @@ const makeKeyring = (prepare: (key: Uint8Array) => KeyObject): ((key: Uint8Array
   }
 }
 
-/** Random bytes drawn from the system in larger portions; no byte is given out twice. */
+/** Random bytes, read from the system in larger blocks. No byte is used twice. */
 const makeRandom = (): ((length: number) => Uint8Array) => {
   const pool = Buffer.alloc(4_096)
   let used = pool.length
@@ -38,7 +38,7 @@ const makeRandom = (): ((length: number) => Uint8Array) => {
       used = 0
     }
     const bytes = Uint8Array.prototype.slice.call(pool, used, used + length)
-    // What was given out is forgotten here.
+    // Erases the returned bytes from the pool.
     pool.fill(0, used, used + length)
     used += length
     return bytes
@@ -56,7 +56,7 @@ export const layer: Layer.Layer<Crypto> = Layer.sync(Crypto, () => {
     sha256Text: (text) => Effect.succeed(hash("sha256", text, "base64url")),
     hmacSha256: (key, text) => Effect.succeed(createHmac("sha256", keyOf(key)).update(text).digest("base64")),
     ed25519PublicKey: (privateKey) =>
-      // The last 32 bytes of its DER form are the key (RFC 8410 section 4).
+      // The last 32 bytes of the DER form are the key (RFC 8410 section 4).
       Effect.sync(() =>
         createPublicKey(ed25519KeyOf(privateKey)).export({ format: "der", type: "spki" }).subarray(-32)
       ),

@@ -1,16 +1,16 @@
 /**
- * The `NameResolver` port on the system's resolver, the same that connecting uses.
+ * The `NameResolver` port on the system's resolver, which connections use too.
  */
 import { NameResolver } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import * as NameLookup from "./NameLookup.ts"
 
-/** Asks `lookup`. */
+/** Resolves names with the given lookup. */
 export const layerOf = (lookup: NameLookup.NameLookup): Layer.Layer<NameResolver> =>
   Layer.succeed(NameResolver, {
     addresses: (host, client) =>
       Effect.tryPromise((signal) => lookup(host, { client, signal })).pipe(
-        // A name that can't be looked up, or not now, has no address yet: that is an answer, not a failure.
+        // A name that can't be resolved has no address yet, which is not a failure.
         Effect.orElseSucceed(() => [])
       )
   })

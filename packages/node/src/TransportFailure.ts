@@ -1,8 +1,8 @@
 /**
- * What goes wrong with an attempt: its outcome code, and one line that tells an operator what happened.
+ * Failures of attempts: an outcome code, and one line for operators.
  *
- * The lines are made here, because those of Node and undici name their own insides. They hold neither the path and query
- * of the URL nor anything that was sent: these carry the receiver's secrets.
+ * The lines are written here, because messages of Node and undici mention their internals. They contain neither the path and query
+ * of the URL nor any sent data, which may hold secrets of the receiver.
  */
 import type { AttemptOutcome } from "@doorhook/core"
 import { Data, Predicate } from "effect"
@@ -11,16 +11,16 @@ import { limits, QueueFull } from "./NameLookup.ts"
 
 export type FailureOutcome = Exclude<AttemptOutcome, "acknowledged" | "bad_status">
 
-/** An attempt failed on the receiver's side, or on the way there. */
+/** The attempt failed at the receiver or on the way to it. */
 export class AttemptFailure extends Data.TaggedError("AttemptFailure")<{
   readonly outcome: FailureOutcome
   readonly message: string
 }> {}
 
-/** The sender's own way out failed, its proxy or its supply of sockets: the receiver had no part in it. */
+/** Outbound connections failed: the proxy, or the supply of sockets. The receiver is not at fault. */
 export class EgressFailure extends Data.TaggedError("EgressFailure")<{ readonly message: string }> {}
 
-/** This process looks up as many names as it can, and this one had to wait too long: the receiver had no part in it. */
+/** The name waited too long because this process reached its limit of lookups. The receiver is not at fault. */
 export class CongestionFailure extends Data.TaggedError("CongestionFailure")<{ readonly message: string }> {}
 
 export type TransportFailure = AttemptFailure | EgressFailure | CongestionFailure
@@ -28,7 +28,7 @@ export type TransportFailure = AttemptFailure | EgressFailure | CongestionFailur
 const failure = (outcome: FailureOutcome, message: string): AttemptFailure =>
   new AttemptFailure({ outcome, message: oneLine(message) })
 
-/** Certificates and name servers put text of the receiver's choice into messages. */
+/** Removes line breaks, because certificates and name servers can put any text into messages. */
 const oneLine = (text: string): string =>
   text
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ")
@@ -40,7 +40,7 @@ const textOf = (error: unknown, name: "code" | "reason" | "syscall"): string =>
 
 const messageOf = (error: unknown): string => (Predicate.isError(error) ? error.message : String(error))
 
-/** The codes of an error, or of the errors that it gathers: one for each address that was tried. */
+/** The codes of an error, or of its collected errors: one for each address that was tried. */
 const codesOf = (error: unknown): ReadonlyArray<string> => {
   const all: ReadonlyArray<unknown> = error instanceof AggregateError ? error.errors : [error]
   return [...new Set(all.map((one) => textOf(one, "code")))].filter((code) => code !== "")
@@ -48,32 +48,32 @@ const codesOf = (error: unknown): ReadonlyArray<string> => {
 
 const bracketed = (...texts: ReadonlyArray<string>): string => (texts.length === 0 ? "" : ` (${texts.join(", ")})`)
 
-/** What no connection is opened for at all. */
+/** The URL is not supported, so no connection is opened. */
 export const ofUrl = (): AttemptFailure => failure("blocked_address", "the URL is not an absolute http or https URL")
 
-/** A name that the guard refuses because of one of its addresses, or an address that is refused itself. */
+/** A refused address, or a name with a refused address. */
 export const ofBlocked = (host: string, address: string): AttemptFailure => {
   const where = host === address ? address : `${host} resolves to ${address}, which`
   return failure("blocked_address", `${where} is private or reserved and not on the allow-list`)
 }
 
-/** A name that has no address, or whose name servers don't answer. */
+/** A name without an address, or with name servers that don't answer. */
 export const ofLookup = (host: string, error: unknown): TransportFailure =>
   error instanceof QueueFull
     ? ofCongestion(host, error.message)
     : failure("dns", `no address was found for ${host}${bracketed(...codesOf(error))}`)
 
-/** A name whose look-up had to wait for those of others for too long, or that could not even wait. */
+/** A name whose lookup waited too long behind others, or found the queue full. */
 export const ofCongestion = (host: string, why: string): CongestionFailure =>
   new CongestionFailure({ message: oneLine(`${host} could not be looked up in time: ${why}. ${limits}`) })
 
-/** A connection that was closed before it could be used. */
+/** The connection was closed before it could be used. */
 export const ofGone = (): AttemptFailure => failure("connection_reset", "the connection was closed at once")
 
-/** Codes with which this machine says that it has no socket left to give. */
+/** Error codes for a lack of sockets on this machine. */
 const shortages: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"])
 
-/** A connection that did not come about; `places` are the addresses that were tried. */
+/** Connecting failed. `places` are the addresses that were tried. */
 export const ofConnecting = (places: ReadonlyArray<string>, error: unknown): TransportFailure => {
   const codes = codesOf(error)
   if (codes.some((code) => shortages.has(code)))
@@ -83,7 +83,7 @@ export const ofConnecting = (places: ReadonlyArray<string>, error: unknown): Tra
   return failure(outcome, `could not connect to ${places.slice(0, 4).join(", ")}${bracketed(...codes)}`)
 }
 
-/** A proxy, named by `place`, that can't be reached or does not do what proxies do. */
+/** The proxy `place` can't be reached or does not behave like a proxy. */
 export const ofProxy = (place: string, error: unknown): EgressFailure => {
   const codes = codesOf(error)
   const cause = codes.length > 0 ? codes : [oneLine(messageOf(error))]
@@ -92,32 +92,32 @@ export const ofProxy = (place: string, error: unknown): EgressFailure => {
 
 const broken: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE"])
 
-/** Whether an error says that the other side ended a connection. */
+/** Whether an error means that the peer closed the connection. */
 export const isBroken = (error: unknown): boolean => broken.has(textOf(error, "code"))
 
-/** A proxy, named by `self`, that closed the connection and did not say whether it had connected to `place`. */
+/** The proxy `self` closed the connection without answering whether it had connected to `place`. */
 export const ofHangUp = (self: string, place: string): AttemptFailure =>
   failure("connection_reset", `the egress proxy ${self} hung up when asked to connect to ${place}`)
 
 const ofTls = (error: unknown): AttemptFailure => {
-  // OpenSSL's messages name its source files, but its reasons are words. Node adds advice for who runs it.
+  // OpenSSL's messages name its source files, but its reasons are readable. Node appends advice for operators.
   const reason = textOf(error, "reason")
   const words = reason === "" ? messageOf(error).replace(/; if the root CA .*$/, "") : reason
   return failure("tls", `TLS failed: ${words}`)
 }
 
-/** A connection that came about, and the TLS handshake on it failed. */
+/** The TLS handshake failed on an open connection. */
 export const ofHandshake = (error: unknown): AttemptFailure => {
   const code = textOf(error, "code")
   if (broken.has(code)) return failure("connection_reset", `the connection broke in the TLS handshake (${code})`)
   return code === "ETIMEDOUT" ? ofExchange(error) : ofTls(error)
 }
 
-/** A request that was sent, or was being sent, and got no complete answer. */
+/** The request got no complete answer. */
 const ofExchange = (error: unknown): AttemptFailure => {
   const code = textOf(error, "code")
   const message = messageOf(error)
-  // undici's words for 100 and 101.
+  // undici's messages for 100 and 101.
   if (message === "bad response" || message === "bad upgrade")
     return failure("invalid_response", "the answer continues or upgrades what did not ask for it (status 100 or 101)")
   if (code === "UND_ERR_SOCKET") return failure("connection_reset", "the connection was closed before the answer ended")
@@ -128,16 +128,16 @@ const ofExchange = (error: unknown): AttemptFailure => {
   if (code === "UND_ERR_HEADERS_OVERFLOW") return failure("invalid_response", "the answer's headers exceed 16 KiB")
   if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH")
     return failure("invalid_response", "the answer is not HTTP/1.1 (contradictory content-length)")
-  // The parser's message ends with the rule that was broken, in brackets.
+  // The parser's message ends with the violated rule, in brackets.
   const rule = /\(([^()]+)\)$/.exec(message)?.[1]
   return failure("invalid_response", `the answer is not HTTP/1.1${rule === undefined ? "" : bracketed(oneLine(rule))}`)
 }
 
-/** A status that is none, or one of too many that only announce another. */
+/** An invalid status, or too many interim answers. */
 export const ofStatus = (status: number): AttemptFailure =>
   failure("invalid_response", status < 100 ? `${status} is no status` : `too many interim answers (status ${status})`)
 
-/** The stages at which a time-out says something about the receiver or the proxy. */
+/** The stages whose timeout is the fault of the receiver or the proxy. */
 type Blamed = Exclude<Stage, "queue">
 
 const waitingFor: Readonly<Record<Blamed, string>> = {
@@ -148,14 +148,14 @@ const waitingFor: Readonly<Record<Blamed, string>> = {
   handshake: "; the TLS handshake had not ended"
 }
 
-/** The deadline, in milliseconds, is over. `stage` says how far the connection had come; null when it was open. */
+/** The deadline, in milliseconds, has expired. `stage` is the stage of the connection; null once it was open. */
 export const ofTimeout = (deadline: number, stage: Blamed | null): TransportFailure => {
   if (stage === "proxy")
     return new EgressFailure({ message: `the egress proxy could not be reached within ${deadline} ms` })
   return failure("timeout", `no answer within ${deadline} ms${stage === null ? "" : waitingFor[stage]}`)
 }
 
-/** What an error means that ended a request. */
+/** Converts the error that ended a request. */
 export const ofError = (error: unknown): TransportFailure =>
   error instanceof AttemptFailure || error instanceof EgressFailure || error instanceof CongestionFailure
     ? error

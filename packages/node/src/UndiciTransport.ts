@@ -1,15 +1,15 @@
 /**
- * The `Transport` port over undici's `dispatch`, its lowest and fastest interface.
+ * The `Transport` port on undici's `dispatch`, its lowest-level and fastest interface.
  *
- * One deadline covers a request from its start to the end of the body, so that a receiver cannot hold a connection longer by
- * connecting slowly, by dripping headers, or by a body that never ends. Redirects are never followed, bodies are never
- * decompressed. Nothing but the given headers is sent: no trace context leaks to third parties.
+ * One deadline covers a request from its start to the end of the body. A receiver can't hold a connection longer by connecting
+ * slowly, sending headers slowly, or sending an endless body. Redirects are not followed, and bodies are not decompressed. Only the
+ * given headers are sent: no trace context leaks to third parties.
  *
- * A receiver that closes idle connections may close one just when it is used again. If a kept connection ends before the
- * first byte of the answer, the request is repeated once on a new connection, within the same deadline.
+ * A receiver may close an idle connection just when it is used again. If a kept-alive connection ends before the first byte of the
+ * answer, the request is repeated once on a new connection within the same deadline.
  *
- * This runs once per delivery. A request is one object, which is undici's handler and has no timer of its own; what a URL
- * means is remembered.
+ * This code runs once per delivery. A request is one object, which is also undici's handler, and has no timer of its own. Parsed URLs
+ * are cached.
  */
 import type { AddressPolicy, TransportReport, TransportRequest } from "@doorhook/core"
 import { isRedirect, maxExcerptLength, RecentMap, Transport, TransportBusy, TransportUnavailable } from "@doorhook/core"
@@ -26,24 +26,24 @@ import { ofCongestion, ofError, ofStatus, ofTimeout, ofUrl } from "./TransportFa
 import type { TransportFailure } from "./TransportFailure.ts"
 
 export interface UndiciTransportOptions {
-  /** How long an idle connection is kept for the next delivery, in milliseconds. Default 4,000. */
+  /** How long an idle connection is kept for later requests, in milliseconds. Default 4,000. */
   readonly keepAlive?: number
   /**
-   * How long a connection serves further requests, in milliseconds. The next one looks the name up again. Default five
-   * minutes.
+   * Age after which a connection serves no further requests, in milliseconds. The next request resolves the name again. Default
+   * five minutes.
    */
   readonly maxAge?: number
   /** The most idle connections, over all receivers. Default 256. */
   readonly maxIdle?: number
-  /** Certificates of authorities, in PEM, that are trusted in addition to those that Node trusts. Default none. */
+  /** Certificates of authorities, in PEM, trusted in addition to those of Node. Default none. */
   readonly authorities?: ReadonlyArray<string>
-  /** The forward proxy for requests, as `EgressProxy.parse` reads it. Default none. */
+  /** The forward proxy, from `EgressProxy.parse`. Default none. */
   readonly proxy?: EgressProxy
-  /** How names are looked up. Default the system's resolver. */
+  /** Resolves names. Default: the system's resolver. */
   readonly lookup?: NameLookup.NameLookup
 }
 
-/** Sends by HTTP/1.1 over connections that are kept for a while. Closing the scope closes them. */
+/** Sends by HTTP/1.1 over kept-alive connections. Closing the scope closes them. */
 export const layer = (options: UndiciTransportOptions = {}): Layer.Layer<Transport> =>
   Layer.effect(
     Transport,
@@ -78,14 +78,14 @@ export const layer = (options: UndiciTransportOptions = {}): Layer.Layer<Transpo
 
 const noop = (): void => undefined
 
-/** What a request's URL means under its allow-list. */
+/** A parsed URL with its allow-list. */
 interface Target extends Destination {
   readonly allow: AddressPolicy.AllowList
   readonly hostname: string
   readonly path: string
 }
 
-/** The most URLs that are remembered. Parsing one again costs little. */
+/** The most cached URLs. Parsing one again costs little. */
 const maxTargets = 4_096
 
 class Targets {
@@ -96,7 +96,7 @@ class Targets {
     this.#pool = pool
   }
 
-  /** Null where the URL is neither http nor https. */
+  /** Null if the URL is neither http nor https. */
   of({ allow, url }: TransportRequest): Target | null {
     const known = this.#byUrl.get(url)
     if (known?.allow === allow) return known
@@ -109,10 +109,10 @@ class Targets {
   }
 }
 
-/** How many interim answers (status 1xx, RFC 9110 section 15.2) may come before the real one. */
+/** The most interim answers (status 1xx, RFC 9110 section 15.2) before the final one. */
 const maxInterim = 16
 
-/** One request, from its start until `done` is called or it is cancelled. */
+/** One request, from its start until it is reported to `done` or cancelled. */
 class Exchange implements Dispatcher.DispatchHandler, Expiring {
   readonly deadline: number
   readonly dueAt: number
@@ -124,11 +124,11 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   readonly #startedAt: number
   #isOpen = true
   #connection: Connection
-  /** What a kept connection had received before this request; null for a new connection. */
+  /** Bytes that a kept-alive connection had received before this request; null for a new connection. */
   #receivedBefore: number | null
   #isRepeated = false
   #interim = 0
-  /** 0 until the headers of the answer are complete; then the rest of the head is known, too. */
+  /** 0 until the headers of the answer are complete. Then the other fields of the head are set, too. */
   #status = 0
   #retryAfter: string | null = null
   #location: string | null = null
@@ -167,7 +167,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   expire(): void {
     this.#giveUp(() => {
       const { stage } = this.#connection
-      // Once the name is looked up, the receiver had its chance, however long the look-up had to wait.
+      // Once the name is resolved the receiver had its chance, however long the lookup waited.
       return stage === "queue"
         ? ofCongestion(
             this.#target.hostname,
@@ -191,7 +191,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     }
     const now = performance.now()
     const isLate = now >= this.dueAt
-    // After a block of the event loop, an answer that is there counts as in time: when it arrived is unknown.
+    // After the event loop was blocked, an answer counts as in time, because its arrival time is unknown.
     if (isLate && !this.#deadlines.isCatchingUp(now)) return this.expire()
     this.#status = status
     this.#retryAfter = headerText(headers["retry-after"])
@@ -224,7 +224,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     this.#dispatch()
   }
 
-  /** Whether to repeat the request: it was sent on a kept connection, nothing has come back, and there is time left. */
+  /** Whether to repeat the request: it used a kept-alive connection, nothing was received, and there is time left. */
   #isRepeatable(left: number): boolean {
     return (
       !this.#isRepeated &&
@@ -239,7 +239,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     this.#connection.client.dispatch({ path: this.#target.path, method: "POST", headers, body }, this)
   }
 
-  /** Once the headers are complete, the answer counts, even if the body breaks off or never ends. */
+  /** Ends the request after a failure. Once the headers are complete, the answer counts even if the body fails. */
   #giveUp(failure: () => TransportFailure): void {
     if (this.#status === 0) this.#fail(failure())
     else this.#report(false)
@@ -265,7 +265,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     })
   }
 
-  /** Ends the request. `reusableAt` is when the connection became free, by `performance.now()`; null where it must be closed. */
+  /** Ends the request. `reusableAt` is when the connection became free, by `performance.now()`; null if it must be closed. */
   #leave(reusableAt: number | null): void {
     this.#isOpen = false
     this.#deadlines.delete(this)
@@ -291,12 +291,12 @@ const headerText = (value: string | ReadonlyArray<string> | undefined): string |
 const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 
-/** The beginning of a body as text, decoded leniently. */
+/** The beginning of a body as text. Invalid bytes are replaced. */
 const excerptOf = (chunks: ReadonlyArray<Buffer>): string => {
   const bytes = (chunks.length === 1 ? chunks[0] : undefined) ?? Buffer.concat(chunks)
   const text = decoder.decode(bytes.subarray(0, maxExcerptLength))
-  // No character of a string takes more than three bytes.
+  // A UTF-16 code unit takes three bytes at most.
   if (text.length * 3 <= maxExcerptLength || Buffer.byteLength(text) <= maxExcerptLength) return text
-  // Each byte that could not be decoded became three.
+  // Each invalid byte has become three.
   return text.slice(0, encoder.encodeInto(text, new Uint8Array(maxExcerptLength)).read)
 }

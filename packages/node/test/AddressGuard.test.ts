@@ -1,5 +1,5 @@
 /**
- * That no connection goes where it may not: over real sockets, with names that resolve as the test says.
+ * No connection leads to a refused address. The tests use real sockets and choose how names resolve.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { Transport } from "@doorhook/core"
@@ -10,7 +10,7 @@ import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit
 import { blackHole } from "@doorhook/testkit/hostile/BlackHole"
 import { detailOf, loopback, networks, outcomeOf, post } from "./Posting.ts"
 
-/** Answers the look-ups in turn, the last one for ever, and counts them. */
+/** Returns the given answers of lookups in turn, the last one forever, and counts the lookups. */
 const resolving = (...turns: ReadonlyArray<ReadonlyArray<string>>) => {
   let asked = 0
   const lookup: NameLookup.NameLookup = async () => turns[Math.min(asked++, turns.length - 1)] ?? []

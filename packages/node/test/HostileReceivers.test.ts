@@ -1,5 +1,5 @@
 /**
- * What the sender makes of receivers that misbehave: the right outcome, in time, and nothing left behind.
+ * Misbehaving receivers: the sender reports the right outcome in time, and leaves nothing open.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Acknowledgement, maxExcerptLength } from "@doorhook/core"
@@ -32,11 +32,11 @@ const test = (
 }
 
 /**
- * How long receivers may take that use all of it, and those that don't; in milliseconds. Even of the shorter time a busy
- * machine must leave enough to connect, and to be sent headers.
+ * Deadlines for receivers that use them up and for those that don't, in milliseconds. Even the shorter one must leave a busy
+ * machine enough time to connect and receive headers.
  */
 const deadlines = { "at the deadline": 1_000, "at once": 60_000 }
-/** How much later than a timer of its own a result may come, in milliseconds: less than any that counts anew. */
+/** How late a result may be compared with a plain timer, in milliseconds. A deadline that starts again would exceed it. */
 const slack = 900
 
 const outcomeUnder = (result: Posted, deadline: number, rule: Acknowledgement.AcknowledgementRule) =>
@@ -52,7 +52,7 @@ const assertReported = (result: Posted, { detail, known, name, outcome }: Hostil
   return assert.isAtMost(result.detail.length, 500)
 }
 
-/** When a timer of as many milliseconds fires, which on a busy machine is late. */
+/** Measures when a timer of the same length fires, which on a busy machine is late. */
 const firing = (after: number): Promise<number> => {
   const started = performance.now()
   return new Promise((resolve) => setTimeout(() => resolve(performance.now() - started), after))
@@ -66,7 +66,7 @@ const assertInTime = ({ elapsed }: Posted, { known, name }: HostileReceiver, fir
   return assert.isAtMost(elapsed, fired + slack, name)
 }
 
-/** What a request may leave behind, of which tests before may hold some. */
+/** Open resources. Earlier tests may still hold some of them. */
 const heldResources = (): ReadonlyArray<string> =>
   process
     .getActiveResourcesInfo()
@@ -82,7 +82,7 @@ const meet = Effect.fnUntraced(function* (hostile: HostileReceiver) {
   const first = yield* post(receiver.url, { deadline })
   assertReported(first, hostile)
   assertInTime(first, hostile, yield* Effect.promise(() => timer))
-  // A request after it finds nothing that the first left behind.
+  // A later request is not affected by the first.
   assertReported(yield* post(receiver.url, { deadline }), hostile)
   yield* Effect.promise(receiver.allClosed)
 })
@@ -92,7 +92,7 @@ describe("each hostile receiver", () => {
     test(`${hostile.name}: ${hostile.outcome} at once`, meet(hostile), { keepAlive: 20 })
   }
 
-  // Beside each other: what they take is time.
+  // Concurrently, because they mostly wait.
   const late = catalogue.filter(({ known }) => known === "at the deadline")
   test(
     `at the deadline: ${late.map(({ name, outcome }) => `${name} ${outcome}`).join(", ")}`,
@@ -127,10 +127,10 @@ describe("hostile receivers", () => {
       const hinting = receivers[catalogue.findIndex(({ name }) => name === "hintsEarly")]
       assert.strictEqual(outcomeOf(yield* post(hinting?.url ?? "", { deadline: 60_000 })), 200)
       yield* Effect.forEach(receivers, ({ allClosed }) => Effect.promise(allClosed))
-      // The last to close on this side are seen as closed a turn later on the other.
+      // The last closed connections are seen on the other side one turn later.
       yield* nextTurn
       const left = [...heldResources()]
-      // What tests before held may have gone meanwhile.
+      // Resources held by earlier tests may have been closed in the meantime.
       for (const type of held) if (left.includes(type)) left.splice(left.indexOf(type), 1)
       assert.deepStrictEqual(left, [])
       assert.isAtMost(queryObjects(Client, { format: "count" }), clientsBefore)

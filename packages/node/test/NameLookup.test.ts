@@ -1,5 +1,5 @@
 /**
- * Who may look names up at once, and who waits: with name servers that answer when the test says so.
+ * Concurrent and waiting lookups of names, with name servers that answer when the test says so.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { NameLookup } from "@doorhook/node"
@@ -8,7 +8,7 @@ import { afterEach, beforeEach, vi } from "vitest"
 
 const here = ["192.0.2.1"]
 
-/** Name servers that answer, or fail, for a name when told to. */
+/** Name servers that answer or fail for a name on command. */
 const makeServers = (places: NameLookup.Places) => {
   const asked: Array<string> = []
   const open = new Map<string, PromiseWithResolvers<ReadonlyArray<string>>>()
@@ -28,9 +28,9 @@ const makeServers = (places: NameLookup.Places) => {
     await vi.advanceTimersByTimeAsync(0)
   }
   return {
-    /** The names that are being looked up. */
+    /** The names with a lookup in progress. */
     open: () => [...open.keys()],
-    /** The names whose look-up has begun since this was last called. */
+    /** The names whose lookup has begun since the last call. */
     begun: () => asked.splice(0),
     look: (name: string, client = "client", asker: Partial<NameLookup.Asker> = {}) => {
       const answer = lookup(name, { client, ...asker })
@@ -42,13 +42,13 @@ const makeServers = (places: NameLookup.Places) => {
   }
 }
 
-/** What an embedding host has that changes nothing, and what the commands have. */
+/** The default number of threads in an embedding host, and the number in the commands. */
 const pools = [4, 64]
 
 const dead = (count: number, of = "dead"): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => `${of}${n}.example`)
 
-describe("look-ups of names", () => {
+describe("lookups of names", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
@@ -100,7 +100,7 @@ describe("look-ups of names", () => {
               assert.isAtMost(own.length, places.perClient)
             }
           }
-          // Whatever waits has its turn.
+          // All waiting lookups get their turn.
           for (let name = servers.open()[0]; name !== undefined; name = servers.open()[0]) await servers.answer(name)
           await Promise.allSettled(asking.values())
         }
@@ -231,17 +231,17 @@ describe("look-ups of names", () => {
   })
 })
 
-describe("names that take long", () => {
+describe("slow names", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
   const places = { total: 8, perClient: 4, slow: 2 }
 
-  /** All of these, each of a client of its own, have been answered late, as often as it says. */
+  /** Names of different clients that have been answered late this many times. */
   const afterLongLookUps = async (times: number) => {
     const servers = makeServers(places)
     const names = dead(4)
-    // Not recent any more: each is looked up again.
+    // The answers are no longer recent, so each name is looked up again.
     const lookAll = () => names.map((name) => servers.look(name, name))
     for (let time = 0; time < times; time++) {
       const looking = lookAll()
@@ -299,7 +299,7 @@ describe("names that take long", () => {
     assert.deepStrictEqual(servers.begun(), ["healthy.example"])
   })
 
-  it("wait for nobody once they were quick again", async () => {
+  it("do not wait once they are fast again", async () => {
     const { answer, begun, look } = await afterLongLookUps(2)
     const quick = look("dead0.example")
     await answer("dead0.example")

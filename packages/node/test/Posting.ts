@@ -1,5 +1,5 @@
 /**
- * What the tests of the sender have in common.
+ * Helpers shared by the tests of the sender.
  */
 import { AddressPolicy, Transport } from "@doorhook/core"
 import type { TransportRequest } from "@doorhook/core"
@@ -10,7 +10,7 @@ export const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowLi
 
 export const loopback = networks("127.0.0.0/8")
 
-/** Posts with secrets in every place where a request has any. */
+/** Posts with test secrets in every part of a request that can have some. */
 export const post = Effect.fnUntraced(function* (url: string, overrides: Partial<TransportRequest> = {}) {
   const transport = yield* Transport
   return yield* transport
@@ -32,10 +32,10 @@ export const post = Effect.fnUntraced(function* (url: string, overrides: Partial
     )
 })
 
-/** What became of a request, or of the way out to it. */
+/** The result of a request, or the failure of outbound connections. */
 export type Posted = Effect.Success<ReturnType<typeof post>>
 
-/** The status, or why there is none. */
+/** The status, or the reason for its absence. */
 export const outcomeOf = (result: Posted) => {
   if (result._tag === "Unavailable") return "unavailable"
   if (result._tag === "Busy") return "busy"

@@ -1,5 +1,5 @@
 /**
- * What can't be brought about on a healthy machine: shortages, dead networks, sockets that close between two steps.
+ * Failures that a healthy machine can't produce: shortages, dead networks, sockets that close between two steps.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

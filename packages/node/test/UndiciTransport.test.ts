@@ -23,10 +23,10 @@ const test = (
 
 const authority = makeAuthority()
 
-/** Flags that a receiver in a thread of its own shares with its test: what it has done, and what it waits for. */
+/** Flags shared between a receiver in its own thread and its test: what it has done, and what it waits for. */
 const [arrived, mayAnswer, answered, never] = [0, 1, 2, 3]
 
-/** Look-ups of which one runs at once, until `end` resolves; `waits` resolves when another has to wait for it. */
+/** A lookup with one place that is occupied until `end` resolves; `waits` resolves when another lookup has to wait. */
 const oneAtOnce = (end: Promise<unknown>) => {
   const waits = Promise.withResolvers<void>()
   const shared = NameLookup.sharing(() => end.then(() => ["127.0.0.1"]), { total: 1, perClient: 1, slow: 1 })
@@ -41,14 +41,14 @@ const oneAtOnce = (end: Promise<unknown>) => {
   return { lookup, waits: waits.promise }
 }
 
-/** Posts to two names of the receiver at this port at the same time. */
+/** Posts to two names of the receiver at this port concurrently. */
 const postToTwoNames = (port: number, deadline: number) =>
   Effect.forEach(["one", "other"], (name) => post(`http://${name}.example:${port}/`, { deadline }), { concurrency: 2 })
 
-/** What a receiver in a thread does with a request: `closes` answers the first of all and closes the connection at the second. */
+/** Behaviours of a receiver in a thread. `closes` answers the first request and closes the connection at the second. */
 type Conduct = "answers" | "says nothing" | "closes"
 
-/** A receiver whose event loop is its own; gone with the scope. Acts when it may, and says that it did. */
+/** A receiver with its own event loop, until the scope ends. It acts when allowed, and reports that it did. */
 const receiverInThread = (data: { readonly flags: Int32Array; readonly conduct: Conduct }) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -145,7 +145,7 @@ describe("UndiciTransport", () => {
         }),
         { concurrency: "unbounded" }
       )
-      // A busy machine may block the process beyond a few of the deadlines.
+      // A busy machine may block the process for longer than some of the deadlines.
       assert.isAbove(outcomes.filter((outcome) => outcome === "timeout").length, 10)
     })
   )
@@ -297,7 +297,7 @@ describe("UndiciTransport", () => {
   describe("after the event loop was blocked beyond the deadline", () => {
     const deadline = 1_000
 
-    /** Posts, and blocks the loop once the request has arrived, until the receiver has done its part and the deadline is over. */
+    /** Posts, and then blocks the loop from the request's arrival until the receiver has acted and the deadline has expired. */
     const postAndBlock = Effect.fnUntraced(function* (conduct: Conduct) {
       const flags = new Int32Array(new SharedArrayBuffer(16))
       const set = (flag: number): void => {
@@ -311,7 +311,7 @@ describe("UndiciTransport", () => {
       while (Atomics.load(flags, arrived) === 0) yield* Effect.promise(() => setImmediate())
       set(mayAnswer)
       Atomics.wait(flags, answered, 0)
-      // The loop reads the end of the connection, and reports it after the block.
+      // The loop reads the end of the connection after the block, and then reports it.
       if (conduct === "closes") yield* Effect.promise(() => setImmediate())
       Atomics.wait(flags, never, 0, deadline + 200)
       return yield* Fiber.join(posting)

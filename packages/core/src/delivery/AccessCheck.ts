@@ -1,8 +1,8 @@
 /**
- * Whether users may still receive the events of a scope, for a sender that asks before each attempt.
+ * Checks before each attempt whether the user may still receive the events of a scope.
  *
- * An answer that the directory has at once costs no fiber and no timer. Of identical questions in flight, the directory gets
- * one.
+ * If the directory answers synchronously, the check needs no fiber and no timer. Identical concurrent requests are sent to the
+ * directory once.
  */
 import { Cause, Effect, Exit } from "effect"
 import type { Fiber, Scope as Lifetime } from "effect"
@@ -11,35 +11,35 @@ import type { Scope } from "../model/Integration.ts"
 import { Directory, DirectoryError, mayAccess } from "../ports/Directory.ts"
 import { DeliverySettings, directoryPatience } from "./DeliverySettings.ts"
 
-/** Whether the user may, or why the directory can't say. */
+/** Whether the user has access, or the error of the directory. */
 export type AccessAnswer = boolean | DirectoryError
 
-/** Receives an answer that was not there at once. Must not throw. */
+/** Receives an asynchronous answer. Must not throw. */
 export type OnAnswer = (answer: AccessAnswer) => void
 
-/** A question in flight. */
+/** A request in progress. */
 interface Question {
   readonly callers: Array<OnAnswer>
   readonly asked: Fiber.Fiber<unknown, unknown>
   readonly deadline: Fiber.Fiber<unknown>
 }
 
-/** The last synchronous answer about a scope. */
+/** The last synchronous answer for a scope. */
 interface Known {
   user: UserId
   turn: number
   answer: boolean
 }
 
-/** How many scopes have a remembered answer at most, so that memory stays bounded. */
+/** The most scopes with a remembered answer, to bound memory. */
 const mostKnown = 1_024
 
 const keyOf = (user: UserId, scope: Scope): string => `${scope.type} ${scope.id} ${user}`
 
-/** The scope as one number. Ids are positive, so the sign can tell buildings from tenants. */
+/** Encodes the scope as one number. Ids are positive, so the sign can distinguish buildings from tenants. */
 const numberOf = ({ id, type }: Scope): number => id * (type === "building" ? 1 : -1)
 
-/** A defect of the directory is a failure of it: deliveries wait, and the log has its cause. */
+/** Converts a failure or defect of the directory to a `DirectoryError`. */
 const failureOf = (cause: Cause.Cause<DirectoryError>): DirectoryError => {
   const error = Cause.squash(cause)
   return error instanceof DirectoryError ? error : new DirectoryError({ operation: "mayAccess", cause: error })
@@ -70,7 +70,7 @@ export class AccessCheck {
     this.#noAnswer = noAnswer
   }
 
-  /** Asks the directory with the clock of the layer that it is built in, and closes with its scope. */
+  /** Uses the clock of the current context, and closes with its scope. */
   static readonly make: Effect.Effect<AccessCheck, never, DeliverySettings | Directory | Lifetime.Scope> = Effect.gen(
     function* () {
       const settings = yield* DeliverySettings
@@ -84,14 +84,14 @@ export class AccessCheck {
   )
 
   /**
-   * Whether a user may receive the events of a scope now. Returns the answer where it is known at once. Otherwise returns null
-   * and calls `onAnswer` once, unless this closes before.
+   * Checks whether a user may receive the events of a scope now. Returns the answer if it is available synchronously.
+   * Otherwise returns null and later calls `onAnswer` once, unless the check is closed before.
    *
-   * Joins an identical question in flight: all its callers get the same answer. A question without an answer fails after the
-   * directory's patience, counted from its start.
+   * Identical concurrent calls share one request and its answer. A request fails after the directory's time limit, counted
+   * from its start.
    */
   ask(user: UserId, scope: Scope, onAnswer: OnAnswer): AccessAnswer | null {
-    // The operator's own: nobody's right.
+    // Scopes of the service belong to the operator and depend on no user's right.
     if (scope.type === "service") return true
     if (this.#isInTurn) {
       const known = this.#known.get(numberOf(scope))
@@ -104,8 +104,8 @@ export class AccessCheck {
   }
 
   /**
-   * Runs synchronous work in which the synchronous answer to a question may be used again for an identical one. Nothing is
-   * kept after the work: a right that ends takes effect at the next attempt.
+   * Runs synchronous work. Within it, a synchronous answer is reused for identical calls. The answers are dropped afterwards,
+   * so that a revoked right takes effect at the next attempt.
    */
   withinTurn(work: () => void): void {
     if (this.#isInTurn) return work()
@@ -119,7 +119,7 @@ export class AccessCheck {
     }
   }
 
-  /** Interrupts all questions in flight. Their callers get no answer. */
+  /** Interrupts all requests in progress. Their callers get no answer. */
   close(): void {
     const questions = [...this.#open.values()]
     this.#open.clear()
@@ -161,14 +161,14 @@ export class AccessCheck {
 
   #await(key: string, asked: Fiber.Fiber<boolean, DirectoryError>, onAnswer: OnAnswer): void {
     const end = (answer: AccessAnswer): void => {
-      // A late answer has no callers any more. The key may be that of a newer question.
+      // A late answer has no callers left, and the key may belong to a newer request.
       if (this.#open.get(key) !== question) return
       this.#open.delete(key)
       for (const caller of question.callers) caller(answer)
     }
     const expire = (): void => {
       end(new DirectoryError({ operation: "mayAccess", cause: new Error(this.#noAnswer) }))
-      // Not waited for: a question that can't be interrupted would hold its callers.
+      // Not awaited: a request that can't be interrupted would block its callers.
       asked.interruptUnsafe()
     }
     const deadline = this.#run(Effect.delay(Effect.sync(expire), this.#patience))

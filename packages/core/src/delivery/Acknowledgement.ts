@@ -1,22 +1,22 @@
 /**
- * The one definition of «acknowledged» (document section 6, rule 3), used by the sender, the simulator and the
- * conformance suite alike: status exactly 200, or any 2xx where an integration asks for it, and the answer's headers
+ * The definition of an acknowledgement, shared by the sender, the simulator and the conformance suite (interface document,
+ * section 6, rule 3). The status is exactly 200, or any 2xx if the integration's setting allows it. The headers must be
  * complete within the deadline.
  */
 import type { AttemptOutcome } from "../model/Delivery.ts"
 import type { TransportResult } from "../ports/Transport.ts"
 
-/** How long a receiver has to acknowledge, in milliseconds, counted from the start of the request. */
+/** Time for a receiver to acknowledge, in milliseconds from the start of the request. */
 export const defaultDeadline = 5_000
 
-/** Which statuses acknowledge: `200` alone by the document, any 2xx where an integration asks for it. */
+/** Which statuses acknowledge: only 200, which is the default, or any 2xx. */
 export type AcknowledgementRule = "200" | "2xx"
 
 /** Whether a status acknowledges. */
 export const isAcknowledgingStatus = (status: number, rule: AcknowledgementRule): boolean =>
   rule === "200" ? status === 200 : status >= 200 && status <= 299
 
-/** The outcome code of a request that was made under a deadline. */
+/** The outcome of a request with a deadline. Both times are in milliseconds. */
 export const judge = (result: TransportResult, deadline: number, rule: AcknowledgementRule): AttemptOutcome => {
   if (result._tag === "Failed") return result.outcome
   if (!isAcknowledgingStatus(result.status, rule)) return "bad_status"

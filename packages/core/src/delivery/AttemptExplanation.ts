@@ -13,7 +13,7 @@ import { waitIn } from "./Settlements.ts"
 /** Whom something is explained to: an operator, or the owner of the integration, who may know nothing of the service's network. */
 export type Reader = "operator" | "owner"
 
-/** What of an attempt is explained. */
+/** The members of an attempt that an explanation uses. */
 export type ExplainedAttempt = Pick<Attempt, "number" | "started_at" | "duration_ms" | "outcome" | "status" | "detail">
 
 const isKey = (key: string): key is SentenceKey => Object.hasOwn(sentences, key)

@@ -1,5 +1,5 @@
 /**
- * Changes of integrations, counted: a delivery that was held, claimed or published before one is void.
+ * Numbered changes of integrations. A delivery that was held, claimed or published before a change is void.
  *
  * Plain data: nothing here waits or fails.
  */
@@ -16,8 +16,8 @@ export class Changes {
   }
 
   /**
-   * Notes a change of integrations. It is remembered for `lease` milliseconds: for as long as a claim or a publication that
-   * has seen them unchanged may be under way.
+   * Notes a change of integrations. It is remembered for `lease` milliseconds, because a claim or publication that read the
+   * old state can last that long.
    */
   note(ids: Iterable<IntegrationId>, now: number, lease: number): void {
     this.#latest++
@@ -30,7 +30,7 @@ export class Changes {
     this.#latestOfAll = ++this.#latest
   }
 
-  /** Whether an integration was changed after the change of this number. */
+  /** Whether an integration has changed since the change with the number `since`. */
   isVoid(id: IntegrationId, since: number): boolean {
     return (
       this.#latestOfAll > since || (this.#byIntegration.size > 0 && (this.#byIntegration.get(id)?.change ?? 0) > since)

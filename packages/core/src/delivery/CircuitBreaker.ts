@@ -1,27 +1,27 @@
 /**
- * The circuit breaker around what all deliveries of a dispatcher depend on: the directory, and the way out to receivers.
+ * The circuit breaker for the two dependencies of all deliveries: the directory, and outbound connections.
  *
- * It opens when one of them fails: then one delivery is tried at a time, at a slow pace (half-open), and all others wait in
- * the store. The first that gets through closes it.
+ * It opens when one of them fails. Then one delivery is tried at a time, with pauses (half-open), and all others wait in the
+ * store. The first success closes it.
  *
- * When the directory fails for one user while it answers for others, only that user's deliveries wait. Which of the two it
- * is shows with the next delivery of another user. So tries go round the users, and users who have not failed in this round
- * are tried without a pause, a few at most.
+ * If the directory fails for one user only, only that user's deliveries wait. The next delivery of another user shows whether
+ * the failure is limited to one user. Trials therefore alternate between users, and a few users who have not failed in the
+ * current round are tried without a pause.
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
 import type { UserId } from "../model/Ids.ts"
 
-/** How long deliveries wait that could not be attempted through no fault of their receivers, in milliseconds. */
+/** Delay of deliveries that could not be attempted through no fault of their receivers, in milliseconds. */
 export const retryLater = 5_000
 
-/** How much later deliveries of users who failed are due, in milliseconds: a claim finds the others alone. */
+/** Extra delay of deliveries of users who failed, in milliseconds: the claim before it finds only the other users. */
 const afterOthers = 100
 
-/** The most tries that are made without a pause between them, each for another user. */
+/** The most trials without a pause, each for another user. */
 const maxTries = 3
 
-/** What can be away. */
+/** The dependencies that can fail. */
 export const breakerCauses = ["directory", "egress"] as const
 export type BreakerCause = (typeof breakerCauses)[number]
 
@@ -34,42 +34,42 @@ const endTexts: Readonly<Record<BreakerCause, string>> = {
 export const endText = (cause: BreakerCause, lasted: number): string =>
   `${endTexts[cause]} after ${Math.round(lasted / 1_000)} s`
 
-/** What is away, and since when. */
+/** A failed dependency, and the start of the failure. */
 export interface Outage {
   readonly cause: BreakerCause
   readonly since: number
 }
 
 /**
- * What it means that a delivery could not be attempted: an outage begins, or there is one already; or it is the user's
- * own trouble, which is news or is known.
+ * Meaning of a failed attempt to send: an outage begins (`begins`) or continues (`lasts`). Otherwise the directory fails for
+ * this user only, which should be logged now (`own`) or not (`known`).
  */
 export type BreakerVerdict = "begins" | "lasts" | "own" | "known"
 
 export class CircuitBreaker {
-  /** Since when each has lasted. */
+  /** Start of each current outage. */
   private readonly begun = new Map<BreakerCause, number>()
-  /** Users about whom the directory did not answer, and has not answered since; and whether that was logged as their own trouble. */
+  /** Users whose last directory request failed. The value is whether this was logged as limited to the user. */
   private readonly unanswered = new Map<UserId, boolean>()
-  /** The user about whom the directory answered last; null once it has failed since for a user for the first time. */
+  /** The user of the last successful directory request; null after a first failure for another user. */
   private answered: UserId | null = null
-  /** Users about whom it did not answer in this round of tries. */
+  /** Users for whom the directory failed in this round of trials. */
   private readonly round = new Set<UserId>()
   private tryAt = 0
   private tries = 0
   private trying = false
 
-  /** Whether anything keeps deliveries from being sent. */
+  /** Whether an outage stops deliveries. */
   get isOpen(): boolean {
     return this.begun.size > 0
   }
 
-  /** Whether a delivery is tried at this moment. */
+  /** Whether a trial is in progress. */
   get hasTrial(): boolean {
     return this.trying
   }
 
-  /** The one that has lasted longest; null when there is none. */
+  /** The longest current outage; null if there is none. */
   get longest(): Outage | null {
     let longest: Outage | null = null
     for (const [cause, since] of this.begun) {
@@ -78,68 +78,68 @@ export class CircuitBreaker {
     return longest
   }
 
-  /** Until when nothing should be claimed for a try; null when something may be claimed now. */
+  /** Until when nothing should be claimed for a trial; null if a claim is allowed now. */
   pausedUntil(now: number): number | null {
     if (!this.isOpen) return null
     if (this.trying) return Number.POSITIVE_INFINITY
-    // Not longer than a pause where the clock was set back.
+    // Limits the wait to one pause if the clock was set back.
     this.tryAt = Math.min(this.tryAt, now + retryLater)
     return now < this.tryAt ? this.tryAt : null
   }
 
-  /** Whether a delivery of a user who has not failed in this round may be tried without a pause. A way out is the same for all. */
+  /** Whether another user may be tried without a pause. Not when outbound connections fail, which affects all users. */
   private get mayTryOthers(): boolean {
     return !this.begun.has("egress") && this.tries < maxTries
   }
 
-  /** Whether what is published for a user may be held, to be tried without a pause: else it waits in the store. */
+  /** Whether published deliveries of a user may be held for a trial without a pause. Otherwise they wait in the store. */
   mayHold(user: UserId): boolean {
-    // A try may hang. Behind it, much would gather of users about whom the directory failed before, to be given back at once.
+    // A trial may hang. Deliveries of users who failed before would accumulate behind it, only to be released again.
     return !this.isOpen || (this.mayTryOthers && !(this.trying ? this.unanswered : this.round).has(user))
   }
 
-  /** Whether the directory did not answer about a user in this round. */
+  /** Whether the directory failed for a user in this round. */
   hasFailed(user: UserId): boolean {
     return this.round.has(user)
   }
 
-  /** Whether a delivery of a user must wait during an outage, and is not to be tried next. */
+  /** Whether a delivery of a user must wait instead of being the next trial. */
   mustDefer(user: UserId, now: number): boolean {
     return this.round.has(user) || (now < this.tryAt && !this.mayTryOthers)
   }
 
-  /** All users that could be tried have failed, and the pause is over: each may be tried again. */
+  /** Starts a new round after the pause, when all held users have failed: each may be tried again. */
   startRound(): void {
     this.round.clear()
   }
 
-  /** When what could not be sent is due again. Users who failed come after the others, which are tried first. */
+  /** When a delivery that could not be sent is due again. Users who failed come last. */
   dueAt(user: UserId, now: number): number {
     if (!this.isOpen) return now + retryLater
     const at = now < this.tryAt ? this.tryAt : now + retryLater
     return this.round.has(user) ? at + afterOthers : at
   }
 
-  /** A delivery is tried. */
+  /** Notes the start of a trial. */
   beginTrial(now: number): void {
     if (now >= this.tryAt) this.tries = 0
     this.trying = true
     this.tries++
   }
 
-  /** The try is over, however it went. */
+  /** Notes the end of a trial, successful or not. */
   endTrial(): void {
     this.trying = false
   }
 
-  /** A delivery of a user's integration could not be attempted. */
+  /** Notes that a delivery of a user's integration could not be attempted. */
   failed(cause: BreakerCause, user: UserId, now: number): BreakerVerdict {
     if (cause === "directory") {
       const logged = this.unanswered.get(user)
       const answersOthers = this.answered !== null && this.answered !== user
       if (!this.isOpen && logged === true) return "known"
       if (!this.isOpen && answersOthers) {
-        // Logged the second time: the first may be the directory going away, so others must be answered about first.
+        // Logged only at the second failure: the first may be the start of an outage, which the next user's request shows.
         const isNews = logged === undefined
         this.unanswered.set(user, !isNews)
         if (isNews) this.answered = null
@@ -155,7 +155,7 @@ export class CircuitBreaker {
     return isNew ? "begins" : "lasts"
   }
 
-  /** One got through; says how long the outage lasted that is over by it, null when there was none. */
+  /** Notes a success. Returns the length of the outage that it ended, in milliseconds; null if there was none. */
   succeeded(cause: BreakerCause, user: UserId, now: number): number | null {
     if (cause === "directory") {
       this.answered = user

@@ -1,76 +1,75 @@
 /**
- * The one rule for when a dispatcher looks into the store for due deliveries.
+ * Decides when a dispatcher claims due deliveries from the store.
  *
- * It looks at once while there is known to be something and good room for it: the last claim was cut short, an integration
- * that little is held of has more in the store, somebody signalled. With little room, or when it has only just looked, it
- * waits a moment, so that each claim is worth its cost. Otherwise it looks when the next delivery becomes due, and once in
- * each poll interval in any case.
+ * It claims at once if there is known work and enough room: the last claim was cut short, an integration with few held
+ * deliveries has more in the store, or a wake signal came. With little room, or right after a claim, it waits a moment to
+ * make each claim worth its cost. Otherwise it claims when the next delivery falls due, and at least once per poll interval.
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
 
-/** The shortest time between two looks that bring little, in milliseconds. */
+/** The shortest time between two small claims, in milliseconds. */
 export const minPollInterval = 20
 
-/** When it looks again for what was due and was not taken, in milliseconds: it has no room here, or another worker has it. */
+/** Delay before the next claim of due deliveries left in the store, in milliseconds: no room here, or leased to another worker. */
 export const recheckDelay = 1_000
 
 export interface ClaimTimerOptions {
-  /** How long to go at most without looking. */
+  /** Longest time between two claims. */
   readonly pollInterval: number
-  /** How much room is enough for a claim that is worth it. */
+  /** Smallest room that makes a claim worth its cost. */
   readonly minBatch: number
 }
 
-/** What the queue says. */
+/** The state of the delivery queue. */
 export interface Demand {
-  /** How many more deliveries can be taken. */
+  /** How many more deliveries the queue can take. */
   readonly room: number
-  /** Whether something that is known to wait in the store should be taken. */
+  /** Whether an integration with deliveries in the store needs more of them in memory. */
   readonly needsRefill: boolean
 }
 
-/** What a claim showed. */
+/** The result of a claim. */
 export interface ClaimResult {
-  /** It took as much as it was allowed to: there may be more that is due. */
+  /** Whether the claim reached its limit, so that more deliveries may be due. */
   readonly isCutShort: boolean
-  /** When the next delivery is due, null when none waits. */
+  /** When the next delivery is due; null if none waits. */
   readonly nextDue: number | null
 }
 
 export class ClaimTimer {
   private readonly options: ClaimTimerOptions
-  /** When it looked last, null before the first time. */
+  /** Time of the last claim; null before the first. */
   private polledAt: number | null = null
   private isSignalled = false
   private isCutShort = false
-  /** When the first delivery that is known of is due. */
+  /** When the first known delivery is due. */
   private firstDue = Number.POSITIVE_INFINITY
 
   constructor(options: ClaimTimerOptions) {
     this.options = options
   }
 
-  /** There is something to claim. */
+  /** Notes a wake signal. */
   signal(): void {
     this.isSignalled = true
   }
 
-  /** A delivery will be due. */
+  /** Notes that a delivery will be due at `at`. */
   noteDue(at: number): void {
     this.firstDue = Math.min(this.firstDue, at)
   }
 
-  /** A claim begins. What is signalled or noted from now on asks for another. */
+  /** Notes the start of a claim. Later signals cause another claim. */
   begin(now: number): void {
     this.polledAt = now
     if (this.firstDue <= now) this.firstDue = Number.POSITIVE_INFINITY
     this.isSignalled = false
-    // What it leaves is unknown until it has ended, and after a defect.
+    // The remainder is unknown until the claim ends, and stays unknown after a defect.
     this.isCutShort = true
   }
 
-  /** A claim has ended. */
+  /** Notes the end of a claim. */
   end({ isCutShort, nextDue }: ClaimResult): void {
     this.isCutShort = isCutShort
     if (nextDue === null || this.polledAt === null) return

@@ -1,5 +1,5 @@
 /**
- * Headers that an operator adds to every request to one integration, like a key that a receiver's gateway asks for.
+ * Headers that an operator adds to every request to an integration, such as an API key for the receiver's gateway.
  */
 import { headerNames } from "./Signature.ts"
 
@@ -10,10 +10,10 @@ const mostCharacters = 4_096
 /** A field name (RFC 9110 section 5.1). */
 const name = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 
-/** Visible characters of ASCII, with spaces and tabs between them (RFC 9110 section 5.5, without obsolete text). */
+/** Visible ASCII characters, with spaces and tabs between them (RFC 9110 section 5.5, without obsolete text). */
 const value = /^[!-~](?:[\t -~]*[!-~])?$/
 
-/** Headers of every request, and those that say how a message is framed or who is connected (RFC 9110 section 7.6.1, RFC 9112). */
+/** Headers that doorhook sets, and headers of message framing and connections (RFC 9110 section 7.6.1, RFC 9112). */
 const reserved: ReadonlySet<string> = new Set([
   ...Object.values(headerNames),
   "connection",
@@ -31,7 +31,7 @@ const reserved: ReadonlySet<string> = new Set([
   "user-agent"
 ])
 
-/** What is wrong with a header; null if it can be sent. Names are in lower case. */
+/** The problem of a header; null if it can be sent. Names are in lower case. */
 export const headerFlaw = (header: string, content: string): string | null => {
   if (!name.test(header)) return "must have the name of a header, in lower case"
   if (reserved.has(header)) return "is set by doorhook; give it another name"
@@ -40,7 +40,7 @@ export const headerFlaw = (header: string, content: string): string | null => {
     : "must be letters, digits and signs of ASCII, without a space at the beginning or the end"
 }
 
-/** What is wrong with all of them together; null if nothing is. */
+/** The problem of all headers together; null if there is none. */
 export const headersFlaw = (headers: Readonly<Record<string, string>>): string | null => {
   const entries = Object.entries(headers)
   if (entries.length > mostHeaders) return `must be at most ${mostHeaders} headers`

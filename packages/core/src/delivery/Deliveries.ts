@@ -45,7 +45,7 @@ export class IntegrationNotFound extends Schema.TaggedError<IntegrationNotFound>
   }
 }
 
-/** A delivery can't be sent again, because its integration takes none. */
+/** A delivery can't be sent again because its integration is disabled or deleted. */
 export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDeliverable", {
   why: Schema.Literals(["integration_disabled", "integration_deleted"])
 }) {
@@ -61,7 +61,7 @@ export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDel
 /** A delivery with its event and all its attempts, the first one first. */
 export interface DeliveryWithAttempts extends Delivery {
   readonly history: ReadonlyArray<Attempt>
-  /** Null when its row was deleted by something else than doorhook. */
+  /** Null if its row was deleted by something other than doorhook. */
   readonly event: FoundDelivery["event"]
   /** Why it ended, or what it waits for, and what can be done. */
   readonly explanation: Explanation
@@ -71,14 +71,14 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
-    /** One delivery, explained to a reader; by default to an operator. */
+    /** One delivery, explained to the given reader. The default reader is an operator. */
     readonly show: (
       id: DeliveryId,
       reader?: Reader
     ) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
     /** Sends a delivery at once as its next attempt, whatever its state. */
     readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
-    /** Sends all that an integration has not acknowledged since a time (ms since the epoch); returns how many. */
+    /** Sends all deliveries that an integration has not acknowledged since `since` (ms since the epoch). Returns their number. */
     readonly recover: (
       integration: IntegrationId,
       since: number
@@ -98,7 +98,7 @@ export class Deliveries extends Context.Service<
       const wake = yield* WakeSignal
       const settings = yield* DeliverySettings
 
-      /** When an event became too old to be sent; null when it does not. */
+      /** When the event's lifetime ended; null for an event without a lifetime. */
       const lifetimeEnd = (event: FoundDelivery["event"]): number | null => {
         const lifetime = event === null ? null : policyOf(settings.retry, event.resource_type).lifetime
         return event === null || lifetime === null ? null : event.created_at + lifetime
@@ -144,9 +144,9 @@ export class Deliveries extends Context.Service<
   )
 }
 
-/** Whether deliveries were made due. */
+/** Whether deliveries became due. */
 const leavesWork = (result: RedeliverResult): boolean => result._tag === "Redelivered" && result.count > 0
 
-/** Why no delivery of an integration can be sent. */
+/** Why the deliveries of an integration can't be sent. */
 const deadEnd = (why: Extract<RedeliverResult, { _tag: "Refused" }>["why"]): NotDeliverable["why"] =>
   why === "integration_deleted" ? why : "integration_disabled"

@@ -1,5 +1,5 @@
 /**
- * What is counted about deliveries: the names under which Prometheus and OTLP see it.
+ * Metrics of deliveries, exported to Prometheus and OTLP.
  */
 import { Context, Effect, Metric } from "effect"
 import { AttemptOutcome, settledStates } from "../model/Delivery.ts"
@@ -11,13 +11,13 @@ import { ResourceTypes } from "../model/ResourceType.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 
 /**
- * Makes the counters of one name. Each set of attributes has a metric of its own: of one that they share, the series would
- * be looked for anew whenever another is updated.
+ * Makes counters with the same name. Each attribute set gets its own metric object: with a shared one, every update would
+ * look up the series again.
  */
 const counters = (id: string, description: string) => (attributes: Metric.Metric.AttributeSet) =>
   Metric.counter(id, { description, attributes, incremental: true })
 
-/** One value for each resource type that was seen; a type that is stored but not declared any more counts as well. */
+/** One value for each resource type seen so far, including stored types that are no longer declared. */
 class ByType<A> {
   readonly #seen = new Map<ResourceType, A>()
   readonly #make: (resource_type: ResourceType) => A
@@ -68,7 +68,7 @@ const early = counters(
   "Attempts made early after an outage of their receiver, by outcome"
 )
 
-/** Attempts made before they were due, because their integration catches up, by resource type and outcome. */
+/** Attempts made before their due time because the integration catches up, by resource type and outcome. */
 const earlyAttempts = new ByType(
   (resource_type) => new Map(AttemptOutcome.literals.map((outcome) => [outcome, early({ resource_type, outcome })]))
 )
@@ -86,7 +86,7 @@ const deliveriesEnded = new ByType(
     )
 )
 
-/** Outcomes of deliveries that were no longer leased to this worker. */
+/** Outcomes of deliveries whose lease had already ended. */
 export const staleSettlements = Metric.counter("doorhook_stale_settlements_total", {
   description: "Outcomes that came after the delivery's lease had ended; the delivery is sent again",
   incremental: true
@@ -108,20 +108,20 @@ export const acknowledgementLatency = Metric.histogram("doorhook_acknowledgement
   boundaries: latencyBounds
 })
 
-/** What an attempt was made of, and the attempt; null when none was made. */
+/** A delivery and its attempt; null if none was made. */
 interface Attempted {
   readonly delivery: { readonly event: Pick<Event, "resource_type">; readonly early_due_at: number | null }
   readonly settlement: { readonly attempt: Attempt | null; readonly state: Settlement["state"] }
 }
 
 interface Counter {
-  /** Counts the attempts among some outcomes: they were made, whatever becomes of them. */
+  /** Counts the attempts in these outcomes, whether or not they are recorded later. */
   readonly attempted: (outcomes: ReadonlyArray<Attempted>) => void
-  /** Counts the deliveries that some outcomes have ended: of those that were recorded. */
+  /** Counts the deliveries that ended, given the outcomes that were recorded. */
   readonly ended: (recorded: ReadonlyArray<Attempted>) => void
 }
 
-/** Has the series of every resource type be there from the start, at 0: a rate needs what was before the first. */
+/** Creates the series of every resource type with the value 0: a rate needs a value before the first increment. */
 const beginCounting = (types: Iterable<ResourceType>, context: Context.Context<never>): void => {
   for (const type of types) {
     eventsAccepted.of(type).updateUnsafe(0, context)
@@ -134,7 +134,7 @@ const beginCounting = (types: Iterable<ResourceType>, context: Context.Context<n
   acknowledgementLatency.valueUnsafe(context)
 }
 
-/** Makes what counts outcomes: plain code, called for each batch of them. */
+/** Makes the counter of outcomes. Its functions are synchronous. */
 export const makeCounter = Effect.contextWith((context: Context.Context<never>) => {
   beginCounting(Context.get(context, ResourceTypes).keys(), context)
   return Effect.succeed<Counter>({
@@ -158,16 +158,16 @@ export const makeCounter = Effect.contextWith((context: Context.Context<never>) 
   })
 })
 
-/** What this process has counted since it started. */
+/** Counts of this process since its start. */
 export interface Counted {
   readonly events_accepted: number
   /** By outcome; outcomes that did not happen are left out. */
   readonly attempts: Readonly<Partial<Record<AttemptOutcome, number>>>
-  /** Acknowledged attempts that took at most so many milliseconds, bucket by bucket, and how many there are in all. */
+  /** Latencies of acknowledged attempts: their number, and pairs of a bound in milliseconds and the count up to that bound. */
   readonly latency: { readonly count: number; readonly buckets: ReadonlyArray<readonly [number, number]> }
 }
 
-/** The counts so far, for who compares them with those of a moment ago. */
+/** The counts so far. A caller can compare them with an earlier result. */
 export const counted: Effect.Effect<Counted> = Effect.gen(function* () {
   let events_accepted = 0
   for (const counter of eventsAccepted.all()) events_accepted += (yield* Metric.value(counter)).count
@@ -184,8 +184,8 @@ export const counted: Effect.Effect<Counted> = Effect.gen(function* () {
 })
 
 /**
- * How long, in milliseconds, the given share of acknowledged attempts took at most: interpolated within the bucket it
- * falls into, null before the first.
+ * The latency of acknowledged attempts at the quantile `share`, in milliseconds, interpolated within its bucket. Null before
+ * the first.
  */
 export const latencyQuantile = (share: number): Effect.Effect<number | null> =>
   Effect.map(Metric.value(acknowledgementLatency), ({ buckets, count, max, min }) => {

@@ -1,6 +1,5 @@
 /**
- * How deliveries to one integration are made: as the service's settings say, and where the integration has overrides, as
- * these do.
+ * The settings of deliveries to one integration: those of the service, and the overrides of the integration.
  */
 import { Option, Record, Redacted } from "effect"
 import type { Integration } from "../model/Integration.ts"
@@ -13,7 +12,7 @@ import { policyOf } from "../model/RetryPolicy.ts"
 
 type Overridden = Pick<Integration, "overrides">
 
-/** The retry policy of a resource type. A lifetime is the event's own: no override changes it. */
+/** The retry policy of a resource type. An override can't change the lifetime, which belongs to the event. */
 export const retryOf = (retry: RetryPolicies, { overrides }: Overridden, type: ResourceType): RetryPolicy => {
   const policy = policyOf(retry, type)
   const own = overrides.retry ?? {}
@@ -21,7 +20,7 @@ export const retryOf = (retry: RetryPolicies, { overrides }: Overridden, type: R
   return delays === undefined ? policy : { ...policy, delays }
 }
 
-/** The special-purpose networks that it may use. */
+/** The special-purpose networks that the integration may use. */
 export const allowOf = (allow: AllowList, { overrides }: Overridden): AllowList => {
   const own = overrides.allow_targets ?? []
   return own.length === 0 ? allow : [...allow, ...own.flatMap((text) => Option.toArray(parseNetwork(text)))]
@@ -30,22 +29,22 @@ export const allowOf = (allow: AllowList, { overrides }: Overridden): AllowList 
 /** Which statuses acknowledge. */
 export const acknowledgementOf = ({ overrides }: Overridden): AcknowledgementRule => overrides.acknowledge ?? "200"
 
-/** The headers that its requests have beside those of all; null for none. */
+/** Custom headers of the integration's requests; null for none. */
 export const customHeadersOf = ({ overrides: { headers } }: Overridden): Readonly<Record<string, string>> | null =>
   headers === undefined ? null : Record.map(headers, Redacted.value)
 
-/** How long a secret that was rotated out still signs, in milliseconds. */
+/** How long a replaced secret continues to sign, in milliseconds. */
 export const previousSecretFor = 24 * 3_600_000
 
 /**
- * The most secrets that sign beside the current one. Each makes every request's signature header longer by 48 characters
- * and its signing dearer; nobody follows more rotations than these within a day. The oldest is dropped for the next.
+ * The most replaced secrets that still sign. Each adds 48 characters to the signature header and costs another signature.
+ * No receiver needs more rotations than these within a day. The next rotation drops the oldest.
  */
 export const maxPreviousSecrets = 5
 
 type Secrets = Pick<Integration, "previous_secrets" | "signing_secret">
 
-/** The secrets after a rotation: the one until now signs on for its time, and so do those before it for what is left of theirs. */
+/** The secrets after a rotation. The current secret continues to sign for its time, earlier ones for the rest of theirs. */
 export const rotated = (
   { previous_secrets, signing_secret: secret }: Secrets,
   signing_secret: Redacted.Redacted<string>,
@@ -58,7 +57,7 @@ export const rotated = (
   ].slice(0, maxPreviousSecrets)
 })
 
-/** The secrets that a request is signed with at a time, the newest first. */
+/** The secrets that sign a request at `now`, the newest first. */
 export const secretsOf = (
   { previous_secrets, signing_secret }: Secrets,
   now: number

@@ -1,18 +1,17 @@
 /**
- * The request that carries an attempt: the headers that receivers see, no more and no fewer. The sender and the
- * conformance suite both send this one.
+ * The HTTP request of an attempt, with all headers that receivers see. The sender and the conformance suite both use it.
  */
 import { Effect } from "effect"
 import type { Redacted } from "effect"
 import type { Crypto } from "../ports/Crypto.ts"
 import { headerNames, signWith } from "./Signature.ts"
 
-/** The name under which receivers see doorhook: some of them ask for one. */
+/** The `user-agent` header: some receivers require one. */
 export const userAgent = "doorhook/0.1"
 
-/** What distinguishes one attempt from all others. */
+/** The members that distinguish one attempt from all others. */
 export interface AttemptIdentity {
-  /** The event: the same at every attempt. */
+  /** The id of the event, the same in every attempt. */
   readonly id: string
   /** 1 for the first attempt. */
   readonly attempt: number
@@ -22,8 +21,8 @@ export interface AttemptIdentity {
 }
 
 /**
- * The headers of an attempt, signed with each of the secrets; without any, unsigned. An exit, without a fiber, in the cases
- * in which `signWith` returns one.
+ * The headers of an attempt, with one signature per secret, or unsigned without secrets. The result is an exit, which needs
+ * no fiber, whenever that of `signWith` is.
  */
 export const headersOf = (
   crypto: Crypto["Service"],

@@ -1,5 +1,5 @@
 /**
- * How deliveries are made. One service, so that every place that needs a number takes it from here.
+ * The settings of deliveries, in one service.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import * as DurationText from "../model/DurationText.ts"
@@ -15,8 +15,8 @@ import type { RetryPolicies, RetryPolicy } from "../model/RetryPolicy.ts"
 import { problemOf } from "../model/RetryPolicy.ts"
 
 /**
- * How requests are signed: with the secret of the integration (`hmac`), with the private key of the service, which receivers
- * check without a secret (`ed25519`), with both, or not at all.
+ * How requests are signed: with the integration's secret (`hmac`), with the service's private key, which receivers verify
+ * without a secret (`ed25519`), with both, or not at all.
  */
 export const signings = ["hmac", "ed25519", "both", "off"] as const
 export type Signing = (typeof signings)[number]
@@ -25,11 +25,11 @@ export type Signing = (typeof signings)[number]
 export interface DeliverySettingsShape {
   /** The retry policy of each resource type. */
   readonly retry: RetryPolicies
-  /** How long a receiver has to acknowledge. */
+  /** Time for a receiver to acknowledge. */
   readonly ackTimeout: number
   /**
-   * How long a worker's membership lasts after its last heartbeat. Others then send what it held. It must be longer than
-   * `ackTimeout` and `settleBudget` together.
+   * How long a worker's membership lasts after its last heartbeat. After that, other workers send its deliveries. It must be
+   * longer than the sum of `ackTimeout` and `settleBudget`.
    */
   readonly lease: number
   /** The most requests open at once in this process. */
@@ -37,48 +37,48 @@ export interface DeliverySettingsShape {
   /** The most requests open at once to one integration. */
   readonly concurrencyPerIntegration: number
   /**
-   * The most deliveries that this process holds in memory; all others wait in the store. An eighth of it is kept for calls,
-   * a quarter for integrations of which less is held than twice `concurrencyPerIntegration`.
+   * The most deliveries held in memory; all others wait in the store. An eighth is reserved for calls. A quarter is reserved
+   * for integrations with fewer held deliveries than twice `concurrencyPerIntegration`.
    */
   readonly buffer: number
-  /** The most event data of deliveries that this process holds in memory, in bytes. Beyond that, deliveries wait in the store. */
+  /** The most event data of deliveries held in memory, in bytes. Further deliveries wait in the store. */
   readonly queueBytes: number
   /**
-   * The most event data of publications that wait to be stored, in bytes. Beyond that, callers wait for up to 5 s and then
-   * get a `PublisherBusy`.
+   * The most event data of publications that wait to be stored, in bytes. Further callers wait for up to 5 s and then get a
+   * `PublisherBusy`.
    */
   readonly waitingBytes: number
-  /** Whether an integration that acknowledges again after an outage is sent its waiting retries early. */
+  /** Whether waiting retries are sent early once an integration acknowledges again after an outage. */
   readonly catchUp: boolean
-  /** How long to wait for a wake signal before looking for due deliveries anyway. */
+  /** Longest time between two claims when no wake signal comes. */
   readonly pollInterval: number
   /** Special-purpose networks that every integration may use. */
   readonly allow: AllowList
   /** What requests are signed with. */
   readonly signing: Signing
-  /** The most integrations of one building or tenant; null is any number. Those that are there already stay. */
+  /** The most integrations of a building or tenant; null for no limit. Existing integrations beyond it remain. */
   readonly integrationsPerScope: number | null
   /**
-   * Whether integrations that other clients created are hidden from a client. Off, every client of a user with the right sees
-   * and changes them, except for the signing secret.
+   * Whether a client can't see integrations created by other clients. If false, every client of a user with the right can
+   * read and change them, except for the signing secret.
    */
   readonly clientIsolation: boolean
   /**
-   * For how long an integration may acknowledge nothing of what is sent before it is disabled. It is not disabled before ten
-   * failed attempts (`leastFailedAttempts`).
+   * How long an integration may fail without an acknowledgement before it is disabled. This also takes at least ten failed
+   * attempts (`leastFailedAttempts`).
    */
   readonly disableAfter: number
-  /** How long settled deliveries and their events are kept; null is forever. */
+  /** How long settled deliveries and their events are kept; null for forever. */
   readonly retention: number | null
 }
 
-/** The longest `ackTimeout`, in milliseconds: a request keeps its place in the queue all that time. */
+/** The longest `ackTimeout`, in milliseconds. A request occupies its place in the queue for that time. */
 export const longestAckTimeout = 3_600_000
 
 /** The longest `lease` and `pollInterval`, in milliseconds. */
 export const longestHold = 24 * 3_600_000
 
-/** The part of a lease that is left to record how the longest attempt ended, in milliseconds. */
+/** The part of a lease reserved for recording the longest attempt, in milliseconds. */
 export const settleBudget = 5_000
 
 export const defaultDeliverySettings: DeliverySettingsShape = {
@@ -101,24 +101,24 @@ export const defaultDeliverySettings: DeliverySettingsShape = {
 }
 
 /**
- * How long the directory has for its answer before an attempt, in milliseconds: as long as the receiver, but at most half of
- * what a lease has beyond the attempt and its recording. The other half is for the wait for a place.
+ * Time limit of the directory before an attempt, in milliseconds: `ackTimeout`, but at most half of the lease that remains
+ * after the attempt and its recording. The other half is for waiting in the queue.
  */
 export const directoryPatience = ({ ackTimeout, lease }: DeliverySettingsShape): number =>
   Math.min(ackTimeout, (lease - ackTimeout - settleBudget) / 2)
 
-/** The longest that an attempt takes, in milliseconds: the directory's answer and the receiver's. */
+/** The longest duration of an attempt, in milliseconds, including the directory's answer. */
 export const longestAttempt = (settings: DeliverySettingsShape): number =>
   directoryPatience(settings) + settings.ackTimeout
 
 const unless = (isRight: boolean, name: string, detail: string): ReadonlyArray<Problem> =>
   isRight ? [] : [{ pointer: `/${name}`, detail }]
 
-/** A setting that exceeds its limit, or is not a number. */
+/** Requires that a duration is a number and within its limit. */
 const tooLong = (name: string, millis: number, longest: number): ReadonlyArray<Problem> =>
   unless(millis <= longest, name, `must be at most ${DurationText.format(longest)}, not ${DurationText.format(millis)}`)
 
-/** A limit in bytes holds the largest event at least. */
+/** Requires that a limit in bytes allows the largest event. */
 const tooFewBytes = (name: string, bytes: number): ReadonlyArray<Problem> =>
   unless(
     Number.isSafeInteger(bytes) && bytes >= maxDataBytes,
@@ -156,14 +156,14 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<Problem> => 
   ]
 }
 
-/** Settings that replace defaults; of `retry`, policy by policy. */
+/** Settings that replace defaults. `retry` replaces single policies. */
 export interface DeliverySettingsOverrides extends Partial<Omit<DeliverySettingsShape, "retry">> {
   readonly retry?: Readonly<Record<string, RetryPolicy>>
 }
 
 /**
- * The defaults with some of them replaced; fails where they contradict each other. Unless it is given, `lease` grows with
- * `ackTimeout`: with a shorter one, a worker that misses a heartbeat would still be sending what another sends already.
+ * Combines the defaults with overrides, and fails if they contradict each other. The default `lease` grows with `ackTimeout`:
+ * with a short lease, one missed heartbeat would let a second worker send a delivery while the first is still sending it.
  */
 export const deliverySettingsOf = (
   overrides: DeliverySettingsOverrides,
@@ -183,7 +183,7 @@ export const deliverySettingsOf = (
 export class DeliverySettings extends Context.Service<DeliverySettings, DeliverySettingsShape>()(
   "@doorhook/core/delivery/DeliverySettings"
 ) {
-  /** As `deliverySettingsOf`, for the resource types of the service. */
+  /** Like `deliverySettingsOf`, for the resource types of the service. */
   static layer(overrides: DeliverySettingsOverrides = {}): Layer.Layer<DeliverySettings, InvalidInput> {
     return Layer.effect(
       DeliverySettings,

@@ -1,20 +1,19 @@
 /**
- * Sends deliveries: the spine of the engine.
+ * Sends deliveries: the main loop of the engine.
  *
- * - *Publications* arrive through a `Handover`: what the queue has room for is stored as leased to this worker and stays in
- *   memory. The rest waits in the store.
+ * - *Publications* arrive through a `Handover`. Deliveries that fit in the queue are stored as leased to this worker and stay
+ *   in memory. The others wait in the store.
  * - The *claim loop* leases due deliveries from the store when there is room (`ClaimTimer`), and early retries of
  *   integrations that catch up after an outage (`IntegrationHealth`).
  * - The *sender* takes from the fair queue (`FairQueue`) and attempts each delivery (`Sender`).
- * - The *record loop* stores outcomes and releases in batches (`RecordQueue`), together with publications that are stored at
- *   the same moment. When a failed attempt is retried is decided by `model/RetryPolicy`, when an integration is disabled by
- *   `delivery/HealthRules`.
- * - *Heartbeats* keep the worker a member (`Membership`). While that is not sure, no attempt starts.
+ * - The *record loop* stores outcomes and releases in batches (`RecordQueue`), at the same time as publications.
+ *   `model/RetryPolicy` decides when a failed attempt is retried, `delivery/HealthRules` when an integration is disabled.
+ * - *Heartbeats* renew the worker's membership (`Membership`). Without a valid membership, no attempt starts.
  *
- * When the store is slow or away, sending stops before more is sent than can be recorded. What a process that dies has not
- * recorded is sent again by another worker: at least once.
+ * When the store is slow or unavailable, sending stops before too many outcomes are unrecorded. If a process dies, another
+ * worker sends its unrecorded deliveries again: at-least-once delivery.
  *
- * `layer` sends; `layerNone` is for a process that only takes events in.
+ * `layer` sends deliveries; `layerNone` is for a process that only accepts events.
  */
 import type { Scope } from "effect"
 import { Cause, Clock, Context, Effect, Exit, Fiber, Latch, Layer, Metric, Queue, Semaphore } from "effect"
@@ -52,22 +51,22 @@ import { StoreFailures, retryUntilAvailable } from "./StoreFailures.ts"
 
 /** A publication on its way to the store. Either `stored` or `failed` must be called, once. */
 export interface Handover {
-  /** The worker that what is kept is leased to. */
+  /** The worker that kept deliveries are leased to. */
   readonly worker: string
-  /** Keeps room for a delivery in memory; false when it must wait in the store. `size`: characters of its event's data. */
+  /** Reserves room for a delivery in memory; false if it must wait in the store. `size`: characters of its event's data. */
   readonly keep: (integration: Integration, lane: Lane, size: number) => boolean
-  /** The publication is stored. `leased`: what of it is leased to the worker. `hasDue`: something else of it is due. */
+  /** The publication is stored. `leased`: its deliveries leased to the worker. `hasDue`: whether others of its deliveries are due. */
   readonly stored: (leased: ReadonlyArray<LeasedDelivery>, hasDue: boolean) => void
-  /** It is not stored, or its outcome is unknown. */
+  /** The publication is not stored, or its outcome is unknown. */
   readonly failed: (outcome: "not_stored" | "unknown") => void
 }
 
 export class Dispatcher extends Context.Service<
   Dispatcher,
   {
-    /** Begins to store a publication. Outcomes that wait are recorded at the same moment. */
+    /** Begins to store a publication. Also starts recording the outcomes collected so far. */
     readonly handOver: () => Handover
-    /** Gives back what is held of an integration because it was changed or deleted. It is claimed again if it is due. */
+    /** Releases the queued deliveries of an integration that was changed or deleted. They are claimed again if still due. */
     readonly forget: (integration: IntegrationId) => Effect.Effect<void>
     readonly status: Effect.Effect<DispatcherStatus>
   }
@@ -81,7 +80,7 @@ export class Dispatcher extends Context.Service<
     Effect.suspend(() => makeDispatcher)
   )
 
-  /** Keeps nothing: all deliveries wait in the store for a dispatcher elsewhere. */
+  /** Keeps no deliveries in memory: all of them wait in the store for another process's dispatcher. */
   static readonly layerNone: Layer.Layer<Dispatcher> = Layer.succeed(Dispatcher, {
     handOver: () => ({ worker: "", keep: () => false, stored: () => undefined, failed: () => undefined }),
     forget: () => Effect.void,
@@ -89,19 +88,19 @@ export class Dispatcher extends Context.Service<
   })
 }
 
-/** The most deliveries claimed at once: more would hold up the calls behind it. */
+/** The most deliveries claimed at once: a larger claim would delay urgent deliveries. */
 const claimBatch = 150
 
-/** How long outcomes wait for others to be recorded with, in milliseconds. */
+/** How long outcomes are collected before they are recorded together, in milliseconds. */
 const recordDelay = 25
 
-/** The most outcomes that wait to be recorded, as a multiple of the requests open at once. */
+/** The most unrecorded outcomes, as a multiple of `concurrency`. */
 const maxUnsettled = 16
 
-/** How many failing integrations the status names. */
+/** How many failing integrations the status lists. */
 const worstShown = 20
 
-/** How many early retries are claimed at once for each place, once an integration catches up at full speed. */
+/** Early retries claimed at once for each place of an integration, once it catches up at full speed. */
 const earlyPerPlace = 4
 
 const makeWorkerName = Effect.gen(function* () {
@@ -111,7 +110,7 @@ const makeWorkerName = Effect.gen(function* () {
 
 const isEarly = ({ early_due_at }: LeasedDelivery): boolean => early_due_at !== null
 
-/** Starts sending, for as long as the scope lives. Closing it finishes open attempts and gives back the rest. */
+/** Sends deliveries until the scope closes. Then finishes open attempts and releases the rest. */
 const makeDispatcher: Effect.Effect<
   Dispatcher["Service"],
   never,
@@ -149,7 +148,7 @@ const makeDispatcher: Effect.Effect<
     Queue.offerUnsafe(beatNow, undefined)
   }
 
-  /** Held deliveries are not leased to this worker any more: it goes on under another name. */
+  /** Continues under a new name after the leases of held deliveries were lost. */
   const beginAgain = Effect.gen(function* () {
     for (const { integration } of queue.removeIf(() => true).filter(isEarly)) health.stopEarly(integration.id)
     changes.noteAll()
@@ -170,7 +169,7 @@ const makeDispatcher: Effect.Effect<
     storeFailures.clear("heartbeat")
     if (!membership.renew(heartbeat, answer)) {
       yield* beginAgain
-      // The heartbeat has begun another membership of the former name, which would have a share of all places.
+      // The heartbeat has begun a new membership under the old name, which would take a share of all places.
       yield* store.heartbeat({ worker: heartbeat.worker, now: at, until: null })
       return yield* renewMembership
     }
@@ -187,14 +186,14 @@ const makeDispatcher: Effect.Effect<
     )
 
   const heartbeat = Effect.gen(function* () {
-    // With nothing to send this is the only write: it shows a full disk before an event comes.
+    // On an idle service this is the only write, so it detects a full disk before an event arrives.
     yield* Effect.catchTag(renewMembership, "StoreError", storeFailures.note("heartbeat"))
     sender.pump()
     // The heartbeat may have released deliveries of a dead worker. No signal announces them.
     signal()
   })
 
-  /** Claims take turns with heartbeats that list what is held. */
+  /** Prevents claims during heartbeats that list the held deliveries. */
   const leasing = Semaphore.makeUnsafe(1)
   const beating = Effect.andThen(
     Effect.timeoutOption(Queue.take(beatNow), membership.interval),
@@ -203,7 +202,7 @@ const makeDispatcher: Effect.Effect<
 
   // Recording: outcomes and releases, in batches.
 
-  /** Opens when what waits is to be recorded. */
+  /** Opens when the collected batches should be recorded. */
   const recordNow = yield* Latch.make(false)
   const recordedAll = yield* Latch.make(true)
   let isRecordTimed = false
@@ -216,7 +215,7 @@ const makeDispatcher: Effect.Effect<
     })
   )
 
-  /** Has what waits recorded in a moment. What comes in while others are recorded waits from their end on. */
+  /** Starts the timer that records what is collected. While a batch is recorded, the timer starts at its end instead. */
   const recordSoon = (): void => {
     if (isRecordTimed || records.isUnderWay) return
     isRecordTimed = true
@@ -241,7 +240,7 @@ const makeDispatcher: Effect.Effect<
     else recordSoon()
   }
 
-  /** Gives deliveries back, due at a time. Early retries keep their own time if it is later. */
+  /** Releases deliveries, due at the given time. Early retries keep their scheduled time if it is later. */
   const release = (
     deliveries: ReadonlyArray<LeasedDelivery>,
     dueAt: (delivery: LeasedDelivery) => number = now
@@ -264,9 +263,9 @@ const makeDispatcher: Effect.Effect<
     const refused = (error: StoreError): Effect.Effect<void> => {
       if (error.outcome === "unknown") {
         batch.isInDoubt = true
-        // A delivery that was given back may be leased to this worker again by now: it is not released twice.
+        // A released delivery may already be leased to this worker again, so it must not be released twice.
         batch.releases = []
-        // It may have disabled integrations, and the next call finds nothing left to record.
+        // The lost call may have disabled integrations, and a repeated call does not report them again.
         forgetAtOnce(new Set(settlements.map(({ integration_id }) => integration_id)))
         timer.noteDue(at)
       }
@@ -283,10 +282,10 @@ const makeDispatcher: Effect.Effect<
     })
   }
 
-  /** A batch is recorded, or given up after a defect: its deliveries stay leased until a heartbeat does not list them. */
+  /** Cleans up after a batch. After a defect, its deliveries stay leased until a heartbeat no longer lists them. */
   const afterBatch = (batch: Batch, hasDefect: boolean): void => {
     records.over(now())
-    // Not before: until now its deliveries counted as held.
+    // Not earlier: until now its deliveries counted as held.
     if (hasDefect || batch.isInDoubt) noteLostAnswer()
     // After a defect too: with nothing left to record, nothing else would clear it.
     storeFailures.clear("settle")
@@ -306,8 +305,9 @@ const makeDispatcher: Effect.Effect<
   })
 
   /**
-   * What follows from recorded outcomes in this process. After a lost answer the next one lists no recovery, and none is
-   * guessed: another process may know of a `Retry-After` that early retries would break. They are sent at their time.
+   * Applies recorded outcomes to the state of this process. After a lost answer, the next answer lists no recoveries, and
+   * none is assumed: another process may know of a `Retry-After` that early retries would violate. Those retries are sent at
+   * their scheduled time.
    */
   const follow = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> =>
     answer.notifications.length === 0
@@ -316,7 +316,7 @@ const makeDispatcher: Effect.Effect<
           followQuietly(outcomes, answer, at)
         )
 
-  /** What follows beside notifications. */
+  /** Applies everything except notifications. */
   const followQuietly = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> => {
     if (answer.changed.length > 0) forgetAtOnce(answer.changed)
     if (settings.catchUp) for (const recovery of answer.recovered) health.recovered(recovery, at)
@@ -343,7 +343,7 @@ const makeDispatcher: Effect.Effect<
     return recordBatches(records.waiting)
   })
 
-  // Changes: what is held of a changed integration is void.
+  // Changes: held deliveries of a changed integration are void.
 
   const forgetAtOnce = (ids: Iterable<IntegrationId>): void => {
     changes.note(ids, now(), settings.lease)
@@ -381,7 +381,7 @@ const makeDispatcher: Effect.Effect<
     }
   })
 
-  /** Logs that an outage is over, and how large the backlog is. */
+  /** Logs the end of an outage and the size of the backlog. */
   const logClosed = Effect.fnUntraced(function* (cause: BreakerCause, lasted: number) {
     const after = endText(cause, lasted)
     yield* store.summary(now()).pipe(
@@ -395,15 +395,15 @@ const makeDispatcher: Effect.Effect<
   // Claiming.
 
   let polledAt: number | null = null
-  /** When the loop looks next unless it is nudged. */
+  /** Time of the next scheduled poll. */
   let nextPoll = Number.POSITIVE_INFINITY
   const wakeups = yield* Queue.sliding<void>(1)
 
-  /** Nothing is claimed while nothing can be recorded or sent. */
+  /** When to claim next. Nothing is claimed while nothing can be recorded or sent. */
   const nextTime = (at: number): number => {
     if (isStopping || storeFailures.has("settle")) return at + settings.pollInterval
     if (!membership.mayStart(at)) {
-      // The membership lapsed between two heartbeats: the clock went on without the timers, as on a suspended machine.
+      // The membership lapsed between two heartbeats: the clock advanced without the timers, as on a suspended machine.
       if (!storeFailures.has("heartbeat")) Queue.offerUnsafe(beatNow, undefined)
       return at + settings.pollInterval
     }
@@ -411,7 +411,7 @@ const makeDispatcher: Effect.Effect<
     if (polledAt !== null && polledAt > at) return at
     const paused = breaker.pausedUntil(at)
     if (paused !== null) return Math.min(paused, (polledAt ?? at) + settings.pollInterval)
-    // A held delivery is tried first.
+    // The trial uses a held delivery first.
     if (breaker.isOpen && queue.queued > 0) return (polledAt ?? at) + settings.pollInterval
     const early = queue.room > 0 ? health.nextEarly() : null
     return Math.min(timer.next(queue), early ?? Number.POSITIVE_INFINITY)
@@ -426,7 +426,7 @@ const makeDispatcher: Effect.Effect<
     reschedule()
   }
 
-  /** Queues what was claimed; gives back what a change has made void in the meantime, or what may not be early any more. */
+  /** Queues claimed deliveries. Releases those that a change has made void, and those that may no longer be early. */
   const enqueueClaimed = (claimed: ReadonlyArray<LeasedDelivery>, since: number): void => {
     for (const delivery of claimed) {
       const { id } = delivery.integration
@@ -437,7 +437,7 @@ const makeDispatcher: Effect.Effect<
     sender.pump()
   }
 
-  /** What was claimed: nothing under a former name, which the next heartbeat releases. */
+  /** Deliveries of a claim, or none if the worker's name has changed since. The next heartbeat releases those. */
   const claimedAs = (worker: string, deliveries: ReadonlyArray<LeasedDelivery>): ReadonlyArray<LeasedDelivery> => {
     if (worker === membership.worker) return deliveries
     Queue.offerUnsafe(beatNow, undefined)
@@ -474,7 +474,7 @@ const makeDispatcher: Effect.Effect<
     }
   })
 
-  /** Takes nothing, while the circuit breaker is open: only shows whether the store answers. */
+  /** Claims nothing: checks that the store answers while the circuit breaker is open. */
   const checkStore = Effect.gen(function* () {
     const { worker } = membership
     yield* store.claim({ worker, now: now(), limit: 0, limits: new Map(), limitPerIntegration: 0 })
@@ -485,8 +485,8 @@ const makeDispatcher: Effect.Effect<
     breaker.pausedUntil(now()) === null ? Effect.andThen(claimDue, claimEarly) : checkStore
   ).pipe(Effect.tap(() => Effect.sync(() => storeFailures.clear("claim"))))
 
-  // While the store refused, or a heartbeat had its turn, the name may have changed: a worker that is no member yet must not
-  // lease anything, because its first heartbeat releases all of it.
+  // The name may have changed during a store failure or a heartbeat. A worker must not lease anything before its first
+  // heartbeat, because that heartbeat releases all of its leases.
   const claim = Effect.suspend(() => (membership.hasBegun ? claimNow : Effect.void)).pipe(
     // An interrupted claim would leave deliveries leased that this worker does not hold.
     Effect.uninterruptible,
@@ -508,7 +508,7 @@ const makeDispatcher: Effect.Effect<
     nextPoll = nextTime(at)
     if (nextPoll > at) return yield* Effect.timeoutOption(Queue.take(wakeups), nextPoll - at)
     yield* claim
-    // What was claimed starts before more is.
+    // Claimed deliveries start before the next claim.
     yield* Effect.yieldNow
   })
 
@@ -538,14 +538,14 @@ const makeDispatcher: Effect.Effect<
         return isKept
       },
       stored: (leased, hasDue) => {
-        // Under a former name they are released by the next heartbeat.
+        // Under an old name, the next heartbeat releases them.
         if (worker !== membership.worker) Queue.offerUnsafe(beatNow, undefined)
         else
           for (const delivery of leased) {
             if (isStopping || changes.isVoid(delivery.integration.id, since)) release([delivery])
             else queue.add(delivery)
           }
-        // After they were queued: the places of an integration are not forgotten in between.
+        // Only after queueing, so that the queue keeps the state of each integration.
         giveUp()
         if (hasDue) timer.signal()
         sender.pumpUrgent()
@@ -558,7 +558,7 @@ const makeDispatcher: Effect.Effect<
     }
   }
 
-  // Life.
+  // Lifecycle.
 
   yield* Effect.forkScoped(runForever("Recording attempts", recording))
   const loops = yield* Effect.forkScoped(
@@ -575,7 +575,7 @@ const makeDispatcher: Effect.Effect<
       )
     )
   )
-  // Until open attempts have ended: one that waits for the directory must not be made for a deleted integration.
+  // Runs until open attempts have ended: an attempt that waits for the directory must not be made for a deleted integration.
   yield* Effect.forkScoped(
     runForever(
       "Listening for changes",
@@ -587,12 +587,12 @@ const makeDispatcher: Effect.Effect<
     )
   )
 
-  // Runs before the loops above are interrupted: gives back what has not begun, finishes open attempts, records them.
+  // Runs before the loops above are interrupted: releases queued deliveries, finishes open attempts and records them.
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       isStopping = true
       release(queue.removeIf(() => true))
-      // Attempts outlast the heartbeats by less than what is left of the membership.
+      // The remaining membership is longer than the longest attempt.
       yield* sender.drain(longestAttempt(settings) + settleBudget)
       yield* Fiber.interrupt(loops)
       release(queue.removeIf(() => true))
@@ -606,7 +606,7 @@ const makeDispatcher: Effect.Effect<
 
   return Dispatcher.of({
     handOver,
-    // The caller may hang up: what is taken out is given back all the same.
+    // Synchronous, because the caller may be interrupted: removed deliveries must be released in any case.
     forget: (integration) =>
       Effect.sync(() => {
         forgetAtOnce([integration])

@@ -8,34 +8,34 @@ export type { BreakerCause, Outage } from "./CircuitBreaker.ts"
 export { breakerCauses } from "./CircuitBreaker.ts"
 export type { CatchingUp } from "./IntegrationHealth.ts"
 
-/** What a dispatcher is doing. */
+/** Current activity of a dispatcher. */
 export interface DispatcherStatus {
   /** Requests open now. */
   readonly delivering: number
-  /** Deliveries under lease that wait for a place. */
+  /** Leased deliveries that wait for a place. */
   readonly buffered: number
-  /** Attempts that are over and not recorded in the store yet. */
+  /** Finished attempts that are not yet recorded in the store. */
   readonly unsettled: number
   /**
-   * Since when such attempts wait and none has been recorded, in milliseconds since the epoch; null while there are none. It
-   * moves with each that is.
+   * How long attempts have been waiting without one being recorded, as a start time in milliseconds since the epoch; null if
+   * none wait. Each recorded batch resets it.
    */
   readonly unsettled_since: number | null
-  /** When it last looked for due deliveries with success, in milliseconds since the epoch; null before the first time. */
+  /** Time of the last successful claim, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
-  /** Since when the store has not let it claim or record outcomes, in milliseconds since the epoch; null while it does. */
+  /** Since when the store has been failing claims or recordings, in milliseconds since the epoch; null while it works. */
   readonly store_failing_since: number | null
-  /** What all deliveries wait for: they are due again every few seconds, and one is tried; null while they can be sent. */
+  /** The outage that stops all deliveries, except for a trial request every few seconds; null without one. */
   readonly outage: Outage | null
-  /** How many integrations failed at the last attempt that this process made. */
+  /** Number of integrations that failed at their last attempt in this process. */
   readonly failing: number
-  /** Those that failed most often in a row, the worst first: a few. */
+  /** The integrations with the most consecutive failures, the worst first. Limited to a few. */
   readonly worst: ReadonlyArray<FailureStreak>
   /** Integrations whose waiting retries are sent early, after an outage of their receivers. */
   readonly catching_up: ReadonlyArray<CatchingUp>
 }
 
-/** The status of a dispatcher that has done nothing. */
+/** The status of a dispatcher that is not sending. */
 export const idleStatus: DispatcherStatus = {
   delivering: 0,
   buffered: 0,

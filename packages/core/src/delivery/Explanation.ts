@@ -85,7 +85,7 @@ const expired = (explained: Explained, reader: Reader): Explanation => {
   }
 }
 
-/** Why a delivery ended, or what it waits for, and what its reader can do. */
+/** Explains the state of a delivery, and what its reader can do. */
 export const explain = (explained: Explained, reader: Reader = "operator"): Explanation => {
   const { delivery, last } = explained
   const { next_attempt_at: due } = delivery

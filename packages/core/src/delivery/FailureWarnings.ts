@@ -1,6 +1,6 @@
 /**
- * Warnings about integrations that fail, stored by time alone: an integration that gets an event a week should not be disabled
- * without one. When they are due is decided by `model/FailureState`.
+ * Warnings about failing integrations that fall due by time alone: an integration with one event a week must also be warned
+ * about before it is disabled. `model/FailureState` decides when they are due.
  */
 import { Clock, Effect } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -8,7 +8,7 @@ import { DeliverySettings } from "./DeliverySettings.ts"
 import { runForever } from "./Loops.ts"
 import { Notifications } from "./Notifications.ts"
 
-/** Warnings are looked for this often while an integration fails until it is disabled. */
+/** Number of checks for warnings during the time after which a failing integration is disabled. */
 const looks = 50
 const shortestInterval = 1_000
 const longestInterval = 3_600_000
@@ -26,7 +26,7 @@ export const warnOfFailures = Effect.gen(function* () {
     Effect.tap((stored) => notifications.notify(stored))
   )
   return yield* runForever(
-    "Warning of integrations that fail",
+    "The check for failing integrations",
     Effect.repeat(warnSome, { while: ({ length }) => length === batch }).pipe(
       Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
       Effect.andThen(Effect.sleep(interval))

@@ -1,17 +1,21 @@
 /**
- * The deliveries that one dispatcher holds in memory: how many of which integration, and in which order they are sent.
+ * The deliveries that a dispatcher holds in memory. It limits how many each integration has, and decides the sending order.
  *
- * Lanes go before each other by urgency; within a lane the integrations take turns; each integration has its places and no
- * more. A fifth of its places, and of all places, is kept for urgent deliveries. Retries together use at most half of all
- * places, and so do slow integrations, so that neither a backlog nor a dead receiver, nor a hundred of them, hold up what is
- * urgent or healthy.
+ * Lanes are sent in the order of their urgency. Within a lane, integrations take turns, and each has a limited number of
+ * places. A fifth of its places, and of all places, is reserved for urgent deliveries. All retries together use at most half
+ * of all places, and so do all slow integrations. A backlog or many dead receivers therefore don't delay urgent deliveries or
+ * healthy integrations.
  *
- * The queue is bounded by a count and by the size of the events. An eighth of it is kept for urgent deliveries, a quarter
- * for integrations of which less is held than their places need. Of one integration it holds at most an eighth of all; once
- * half of the common room is used, an equal share; of a slow one what its places need; beside other workers, what its
- * places here send soon. The rest waits in the store and is claimed in turn.
+ * The queue is limited by count and by the size of the events. An eighth of it is reserved for urgent deliveries. A quarter
+ * is reserved for integrations with few held deliveries, namely fewer than their places need. The most that one integration
+ * can have in the queue depends on the situation:
+ * - an eighth of the queue;
+ * - an equal share, once half of the common room is used;
+ * - what its places need, if it is slow;
+ * - what its places can send soon, if other workers share the store.
+ * Further deliveries wait in the store and are claimed in turn.
  *
- * An integration with a rate of its own (`requests_per_second`) is left out of the turns until its next request may start.
+ * An integration with a rate limit (`requests_per_second`) gets no turn until its next request may start.
  *
  * Plain data: nothing here waits or fails.
  */
@@ -31,38 +35,38 @@ export interface FairQueueOptions {
   readonly queueBytes: number
 }
 
-/** What an attempt says about its receiver: acknowledged soon, slow however it ended, or nothing (null), as a prompt failure. */
+/** Pace of a receiver as an attempt shows it: prompt, slow with any outcome, or unknown (null) as after a prompt failure. */
 export type LatencyClass = "prompt" | "slow" | null
 
-/** How the workers over one store share the places of an integration. */
+/** This worker's position among the workers that share the places of each integration. */
 export type Share = Pick<Membership, "workers" | "rank">
 
 /**
- * How many of an integration's places a worker has: an equal part; what is left over goes to the first workers, counted from
- * another one for each integration. With more workers than places each has one all the same, because one with none would
- * hold deliveries that it never sends.
+ * This worker's number of places for an integration: an equal part. The remaining places go to the first workers, counted
+ * from another worker for each integration. The minimum is one place even with more workers than places, because a worker
+ * without one would hold deliveries that it never sends.
  */
 export const placesOf = (places: number, integration: IntegrationId, { rank, workers }: Share): number =>
   Math.max(1, Math.floor(places / workers) + ((rank + integration) % workers < places % workers ? 1 : 0))
 
-/** What to claim. */
+/** Limits of a claim. */
 export interface ClaimDemand {
   readonly limit: number
-  /** How many of an integration that nothing is held of. */
+  /** Limit for each integration without held deliveries. */
   readonly limitPerIntegration: number
-  /** How many of integrations that something is held of. */
+  /** Limits for integrations with held deliveries. */
   readonly limits: ReadonlyMap<IntegrationId, number>
-  /** The integrations that the store is known to have more of. */
+  /** Integrations known to have more deliveries in the store. */
   readonly behind: ReadonlyArray<IntegrationId>
 }
 
-/** How many deliveries of an integration a worker beside others holds at most for each of its places there. */
+/** The most held deliveries of an integration for each of its places, with other workers on the store. */
 const besideOthers = 16
 
-/** How far a rate catches up with requests that started late, in milliseconds: timers are not exact. */
+/** How much of a late start the rate limit makes up for, in milliseconds: timers are not exact. */
 const rateSlack = 50
 
-/** A queue that is taken from at its head without moving what is behind it. */
+/** A queue whose items are not moved each time that one is taken from its head. */
 class Fifo<A> {
   private items: Array<A> = []
   private head = 0
@@ -94,7 +98,7 @@ class Fifo<A> {
     return false
   }
 
-  /** Takes out what passes a test. */
+  /** Removes the items that pass the test. */
   extract(test: (item: A) => boolean, into: Array<A>): void {
     const staying: Array<A> = []
     for (const item of this.items.slice(this.head)) (test(item) ? into : staying).push(item)
@@ -103,24 +107,24 @@ class Fifo<A> {
   }
 }
 
-/** The part of one integration. */
+/** The state of one integration. */
 interface Line {
   readonly id: IntegrationId
-  /** Of each lane that something of it has been in. */
+  /** One queue for each lane used so far. */
   readonly queues: [Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?, Fifo<LeasedDelivery>?]
-  /** Whether it is in the turns of each lane. */
+  /** For each lane, whether the line is in the turns of the lane. */
   readonly isOffered: [boolean, boolean, boolean, boolean]
   /** Deliveries held: reserved, queued or open. */
   held: number
   queued: number
   open: number
-  /** How many may be held: many while the receiver keeps up, few once it was slow. */
+  /** The most deliveries it may hold: many for a fast receiver, few for a slow one. */
   depth: number
-  /** The store has more of it than was handed over: new deliveries queue behind that. */
+  /** Whether older deliveries wait in the store: new ones queue behind them. */
   isBehind: boolean
-  /** The last attempt that says something about its pace was slow. */
+  /** Whether the last attempt that showed its pace was slow. */
   isSlow: boolean
-  /** When its rate lets the next request start, in milliseconds since the epoch; 0 without a rate. */
+  /** When the rate limit allows the next request, in milliseconds since the epoch; 0 without a limit. */
   readyAt: number
 }
 
@@ -136,13 +140,13 @@ const firstOf = <A>(set: ReadonlySet<A>): A | undefined => {
 export class FairQueue {
   private readonly options: FairQueueOptions
   private readonly lines = new Map<IntegrationId, Line>()
-  /** Lines that the store has more of. */
+  /** Lines with more deliveries in the store. */
   private readonly behindLines = new Set<Line>()
-  /** For each lane, the lines that have something in it and a free place, in turn. */
+  /** For each lane, the lines with a delivery in it and a free place, in turn. */
   private readonly turns = noTurns()
-  /** Lines that wait for their rates. */
+  /** Lines that wait for their rate limits. */
   private readonly pausedLines = new Set<Line>()
-  /** The same as `turns` for slow ones, which come after the others. */
+  /** Like `turns`, for slow lines. They come after the others. */
   private readonly slowTurns = noTurns()
   private share: Share = { workers: 1, rank: 0 }
   private heldTotal = 0
@@ -153,17 +157,17 @@ export class FairQueue {
   private openRetries = 0
   private openSlow = 0
   private slowCount = 0
-  /** The room for what is not urgent. */
+  /** Room for deliveries that are not urgent. */
   private readonly ordinary: number
   private readonly ordinaryBytes: number
-  /** The part of it for integrations of which more is held than their places need. */
+  /** The part of `ordinary` for integrations with more held deliveries than their places need. */
   private readonly common: number
   private readonly halfOfPlaces: number
-  /** How much is held of one integration at most by a worker that is alone. */
+  /** The most held deliveries of one integration, for a single worker. */
   private readonly depthAlone: number
-  /** How much is held of one integration at most. */
+  /** The most held deliveries of one integration. */
   private depth: number
-  /** How much is held of a slow one at most. */
+  /** The most held deliveries of a slow integration. */
   private readonly minimum: number
 
   constructor(options: FairQueueOptions) {
@@ -199,8 +203,8 @@ export class FairQueue {
   }
 
   /**
-   * Shares the places of each integration with other workers from now on. Takes out what is held beyond that, so that they
-   * can claim it: the caller releases it.
+   * Shares the places of each integration with other workers from now on. Removes and returns the deliveries beyond the new
+   * limits. The caller releases them so that other workers can claim them.
    */
   shareWith(share: Share): ReadonlyArray<LeasedDelivery> {
     const places = Math.ceil(this.options.concurrencyPerIntegration / share.workers)
@@ -221,7 +225,7 @@ export class FairQueue {
     return placesOf(this.options.concurrencyPerIntegration, id, this.share)
   }
 
-  /** Keeps room for a delivery that is about to be stored; false when it should wait in the store instead. */
+  /** Reserves room for a delivery that is about to be stored; false if it should wait in the store instead. */
   reserve(id: IntegrationId, lane: Lane, bytes: number): boolean {
     const line = this.lineOf(id)
     if (isUrgentLane(lane) ? this.fitsUrgent(line) : this.fits(line)) {
@@ -249,7 +253,7 @@ export class FairQueue {
     this.offerLane(line, delivery.lane)
   }
 
-  /** The next delivery to send, of all or of the urgent ones, its place taken; undefined when there is none now. */
+  /** Takes the next delivery to send and occupies its place; undefined if none can be sent now. */
   next(which: "urgent" | "all" = "all"): LeasedDelivery | undefined {
     for (const lane of lanes) {
       if (which === "urgent" && !isUrgentLane(lane)) return undefined
@@ -263,8 +267,8 @@ export class FairQueue {
   }
 
   /**
-   * Frees the place of a delivery whose attempt is over, or was not made. When its integration has become slow by it, what
-   * is held beyond its limit is taken out: the caller releases it.
+   * Frees the place of a delivery after its attempt, or without one. If this makes its integration slow, removes and returns
+   * the deliveries beyond the lower limit. The caller releases them.
    */
   finish(delivery: LeasedDelivery, latencyClass: LatencyClass): ReadonlyArray<LeasedDelivery> {
     const line = this.lines.get(delivery.integration.id)
@@ -286,8 +290,8 @@ export class FairQueue {
   }
 
   /**
-   * Notes that a delivery with a rate is started: the next one of its integration waits until the rate allows it. What is held
-   * beyond what is sent soon is taken out, so that calls have room: the caller releases it.
+   * Notes the start of a delivery. If its integration has a rate limit, the next delivery waits for it. Removes and returns
+   * deliveries that can't be sent soon, to keep room for calls. The caller releases them.
    */
   pace({ integration: { id, overrides } }: LeasedDelivery, now: number): ReadonlyArray<LeasedDelivery> {
     const line = this.lines.get(id)
@@ -302,7 +306,7 @@ export class FairQueue {
     return isTooDeep ? this.extractSurplus(line) : []
   }
 
-  /** When the first integration that waits for its rate, and has something to send, may go on; null when there is none. */
+  /** When the first integration with queued deliveries may send again under its rate limit; null if none waits. */
   get resumesAt(): number | null {
     let first: number | null = null
     for (const { queued, readyAt } of this.pausedLines) {
@@ -311,7 +315,7 @@ export class FairQueue {
     return first
   }
 
-  /** Gives integrations whose rates allow it their turns again. */
+  /** Returns integrations to their turns when their rate limits allow it. */
   resume(now: number): void {
     for (const line of this.pausedLines) {
       if (line.readyAt > now) continue
@@ -321,25 +325,25 @@ export class FairQueue {
     }
   }
 
-  /** Whether anything that waits passes a test. */
+  /** Whether any queued delivery passes the test. */
   some(test: (delivery: LeasedDelivery) => boolean): boolean {
     for (const { queues } of this.lines.values())
       for (const waiting of queues) if (waiting?.some(test) === true) return true
     return false
   }
 
-  /** Takes out what waits for an integration and passes a test. The caller releases it. */
+  /** Removes the queued deliveries of an integration that pass the test. The caller releases them. */
   removeOf(id: IntegrationId, test: (delivery: LeasedDelivery) => boolean = () => true): ReadonlyArray<LeasedDelivery> {
     const line = this.lines.get(id)
     return line === undefined ? [] : this.extract(line, test)
   }
 
-  /** Takes out what waits and passes a test. The caller releases it. */
+  /** Removes the queued deliveries that pass the test. The caller releases them. */
   removeIf(test: (delivery: LeasedDelivery) => boolean): ReadonlyArray<LeasedDelivery> {
     return [...this.lines.values()].flatMap((line) => this.extract(line, test))
   }
 
-  /** All that waits. */
+  /** All queued deliveries. */
   waiting(): ReadonlyArray<LeasedDelivery> {
     const found: Array<LeasedDelivery> = []
     const note = (delivery: LeasedDelivery): boolean => {
@@ -350,7 +354,7 @@ export class FairQueue {
     return found
   }
 
-  /** What to claim at once. Of an integration that much is held of nothing, before most of that has been sent. */
+  /** Limits of the next claim. An integration gets no more while over a quarter of its limit is still queued. */
   demand(most: number): ClaimDemand {
     const limits = new Map<IntegrationId, number>()
     for (const line of this.lines.values()) {
@@ -362,7 +366,7 @@ export class FairQueue {
     return { limit: this.claimLimit(most), limitPerIntegration, limits, behind }
   }
 
-  /** Notes what was claimed, which shows what the store has more of. Says whether there may be more of anything. */
+  /** Updates which integrations have more deliveries in the store. Returns whether the claim reached its limit. */
   claimed(
     { behind, limit, limitPerIntegration, limits }: ClaimDemand,
     deliveries: ReadonlyArray<LeasedDelivery>
@@ -378,13 +382,13 @@ export class FairQueue {
     return isCutShort
   }
 
-  /** How many to claim at once, so that what is kept for others stays free. */
+  /** How many deliveries to claim so that reserved room stays free. */
   claimLimit(most: number): number {
     const common = this.common - this.heldTotal
     return Math.min(this.room, most, common > 0 ? common : most)
   }
 
-  /** Whether something that is known to wait in the store should be claimed now. */
+  /** Whether an integration with deliveries in the store needs more of them in memory now. */
   get needsRefill(): boolean {
     if (this.behindLines.size === 0 || this.room === 0) return false
     for (const line of this.behindLines) {
@@ -398,7 +402,7 @@ export class FairQueue {
     return this.room > 0 && !line.isBehind && line.held < this.limitOf(line)
   }
 
-  /** An urgent delivery overtakes the backlog of its own integration, too, and has room of its own. */
+  /** Whether an urgent delivery fits. It may overtake the backlog of its integration and has reserved room. */
   private fitsUrgent(line: Line): boolean {
     const { buffer, concurrencyPerIntegration, queueBytes } = this.options
     const isFull = this.heldTotal >= buffer || this.heldBytes >= queueBytes
@@ -409,7 +413,7 @@ export class FairQueue {
     return Math.min(depth, isSlow ? this.shareOfSlow : this.shareOfOthers)
   }
 
-  /** An equal share of what slow integrations leave, once half of the common room is used; once all is, what places need. */
+  /** Limit of an integration that is not slow: none until half of the common room is used, then an equal share. */
   private get shareOfOthers(): number {
     if (2 * this.heldTotal < this.common) return this.depth
     const others = this.lines.size - this.slowCount
@@ -468,7 +472,7 @@ export class FairQueue {
     if (line.isSlow) this.slowCount--
   }
 
-  /** Says whether it has become slow by it. */
+  /** Updates whether a line is slow. Returns true if it has just become slow. */
   private setSlow(line: Line, isSlow: boolean): boolean {
     if (line.isSlow === isSlow) return false
     const sign = isSlow ? 1 : -1
@@ -485,7 +489,7 @@ export class FairQueue {
     return isSlow
   }
 
-  /** Slow integrations leave half of all places to others; what is urgent uses any. */
+  /** The next slow line. Slow integrations leave half of all places to others, except for urgent deliveries. */
   private firstSlow(lane: Lane): Line | undefined {
     return isUrgentLane(lane) || this.openSlow < this.halfOfPlaces ? firstOf(this.slowTurns[lane]) : undefined
   }
@@ -493,7 +497,7 @@ export class FairQueue {
   private take(line: Line, lane: Lane): LeasedDelivery | undefined {
     const delivery = line.queues[lane]?.shift()
     if (delivery === undefined) return undefined
-    // It was given more while there is more: its limit grows again.
+    // The line sends all it has while the store has more, so its limit grows again.
     if (line.queued === 1 && line.isBehind) line.depth = Math.min(this.depth, 2 * line.depth)
     line.queued--
     this.queuedTotal--
@@ -501,7 +505,7 @@ export class FairQueue {
     this.openTotal++
     if (line.isSlow) this.openSlow++
     if (isRetryLane(lane)) this.openRetries++
-    // To the end of its turn.
+    // Moves to the end of the turns.
     ;(line.isSlow ? this.slowTurns : this.turns)[lane].delete(line)
     line.isOffered[lane] = false
     this.offer(line)
@@ -518,7 +522,7 @@ export class FairQueue {
     return removed
   }
 
-  /** Takes out what is held of a line beyond its limit. */
+  /** Removes the deliveries of a line beyond its limit. */
   private extractSurplus(line: Line): ReadonlyArray<LeasedDelivery> {
     let staying = Math.max(0, this.limitOf(line) - line.open)
     const surplus = this.extract(line, () => staying-- <= 0)
@@ -530,7 +534,7 @@ export class FairQueue {
     for (const lane of lanes) this.offerLane(line, lane)
   }
 
-  /** Gives a line its turn in a lane, or takes it out. */
+  /** Adds a line to the turns of a lane if it can send, or removes it. */
   private offerLane(line: Line, lane: Lane): void {
     const waiting = line.queues[lane]
     const isReady =

@@ -1,6 +1,6 @@
 /**
- * What a batch of settlements means for one integration: whether it fails, is disabled, or acknowledges again, and which
- * notifications follow. The one definition that all stores share.
+ * The health rules shared by all stores: what a batch of settlements changes for one integration. It may start to fail, be
+ * disabled or recover, and notifications follow.
  */
 import type { DisabledReason, Integration } from "../model/Integration.ts"
 import type { IntegrationNotification } from "../model/Notification.ts"
@@ -9,13 +9,13 @@ import type { FailureState } from "../model/FailureState.ts"
 import { evaluateFailure, laterOf, leastFailedAttempts, nextWarning } from "../model/FailureState.ts"
 import type { QueueEntry } from "./Transitions.ts"
 
-/** What a store knows of an integration. */
+/** The stored state of an integration that the rules need. */
 export interface HealthSubject {
   readonly integration: Pick<Integration, "id" | "scope" | "status" | "disabled_reason">
   readonly failing: FailureState | null
 }
 
-/** A settlement that was not stale, and where its delivery stood before and stands now. */
+/** A settlement that was not stale, with the delivery's state before and after it. */
 export interface AppliedSettlement {
   readonly settlement: Pick<Settlement, "attempt" | "gone" | "retry_after">
   readonly from: QueueEntry
@@ -24,17 +24,17 @@ export interface AppliedSettlement {
 
 export interface HealthChange {
   readonly failing: FailureState | null
-  /** Its failing until now, if an acknowledgement has ended it; null otherwise. */
+  /** The failure state that an acknowledgement has ended; null otherwise. */
   readonly recovered: FailureState | null
-  /** Disable it for this reason, and cancel what waits for it. */
+  /** Reason to disable the integration and cancel its waiting deliveries; null for none. */
   readonly disable: Extract<DisabledReason, "gone" | "failing"> | null
   readonly enable: boolean
   readonly notifications: ReadonlyArray<IntegrationNotification>
 }
 
 /**
- * Whether a batch may have consequences for an integration, as far as can be told before its deliveries are looked at: if
- * not, nothing about it need be locked. The common case: all is acknowledged by what did not fail.
+ * Whether a batch may affect the health of an integration, judged before its deliveries are read. If not, the store needs no
+ * lock on the integration. This is the common case: the integration works and acknowledges all.
  */
 export const mayChangeHealth = (
   subject: HealthSubject,
@@ -47,7 +47,7 @@ export const mayChangeHealth = (
       gone || state === "exhausted" || (attempt !== null && attempt.outcome !== "acknowledged")
   )
 
-/** Whether a batch may disable the integration at a time, as far as can be told before its deliveries are looked at. */
+/** Whether a batch may disable the integration at `now`, judged before its deliveries are read. */
 export const mayDisable = (
   { failing, integration }: HealthSubject,
   settlements: ReadonlyArray<Pick<Settlement, "gone">>,
@@ -71,13 +71,13 @@ const failingNotification = (about: About, failing_since: number, disableAfter: 
   disables_at: failing_since + disableAfter
 })
 
-/** What time alone leads to, for an integration that nothing need be sent to. */
+/** A warning that falls due by time alone, without a new attempt. */
 export interface Warning {
   readonly failing: FailureState
   readonly notification: IntegrationNotification
 }
 
-/** The warning that is due for an integration that fails; null when none is. */
+/** The warning that is due for a failing integration; null if none is. */
 export const warningOf = (
   { failing, integration }: HealthSubject,
   now: number,
@@ -89,7 +89,7 @@ export const warningOf = (
     : { failing: next, notification: failingNotification(aboutOf(integration, now), next.since, disableAfter) }
 }
 
-/** Judges a batch at a time. Where its store can't disable the integration now, whatever fails next decides. */
+/** Evaluates a batch at `now`. With `canDisable` false, the next failure decides about disabling again. */
 export const evaluateHealth = (
   { failing, integration }: HealthSubject,
   applied: ReadonlyArray<AppliedSettlement>,
@@ -99,7 +99,7 @@ export const evaluateHealth = (
 ): HealthChange => {
   const about = aboutOf(integration, now)
   if (integration.status === "disabled") {
-    // Only a probe is under way for a disabled integration; what was under way before is cancelled.
+    // Only a probe can be in flight to a disabled integration; earlier deliveries are cancelled.
     const probed = applied.some(({ from, settlement }) => from.state === "delivering" && isAcknowledged(settlement))
     return probed && integration.disabled_reason !== "manual"
       ? {
@@ -130,7 +130,7 @@ export const evaluateHealth = (
   if (decision.recovered) notifications.push({ kind: "recovered", ...about, failing_since: failing?.since ?? null })
   if (disable !== null) notifications.push({ kind: "disabled", ...about, reason: disable })
   else if (decision.warn) notifications.push(failingNotification(about, failing_since, disableAfter))
-  // The receiver may have asked for no requests beside the acknowledgement.
+  // The receiver may have sent a Retry-After together with the acknowledgement.
   const recovered =
     failing === null || decision.failing !== null || disable !== null
       ? null

@@ -1,7 +1,7 @@
 /**
- * How each integration does, as this process sees it: which ones fail and since when, what the log says about it, and
- * which ones catch up after an outage. What operators are notified of, and when an integration is disabled, is decided
- * where outcomes are stored (`delivery/HealthRules`).
+ * The health of integrations as this process sees it: which ones fail, which ones catch up after an outage, and what is
+ * logged about them. `delivery/HealthRules` decides about notifications and about disabling an integration, when outcomes are
+ * stored.
  *
  * The log gets a line when an integration begins to fail, when it goes on failing for another cause, and when it acknowledges
  * again: not one for each attempt, and nothing about a single failure, which a retry mends.
@@ -21,27 +21,27 @@ import { explainAttempt } from "./Explanation.ts"
 import { isRedirect } from "./Redirect.ts"
 import { shownHost } from "../model/UrlPolicy.ts"
 
-/** This many failed attempts in a row are logged. */
+/** Consecutive failures before the log reports an integration. */
 export const failuresInARow = 3
 
 /** An integration that fails, recovers and fails again is logged once in this time for each cause, in milliseconds. */
 export const logCooldown = 10 * 60_000
 
-/** The most integrations that are logged as failing within a minute: when a network is away, all of them fail at once. */
+/** The most integrations reported within a minute. When a network fails, all integrations fail at once. */
 export const mostInAMinute = 20
 const minute = 60_000
 
-/** The most integrations that are remembered. */
+/** The most integrations that are tracked. */
 const mostKnown = 10_000
 
-/** How long an integration must have failed for its retries to be sent early, in milliseconds. */
+/** Shortest outage of an integration after which its retries are sent early, in milliseconds. */
 const catchUpAfter = minute
 
-/** Failed attempts of one integration, with no success between them. */
+/** Consecutive failed attempts of an integration. */
 export interface FailureStreak {
   readonly integration_id: IntegrationId
   readonly failures: number
-  /** When the first of them started. */
+  /** Start of the first of them. */
   readonly since: number
 }
 
@@ -52,15 +52,15 @@ export interface CatchingUp {
   readonly since: number
 }
 
-/** How an integration has failed in this process. */
+/** The failures of an integration as far as the log needs them. */
 interface FailureRun {
-  /** Failed attempts in a row. */
+  /** Consecutive failed attempts. */
   failures: number
-  /** When the first of them began. */
+  /** Start of the first of them. */
   since: number
-  /** Whether the log has said so. */
+  /** Whether the log has reported them. */
   isLogged: boolean
-  /** When the log last said so. */
+  /** When the log last reported this integration. */
   loggedAt: number
   /** The outcome and status of the last attempt; empty before the first. */
   cause: string
@@ -70,7 +70,7 @@ interface FailureRun {
   readonly loggedCauses: Map<string, number>
 }
 
-/** An outcome that was recorded. */
+/** A recorded outcome. */
 export interface Recorded {
   readonly delivery: { readonly integration: Pick<Integration, "id" | "scope" | "configuration"> }
   readonly settlement: { readonly attempt: Attempt | null }
@@ -81,17 +81,17 @@ export interface LogLine {
   readonly text: string
 }
 
-/** An integration that catches up: how many early retries may be open, and which ones are. */
+/** Progress of an integration that catches up. */
 interface CatchUp {
   readonly since: number
-  /** Not before this time: its receiver asked for no requests until then. */
+  /** The earliest time of the next round: the receiver asked for no requests before it. */
   notBefore: number
-  /** One at first; twice as many after each round that was acknowledged, up to the integration's places. */
+  /** The most early retries at once. It starts at 1 and doubles after each acknowledged round, up to the integration's places. */
   window: number
   readonly open: Set<DeliveryId>
 }
 
-/** A redirect points to a URL that may hold a secret, like the receiver's own. */
+/** Explains an attempt for the log, without the target of a redirect, which may contain a secret. */
 const loggedText = (attempt: Attempt): string =>
   english(...explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt))
 
@@ -132,14 +132,14 @@ const nameOf = ({ configuration, id, scope }: Named): string =>
 
 const tooMany: LogLine = {
   level: "warn",
-  text: `More than ${mostInAMinute} integrations began to fail within a minute; the log names no more of them until then. All that fail: doorhook integrations list`
+  text: `More than ${mostInAMinute} integrations began to fail within a minute. The log names no more of them in that minute. To see all: doorhook integrations list`
 }
 
 export class IntegrationHealth {
   private readonly runs = new RecentMap<IntegrationId, FailureRun>(mostKnown)
   private readonly streaks = new Map<IntegrationId, FailureStreak>()
   private readonly catchUps = new Map<IntegrationId, CatchUp>()
-  /** Until when receivers asked this process for no requests (`Retry-After`). */
+  /** The `Retry-After` time of each receiver, as this process has seen it. */
   private readonly waits = new RecentMap<IntegrationId, number>(mostKnown)
   private minuteBegan = 0
   private inMinute = 0
@@ -149,12 +149,12 @@ export class IntegrationHealth {
     return this.streaks.size
   }
 
-  /** The longest streaks of failures, the longest first. */
+  /** The integrations with the most consecutive failures, the worst first. */
   worst(limit: number): ReadonlyArray<FailureStreak> {
     return [...this.streaks.values()].toSorted((a, b) => b.failures - a.failures || a.since - b.since).slice(0, limit)
   }
 
-  /** An attempt has ended. */
+  /** Notes the end of an attempt. */
   attempted(integration_id: IntegrationId, attempt: Attempt): void {
     if (attempt.outcome === "acknowledged") {
       if (this.streaks.size > 0) this.streaks.delete(integration_id)
@@ -166,13 +166,13 @@ export class IntegrationHealth {
     }
   }
 
-  /** An integration was changed or deleted: what is known about it is void. */
+  /** Forgets an integration that was changed or deleted. */
   forget(id: IntegrationId): void {
     this.streaks.delete(id)
     this.catchUps.delete(id)
   }
 
-  /** The log lines about recorded attempts. What their notifications say is not repeated. */
+  /** Returns the log lines for recorded attempts. Integrations with a notification in the same batch are left out. */
   recorded(
     recorded: ReadonlyArray<Recorded>,
     notifications: ReadonlyArray<Pick<IntegrationNotification, "kind" | "integration_id">>,
@@ -198,7 +198,7 @@ export class IntegrationHealth {
     return lines
   }
 
-  /** Returns the integrations about which a notification says everything: that they fail, are disabled, or work again. */
+  /** Returns the integrations whose notification makes a log line unnecessary. */
   private takeNotifications(
     notifications: ReadonlyArray<Pick<IntegrationNotification, "kind" | "integration_id">>,
     now: number
@@ -240,7 +240,7 @@ export class IntegrationHealth {
     if (now - run.loggedAt < logCooldown) Object.assign(run, { failures: 0, isLogged: false, cause: "", sameCause: 0 })
     else this.runs.delete(integration.id)
     if (!isLogged) return null
-    // Of one whose failures a notification reported, none may have been counted here.
+    // Failures that a notification reported may have been counted in another process.
     const after = failures === 0 ? "" : `, after ${failures} attempts not acknowledged since ${isoOf(since)}`
     return { level: "info", text: `${nameOf(integration)} acknowledges again${after}.` }
   }
@@ -266,27 +266,27 @@ export class IntegrationHealth {
     return Array.from(this.catchUps, ([integration_id, { since }]) => ({ integration_id, since }))
   }
 
-  /** An integration acknowledges again: its retries are sent early if it failed for long enough. */
+  /** Notes that an integration has recovered. Its retries are sent early if the outage was long enough. */
   recovered({ failing_since, integration_id, retry_after }: Recovery, now: number): void {
     if (now - failing_since < catchUpAfter) return
     const notBefore = Math.max(now, retry_after ?? 0, this.waits.get(integration_id) ?? 0)
     this.catchUps.set(integration_id, { since: now, notBefore, window: 1, open: new Set() })
   }
 
-  /** A receiver asks for no requests until a time: no retry is sent early before. */
+  /** Notes a `Retry-After`: no retry is sent early before `until`. */
   askedToWait(id: IntegrationId, until: number): void {
     this.waits.set(id, Math.max(until, this.waits.get(id) ?? 0))
     const catchUp = this.catchUps.get(id)
     if (catchUp !== undefined) catchUp.notBefore = Math.max(catchUp.notBefore, until)
   }
 
-  /** Whether a retry of an integration may be sent early now. */
+  /** Whether retries of an integration may be sent early now. */
   mayBeEarly(id: IntegrationId, now: number): boolean {
     const catchUp = this.catchUps.get(id)
     return catchUp !== undefined && catchUp.notBefore <= now
   }
 
-  /** An early retry was given back unattempted: while its receiver asks to wait, it is sent early later, otherwise none is. */
+  /** Notes an early retry that was released without an attempt. This ends the catching up, except during a `Retry-After`. */
   gaveBackEarly({ id, integration }: LeasedDelivery, now: number): void {
     const catchUp = this.catchUps.get(integration.id)
     if (catchUp === undefined) return
@@ -294,7 +294,7 @@ export class IntegrationHealth {
     else this.catchUps.delete(integration.id)
   }
 
-  /** When early retries of the first integration that waits for some can be claimed; null when none can. */
+  /** When the next round of early retries of any integration can be claimed; null if none is waiting. */
   nextEarly(): number | null {
     let earliest: number | null = null
     for (const { notBefore, open } of this.catchUps.values())
@@ -302,7 +302,7 @@ export class IntegrationHealth {
     return earliest
   }
 
-  /** The integrations whose next round of early retries can be claimed, and how many of each. */
+  /** The integrations whose next round can be claimed now, with the size of the round. */
   earlyRounds(now: number): ReadonlyArray<{ readonly id: IntegrationId; readonly window: number }> {
     const rounds: Array<{ readonly id: IntegrationId; readonly window: number }> = []
     for (const [id, { notBefore, open, window }] of this.catchUps)
@@ -310,7 +310,7 @@ export class IntegrationHealth {
     return rounds
   }
 
-  /** A round was claimed. With none left to send, the integration has caught up. */
+  /** Notes a claimed round. An empty one means that the integration has caught up. */
   claimedEarly(id: IntegrationId, deliveries: ReadonlyArray<LeasedDelivery>): void {
     const catchUp = this.catchUps.get(id)
     if (catchUp === undefined) return
@@ -318,16 +318,16 @@ export class IntegrationHealth {
     for (const delivery of deliveries) catchUp.open.add(delivery.id)
   }
 
-  /** An early retry was acknowledged; `most` is how many may be open at once. Says whether the next round can begin. */
+  /** Notes an acknowledged early retry. `most` limits the next round. Returns whether that round can begin. */
   acknowledgedEarly({ id, integration }: LeasedDelivery, most: number): boolean {
     const catchUp = this.catchUps.get(integration.id)
-    // One that an earlier catching up has left open does not count.
+    // A retry from an earlier recovery does not count.
     if (catchUp === undefined || !catchUp.open.delete(id) || catchUp.open.size > 0) return false
     catchUp.window = Math.min(2 * catchUp.window, most)
     return true
   }
 
-  /** An early retry failed: no further ones are sent. */
+  /** Notes a failed early retry: no more are sent. */
   stopEarly(id: IntegrationId): void {
     this.catchUps.delete(id)
   }

@@ -1,12 +1,12 @@
 /**
- * Work that keeps the event loop busy for about a millisecond takes turns: one piece in each turn of the loop. So what is
- * urgent waits for one piece at most, however many clients ask for such work at once.
+ * Schedules work that blocks the event loop for about a millisecond: one piece in each turn. Urgent work then waits for one
+ * piece at most, however many clients request such work at once.
  */
 import { Effect, Semaphore } from "effect"
 
-/** One for the process, as there is one loop. */
+/** One for the process, which has one event loop. */
 const turns = Semaphore.makeUnsafe(1)
 
-/** Begins a piece of work in a turn of its own. What it waits for, like a server's answer, delays no other piece. */
+/** Begins a piece of work in its own turn. While it waits, for example for a server, other pieces can run. */
 export const inTurn = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.andThen(turns.withPermit(Effect.yieldNow), work)

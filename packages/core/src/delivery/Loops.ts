@@ -1,18 +1,18 @@
 /**
- * Loops that go on for as long as their scope lives.
+ * Loops that run until their scope closes.
  */
 import { Effect } from "effect"
 
-/** How long a loop rests after a defect, in milliseconds. */
+/** Pause of a loop after a defect, in milliseconds. */
 const defaultRest = 1_000
 
-/** Tells of a defect. Never ends in one: a logger that throws must not end what goes on after a defect. */
+/** Logs a defect. Never fails itself: a logger that throws must not end the loop. */
 export const logDefect = (text: string, defect: unknown): Effect.Effect<void> =>
   Effect.catchDefect(Effect.logError(text, defect), () => Effect.void)
 
 /**
- * Does something over and over that waits for something each time. A defect is told, and does not end it: it goes on
- * after `rest` milliseconds.
+ * Repeats a step that waits for something each time. A defect is logged and does not end the loop: it continues after `rest`
+ * milliseconds.
  */
 export const runForever = <R>(
   what: string,
@@ -25,6 +25,6 @@ export const runForever = <R>(
         Effect.andThen(logDefect(`${what} failed; it goes on`, defect), Effect.sleep(rest))
       )
     ),
-    // It waits anyway: a turn of the event loop between two rounds would only hold up what has come in meanwhile.
+    // Each step waits anyway. Another yield between two steps would only delay work that has arrived.
     { disableYield: true }
   )

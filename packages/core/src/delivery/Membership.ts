@@ -1,9 +1,9 @@
 /**
- * The membership of this process among the workers over one store: its name, until when it is sure to be a member, and
- * whether the store may have leased to it what it does not hold.
+ * This process's membership among the workers of one store: its name, its expiry, and whether leases may exist that it
+ * doesn't know of.
  *
- * An answer of the store that is lost may have leased something. The next heartbeat then lists all that is held, and the store
- * releases the rest; except what publications that are under way may still hand over.
+ * A lost answer of the store may have leased deliveries to this worker. The next heartbeat then lists all held deliveries,
+ * and the store releases the others. Deliveries of publications in progress are exempt.
  *
  * Plain data: nothing here waits or fails. All times are in milliseconds since the epoch.
  */
@@ -23,10 +23,10 @@ export interface Publication {
 export class Membership {
   /** Publications on their way to the store. */
   readonly publications = new Set<Publication>()
-  /** How often to send a heartbeat, to be sure of the membership for the attempts that follow. */
+  /** Time between two heartbeats, in milliseconds. Short enough that attempts can start at any time. */
   readonly interval: number
   readonly #lease: number
-  /** How long an attempt and its recording may take. */
+  /** Longest duration of an attempt and its recording. */
   readonly #attempt: number
   #worker: string
   #until: number | null = null
@@ -39,32 +39,32 @@ export class Membership {
     this.interval = Math.min(longestInterval, Math.max(1, (lease - this.#attempt) / 2))
   }
 
-  /** The name that deliveries are leased to. */
+  /** The worker name that deliveries are leased to. */
   get worker(): string {
     return this.#worker
   }
 
-  /** Whether the store may have leased to this worker what it does not hold. */
+  /** Whether the store may have leased deliveries to this worker that it does not hold. */
   get isInDoubt(): boolean {
     return this.#lostAt !== null
   }
 
-  /** Whether the store has answered a heartbeat of this name: what is leased to it before, the first heartbeat releases. */
+  /** Whether the store has answered a heartbeat of this name. The first heartbeat releases all earlier leases of the name. */
   get hasBegun(): boolean {
     return this.#until !== null
   }
 
-  /** Whether an attempt that starts now ends, and is recorded, while the membership lasts. */
+  /** Whether an attempt started now can end and be recorded before the membership expires. */
   mayStart(now: number): boolean {
     return this.#until !== null && this.#until >= now + this.#attempt
   }
 
-  /** Whether it is over. Not left to the store: its answer that says so may be lost. */
+  /** Whether the membership has expired. Checked here because the store's answer that says so may be lost. */
   hasLapsed(now: number): boolean {
     return this.#until !== null && this.#until <= now
   }
 
-  /** An answer was lost. */
+  /** Notes a lost answer of the store. */
   noteLostAnswer(now: number): void {
     this.#lostAt = now
   }
@@ -76,16 +76,16 @@ export class Membership {
     return { worker: this.#worker, now, until: now + this.#lease, ...holds }
   }
 
-  /** A heartbeat was answered. False if an earlier membership of this name had ended before. */
+  /** Applies the answer to a heartbeat. Returns false if the earlier membership of this name had already ended. */
   renew({ holds, until }: Heartbeat, { continued }: Answer): boolean {
-    // The next heartbeat releases what was created in the same millisecond.
+    // Deliveries created in the same millisecond are left to the next heartbeat.
     if (holds !== undefined && this.#lostAt !== null && this.#lostAt < holds.before) this.#lostAt = null
     if (this.#until !== null && !continued) return false
     this.#until = until
     return true
   }
 
-  /** Goes on under another name, not a member yet: nothing is leased to it. */
+  /** Continues under another name, without leases and not yet a member. */
   beginAgain(worker: string): void {
     this.#worker = worker
     this.#until = null

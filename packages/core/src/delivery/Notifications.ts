@@ -1,9 +1,9 @@
 /**
- * Tells those who run the service what doorhook noticed: to the log, to the metrics, and to a listener of the host.
+ * Notifications to operators: in the log, in the metrics, and through a listener of the host.
  *
- * Notifications are stored before they are told, so what a listener missed is still found in the list. A listener is told one
- * notification after the other, apart from the sending of deliveries: a slow or failing one holds up nothing, and one that never
- * answers no other notification for long.
+ * Notifications are stored first, so those that a listener misses remain in the list. A listener gets one notification at a
+ * time, independently of deliveries. A slow or failing listener delays no delivery, and a listener that never returns delays
+ * other notifications by its time limit only.
  */
 import type { Cause } from "effect"
 import { Context, Effect, Fiber, Layer, Metric, Queue } from "effect"
@@ -17,15 +17,15 @@ import type { StoreError } from "../ports/StoreError.ts"
 import { notificationsCounted } from "./DeliveryMetrics.ts"
 import { settleBudget } from "./DeliverySettings.ts"
 
-/** How long a listener has for a notification, in milliseconds. */
+/** Time limit of a listener for one notification, in milliseconds. */
 const patience = 30_000
 
-/** The most notifications that wait for a listener. All of them are in the list. */
+/** The most notifications that wait for the listener. The list keeps all of them. */
 const maxWaiting = 1_000
 
 /**
- * What the host does with a notification: send a mail, page somebody. Nothing by default. A failure of it is logged, and so is that
- * it takes more than 30 s.
+ * Handles a notification in the host, for example by mail or pager. The default does nothing. Failures are logged, and so are
+ * calls that take longer than 30 s.
  */
 export const NotificationListener = Context.Reference<(notification: Notification) => Effect.Effect<void, unknown>>(
   "@doorhook/core/delivery/Notifications/NotificationListener",
@@ -35,12 +35,12 @@ export const NotificationListener = Context.Reference<(notification: Notificatio
 export class Notifications extends Context.Service<
   Notifications,
   {
-    /** Tells notifications that are stored, with what was seen of their integrations. Returns at once. */
+    /** Reports stored notifications. `seen` adds the last attempt of their integrations. Does not wait for the listener. */
     readonly notify: (
       notifications: ReadonlyArray<Notification>,
       seen?: ReadonlyMap<IntegrationId, LastAttemptSummary>
     ) => Effect.Effect<void>
-    /** The notifications that are kept, the oldest first unless another order is asked for. */
+    /** Stored notifications, the oldest first by default. */
     readonly list: (filter: NotificationFilter) => Effect.Effect<ReadonlyArray<Notification>, StoreError>
   }
 >()("@doorhook/core/delivery/Notifications") {
@@ -57,11 +57,11 @@ export class Notifications extends Context.Service<
           { startImmediately: true }
         )
         const late = Effect.logWarning(
-          `Notification ${notification.id} was not taken by its listener within ${patience / 1_000} s: it is told of the next. The list of notifications has it.`
+          `Notification ${notification.id} was not handled by its listener within ${patience / 1_000} s, so the next one follows. The list of notifications has it.`
         )
         yield* Fiber.join(hearing).pipe(
           Effect.timeoutOrElse({ duration: patience, orElse: () => late }),
-          // Not waited for: one that can't be interrupted would hold up the next as well.
+          // The interruption is not awaited: a listener that can't be interrupted would delay the next notification.
           Effect.ensuring(Effect.sync(() => hearing.interruptUnsafe()))
         )
       })
@@ -70,16 +70,16 @@ export class Notifications extends Context.Service<
         Effect.flatMap((notification) =>
           hear(notification).pipe(
             Effect.catchCause((cause) =>
-              Effect.logWarning(`Notification ${notification.id} was not taken by its listener`, cause)
+              Effect.logWarning(`Notification ${notification.id} was not handled by its listener`, cause)
             ),
-            // Of a logger that throws.
+            // In case the logger throws.
             Effect.catchDefect(() => Effect.void)
           )
         ),
         Effect.forever,
         Effect.forkScoped
       )
-      // What is waiting when the scope closes is still told, for a while.
+      // When the scope closes, the listener gets the waiting notifications, within a time limit.
       yield* Effect.addFinalizer(() =>
         Queue.end(waiting).pipe(
           Effect.andThen(Fiber.await(listening)),
@@ -94,7 +94,7 @@ export class Notifications extends Context.Service<
         yield* Metric.update(Metric.withAttributes(notificationsCounted, { kind: notification.kind }), 1)
         if (yield* Queue.offer(waiting, notification)) return
         yield* Effect.logWarning(
-          `Notification ${notification.id} is not told to the listener: ${maxWaiting} others wait for it, or doorhook is closing. The list of notifications has it.`
+          `Notification ${notification.id} is not sent to the listener: ${maxWaiting} others wait for it, or doorhook is closing. The list of notifications has it.`
         )
       })
 

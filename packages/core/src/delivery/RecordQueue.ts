@@ -1,6 +1,6 @@
 /**
- * What the store does not know yet: outcomes of attempts, and deliveries given back. Collected in batches, each of which is
- * recorded in one transaction.
+ * Results to be stored: outcomes of attempts, and released deliveries. They are collected in batches; each batch is recorded
+ * in one transaction.
  *
  * Plain data: nothing here waits or fails.
  */
@@ -8,26 +8,26 @@ import type { DeliveryId } from "../model/Ids.ts"
 import type { LeasedDelivery } from "../model/Delivery.ts"
 import type { Release, Settlement } from "../ports/DeliveryStore.ts"
 
-/** The most outcomes, and the most releases, recorded in one transaction: more would hold up the calls behind it. */
+/** The most outcomes, and the most releases, recorded in one transaction: a larger one would delay urgent deliveries. */
 const mostOutcomes = 150
 const mostReleases = 1_500
 
-/** How a delivery ended for now. */
+/** The result of one lease of a delivery. */
 export interface Outcome {
   readonly delivery: LeasedDelivery
   readonly settlement: Settlement
-  /** The worker that it is leased to. */
+  /** The worker that held the lease. */
   readonly worker: string
-  /** Whether it says how its integration does: an attempt that began before a change does not, nor does a probe. */
+  /** Whether the outcome counts for its integration's health: not for a probe, nor for an attempt that began before a change. */
   readonly countsForHealth: boolean
 }
 
-/** Recorded together, therefore of one worker. */
+/** Results recorded together, all from one worker. */
 export interface Batch {
   readonly worker: string
   readonly outcomes: Array<Outcome>
   releases: Array<Release>
-  /** Whether the store may have recorded it although its answer was lost. */
+  /** Whether the store may have recorded the batch although its answer was lost. */
   isInDoubt: boolean
 }
 
@@ -37,7 +37,7 @@ export class RecordQueue {
   #unsettled = 0
   #progressAt = 0
 
-  /** Batches that wait. */
+  /** Number of batches to be recorded. */
   get waiting(): number {
     return this.#waiting.length
   }
@@ -57,12 +57,12 @@ export class RecordQueue {
     return this.#unsettled
   }
 
-  /** Since when outcomes wait without any being recorded, in milliseconds since the epoch; null if none wait. */
+  /** Since when outcomes have waited without one being recorded, in milliseconds since the epoch; null if none wait. */
   get unsettledSince(): number | null {
     return this.#unsettled === 0 ? null : this.#progressAt
   }
 
-  /** Adds an outcome; says whether a batch is full. */
+  /** Adds an outcome. Returns whether its batch is full. */
   record(outcome: Outcome, now: number): boolean {
     if (this.#unsettled++ === 0) this.#progressAt = now
     let batch = this.#waiting.at(-1)
@@ -70,28 +70,28 @@ export class RecordQueue {
     return batch.outcomes.push(outcome) >= mostOutcomes
   }
 
-  /** Adds a delivery that a worker gives back. */
+  /** Adds a delivery that a worker releases. */
   release(worker: string, release: Release): void {
     let batch = this.#waiting.at(-1)
     if (batch?.worker !== worker || batch.releases.length >= mostReleases) batch = this.#begin(worker)
     batch.releases.push(release)
   }
 
-  /** Takes the oldest batch, to be recorded now. `over` ends that. */
+  /** Takes the oldest batch for recording. Call `over` when the recording ends. */
   take(): Batch | undefined {
     const batch = this.#waiting.shift()
     this.#current = batch ?? null
     return batch
   }
 
-  /** The batch that was taken is recorded, or given up after a defect. */
+  /** Notes that the taken batch is recorded, or given up after a defect. */
   over(now: number): void {
     this.#unsettled -= this.#current?.outcomes.length ?? 0
     this.#current = null
     this.#progressAt = now
   }
 
-  /** All deliveries that are not recorded yet. */
+  /** All deliveries with unrecorded results. */
   ids(): ReadonlyArray<DeliveryId> {
     const batches = this.#current === null ? this.#waiting : [this.#current, ...this.#waiting]
     return batches.flatMap(({ outcomes, releases }) => [

@@ -1,12 +1,12 @@
 /**
- * Deletes what has served its time: old events with their settled deliveries, expired tokens, codes and idempotency keys.
+ * Deletes expired data: old events with their settled deliveries, tokens, codes and idempotency keys.
  *
- * In small batches with pauses between, so that deliveries never wait for it. Several workers over one store may do so at
- * once; it is only done sooner.
+ * It works in small batches with pauses, so that deliveries don't wait for it. Several workers of one store may run it at the
+ * same time.
  *
- * Age goes by the wall clock. When that runs ahead of the monotonic one, as after a clock was set wrong, nothing is deleted
- * for a day, across restarts: what is deleted does not come back when the clock is put right. What has expired is refused all
- * the same.
+ * The wall clock decides about age. If it jumps ahead of the monotonic clock, for example because it was set wrong, nothing is
+ * deleted for a day, even after a restart: deleted rows would not return when the clock is corrected. Expired tokens, codes
+ * and keys are still refused.
  */
 import { Clock, Effect, Layer } from "effect"
 import type { NotificationId } from "../model/Ids.ts"
@@ -19,24 +19,24 @@ import { DeliverySettings } from "./DeliverySettings.ts"
 import { runForever } from "./Loops.ts"
 import { Notifications } from "./Notifications.ts"
 
-/** How often it looks, in milliseconds. */
+/** Pause between two rounds, in milliseconds. */
 const interval = 60_000
 
-/** How many rows one transaction deletes at most. */
+/** The most rows deleted in one transaction. */
 const batch = 500
 
 /** The pause between two transactions, in milliseconds. */
 const pause = 50
 
-/** How far the wall clock may run ahead of the monotonic one between two looks, in milliseconds. */
+/** The largest tolerated difference between the wall clock and the monotonic clock per round, in milliseconds. */
 const jump = 3_600_000
 
-/** For how long nothing is deleted after a jump, in milliseconds. */
+/** How long nothing is deleted after a jump, in milliseconds. */
 const pauseAfterJump = 24 * 3_600_000
 
 type Stores = DeliveryStore | IdempotencyStore | TokenStore
 
-/** The time by which something is old; null while nothing may be deleted. Read before each transaction. */
+/** The time that ages are measured from; null while nothing may be deleted. Read before each transaction. */
 type Now<R> = Effect.Effect<number | null, never, R>
 
 /** Deletes batch after batch until one is not full. */
@@ -68,7 +68,7 @@ const purgeExpiredBy = Effect.fnUntraced(function* <R>(now: Now<R>) {
   }
 })
 
-/** One round through everything. */
+/** Deletes everything that has expired, in one round. */
 export const purgeExpired: Effect.Effect<void, StoreError, Stores | DeliverySettings> = purgeExpiredBy(
   Clock.currentTimeMillis
 )
@@ -76,7 +76,7 @@ export const purgeExpired: Effect.Effect<void, StoreError, Stores | DeliverySett
 /** How many notifications are read at once. */
 const notificationsPerPage = 500
 
-/** How long the pause that an earlier process began still lasts, in milliseconds. Its notification outlives a restart. */
+/** The rest of a pause that an earlier process began, in milliseconds. It is found in the stored notifications. */
 const pauseLeft = Effect.fnUntraced(function* (now: number) {
   const store = yield* DeliveryStore
   let after: NotificationId | undefined
@@ -87,7 +87,7 @@ const pauseLeft = Effect.fnUntraced(function* (now: number) {
       ...(after !== undefined && { after })
     })
     for (const notification of page) {
-      // One from later was written by a clock that has been put right since.
+      // A notification from the future was written before the clock was corrected.
       if (notification.at > now) continue
       if (notification.at <= now - pauseAfterJump) return 0
       if (notification.kind === "retention_paused" && now < notification.until)
@@ -98,7 +98,7 @@ const pauseLeft = Effect.fnUntraced(function* (now: number) {
   }
 })
 
-/** The wall clock, and null for a day after each jump of it, of which a notification is given, and until notifications could be read. */
+/** The wall clock; null until notifications could be read, and for a day after each jump. A jump is reported as a notification. */
 const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notifications>> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const steadyMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
@@ -135,13 +135,13 @@ const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notifications>> = Effect.
   })
 })
 
-/** Goes on for as long as the scope lives. A round that fails is made again at its next time. */
+/** Runs until the scope closes. A failed round is repeated at the next interval. */
 export const layer: Layer.Layer<never, never, Stores | DeliverySettings | Notifications> = Layer.effectDiscard(
   Effect.flatMap(makeSteadyNow, (now) =>
     purgeExpiredBy(now).pipe(
       Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
       Effect.andThen(Effect.sleep(interval)),
-      (round) => runForever("Deleting what has served its time", round, interval),
+      (round) => runForever("Deleting expired data", round, interval),
       Effect.forkScoped
     )
   )

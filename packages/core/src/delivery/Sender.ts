@@ -1,6 +1,6 @@
 /**
- * Sends what the fair queue gives: may it be sent, sign, POST, judge. What happens once for each delivery is plain code; an
- * Effect runs only where something has to be waited for, or logged.
+ * Sends the deliveries of the fair queue: check the user's right, sign, POST, judge the answer. The code for each delivery is
+ * synchronous; an Effect runs only for waits and logs.
  */
 import { Cause, Clock, Effect, Exit, Latch, Random, Scheduler } from "effect"
 import type { Fiber, Redacted } from "effect"
@@ -38,62 +38,62 @@ import type { IntegrationHealth } from "./IntegrationHealth.ts"
 import type { Membership } from "./Membership.ts"
 import type { Outcome } from "./RecordQueue.ts"
 
-/** How many attempts are started before others have their turn: a call is stored between two slices, not after all of them. */
+/** Attempts started in one turn of the event loop. Between two turns, other work such as storing a call can run. */
 const slice = 16
 
-/** An attempt that took longer than this was a wait for the receiver, however it ended, in milliseconds. */
+/** An attempt that takes longer counts as slow, whatever its outcome. In milliseconds. */
 const slowAttempt = 1_000
 
-/** How often the log says at most that deliveries wait for this process itself, in milliseconds. */
+/** Shortest time between two warnings that this process is overloaded, in milliseconds. */
 const busyReportEvery = 60_000
 
-/** A delivery on its way. */
+/** A delivery in flight. */
 interface Flight {
   readonly delivery: LeasedDelivery
   readonly worker: string
-  /** The change of integrations that it has seen last. */
+  /** Number of the latest change of integrations when the flight began. */
   readonly since: number
-  /** Whether it is the one that is tried while the circuit breaker is open. */
+  /** Whether this is the trial request of the open circuit breaker. */
   readonly isTrial: boolean
   cancel: () => void
 }
 
-/** The dispatcher around the sender. */
+/** What the sender needs from its dispatcher. */
 export interface SenderHost {
   readonly queue: FairQueue
   readonly breaker: CircuitBreaker
   readonly changes: Pick<Changes, "latest" | "isVoid">
   readonly health: Pick<IntegrationHealth, "mayBeEarly">
   readonly membership: Pick<Membership, "worker" | "mayStart">
-  /** Whether anything may be sent now. */
+  /** Whether any delivery may be sent now. */
   readonly maySend: (now: number) => boolean
-  /** Gives deliveries back to the store unattempted, due now or at a time. */
+  /** Returns deliveries to the store without an attempt. They are due now unless `dueAt` gives another time. */
   readonly release: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt?: (delivery: LeasedDelivery) => number) => void
   readonly record: (outcome: Outcome) => void
-  /** A try is over: it is known when the next one may be made. */
+  /** Called when a trial request ends: the time of the next trial is known. */
   readonly tried: () => void
   /** The breaker closed after this many milliseconds. */
   readonly closed: (cause: BreakerCause, lasted: number) => void
 }
 
 export interface Sender {
-  /** Starts what has a place, from the next turn of the event loop on. */
+  /** Starts queued deliveries that have a free place, in the next turn of the event loop. */
   readonly pump: () => void
-  /** Starts what is urgent and has a place now, and all else as `pump` does. */
+  /** Starts urgent deliveries that have a free place now, and all others as `pump` does. */
   readonly pumpUrgent: () => void
-  /** Deliveries on their way. */
+  /** Deliveries in flight. */
   readonly flights: () => Iterable<LeasedDelivery>
-  /** Waits until nothing is under way, `patience` milliseconds at most, and cancels what still is. */
+  /** Waits up to `patience` milliseconds for the deliveries in flight, then cancels the rest. */
   readonly drain: (patience: number) => Effect.Effect<void>
 }
 
 type Headers = Readonly<Record<string, string>>
 
-/** What is the same for all deliveries to one integration until it is changed. */
+/** Cached settings of an integration, valid until it changes. */
 interface Target {
   readonly allow: AllowList
   readonly rule: AcknowledgementRule
-  /** Headers of its own; null for none. */
+  /** Custom headers of the integration; null for none. */
   readonly headers: Headers | null
 }
 
@@ -177,11 +177,11 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     }
   }
 
-  // Resends are asked for by hand, with the event's age in view.
+  // An operator asked for the resend and has seen the event's age.
   const isLate = ({ event, resend }: LeasedDelivery, at: number): boolean =>
     !resend && isExpired(policyOf(settings.retry, event.resource_type), event.created_at, at)
 
-  // The way of one delivery: start, receive the directory's answer, sign, send, conclude.
+  // The path of one delivery: start, receive the directory's answer, sign, send, conclude.
 
   const start = (delivery: LeasedDelivery, isTrial: boolean): void => {
     if (isTrial) breaker.beginTrial(now())
@@ -199,7 +199,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     })
   }
 
-  /** A defect must not strand its delivery: it waits and its cause is logged. */
+  /** Runs a step of a delivery. After a defect, logs the cause and defers the delivery. */
   const guard = (flight: Flight, step: () => void): void => {
     if (!flights.has(flight)) return
     try {
@@ -216,7 +216,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     land(flight, null)
   }
 
-  /** The directory took its time. */
+  /** Continues after an asynchronous answer of the directory. */
   const answeredLate = (flight: Flight, answer: AccessAnswer): void => {
     const { delivery } = flight
     const at = now()
@@ -275,7 +275,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     }
     const { event, integration } = delivery
     const attempt = attemptOf(delivery, startedAt, report, settings.ackTimeout, targetOf(integration).rule)
-    // An address that may not be sent to is refused before there is a request.
+    // A blocked address is refused before any request is made, so it says nothing about outbound connections.
     if (attempt.outcome !== "blocked_address") succeeded("egress", delivery)
     const at = now()
     conclude(
@@ -308,15 +308,15 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     pump()
   }
 
-  // Deliveries that are not attempted now.
+  // Deliveries that can't be attempted now.
 
-  /** Gives back what must not be attempted under its lease. */
+  /** Returns a delivery that must not be attempted under its lease. */
   const releaseUnattempted = (flight: Flight): void => {
     host.release([flight.delivery])
     land(flight, null)
   }
 
-  /** Has deliveries wait that could not be attempted through no fault of their receivers. */
+  /** Makes deliveries due later when the reason is not their receivers' fault. */
   const defer = (deliveries: ReadonlyArray<LeasedDelivery>): void => {
     const at = now()
     host.release(deliveries, (delivery) => breaker.dueAt(ownerOf(delivery), at))
@@ -325,7 +325,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const removeWaiting = (at: number): ReadonlyArray<LeasedDelivery> =>
     queue.removeIf((held) => breaker.mustDefer(ownerOf(held), at))
 
-  /** The directory or the way out failed. Logged once: everything held of the owner waits with it, or everything. */
+  /** Handles a failure of the directory or of outbound connections: defers the queued deliveries of the user, or of all users. */
   const onOutage = (flight: Flight, cause: BreakerCause, error: DirectoryError | TransportUnavailable): void => {
     const { delivery } = flight
     const owner = ownerOf(delivery)
@@ -344,7 +344,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   let nextBusyReport = Number.NEGATIVE_INFINITY
 
-  /** This process had too little left for a delivery: it and what else is held of its integration is due again in a while. */
+  /** Handles a lack of resources in this process: defers the delivery and all queued deliveries of its integration. */
   const crowdedOut = (flight: Flight, message: string): void => {
     const { delivery } = flight
     if (now() >= nextBusyReport) {
@@ -352,7 +352,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       log(Effect.logWarning(`${nameOf(delivery)} is tried again in ${retryLater / 1_000} s. ${message}`))
     }
     defer([delivery, ...queue.removeOf(delivery.integration.id)])
-    // It had a place for as long as one that is slow.
+    // It occupied its place for as long as a slow delivery.
     land(flight, "slow")
   }
 
@@ -361,7 +361,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     if (lasted !== null) host.closed(cause, lasted)
   }
 
-  // What starts when.
+  // Scheduling.
 
   const startPaced = (delivery: LeasedDelivery, isTrial: boolean): void => {
     const surplus = queue.pace(delivery, now())
@@ -369,14 +369,14 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     start(delivery, isTrial)
   }
 
-  /** While the breaker is open: settles what has expired, and tries one of the others if it is time to. */
+  /** With an open breaker: settles expired deliveries, and starts a trial request if one is due. */
   const startTrial = (): void => {
     const at = now()
     for (const delivery of queue.removeIf((held) => isLate(held, at))) {
       const settlement = settleExpired(delivery)
       host.record({ delivery, settlement, worker: membership.worker, countsForHealth: false })
     }
-    // Who was tried stays known until something is held of which all have failed.
+    // The failed users of a round are remembered until all queued deliveries belong to them.
     if (breaker.hasTrial || queue.queued === 0) return
     const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
     if (!hasOthers && breaker.pausedUntil(at) === null) breaker.startRound()
@@ -387,7 +387,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     startPaced(delivery, true)
   }
 
-  /** Starts some of what has a place; says whether there may be more. */
+  /** Starts queued deliveries that have a free place. Returns whether there may be more. */
   const startSome = (which: "urgent" | "all"): boolean => {
     for (let started = 0; started < slice; started++) {
       if (!host.maySend(now())) return false
@@ -402,7 +402,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     return true
   }
 
-  /** Waits for the first rate that allows another request; null when nothing waits for one. */
+  /** Timer for the first integration whose rate limit allows another request; null if no integration waits for its limit. */
   let resuming: { readonly at: number; readonly fiber: Fiber.Fiber<void> } | null = null
 
   const stopResuming = (): void => {

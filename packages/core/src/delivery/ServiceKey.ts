@@ -1,9 +1,9 @@
 /**
- * The Ed25519 key that a service signs its requests with: receivers check them with its public key and hold no secret.
+ * The Ed25519 key that the service signs requests with. Receivers verify them with its public key and need no secret.
  *
- * A database has one key, made at the first start that needs it and kept like other secrets. A service that gets an encryption
- * key after that makes a new one: copies of the database may hold the old one in clear. Receivers read
- * `GET /v4/webhook_keys` again when a signature does not fit.
+ * Each database has one key. It is created at the first start that needs it and stored like other secrets. If the service
+ * later gets an encryption key, it creates a new signing key, because copies of the database may hold the old one in clear
+ * text. Receivers should read `GET /v4/webhook_keys` again when verification fails.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
@@ -17,15 +17,15 @@ import { DeliverySettings } from "./DeliverySettings.ts"
 /** The name of the setting. */
 const settingName = "signing_key"
 
-/** Whether requests carry a signature of the service's key. */
+/** Whether requests are signed with the service's key. */
 export const signsWithServiceKey = (signing: Signing): boolean => signing === "ed25519" || signing === "both"
 
-/** The private key (`whsk_`); null where `signing` asks for none. */
+/** The private key (`whsk_`); null if `signing` needs none. */
 export const ServiceKey = Context.Reference<Redacted.Redacted | null>("@doorhook/core/delivery/ServiceKey", {
   defaultValue: () => null
 })
 
-/** Reads the key, or makes it. */
+/** Reads the key, or creates it. */
 export const serviceKeyLayer: Layer.Layer<never, StoreError, DeliverySettings | SettingStore | Crypto> = Layer.effect(
   ServiceKey,
   Effect.gen(function* () {

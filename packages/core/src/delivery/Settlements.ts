@@ -1,5 +1,5 @@
 /**
- * What an attempt's outcome makes of its delivery: the transitions of the state machine in `model/Delivery`.
+ * Decides the next state of a delivery from the outcome of its attempt. `model/Delivery` has the state machine.
  */
 import type { Attempt, LeasedDelivery } from "../model/Delivery.ts"
 import { isUrgentLane, laneOf } from "../model/Delivery.ts"
@@ -8,16 +8,16 @@ import type { Settlement } from "../ports/DeliveryStore.ts"
 import type { RetryPolicy } from "../model/RetryPolicy.ts"
 import { maxRetryAfter, next } from "../model/RetryPolicy.ts"
 
-/** The status with which a receiver says that it is gone for good (RFC 9110 section 15.5.11). */
+/** The status by which a receiver says that it is permanently gone (RFC 9110 section 15.5.11). */
 export const goneStatus = 410
 
 /**
- * How long a delivery answered 410 waits when its integration cannot be disabled yet, because a host's transaction is
- * publishing to it, in milliseconds.
+ * Delay of a delivery answered 410 while its integration can't be disabled yet, because a host's transaction is publishing to
+ * it. In milliseconds.
  */
 export const goneRetryDelay = 5_000
 
-/** Doubles each time, up to 21 minutes: publishing may never pause. */
+/** Doubles each time, up to 21 minutes, because publishing may never pause. */
 const goneRetryDelayAfter = (number: number): number => goneRetryDelay * 2 ** Math.min(number - 1, 8)
 
 /** Statuses whose `Retry-After` is respected. */
@@ -61,7 +61,7 @@ const ended = (state: Result["state"], reason: Result["reason"], gone = false): 
   gone
 })
 
-/** What follows an attempt that was made. */
+/** Settles an attempt. */
 export const settleAttempt = (
   delivery: LeasedDelivery,
   attempt: Attempt,
@@ -77,7 +77,7 @@ export const settleAttempt = (
   const retryAt = (next_attempt_at: number): Settlement =>
     settledAs({ state: "retrying", reason: null, next_attempt_at, gone: false })
   const { early_due_at } = delivery
-  // An early attempt does not use up the schedule: the delivery stays due when it was, or when the receiver asks for.
+  // An early attempt does not count in the schedule. The delivery keeps its due time unless the receiver asks for a later one.
   if (early_due_at !== null)
     return { ...retryAt(Math.max(early_due_at, retryAfterUntil ?? 0)), early: delivery.early + 1 }
   const decision = next(policy, {
@@ -97,7 +97,7 @@ export const settleAttempt = (
   }
 }
 
-/** Ends a delivery whose event is too old to be worth an attempt. */
+/** Ends a delivery whose event's lifetime is over. */
 export const settleExpired = (delivery: LeasedDelivery): Settlement =>
   settlement(delivery, null, ended("expired", "lifetime_over"))
 
@@ -106,8 +106,8 @@ export const settleRightLost = (delivery: LeasedDelivery): Settlement =>
   settlement(delivery, null, ended("cancelled", "right_lost"))
 
 /**
- * What becomes of a delivery whose receiver is gone, where the integration can't be disabled now: it is sent again in a
- * while. So the delivery itself remembers that there is something left to do, whatever happens to the process.
+ * Delays a delivery answered 410 when its integration can't be disabled now. Its retry repeats the 410 later, even if this
+ * process ends.
  */
 export const retryAfterGone = (settlement: Settlement, now: number): Settlement => {
   if (!settlement.gone) return settlement

@@ -1,16 +1,16 @@
 /**
- * Standard Webhooks 1.0 signatures over `id.timestamp.body`: HMAC-SHA-256 as `v1,` and base64, under a secret that the receiver
- * holds, too (`whsec_`); Ed25519 as `v1a,` and base64, under a private key (`whsk_`) whose public key (`whpk_`) receivers have.
+ * Standard Webhooks 1.0 signatures over `id.timestamp.body`. HMAC-SHA-256: `v1,` and base64, with a secret that the receiver
+ * shares (`whsec_`). Ed25519: `v1a,` and base64, with a private key (`whsk_`); receivers have its public key (`whpk_`).
  *
- * Several secrets give several signatures, separated by spaces, so that a receiver accepts either while a secret is
- * rotated.
+ * Several secrets give several signatures, separated by spaces. During a rotation, a receiver with either secret can verify
+ * the request.
  */
 import { Effect, Redacted, Result } from "effect"
 import { Base64 } from "effect/encoding"
 import { RecentMap } from "../model/RecentMap.ts"
 import { constantTimeEquals, Crypto } from "../ports/Crypto.ts"
 
-/** Header names of Standard Webhooks, and ours for the attempt's number. */
+/** Header names of Standard Webhooks, and doorhook's header for the attempt number. */
 export const headerNames = {
   id: "webhook-id",
   timestamp: "webhook-timestamp",
@@ -18,7 +18,7 @@ export const headerNames = {
   attempt: "doorhook-attempt"
 } as const
 
-/** How far a timestamp may be from the receiver's clock, in seconds. */
+/** The largest accepted difference between a timestamp and the receiver's clock, in seconds. */
 export const toleranceSeconds = 300
 
 const secretPrefix = "whsec_"
@@ -39,7 +39,7 @@ export const generateSecret = generate(secretPrefix, 24)
 /** A new Ed25519 private key: `whsk_` and its 32 bytes in base64. */
 export const generatePrivateKey = generate(privateKeyPrefix, privateKeyBytes)
 
-/** What signs: the key bytes of a secret or of a private key. */
+/** A signing key: the bytes of a secret or of a private key. */
 interface SigningKey {
   readonly scheme: "v1" | "v1a"
   readonly bytes: Uint8Array
@@ -51,12 +51,12 @@ const readKey = (text: string): SigningKey | null => {
   const bytes = Result.getOrNull(Base64.decode(text.startsWith(prefix) ? text.slice(prefix.length) : text))
   if (bytes === null || bytes.length === 0) return null
   if (!isPrivate) return { scheme: "v1", bytes }
-  // Some libraries write the public key behind the private one.
+  // Some libraries append the public key to the private key.
   const isKey = bytes.length === privateKeyBytes || bytes.length === 2 * privateKeyBytes
   return isKey ? { scheme: "v1a", bytes: bytes.slice(0, privateKeyBytes) } : null
 }
 
-/** Keys that were read before. Asked for again, a key is the same object, so that `Crypto` can keep it prepared. */
+/** Cache of parsed keys. It returns the same object each time, so `Crypto` can cache the prepared key. */
 const keys = new RecentMap<string, SigningKey | null>(10_000)
 
 const signingKeyOf = (secret: Redacted.Redacted<string>): SigningKey | null => {
@@ -71,7 +71,7 @@ const signingKeyOf = (secret: Redacted.Redacted<string>): SigningKey | null => {
 /** The key bytes of a secret, with or without its prefix, or of a private key; null when they can't be read. */
 export const keyOf = (secret: Redacted.Redacted<string>): Uint8Array | null => signingKeyOf(secret)?.bytes ?? null
 
-/** The public key (`whpk_`) of a private key (`whsk_`); null when it is none. */
+/** The public key (`whpk_`) of a private key (`whsk_`); null if the argument is not a private key. */
 export const publicKeyOf = (privateKey: Redacted.Redacted<string>): Effect.Effect<string | null, never, Crypto> =>
   Effect.gen(function* () {
     const crypto = yield* Crypto
@@ -80,7 +80,7 @@ export const publicKeyOf = (privateKey: Redacted.Redacted<string>): Effect.Effec
     return publicKeyPrefix + Base64.encode(yield* crypto.ed25519PublicKey(key.bytes))
   })
 
-/** What is signed. `timestamp` is in whole seconds since the epoch. */
+/** The signed content. `timestamp` is in whole seconds since the epoch. */
 export interface SignedContent {
   readonly id: string
   readonly timestamp: number
@@ -99,8 +99,8 @@ const signWithKey = (
 }
 
 /**
- * The value of the signature header: one signature for each secret or private key that can be read. An exit, without a
- * fiber, if there is one and the cryptography is synchronous: nearly every attempt.
+ * The value of the signature header: one signature for each secret or private key that can be read. With one key and
+ * synchronous cryptography the result is an exit, which needs no fiber. Nearly every attempt is such a case.
  */
 export const signWith = (
   crypto: Crypto["Service"],
@@ -122,7 +122,7 @@ export const sign = (
   content: SignedContent
 ): Effect.Effect<string, never, Crypto> => Crypto.use((crypto) => signWith(crypto, secrets, content))
 
-/** Why a message was not accepted. */
+/** Why a message was rejected. */
 export type VerificationFailure =
   | "missing_header"
   | "invalid_timestamp"
@@ -130,7 +130,7 @@ export type VerificationFailure =
   | "timestamp_too_new"
   | "no_matching_signature"
 
-/** Checks a received message as a receiver with the secret should. Null when it is genuine and fresh. */
+/** Verifies a received message as a receiver should. Null if the message is genuine and recent. */
 export const verify = Effect.fnUntraced(function* (
   secret: Redacted.Redacted<string>,
   headers: Readonly<Record<string, string | undefined>>,

@@ -1,15 +1,15 @@
 /**
- * What the store fails to do for a dispatcher, and since when.
+ * Failures of the store as a dispatcher sees them, and when they began.
  */
 import { Clock, Effect } from "effect"
 import type { StoreError } from "../ports/StoreError.ts"
 
-/** How long to wait before the next call of the store after this many refusals, in milliseconds. */
+/** Pause before the next call of the store, in milliseconds, after this many failures. */
 const pauseAfter = (refusals: number): number => Math.min(100 * 2 ** (refusals - 1), 2_000)
 
 /**
- * Asks the store until it answers, for as long as it takes; `refused` comes after each refusal. Written out: a schedule
- * costs more to set up than most transactions, and nearly all of them need none.
+ * Repeats a transaction until it succeeds, without a limit, and runs `refused` after each failure. It does not use a
+ * `Schedule`, which costs more to set up than most transactions, while nearly all succeed at once.
  */
 export const retryUntilAvailable = <A, R>(
   transaction: Effect.Effect<A, StoreError, R>,
@@ -30,7 +30,7 @@ export type StoreOperation = "heartbeat" | "claim" | "settle"
 export class StoreFailures {
   private readonly times = new Map<StoreOperation, number>()
 
-  /** Since when the store refuses anything, in milliseconds since the epoch; null while it does not. */
+  /** Since when any operation has been failing, in milliseconds since the epoch; null if none fails. */
   get since(): number | null {
     return this.times.size === 0 ? null : Math.min(...this.times.values())
   }
@@ -39,12 +39,12 @@ export class StoreFailures {
     return this.times.has(operation)
   }
 
-  /** The store has done it. */
+  /** Notes a success. */
   clear(operation: StoreOperation): void {
     this.times.delete(operation)
   }
 
-  /** Notes and logs that it has not. */
+  /** Notes and logs a failure. */
   note(operation: StoreOperation): (error: StoreError) => Effect.Effect<void> {
     return (error) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {

@@ -1,6 +1,6 @@
 /**
- * What can be done about a delivery that is not sent any more, in plain words: by operators, with their commands, and by the
- * owner of the integration, on the pages of the service.
+ * Suggests in plain words what can be done about a delivery that is no longer sent. Operators get commands, owners of
+ * integrations get actions of the pages.
  */
 import type { Delivery } from "../model/Delivery.ts"
 import type { Integration } from "../model/Integration.ts"
@@ -8,20 +8,20 @@ import type { Sentence, SentenceKey, Sentences } from "../model/Sentences.ts"
 import { say } from "../model/Sentences.ts"
 import type { ExplainedAttempt, Reader } from "./AttemptExplanation.ts"
 
-/** What is known of a delivery. */
+/** The input of an explanation. */
 export interface Explained {
   readonly delivery: Pick<Delivery, "state" | "reason" | "attempts" | "next_attempt_at">
   /** Its last attempt; null before the first. */
   readonly last: ExplainedAttempt | null
   /** Its integration as it is now; null when it was deleted. */
   readonly integration: Pick<Integration, "status" | "disabled_reason"> | null
-  /** When its event became too old to be worth an attempt, in milliseconds since the epoch, where that is known. */
+  /** When the event's lifetime ended, in milliseconds since the epoch, if known. */
   readonly lifetime_over_at?: number | null
 }
 
 /**
- * What can be done about a delivery, as the operator API names it: allow the integration its
- * network, probe it with one delivery, enable it, send the delivery again, or recover all of the integration since then.
+ * Actions, as the operator API names them: allow the integration's network, probe the integration with one delivery, enable
+ * it, resend the delivery, or recover all unacknowledged deliveries of the integration since a time.
  */
 export const actions = ["allow", "probe", "enable", "resend", "recover"] as const
 export type Action = (typeof actions)[number]
@@ -50,7 +50,7 @@ const advice = {
   }
 } as const satisfies Readonly<Record<Reader, Readonly<Record<string, SentenceKey>>>>
 
-/** Networks are the operator's to allow. */
+/** Removes actions that the reader can't take: only operators can allow networks. */
 const forReader = (reader: Reader, { actions, next }: Suggestion): Suggestion => ({
   next,
   actions: reader === "operator" ? actions : actions.filter((action) => action !== "allow")
@@ -62,7 +62,7 @@ const noMore = ({ last }: Explained): Sentence => say(last === null ? "remedy_no
 export const allowActions = ({ last }: Explained): ReadonlyArray<Action> =>
   last?.outcome === "blocked_address" ? ["allow"] : []
 
-/** What stands in the way of sending, and how to. */
+/** Suggests how to send an ended delivery, depending on the integration. */
 export const suggest = (explained: Explained, reader: Reader): Suggestion => {
   const { integration } = explained
   const own = advice[reader]
@@ -89,7 +89,7 @@ export const suggestForDeleted = (explained: Explained): Suggestion => ({ next: 
 export const suggestForRightLost = (explained: Explained, reader: Reader): Suggestion =>
   forReader(reader, { next: [noMore(explained), say(advice[reader].rightBack)], actions: ["resend"] })
 
-/** Of a delivery that is too late, to an integration that could be sent to. */
+/** Suggestion for an expired delivery of an enabled integration. */
 export const suggestForExpired = (explained: Explained, reader: Reader): Suggestion =>
   forReader(reader, {
     next: [noMore(explained), say("remedy_too_late"), say(advice[reader].tryLate)],

@@ -1,26 +1,26 @@
 /**
- * Where a delivery stands in its queue, and where it stands after each store call: the one definition that all stores
- * share. Stores differ in how they find and keep rows.
+ * The state transitions of a stored delivery, one for each store call. All stores share them; stores differ only in how they
+ * find and keep rows.
  */
 import type { DeliveryReason, DeliveryState, Lane } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
 import type { Integration } from "../model/Integration.ts"
 import type { NewDelivery, Settlement } from "../ports/DeliveryStore.ts"
 
-/** The members of a stored delivery that change. */
+/** The changing members of a stored delivery. */
 export interface QueueEntry {
   readonly state: DeliveryState
   readonly reason: DeliveryReason | null
   /** How many attempts were made. */
   readonly attempts: number
-  /** How many of them were made early and failed. */
+  /** How many of the attempts were made early and failed. */
   readonly early: number
   readonly lane: Lane
-  /** When it is due, or was when it was leased, in milliseconds since the epoch. Null once it has ended. */
+  /** When the delivery is due, or was due when it was leased, in milliseconds since the epoch. Null after its end. */
   readonly due_at: number | null
-  /** The worker it is leased to. A delivery that was cancelled during its attempt keeps it until the attempt is recorded. */
+  /** The worker that it is leased to. A delivery cancelled during its attempt keeps the worker until the attempt is recorded. */
   readonly worker: string | null
-  /** 1: the next attempt is a resend. 2: a resend was asked for during an attempt, and follows it. */
+  /** 1: the next attempt is a resend. 2: a resend was requested during an attempt and follows it. */
   readonly resend: 0 | 1 | 2
 }
 
@@ -38,14 +38,14 @@ export const unacknowledgedStates = [
 
 const recoverable: ReadonlySet<DeliveryState> = new Set<DeliveryState>([...unacknowledgedStates, "retrying"])
 
-/** Whether a delivery is sent when its integration recovers what it missed: it has ended, or waits for a retry. */
+/** Whether a recovery of the integration sends the delivery: it has ended unacknowledged, or waits for a retry. */
 export const isRecoverable = ({ state }: Pick<QueueEntry, "state">): boolean => recoverable.has(state)
 
-/** Why the deliveries of an integration that is disabled now end. */
+/** The reason for ending the deliveries of an integration that is being disabled. */
 export const reasonOfDisabled = ({ disabled_reason }: Pick<Integration, "disabled_reason">): DeliveryReason =>
   disabled_reason === "gone" ? "integration_gone" : "integration_disabled"
 
-/** Why deliveries end that an integration does not acknowledge; null while it is enabled and they may be sent again. */
+/** The reason for ending unacknowledged deliveries of an integration; null if it is enabled and they may be sent again. */
 export const reasonToEnd = (
   integration: Pick<Integration, "status" | "disabled_reason"> | undefined
 ): DeliveryReason | null => {
@@ -53,12 +53,12 @@ export const reasonToEnd = (
   return integration.status === "enabled" ? null : reasonOfDisabled(integration)
 }
 
-/** What a store looks at of the integration that a delivery goes to. Undefined: it was deleted. */
+/** The members of a delivery's integration that a transition needs. Undefined: it was deleted. */
 export type Target = Pick<Integration, "status" | "version"> | undefined
 
 /**
- * A new delivery: as asked for, unless its integration was deleted, disabled or changed since the event was matched. One of
- * a changed integration is claimed later, so that the request goes where the integration says by then.
+ * A new delivery, in the requested state unless its integration was deleted, disabled or changed after the event was matched.
+ * If it was changed, the delivery waits for a claim, so that the request uses the integration's new settings.
  */
 export const enqueue = (
   { initial, lane, matched_version }: NewDelivery,
@@ -75,7 +75,7 @@ export const enqueue = (
     : { ...active, state: "pending" }
 }
 
-/** Claimed by a worker: the attempt that follows answers every resend asked for until now. */
+/** Leased to a worker by a claim. The next attempt serves all resends requested so far. */
 export const claim = (standing: QueueEntry, worker: string): QueueEntry => ({
   ...standing,
   state: "delivering",
@@ -84,7 +84,7 @@ export const claim = (standing: QueueEntry, worker: string): QueueEntry => ({
   resend: standing.resend === 0 ? 0 : 1
 })
 
-/** Whether a settlement is of the lease that a worker has, and not of an earlier one. */
+/** Whether a settlement belongs to the worker's current lease and not to an earlier one. */
 export const isCurrent = (
   standing: Pick<QueueEntry, "attempts" | "worker">,
   { attempt }: Pick<Settlement, "attempt">,
@@ -92,9 +92,9 @@ export const isCurrent = (
 ): boolean => standing.worker === worker && (attempt === null || attempt.number === standing.attempts + 1)
 
 /**
- * Settled by the worker that has its lease. A delivery that was ended during the attempt stays so, and only its attempt
- * counts; one that is to be sent again is due at once. A probe, sent though the integration is disabled, ends as
- * cancelled unless it is acknowledged.
+ * Settled by the worker that holds the lease. If the delivery was ended during the attempt, it stays ended and only the
+ * attempt is counted. If a resend was requested, it is due at once. A probe of a disabled integration ends as cancelled
+ * unless it is acknowledged.
  */
 export const settle = (
   standing: QueueEntry,
@@ -112,13 +112,13 @@ export const settle = (
   return { ...made, state, reason, due_at: next_attempt_at, resend: 0 }
 }
 
-/** Given back unattempted, due at a time, by default when it was. A delivery that was ended under its lease stays so. */
+/** Released without an attempt, due at `dueAt`. A delivery that was ended during its lease stays ended. */
 export const release = (standing: QueueEntry, dueAt: number | null = standing.due_at): QueueEntry =>
   standing.state === "delivering"
     ? {
         ...standing,
         state: standing.attempts === 0 || standing.resend > 0 ? "pending" : "retrying",
-        // A resend that was asked for in the meantime does not wait for anything else.
+        // A resend requested during the lease is not delayed.
         due_at: standing.resend === 2 && dueAt !== null ? Math.min(dueAt, standing.due_at ?? dueAt) : dueAt,
         worker: null,
         resend: standing.resend === 0 ? 0 : 1
@@ -126,16 +126,16 @@ export const release = (standing: QueueEntry, dueAt: number | null = standing.du
     : { ...standing, worker: null }
 
 /**
- * To be sent again. Under a lease it may be on its way at this moment and must not be sent twice at once: it is marked, and
- * due as soon as that attempt is settled, however it ends, or its lease is lost, also if it was made early or the delivery
- * was cancelled during it.
+ * Requested again. A leased delivery may be in flight and must not be sent twice at once. It is marked instead, and is due as
+ * soon as its attempt is settled or its lease is lost. The outcome does not matter, nor whether the attempt was early or the
+ * delivery was cancelled during it.
  */
 export const resend = (standing: QueueEntry, now: number): QueueEntry =>
   standing.worker === null
     ? { ...standing, state: "pending", reason: null, due_at: now, resend: 1 }
     : { ...standing, state: "delivering", reason: null, due_at: Math.min(standing.due_at ?? now, now), resend: 2 }
 
-/** Ended because its integration takes no more. A delivery under lease keeps its worker. */
+/** Ended because its integration was disabled or deleted. A leased delivery keeps its worker. */
 export const cancel = (standing: QueueEntry, reason: DeliveryReason): QueueEntry => ({
   ...standing,
   state: "cancelled",

@@ -1,6 +1,6 @@
 /**
- * Changes of stored integrations. A change that loses a race against another is applied again to what the other left, so
- * none is lost. The dispatcher forgets what it knew of a changed integration.
+ * Changes stored integrations. A change that loses a race is applied again to the newer version, so that no change is lost.
+ * The dispatcher drops its state of a changed integration.
  */
 import { Clock, Effect, Equal } from "effect"
 import type { Dispatcher } from "../delivery/Dispatcher.ts"
@@ -9,7 +9,7 @@ import type { Integration } from "../model/Integration.ts"
 import type { IntegrationStore, IntegrationRef } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 
-/** Stores what `apply` makes of an integration as its next version; nothing where that is the same. `find` reads it again for each try. */
+/** Stores the result of `apply` as the next version, unless it changes nothing. `find` reads the integration before each try. */
 export const changeStored = Effect.fnUntraced(function* <E>(
   store: IntegrationStore["Service"],
   dispatcher: Dispatcher["Service"],
@@ -43,7 +43,9 @@ export const removeStored = Effect.fnUntraced(function* <E>(
   }
 })
 
-/** Runs a change to its end although its caller has gone, and has the dispatcher forget the integration if it was changed or may have been. */
+/**
+ * Runs a change uninterruptibly. Then the dispatcher forgets the integration if the change was made, or may have been made.
+ */
 const forgetting = (
   dispatcher: Dispatcher["Service"],
   id: IntegrationId,

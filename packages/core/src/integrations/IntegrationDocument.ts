@@ -1,9 +1,9 @@
 /**
- * An integration as a JSON:API document (document section 2.2, JSON:API 1.1): the resource that clients get, and the reader of
- * what they send, which finds every problem at once.
+ * Integrations as JSON:API documents (document section 2.2, JSON:API 1.1): writes the resource that clients get, and reads the
+ * documents that they send. All problems of a document are reported at once.
  *
- * The reader ignores unknown members, merges resource types named twice, takes `method` in any case and a binding's
- * `resource_id` of null: clients in the field send all of these.
+ * The reader ignores unknown members and merges bindings of the same resource type. It accepts `method` in any case and a
+ * binding's `resource_id` of null. Existing clients send all of these.
  */
 import { Array, Predicate, Result, Schema } from "effect"
 import type { IntegrationId } from "../model/Ids.ts"
@@ -22,7 +22,7 @@ export const integrationType = "integrations"
 export const MismatchReason = Schema.Literals(["wrong_type", "wrong_id", "client_made_id"])
 export type MismatchReason = typeof MismatchReason.Type
 
-/** The document is about something else than the request. */
+/** The document does not match the request's path. */
 export class DocumentMismatch extends Schema.TaggedError<DocumentMismatch>()("DocumentMismatch", {
   reason: MismatchReason
 }) {
@@ -49,7 +49,7 @@ export const IntegrationResource = Schema.Struct({
     ...IntegrationAttributes.fields,
     status: Schema.Literals(["enabled", "disabled"]),
     disabled_reason: Schema.NullOr(DisabledReason),
-    /** ISO 8601 UTC, as `updated_at`. */
+    /** ISO 8601 in UTC, like `updated_at`. */
     created_at: Schema.String,
     updated_at: Schema.String
   }),
@@ -61,7 +61,7 @@ export const IntegrationResource = Schema.Struct({
 })
 export type IntegrationResource = typeof IntegrationResource.Type
 
-/** The resource object of an integration whose own URL is `self`. It never has the signing secret. */
+/** The resource object of an integration with the URL `self`. It never contains the signing secret. */
 export const resourceOf = (integration: Integration, self: string): IntegrationResource => {
   const { scope } = integration
   const owner = String(scope.id)
@@ -89,8 +89,8 @@ const member = (value: unknown, name: string): unknown =>
   Predicate.isReadonlyObject(value) ? (value[name] ?? undefined) : undefined
 
 /**
- * How a document contradicts the integration that the request is for (null: a new one): another type, another id, or an id
- * where the service makes one. Null if it does not; missing members are no mismatch.
+ * How a document contradicts the request for an integration (null: a new one). It may have another type, another id, or an id
+ * although the service assigns it. Null if it fits; missing members are no mismatch.
  */
 export const mismatchOf = (document: unknown, id: IntegrationId | null): MismatchReason | null => {
   const data = member(document, "data")
@@ -99,7 +99,7 @@ export const mismatchOf = (document: unknown, id: IntegrationId | null): Mismatc
   const given = member(data, "id")
   if (given === undefined) return null
   if (id === null) return "client_made_id"
-  // Some clients send the number that the path has.
+  // Some clients send the id as a number.
   return given === String(id) || given === id ? null : "wrong_id"
 }
 
@@ -135,11 +135,11 @@ const attributesPointer = "/data/attributes"
 const configurationPointer = `${attributesPointer}/configuration`
 
 /**
- * Pointers lead to a value that the document has: the wrong one, or the parent of a missing one. The code is `blank` if it is missing
- * or empty, `invalid` if of a wrong kind, `inclusion` if not allowed, or a code of `UrlPolicy`.
+ * Problems point to the invalid value, or to the parent of a missing one. Codes: `blank` for missing or empty, `invalid` for a
+ * wrong kind, `inclusion` for a value that is not allowed, and the codes of `UrlPolicy`.
  */
 type Read<A> = Result.Result<A, Problems>
-/** Reads what one kind of request carries. */
+/** Reads the document of one kind of request. */
 export type DocumentReader<A> = (document: unknown, context: ReadContext) => Read<A>
 
 type Members = Readonly<Record<PropertyKey, unknown>>
@@ -168,7 +168,7 @@ function combine(reads: Readonly<Record<string, Read<unknown>>>): Read<unknown> 
   return Result.flatMap(collect(Object.values(reads)), () => Result.all(reads))
 }
 
-/** Reads a member that need not be there. */
+/** Reads an optional member. */
 const optional = <A>(value: unknown, read: () => Read<A>): Read<A | undefined> =>
   value === undefined ? Result.succeed(undefined) : read()
 
@@ -178,7 +178,7 @@ const objectMember = (parent: Members, base: string, name: string): Read<Members
   return Predicate.isReadonlyObject(value) ? Result.succeed(value) : invalid(`${base}/${name}`, "an object")
 }
 
-/** No valid list is nearly as long. Without a limit one request could cause megabytes of problems. */
+/** Longer lists are rejected as a whole: otherwise one request could cause megabytes of problems. No valid list is as long. */
 const maxElements = 20
 
 const listMember = (parent: Members, base: string, name: string, of: string): Read<ReadonlyArray<unknown>> => {
@@ -261,12 +261,12 @@ const readBinding = (value: unknown, base: string, context: ReadContext): Read<B
     Object.hasOwn(context.aliases, name) ? (context.aliases[name] ?? name) : name
   )
   const definition = Result.isSuccess(resource_type) ? types.get(resource_type.success) : undefined
-  // Under an unknown type, actions of any type are accepted.
+  // With an unknown type, actions of any type are accepted.
   const allowed = definition?.actions ?? [...new Set([...types.values()].flatMap(({ actions }) => actions))]
   const actions = Result.flatMap(listMember(value, base, "actions", "action"), (elements) =>
     collect(elements.map((element, index) => word(element, `${base}/actions/${index}`, allowed)))
   )
-  // To ignore a filter would send more than the client wants.
+  // Ignoring a filter would send more events than the client wants.
   const resource_id = value["resource_id"] ?? null
   const filter =
     resource_id === null
@@ -275,7 +275,7 @@ const readBinding = (value: unknown, base: string, context: ReadContext): Read<B
   return combine({ resource_type, actions, filter })
 }
 
-/** One binding for each resource type, in the order of first mention, with the actions of all that name it. */
+/** Merges bindings of the same resource type, in the order of first mention, with the actions of all of them. */
 const mergeBindings = (bindings: ReadonlyArray<Binding>): ReadonlyArray<Binding> => {
   const merged = new Map<ResourceType, ReadonlySet<Binding["actions"][number]>>()
   for (const { resource_type, actions } of bindings) {
@@ -294,7 +294,7 @@ const readBindings = (attributes: Members, context: ReadContext): Read<ReadonlyA
     )
   )
 
-/** The resource of a document. A wrong type is found by `mismatchOf`. */
+/** The resource of a document. `mismatchOf` checks its type. */
 const readData = (document: unknown): Read<Members> =>
   Predicate.isReadonlyObject(document)
     ? objectMember(document, "", "data")

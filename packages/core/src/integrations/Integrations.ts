@@ -1,8 +1,8 @@
 /**
  * Integrations as their users manage them: create, read, change, rotate the secret, delete.
  *
- * Each call asks the host's directory for the right to the building or tenant. What a user has no right to is «not found»,
- * never «forbidden»; with `clientIsolation` so are integrations that another client created.
+ * Each call asks the host's directory whether the user has the right to the building or tenant. Without the right the answer is
+ * «not found», never «forbidden». With `clientIsolation`, the same holds for integrations of other clients.
  */
 import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
@@ -38,14 +38,14 @@ import { candidateUrl, DocumentMismatch, mismatchOf, readAttributes, readChanges
 /** The user and client that a call acts for. */
 export interface Actor {
   readonly user_id: UserId
-  /** Null on doorhook's own pages: the user acts there, whichever client created an integration. */
+  /** Null on doorhook's own pages, where the user may act on the integrations of all clients. */
   readonly client_id: ClientId | null
 }
 
 /** The client of integrations that were created on doorhook's own pages. */
 export const ownPages = ClientId.make("doorhook: own pages")
 
-/** Versions in which an integration may be changed; null is any. */
+/** Versions in which an integration may be changed; null for any. */
 export type ExpectedVersions = ReadonlyArray<number> | null
 
 /** An integration, and whether an earlier request with the same idempotency key created it. */
@@ -119,7 +119,7 @@ export class Integrations extends Context.Service<
       document: unknown,
       idempotencyKey: string | null
     ) => Effect.Effect<Created, CreateError | PortError>
-    /** One integration of a scope. Asks at once: an `Exit` where the directory and the store answer at once. */
+    /** One integration of a scope. The result is an `Exit` if the directory and the store answer synchronously. */
     readonly get: (
       actor: Actor,
       scope: Scope,
@@ -132,8 +132,8 @@ export class Integrations extends Context.Service<
       page: { readonly offset: number; readonly limit: number }
     ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
     /**
-     * Replaces everything that a document sets, and enables the integration unless the document says `disabled` and the
-     * integration was not disabled by doorhook. The secret stays.
+     * Replaces all attributes, and keeps the secret. Enables the integration, with one exception: the document says `disabled`
+     * and doorhook has not disabled the integration itself.
      */
     readonly replace: (
       actor: Actor,
@@ -142,7 +142,7 @@ export class Integrations extends Context.Service<
       document: unknown,
       expected: ExpectedVersions
     ) => Effect.Effect<Integration, ChangeError | PortError>
-    /** Changes only what a document names; `bindings` as a whole. */
+    /** Changes only the members in the document. `bindings` is replaced as a whole. */
     readonly patch: (
       actor: Actor,
       scope: Scope,
@@ -151,8 +151,8 @@ export class Integrations extends Context.Service<
       expected: ExpectedVersions
     ) => Effect.Effect<Integration, ChangeError | PortError>
     /**
-     * Makes a new signing secret, which is shown this once, and only to the client that created the integration. The previous one
-     * also signs for a day.
+     * Creates a new signing secret and returns it this once, only to the client that created the integration. The previous
+     * secret also signs for a day.
      */
     readonly rotateSecret: (
       actor: Actor,
@@ -267,7 +267,7 @@ const applyChanges = (
   ...(status !== undefined && withStatus(integration, status))
 })
 
-/** Checks rights, and looks up integrations within a scope. Each function asks when it is called. */
+/** Checks rights, and finds integrations within a scope. */
 const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Service"], clientIsolation: boolean) => {
   const ofScope = <A extends IntegrationRef>(
     actor: Actor,
@@ -319,19 +319,19 @@ const requireVersion = <A extends IntegrationRef, E>(
       : Exit.fail(new VersionConflict({ id: integration.id }))
   )
 
-/** Reads documents of clients, and checks where their URLs lead. */
+/** Reads documents of clients, and checks the addresses of their URLs. */
 const makeInputReader = Effect.gen(function* () {
   const resolver = yield* NameResolver
   const settings = yield* DeliverySettings
   const types = yield* ResourceTypes
   const aliases = yield* ResourceTypeAliases
 
-  /** The problem with the addresses that a URL's name has now; null if there is none. */
+  /** The problem with the current addresses of a URL's name; null if there is none. */
   const checkName = Effect.fnUntraced(function* (url: URL, allow: AllowList, client: string) {
     const host = UrlPolicy.hostOf(url)
     if (UrlPolicy.isAddressLiteral(host)) return null
     const addresses = yield* resolver.addresses(host, client).pipe(
-      // An unknown name does no harm: the address is checked again when a delivery connects.
+      // An unresolved name is harmless: the address is checked again when a delivery connects.
       Effect.timeoutOrElse({ duration: resolveDeadline, orElse: () => Effect.succeed([]) })
     )
     return Result.getOrNull(Result.flip(UrlPolicy.checkAddresses(addresses, allow)))
@@ -359,13 +359,13 @@ const makeInputReader = Effect.gen(function* () {
     const checked = UrlPolicy.check(url, allow)
     if (Result.isFailure(checked)) return yield* readWith(checked.failure)
     const input = yield* readWith(null)
-    // A look-up can hold a thread for seconds, so only a valid document causes one.
+    // A lookup can occupy a thread for seconds, so only a valid document causes one.
     const urlProblem = yield* checkName(checked.success, allow, actor.client_id ?? `user ${actor.user_id}`)
     return urlProblem === null ? input : yield* readWith(urlProblem)
   })
 })
 
-/** A document as text, to see whether a request is repeated. JSON is read at any depth, but not written. */
+/** The document as text, for its fingerprint. Fails for nesting that can be parsed but not written. */
 const textOf = (document: unknown): Result.Result<string, InvalidInput> =>
   Result.try({
     try: () => JSON.stringify(document) ?? "",
@@ -376,7 +376,7 @@ const textOf = (document: unknown): Result.Result<string, InvalidInput> =>
     }
   })
 
-/** Creates integrations, one for each idempotency key. */
+/** Creates integrations, one per idempotency key. */
 const makeCreate = <E>(
   keys: IdempotencyStore["Service"],
   crypto: Crypto["Service"],
@@ -424,13 +424,13 @@ const makeCreate = <E>(
     }
     const key = request === null ? undefined : { ...request, created_at: now, expires_at: now + idempotencyTtl }
     const integration = yield* store.create(fields, key, limit).pipe(
-      // Another process was first: a repeated request gets what that one stored.
+      // Another process was first. A repeated request will find its integration.
       Effect.catchTag("IdempotencyConflict", () => new KeyInUse())
     )
     return { integration, replayed: false }
   })
 
-  /** What an earlier request with the key created; null if there was none. */
+  /** The integration that an earlier request with the key created; null if there was none. */
   const replay = Effect.fnUntraced(function* (actor: Actor, scope: Scope, { fingerprint, key }: IdempotentRequest) {
     const [remembered] = yield* keys.find([key], yield* Clock.currentTimeMillis)
     if (remembered === undefined) return null

@@ -1,5 +1,5 @@
 /**
- * The operator's view of integrations: list them, see which fail, enable, disable and override, probe.
+ * The operator's view of integrations: list them with their health, enable, disable, set overrides, probe.
  */
 import { Clock, Context, Effect, JsonPointer, Layer, Option, Predicate, Record, Redacted, Result, Schema } from "effect"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
@@ -38,12 +38,12 @@ const leastRate = 0.01
 const greatestRate = 1_000
 
 /**
- * Stands for the value of a header, which is not shown. Written back, it leaves the value as it is, so that what was read can be
- * changed in one place and sent.
+ * Placeholder for a header's hidden value. A change that contains it keeps the stored value, so that an operator can edit and
+ * send what was read.
  */
 export const hiddenValue = "(hidden)"
 
-/** Overrides as JSON: delays as durations, values of headers hidden. */
+/** Overrides as JSON: delays as durations, header values hidden. */
 export const OverridesDocument = Schema.Struct({
   acknowledge: Schema.optionalKey(Schema.Literals(["200", "2xx"])),
   retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(DurationText.DurationText))),
@@ -84,20 +84,20 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
 export class OperatorIntegrations extends Context.Service<
   OperatorIntegrations,
   {
-    /** Integrations in the order of their ids: all, those of a status, or those in trouble. */
+    /** Integrations in the order of their ids, optionally only those with a status. */
     readonly list: (filter: {
       readonly status?: StatusFilter
       readonly after: IntegrationId | 0
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
     readonly show: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | StoreError>
-    /** Enables or disables an integration, or replaces its overrides. Fails on a schedule that its lifetime cuts off. */
+    /** Enables or disables an integration, or replaces its overrides. Fails if no retry fits into the event's lifetime. */
     readonly set: (
       id: IntegrationId,
       switches: IntegrationSwitches
     ) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | InvalidInput | StoreError>
     /**
-     * Sends the newest unacknowledged delivery of a disabled integration, and returns its id. Acknowledged, it enables the
+     * Sends the newest unacknowledged delivery of a disabled integration, and returns its id. An acknowledgement enables the
      * integration.
      */
     readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, IntegrationNotFound | NotProbed | StoreError>
@@ -122,7 +122,7 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
-        // Headers alone are judged by what is set: a hidden value stays.
+        // Only headers need the current overrides, because a hidden value keeps the stored one.
         const before = switches.overrides?.headers === undefined ? {} : (yield* show(id)).integration.overrides
         const invalid = InvalidInput.of(title, [...problemsOf(switches, retry), ...headerProblems(switches, before)])
         if (invalid !== null) return yield* invalid
@@ -163,7 +163,7 @@ const problemsOf = (
     return flaw === null ? [] : [{ pointer: `/overrides/retry/${type}/${flaw.at}`, detail: flaw.detail }]
   })
 
-/** Problems with the headers of a change, given those that are set. */
+/** Problems with the headers of a change, given the current overrides. */
 const headerProblems = (
   { overrides: { headers = {} } = {} }: IntegrationSwitches,
   before: DeliveryOverrides
@@ -205,7 +205,7 @@ const applySwitches = (current: Integration, { overrides, status }: IntegrationS
 
 const decode = Schema.decodeUnknownResult(IntegrationSwitches, { errors: "all", onExcessProperty: "error" })
 
-/** Schedules for resource types that are not declared. */
+/** Problems with schedules for undeclared resource types. */
 const undeclaredIn = (value: unknown, types: ResourceTypeTable): ReadonlyArray<Problem> => {
   const overrides = Predicate.hasProperty(value, "overrides") ? value.overrides : undefined
   const retry = Predicate.hasProperty(overrides, "retry") ? overrides.retry : undefined
@@ -217,7 +217,7 @@ const undeclaredIn = (value: unknown, types: ResourceTypeTable): ReadonlyArray<P
   )
 }
 
-/** Reads a change. An unknown member is an error, so that a mistyped one does not go unnoticed. */
+/** Reads a change. Unknown members are errors, so that a misspelling is noticed. */
 export const readSwitches = (
   value: unknown,
   types: ResourceTypeTable

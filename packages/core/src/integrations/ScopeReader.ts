@@ -1,6 +1,6 @@
 /**
- * What a user may read of buildings and tenants: which ones the directory lists, the events published there, and the feed of
- * deliveries of one integration.
+ * A user's read access to buildings and tenants: the list of them, the events published there, and the feed of an
+ * integration's deliveries.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import type { BuildingId, DeliveryId, IntegrationId } from "../model/Ids.ts"
@@ -15,7 +15,7 @@ import type { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import type { Actor } from "./Integrations.ts"
 import { Integrations, ScopeNotFound } from "./Integrations.ts"
 
-/** A page of events, and the range of their publication times, in milliseconds since the epoch. */
+/** A page of events, optionally limited to a range of publication times in milliseconds since the epoch. */
 export interface EventRange {
   /** Number of events to skip. */
   readonly offset: number
@@ -26,10 +26,10 @@ export interface EventRange {
   readonly until?: number
 }
 
-/** Events of a list beyond this number are not counted, and no page begins there. */
+/** Events beyond this number are not counted, and no page can begin there. */
 export const countedEvents = 10_000
 
-/** A page begins beyond the counted part of a list. Reading that far would hold up the whole process. */
+/** The page begins beyond the counted part of the list. Reading that far would block the process. */
 export class PageTooDeep extends Schema.TaggedError<PageTooDeep>()("PageTooDeep", { offset: Schema.Int }) {
   override get message(): string {
     return `A page must begin within the first ${countedEvents} items of a list. Read further back with \`until\`: the list then begins before that time.`
@@ -45,11 +45,11 @@ export class ScopeReader extends Context.Service<
       actor: Actor,
       id: BuildingId
     ) => Effect.Effect<DirectoryBuilding, ScopeNotFound | DirectoryError>
-    /** The tenants that the user is. */
+    /** The tenants that the user belongs to. */
     readonly tenants: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
-    /** Those of some buildings that do not exist, as far as the directory can say. */
+    /** The ids without an existing building, as far as the directory can say. */
     readonly unknown: (ids: Iterable<BuildingId>) => Effect.Effect<ReadonlyArray<BuildingId>>
-    /** Events of a building, or those that involve a tenant, latest first; counts `countedEvents` at most. */
+    /** Events of a building or of a tenant, the latest first. Counts at most `countedEvents`. */
     readonly events: (
       actor: Actor,
       scope: Scope,
@@ -78,7 +78,7 @@ export class ScopeReader extends Context.Service<
         unknown: (ids) =>
           Effect.filter(
             new Set(ids),
-            // This is a hint only, so a directory that fails does no harm.
+            // Only a hint, so a failing directory does no harm.
             (id) =>
               Effect.map(
                 Effect.orElseSucceed(hasBuilding(id), () => true),
@@ -99,20 +99,20 @@ export class ScopeReader extends Context.Service<
 /** A page of a feed. */
 export interface FeedPage {
   readonly items: ReadonlyArray<FeedItem>
-  /** Where the next page begins; the given cursor if there is nothing new. Valid forever. */
+  /** Where the next page begins; the given cursor if there is nothing new. It never expires. */
   readonly cursor: DeliveryId | 0
-  /** Whether more deliveries are there already. */
+  /** Whether there are more deliveries now. */
   readonly more: boolean
 }
 
 /**
- * What an integration should have received. Delivery at least once can't prove that nothing is missing; a receiver that reads
- * this feed can.
+ * The deliveries that an integration should have received. A receiver that reads this feed can detect missing deliveries,
+ * which at-least-once delivery alone does not reveal.
  */
 export class IntegrationFeed extends Context.Service<
   IntegrationFeed,
   {
-    /** At most `limit` deliveries after a cursor (0: from the beginning), oldest first. */
+    /** At most `limit` deliveries after a cursor (0: from the beginning), the oldest first. */
     readonly read: (
       actor: Actor,
       scope: Scope,
@@ -134,7 +134,7 @@ export class IntegrationFeed extends Context.Service<
         { after, limit }
       ) {
         yield* integrations.get(actor, scope, id)
-        // One more than the limit shows whether there is another page.
+        // Reads one more than the limit to find out whether there is another page.
         const found = yield* store.feed({ integration_id: id, after, limit: limit + 1 })
         const items = found.slice(0, limit)
         return { items, cursor: items.at(-1)?.delivery.id ?? after, more: found.length > limit }

@@ -1,6 +1,6 @@
 /**
- * Test events: one sample delivery to one integration, sent like any other, to try a receiver's signature check,
- * acknowledgement and retries.
+ * Test events: one sample delivery to one integration, sent like any other. They let developers try a receiver's signature
+ * check, acknowledgement and retries.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Hex } from "effect/encoding"
@@ -26,12 +26,12 @@ export interface TestSent {
 }
 
 /**
- * The `data.id` of a test event, made from the current second: receivers may drop ids that they know, and may keep ids in 32
- * bits. Hosts that count up from 1 do not reach these numbers.
+ * The `data.id` of a test event, derived from the current second. Receivers may drop known ids and may store ids in 32 bits.
+ * Hosts that count from 1 do not reach these numbers.
  */
 const testId = (now: number): number => 2_000_000_000 + (Math.floor(now / 1_000) % 147_000_000)
 
-/** Lets receivers recognize test events. */
+/** Marks test events for receivers. */
 const mark = { test: true } as const
 const name = "doorhook test event"
 
@@ -64,7 +64,7 @@ const samples = {
 
 const sampleOf = new Map<ResourceType, (now: number, guid: string) => object>(Object.entries(samples))
 
-/** Data of a declared type is the host's own, so its test event has only an id, a time and the mark. */
+/** Test data for a declared type. Its members are the host's own, so the data has only an id, a time and the mark. */
 const plainSample = (now: number): object => ({ id: testId(now), logged_at: isoOf(now), name, ...mark })
 
 /** Resource type, action and priority of a test event. */
@@ -76,7 +76,7 @@ export interface TestKind {
 
 const defaultKind: TestKind = { resource_type: "access_log", action: "create", urgent: false }
 
-/** A kind that the integration is bound to, of normal priority if there is one. */
+/** The kind of the test event: one that the integration is bound to, preferably of normal priority. */
 export const testKindOf = ({ bindings }: Pick<Integration, "bindings">, types: ResourceTypeTable): TestKind => {
   const kinds = bindings.flatMap(({ actions: [action], resource_type }): ReadonlyArray<TestKind> =>
     action === undefined ? [] : [{ resource_type, action, urgent: types.get(resource_type)?.urgent ?? false }]
@@ -95,8 +95,7 @@ export class TestEvents extends Context.Service<
   TestEvents,
   {
     /**
-     * Sends a test event to one integration only. Fails on a disabled one; use a probe to try an integration that doorhook
-     * disabled.
+     * Sends a test event to one integration. Fails if it is disabled; use a probe for an integration that doorhook disabled.
      */
     readonly send: (id: IntegrationId) => Effect.Effect<TestSent, IntegrationNotFound | NotDeliverable | StoreError>
   }
@@ -121,7 +120,7 @@ export class TestEvents extends Context.Service<
           const data = sample(now, uuidOf(crypto.randomBytes(16)))
           const test = { resource_type, action, urgent, data }
           const { event, sent } = yield* sendDirect({ store, wake, crypto }, integration, test, now)
-            // There is no idempotency key that could be taken.
+            // Without an idempotency key there can be no conflict.
             .pipe(Effect.catchTag("IdempotencyConflict", Effect.die))
           if (sent === undefined || sent.state === "cancelled") {
             return yield* new NotDeliverable({ why: "integration_deleted" })

@@ -1,6 +1,6 @@
 /**
- * The directory of a process that has none and takes no requests: it knows nobody who could log in, and leaves every right
- * as it was when an event was matched.
+ * A directory for a process without a host and without requests. Nobody can log in, and every right is granted, as it was when
+ * the event was matched.
  */
 import { Effect, Layer } from "effect"
 import { Directory } from "../ports/Directory.ts"

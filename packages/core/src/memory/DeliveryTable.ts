@@ -1,6 +1,5 @@
 /**
- * Stored deliveries with the indexes over them: by integration and by event, waiting ones by lane and integration, leased
- * ones by worker.
+ * Stored deliveries with their indexes: by integration and event, waiting ones by lane and integration, leased ones by worker.
  */
 import { Brand } from "effect"
 import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane } from "../model/Delivery.ts"
@@ -14,7 +13,7 @@ import type { QueueEntry } from "../delivery/Transitions.ts"
 import { cancel } from "../delivery/Transitions.ts"
 import { DueHeap } from "./DueHeap.ts"
 
-/** Brands without checks: a counted id is always valid. */
+/** Brands without validation: a generated id is always valid. */
 const brandedDeliveryId = Brand.nominal<DeliveryId>()
 
 export interface StoredDelivery {
@@ -39,7 +38,7 @@ export const toDelivery = ({ event, id, integration_id, standing }: StoredDelive
 })
 
 interface StoredEvent {
-  /** Grows in the order of storing. */
+  /** The event's number in the order of storing. */
   readonly seq: number
   readonly event: Event
   readonly deliveries: ReadonlyArray<StoredDelivery>
@@ -47,7 +46,7 @@ interface StoredEvent {
 
 type Heaps = Map<IntegrationId, DueHeap<StoredDelivery>>
 
-/** How many items at the beginning of a list meet a condition that no item behind them meets. */
+/** Length of the beginning of a list whose items meet a condition. No later item may meet it. */
 export const countWhile = <A>(list: ReadonlyArray<A>, meets: (item: A) => boolean): number => {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -62,7 +61,7 @@ export const countWhile = <A>(list: ReadonlyArray<A>, meets: (item: A) => boolea
 const listKey = (type: Scope["type"], id: number, resource_type: ResourceType): string =>
   `${type} ${id} ${resource_type}`
 
-/** The lists that an event is in: that of its building, and one for each tenant that it involves. */
+/** Keys of the lists that an event is in: its building's, and one for each of its tenants. */
 const listsOf = ({ building_id, resource_type, tenant_ids }: Event): ReadonlyArray<string> => {
   const keys = [listKey("building", building_id, resource_type)]
   for (const id of tenant_ids) {
@@ -73,24 +72,24 @@ const listsOf = ({ building_id, resource_type, tenant_ids }: Event): ReadonlyArr
 }
 
 export class DeliveryTable {
-  /** All deliveries; the one with id n is at n - 1, and nothing once it is purged. */
+  /** All deliveries. Id n is at index n - 1, which is empty once the delivery is purged. */
   private readonly all: Array<StoredDelivery | undefined> = []
   private lastSeq = 0
   readonly events = new Map<EventId, StoredEvent>()
   readonly byIntegration = new Map<IntegrationId, Array<StoredDelivery>>()
-  /** What each building and each tenant may read, by type, in the order of publication times. */
+  /** Events by building or tenant and by type, in the order of publication. */
   private readonly lists = new Map<string, Array<Event>>()
   readonly counts: Record<DeliveryState, number> = { ...noDeliveries }
-  /** Deliveries that are due now or later and not leased, by lane and integration. */
+  /** Deliveries without a lease that are due now or later, by lane and integration. */
   private readonly waiting: Readonly<Record<Lane, Heaps>> = { 0: new Map(), 1: new Map(), 2: new Map(), 3: new Map() }
-  /** What is leased to each worker. */
+  /** Leased deliveries by worker. */
   private readonly leases = new Map<string, Set<StoredDelivery>>()
 
   get(id: DeliveryId): StoredDelivery | undefined {
     return this.all[id - 1]
   }
 
-  /** The deliveries after one, by id. */
+  /** Deliveries after one, by ascending id. */
   *since(after: DeliveryId | 0): Iterable<StoredDelivery> {
     for (let at: number = after; at < this.all.length; at++) {
       const delivery = this.all[at]
@@ -98,7 +97,7 @@ export class DeliveryTable {
     }
   }
 
-  /** The deliveries before one, or all, by falling id. */
+  /** Deliveries before one, or all, by descending id. */
   *until(before: DeliveryId | undefined): Iterable<StoredDelivery> {
     for (let at = (before ?? this.all.length + 1) - 2; at >= 0; at--) {
       const delivery = this.all[at]
@@ -117,7 +116,7 @@ export class DeliveryTable {
     for (const key of listsOf(event)) {
       const list = this.lists.get(key)
       if (list === undefined) this.lists.set(key, [event])
-      // Not at the end only if a clock was set back.
+      // Otherwise a clock was set back, and the event is inserted at its place.
       else if ((list.at(-1)?.created_at ?? 0) <= event.created_at) list.push(event)
       else
         list.splice(
@@ -129,7 +128,7 @@ export class DeliveryTable {
     return deliveries
   }
 
-  /** The events that a building or a tenant may read, in the order of publication times. */
+  /** The events of a building or tenant, in the order of publication. */
   eventsOf({ id, type }: Scope, resource_type: ResourceType): ReadonlyArray<Event> {
     return this.lists.get(listKey(type, id, resource_type)) ?? []
   }
@@ -144,7 +143,7 @@ export class DeliveryTable {
     this.events.delete(id)
   }
 
-  /** Drops deleted events from the lists of their readers, and their deliveries from those of some integrations. */
+  /** Removes deleted events from their lists, and their deliveries from the lists of the integrations. */
   forget(deleted: Iterable<Event>, integrations: Iterable<IntegrationId>): void {
     for (const key of new Set(Array.from(deleted, listsOf).flat())) {
       const left = this.lists.get(key)?.filter(({ id }) => this.events.has(id)) ?? []
@@ -170,7 +169,7 @@ export class DeliveryTable {
     return delivery
   }
 
-  /** Changes where a delivery stands, and the indexes with it. */
+  /** Changes the state of a delivery and updates the indexes. */
   move(delivery: StoredDelivery, standing: QueueEntry): void {
     this.unqueue(delivery)
     this.counts[delivery.standing.state]--
@@ -192,24 +191,24 @@ export class DeliveryTable {
           this.move(delivery, cancel(delivery.standing, reason))
   }
 
-  /** The delivery to take next of each integration that has any in a lane. */
+  /** The next delivery of each integration in a lane. */
   heads(lane: Lane): Array<StoredDelivery> {
     const heads: Array<StoredDelivery> = []
     for (const { first } of this.waiting[lane].values()) if (first !== undefined) heads.push(first)
     return heads
   }
 
-  /** The delivery to take next of one integration. */
+  /** The next delivery of one integration in a lane. */
   head(lane: Lane, integration: IntegrationId): StoredDelivery | undefined {
     return this.waiting[lane].get(integration)?.first
   }
 
-  /** What waits of one integration, in no order. */
+  /** Waiting deliveries of one integration, in no particular order. */
   waitingOf(integration: IntegrationId): ReadonlyArray<StoredDelivery> {
     return lanes.flatMap((lane) => this.waiting[lane].get(integration)?.items ?? [])
   }
 
-  /** When the first waiting delivery is due; null when none waits. */
+  /** When the first waiting delivery is due; null if none waits. */
   nextDue(): number | null {
     let earliest: number | null = null
     for (const lane of lanes)
@@ -220,12 +219,12 @@ export class DeliveryTable {
     return earliest
   }
 
-  /** The workers that hold leases. */
+  /** The workers with leases. */
   holders(): ReadonlyArray<string> {
     return [...this.leases.keys()]
   }
 
-  /** What a worker holds. */
+  /** Deliveries leased to a worker. */
   heldBy(worker: string): ReadonlyArray<StoredDelivery> {
     return [...(this.leases.get(worker) ?? [])]
   }

@@ -1,6 +1,6 @@
 /**
- * The directory of a service that has no backend behind it: all of it in one document, which can be replaced while the
- * service runs. A user's id is their login.
+ * The directory of a service without a host backend. It is one document, which can be replaced while the service runs. A
+ * user's id is the login.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { DirectoryDocument } from "../model/DirectoryDocument.ts"
@@ -9,7 +9,7 @@ import { Directory } from "../ports/Directory.ts"
 
 type User = DirectoryDocument["users"][number]
 
-/** A document, ready for questions. */
+/** Indexes a document. */
 const index = ({ clients, users, buildings, tenants }: DirectoryDocument) => ({
   clients: new Map<string, DirectoryDocument["clients"][number]>(clients.map((client) => [client.id, client])),
   users: new Map<string, User>(users.map((user) => [user.login, user])),
@@ -22,7 +22,7 @@ const encoder = new TextEncoder()
 export class DocumentDirectory extends Context.Service<
   DocumentDirectory,
   {
-    /** Puts another document in place: from now on every question is answered from it. */
+    /** Replaces the document. All later answers come from the new one. */
     readonly replace: (document: DirectoryDocument) => Effect.Effect<void>
   }
 >()("@doorhook/core/memory/DocumentDirectory") {
@@ -31,14 +31,14 @@ export class DocumentDirectory extends Context.Service<
       Effect.gen(function* () {
         const crypto = yield* Crypto
         let current = index(initial)
-        // What a login that nobody has is compared with, so that it takes as long as one that somebody has.
+        // An unknown login is compared with this, so that it takes as long as a known one.
         const nobody = crypto.randomBytes(32)
 
         const authenticate: Directory["Service"]["authenticate"] = Effect.fnUntraced(function* (login, password) {
           const user = current.users.get(login)
           const expected = user === undefined ? nobody : encoder.encode(Redacted.value(user.password))
           const given = encoder.encode(Redacted.value(password))
-          // Digests have one length, so that comparing them says nothing about the passwords.
+          // Digests have the same length, so that the comparison reveals nothing about the passwords.
           const equal = constantTimeEquals(yield* crypto.sha256(expected), yield* crypto.sha256(given))
           return equal && user !== undefined ? { id: user.login } : null
         })

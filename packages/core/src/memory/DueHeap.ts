@@ -1,11 +1,10 @@
 /**
- * A priority queue of waiting deliveries: the earliest due first, the older of two that are due together.
+ * A priority queue of waiting deliveries, ordered by due time and then by age.
  *
- * Each item knows its place, so that any of them is taken out in O(log n) when its delivery is claimed or cancelled, and
- * nothing stale stays behind.
+ * Each item stores its index, so that any item can be removed in O(log n) when its delivery is claimed or cancelled.
  */
 
-/** What can wait. `heap_index` belongs to the heap that the item is in. */
+/** An item of a heap. `heap_index` belongs to the heap. */
 export interface Waiting {
   readonly id: number
   readonly standing: { readonly due_at: number | null }
@@ -25,23 +24,23 @@ export class DueHeap<A extends Waiting> {
     return this.#items.length
   }
 
-  /** All items, in no order. */
+  /** All items, in no particular order. */
   get items(): ReadonlyArray<A> {
     return this.#items
   }
 
-  /** The item to take next. */
+  /** The next item. */
   get first(): A | undefined {
     return this.#items[0]
   }
 
-  /** Adds an item that is in no heap. */
+  /** Adds an item that is not in a heap. */
   add(item: A): void {
     this.#items.push(item)
     this.#rise(item, this.#items.length - 1)
   }
 
-  /** Takes an item out. Its due time must still be the one that it was added with. */
+  /** Removes an item. Its due time must not have changed since it was added. */
   remove(item: A): void {
     const last = this.#items.pop()
     if (last === undefined || last === item) return
@@ -49,7 +48,7 @@ export class DueHeap<A extends Waiting> {
     this.#sink(last, last.heap_index)
   }
 
-  /** Puts an item at a free place, or above it. */
+  /** Places an item at a free index or above it. */
   #rise(item: A, free: number): void {
     let at = free
     while (at > 0) {
@@ -62,7 +61,7 @@ export class DueHeap<A extends Waiting> {
     this.#put(item, at)
   }
 
-  /** Puts an item at a free place, or below it. */
+  /** Places an item at a free index or below it. */
   #sink(item: A, free: number): void {
     let at = free
     for (;;) {

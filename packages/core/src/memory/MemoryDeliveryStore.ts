@@ -1,5 +1,5 @@
 /**
- * Deliveries in memory. Ended ones are kept, as in a database; nothing survives the process.
+ * Deliveries in memory. Ended ones are kept, as in a database. Nothing outlives the process.
  */
 import { Effect, Layer } from "effect"
 import type { DeliveryState, LeasedDelivery } from "../model/Delivery.ts"
@@ -135,10 +135,10 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** Needs the state that it shares with the other memory stores. */
+/** Requires the state shared by the memory stores. */
 export const layer: Layer.Layer<DeliveryStore, never, MemoryState> = Layer.effect(DeliveryStore, make)
 
-/** The first event id that is stored already or comes twice. */
+/** The first event id that is already stored or repeated. */
 const repeatedEvent = (deliveries: DeliveryTable, records: ReadonlyArray<NewEventRecord>): string | undefined => {
   const found = records.find(({ event }) => deliveries.events.has(event.id))
   if (found !== undefined || records.length < 2) return found?.event.id
@@ -162,8 +162,8 @@ const claimFrom = ({ deliveries, integrations }: State, request: ClaimRequest): 
 }
 
 /**
- * What is due, lane by lane, and within a lane in rounds, one delivery of each integration in a round, the earliest due
- * first. Looks at the heads of queues only: each delivery must be moved out of its queue before the next one is asked for.
+ * Due deliveries: lane by lane, and within a lane in rounds of one delivery per integration, the earliest due first. Reads only
+ * the heads of the queues: each delivery must be removed from its queue before the next one is requested.
  */
 const dueOf = function* (
   deliveries: DeliveryTable,
@@ -196,7 +196,7 @@ const dueOf = function* (
 const byDue = (a: StoredDelivery, b: StoredDelivery): number =>
   (a.standing.due_at ?? 0) - (b.standing.due_at ?? 0) || a.integration_id - b.integration_id
 
-/** Retries of an integration that are not due yet, the oldest delivery first. */
+/** Retries of an integration that are not yet due, the oldest delivery first. */
 const retriesOf = (
   deliveries: DeliveryTable,
   integration: IntegrationId,
@@ -226,7 +226,7 @@ const settleAll = (
   const { deliveries, failing, integrations } = state
   const applied = new Set<DeliveryId>()
   const steps: Array<AppliedSettlement & { readonly settlement: Settlement }> = []
-  /** Integrations that something may follow for. */
+  /** Integrations whose health may have changed. */
   const affected = new Set<IntegrationId>()
   let hasDueDeliveries = false
   for (const settlement of settlements) {
@@ -252,7 +252,7 @@ const settleAll = (
   const changed: Array<IntegrationId> = []
   const recovered: Array<Recovery> = []
   const notifications: Array<Notification<IntegrationNotification>> = []
-  // Afterwards, so that what was acknowledged in the same batch stays so.
+  // Evaluated last, so that deliveries acknowledged in the same batch are not cancelled.
   for (const id of [...affected].toSorted((a, b) => a - b)) {
     const integration = integrations.get(id)
     if (integration === undefined) continue
@@ -282,7 +282,7 @@ const beatOf = (
   for (const [member, end] of members) if (end <= now) members.delete(member)
   const continued = members.has(worker)
   const releaseLease = (delivery: StoredDelivery): void => deliveries.move(delivery, release(delivery.standing))
-  // Also what was claimed by a worker that did not know that its membership had lapsed.
+  // Includes claims of workers that did not know of their expired membership.
   for (const holder of deliveries.holders())
     if (!members.has(holder) || (holder === worker && until === null)) deliveries.heldBy(holder).forEach(releaseLease)
   if (until === null) members.delete(worker)
@@ -339,7 +339,7 @@ const redeliverFrom = (
   return redelivered(1, newest.id)
 }
 
-/** Notifies of integrations whose failing has crossed a warning threshold. */
+/** Stores notifications of integrations whose failure has crossed a warning threshold. */
 const warnAll = (
   state: State,
   now: number,
@@ -372,7 +372,7 @@ const toListed = (stored: StoredDelivery): ListedDelivery => {
   return { ...listed, last_attempt }
 }
 
-/** The deliveries that a filter selects, by the narrowest index. */
+/** The deliveries that match a filter, read from the smallest index. */
 const select = (deliveries: DeliveryTable, filter: DeliveryFilter): ReadonlyArray<StoredDelivery> => {
   const found: Array<StoredDelivery> = []
   for (const delivery of candidates(deliveries, filter)) {
@@ -401,11 +401,11 @@ const candidates = (
   return narrow === null ? deliveries.since(after ?? 0) : sliceAfter(narrow, after ?? 0)
 }
 
-/** The deliveries after one, of a list by id. */
+/** The deliveries after one, in a list by id. */
 const sliceAfter = (list: ReadonlyArray<StoredDelivery>, after: DeliveryId | 0): ReadonlyArray<StoredDelivery> =>
   list.slice(countWhile(list, ({ id }) => id <= after))
 
-/** A page of a list that is in the order of publication times. */
+/** A page of a list in the order of publication. */
 const pageOfEvents = (
   list: ReadonlyArray<Event>,
   { countUpTo, limit, offset, since, until }: EventFilter
@@ -421,7 +421,7 @@ const pageOfEvents = (
   }
 }
 
-/** Purges in the order of storing. A clock may have been wrong: an old event may be behind a younger one. */
+/** Purges in the order of storing. An old event may follow a younger one if a clock was wrong. */
 const purgeOld = (state: State, { after, before, limit }: PurgeRequest): Purged => {
   const { deliveries } = state
   state.notifications.splice(0, state.notifications.findLastIndex(({ at }) => at < before) + 1)

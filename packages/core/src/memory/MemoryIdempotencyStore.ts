@@ -24,5 +24,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** Needs the state that it shares with the other memory stores. */
+/** Requires the state shared by the memory stores. */
 export const layer: Layer.Layer<IdempotencyStore, never, MemoryState> = Layer.effect(IdempotencyStore, make)

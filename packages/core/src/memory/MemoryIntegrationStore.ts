@@ -12,7 +12,7 @@ import { MemoryState, replaceIntegration, takenKey } from "./MemoryState.ts"
 const make = Effect.gen(function* () {
   const state = yield* MemoryState
   const { deliveries, integrations } = state
-  /** Ids of each scope, in the order of creation. */
+  /** Ids by scope, in the order of creation. */
   const byScope = new Map<string, Set<IntegrationId>>()
   let lastId = 0
 
@@ -89,7 +89,7 @@ const make = Effect.gen(function* () {
         for (const id of buildings) for (const integration of ofScope({ type: "building", id })) found.add(integration)
         for (const id of tenants) for (const integration of ofScope({ type: "tenant", id })) found.add(integration)
         const ordered = Array.from(found)
-        // Nearly always one scope alone has any: they are in order.
+        // Usually only one scope has integrations, and then they are in order.
         const isInOrder = ordered.every(({ id }, at) => id >= (ordered[at - 1]?.id ?? 0))
         return isInOrder ? ordered : ordered.toSorted((a, b) => a.id - b.id)
       }),
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** Needs the state that it shares with the other memory stores. */
+/** Requires the state shared by the memory stores. */
 export const layer: Layer.Layer<IntegrationStore, never, MemoryState> = Layer.effect(IntegrationStore, make)
 
 const isOf =

@@ -1,7 +1,7 @@
 /**
- * What the memory stores keep, in one place, so that deleting an integration and cancelling its deliveries is one step.
+ * The state shared by the memory stores, so that deleting an integration and cancelling its deliveries is one step.
  *
- * Everything in it is synchronous. A store call runs inside one `Effect.sync`, which makes it atomic.
+ * All functions are synchronous. Each store call runs inside one `Effect.sync`, which makes it atomic.
  */
 import { Context, Layer } from "effect"
 import type { IntegrationId } from "../model/Ids.ts"
@@ -16,10 +16,10 @@ export class MemoryState extends Context.Service<
   MemoryState,
   {
     readonly integrations: Map<IntegrationId, Integration>
-    /** Of those that fail, how. */
+    /** Failure states of failing integrations. */
     readonly failing: Map<IntegrationId, FailureState>
     readonly deliveries: DeliveryTable
-    /** The oldest first. */
+    /** Oldest first. */
     readonly notifications: Array<Notification>
     lastNotification: number
     readonly keys: Map<string, IdempotencyRecord>
@@ -35,7 +35,7 @@ export class MemoryState extends Context.Service<
   }))
 }
 
-/** Replaces an integration. One that is disabled now gets nothing more: its active deliveries are cancelled. */
+/** Replaces an integration. If it is disabled, its active deliveries are cancelled. */
 export const replaceIntegration = ({ deliveries, integrations }: MemoryState["Service"], next: Integration): void => {
   integrations.set(next.id, next)
   if (next.status === "enabled") return
@@ -54,7 +54,7 @@ export const switchIntegration = (
   replaceIntegration(state, { ...integration, ...to, version: integration.version + 1, updated_at: now })
 }
 
-/** The first of some keys that is remembered already. Those that expired are free. */
+/** The first of these keys that is in use. Expired keys are free. */
 export const takenKey = (
   { keys }: MemoryState["Service"],
   wanted: ReadonlyArray<Omit<IdempotencyRecord, "answer">>

@@ -1,5 +1,5 @@
 /**
- * The whole store in memory: for trying doorhook out, for tests and for simulations.
+ * All storage ports in memory: for trying doorhook out, for tests and for simulations.
  */
 import { Layer } from "effect"
 import type { ClientStore } from "../ports/ClientStore.ts"
@@ -16,7 +16,7 @@ import * as MemorySettingStore from "./MemorySettingStore.ts"
 import { MemoryState } from "./MemoryState.ts"
 import * as MemoryTokenStore from "./MemoryTokenStore.ts"
 
-/** All storage ports, empty at first. Within one runtime it is one store; `Layer.fresh` makes another. */
+/** All storage ports, initially empty. Within one runtime they share one store; `Layer.fresh` creates another. */
 export const layer: Layer.Layer<
   DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 > = Layer.mergeAll(

@@ -1,5 +1,5 @@
 /**
- * Grants, codes and tokens in memory. A heap orders everything that will be deleted by its time.
+ * Grants, codes and tokens in memory. A heap orders them by the time at which they will be deleted.
  */
 import { Effect, Layer } from "effect"
 import type { GrantId, UserId } from "../model/Ids.ts"
@@ -12,16 +12,16 @@ import { codeReuseWindow, revokedRetention, rotatedRetention } from "../model/To
 import type { Waiting } from "./DueHeap.ts"
 import { DueHeap } from "./DueHeap.ts"
 
-/** Something that is deleted after its `due_at`. */
+/** An entry that is deleted after its `due_at`. */
 interface Ending extends Waiting {
-  /** Deletes at most `limit` tokens and codes, and returns how many. Removes itself from the heap when nothing is left. */
+  /** Deletes at most `limit` tokens and codes, and returns their number. Removes itself from the heap when nothing is left. */
   readonly purge: (limit: number) => number
 }
 
 interface StoredGrant {
   grant: Grant
   readonly codes: Set<TokenHash>
-  /** The oldest first. */
+  /** Oldest first. */
   readonly access: Set<number>
   readonly refresh: Set<TokenHash>
 }
@@ -60,7 +60,7 @@ const make = Effect.sync(() => {
     return ending
   }
 
-  /** A grant that is not revoked. */
+  /** The grant with this id; null if it is revoked or unknown. */
   const aliveGrant = (id: GrantId): StoredGrant | null => {
     const stored = grants.get(id)
     return stored?.grant.revoked_at === null ? stored : null
@@ -74,7 +74,7 @@ const make = Effect.sync(() => {
     return found === undefined || stored === undefined ? null : answer(found, stored.grant)
   }
 
-  /** What deletes one code or token, with its place in the heap and in its grant, and returns how many it was. */
+  /** Makes the function that deletes one code or token, also from the heap and its grant. It returns how many it deleted. */
   const deleteIn =
     <Key, Stored extends { readonly ending: Ending | null }>(
       stored: Map<Key, Stored>,
@@ -106,7 +106,7 @@ const make = Effect.sync(() => {
     ({ token }) => token.grant_id
   )
 
-  /** Deletes what belongs to a grant, and at last the grant, which counts too. */
+  /** Deletes the codes and tokens of a grant, and finally the grant, which counts too. */
   const deleteGrant = ({ access, codes, grant, refresh }: StoredGrant, limit: number): number => {
     const each = [
       ...[...access].map((seq) => () => deleteAccess(seq)),
@@ -137,7 +137,7 @@ const make = Effect.sync(() => {
 
   const isRefreshable = ({ refresh }: StoredGrant): boolean => refresh.size > 0
 
-  /** Stores what was issued for a grant, and returns the number of the access token. */
+  /** Stores tokens issued for a grant, and returns the number of the access token. */
   const store = (grant: StoredGrant, { access, maxAccessTokens, refresh }: IssuedTokens): number => {
     for (const oldest of grant.access) {
       if (grant.access.size < maxAccessTokens) break
@@ -168,7 +168,7 @@ const make = Effect.sync(() => {
         grants.set(grant.id, stored)
         if (grant.revoked_at !== null) endRevoked(stored, grant.revoked_at)
         const ending = endAt(code.expires_at + codeReuseWindow, () => {
-          // Nothing was ever issued for one that was not used. A revoked grant has an ending of its own.
+          // The grant of an unused code has no tokens. A revoked grant has its own ending.
           if (codes.get(code.hash)?.used === false && aliveGrant(grant.id) !== null) grants.delete(grant.id)
           return deleteCode(code.hash)
         })

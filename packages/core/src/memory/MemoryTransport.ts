@@ -1,42 +1,42 @@
 /**
- * A transport that sends nothing: it keeps what is posted and answers what a test says, in the time of Effect's clock.
- * It looks up no names and refuses no addresses.
+ * A transport for tests that sends nothing. It records posts and returns replies that the test chooses, in the time of Effect's
+ * clock. It resolves no names and refuses no addresses.
  */
 import { Clock, Context, Effect, Layer, Queue } from "effect"
 import { maxExcerptLength } from "../model/Delivery.ts"
 import type { TransportRequest, TransportResult, TransportUnavailable } from "../ports/Transport.ts"
 import { Transport } from "../ports/Transport.ts"
 
-/** A request, with the time at which it was made. */
+/** A recorded request. */
 export interface Post extends TransportRequest {
-  /** In milliseconds since the epoch. */
+  /** Its time, in milliseconds since the epoch. */
   readonly at: number
 }
 
 type Answered = TransportResult & { readonly _tag: "Answered" }
 type Failed = TransportResult & { readonly _tag: "Failed" }
 
-/** What a receiver replies: a status alone, an answer, or how the request failed. */
+/** A receiver's reply: a status, an answer, or a failure. */
 export type Reply =
   | number
   | (Pick<Answered, "status"> & Partial<Pick<Answered, "excerpt" | "retry_after" | "location">>)
   | (Pick<Failed, "outcome"> & Partial<Pick<Failed, "detail">>)
 
 /**
- * What becomes of the `nth` post, from 1. A reply that takes longer than the post's deadline comes too late: it has failed
- * with `timeout` by then.
+ * Chooses the reply to the `nth` post, counted from 1. A reply that takes longer than the post's deadline is reported as
+ * `timeout`.
  */
 export type Receive = (post: Post, nth: number) => Effect.Effect<Reply, TransportUnavailable>
 
-/** The other side of the transport: all receivers. */
+/** All receivers of the transport. */
 export class Receivers extends Context.Service<
   Receivers,
   {
-    /** What was posted so far. */
+    /** All posts so far. */
     readonly posts: Effect.Effect<ReadonlyArray<Post>>
-    /** The first post that was not taken by this before; waits for one. */
+    /** The first post that no earlier call returned. Waits for one if necessary. */
     readonly next: Effect.Effect<Post>
-    /** Replies otherwise from the next post on. */
+    /** Changes the replies, from the next post on. */
     readonly reply: (receive: Receive) => Effect.Effect<void>
   }
 >()("@doorhook/core/memory/MemoryTransport/Receivers") {}
@@ -73,6 +73,6 @@ const make = Effect.fnUntraced(function* (initial: Receive) {
   return Context.make(Transport, yield* Transport.fromPost(post)).pipe(Context.add(Receivers, receivers))
 })
 
-/** Replies 200 to everything, unless told otherwise. */
+/** A transport that replies 200 to everything by default. */
 export const layer = (receive: Receive = () => Effect.succeed(200)): Layer.Layer<Transport | Receivers> =>
   Layer.effectContext(make(receive))

@@ -1,16 +1,15 @@
 /**
- * Which network addresses a delivery may go to.
+ * Which network addresses a delivery may be sent to.
  *
- * Integrations are made by third parties, so their URLs must not reach what only this machine can: special-purpose
- * ranges are refused unless an allow-list names them. They are those of the IANA registries (RFC 6890), also the ones
- * marked globally reachable: these are anycast services, which the nearest network answers and where nobody receives
- * webhooks; and an address that is public, and that a cloud answers itself. Of IPv6, only 2000::/3 has been given out for
- * global unicast (RFC 4291), so everything else is refused.
+ * Third parties create integrations, so their URLs must not reach networks that only this machine can reach. Special-purpose
+ * ranges are refused unless an allow-list names them: the ranges of the IANA registries (RFC 6890), and a public address that
+ * serves a cloud's metadata. This includes registry ranges marked as globally reachable, because they are anycast services
+ * without webhook receivers. In IPv6, only 2000::/3 is allocated for global unicast (RFC 4291), and all else is refused.
  */
 import { Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-/** Networks that may be reached although they are special. */
+/** Special-purpose networks that may be reached. */
 export type AllowList = ReadonlyArray<IpNetwork.IpNetwork>
 
 const networks = (...texts: ReadonlyArray<string>): AllowList => texts.map(IpNetwork.fromStringUnsafe)
@@ -54,8 +53,8 @@ const ipv4Of = (high: number, low: number): NetAddress.Ipv4Address =>
   NetAddress.ipv4FromBytesUnsafe(Uint8Array.of(high >> 8, high & 255, low >> 8, low & 255))
 
 /**
- * The IPv4 addresses that packets to an IPv6 address end up at where a transition mechanism serves it: IPv4-compatible
- * and -translated addresses, NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214).
+ * The IPv4 addresses that a transition mechanism may route an IPv6 address to: IPv4-compatible and IPv4-translated addresses,
+ * NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380) and ISATAP (RFC 5214).
  */
 const embeddedIn = (address: NetAddress.Ipv6Address): ReadonlyArray<NetAddress.Ipv4Address> => {
   const [a, b, c, d, e, f, g, h] = NetAddress.ipv6ToSegments(address)
@@ -71,15 +70,15 @@ const embeddedIn = (address: NetAddress.Ipv6Address): ReadonlyArray<NetAddress.I
   return []
 }
 
-/** Reads an address without its zone; an IPv4-mapped one is the IPv4 address. */
+/** Parses an address without its zone. An IPv4-mapped address becomes the IPv4 address. */
 const parseAddress = (text: string): Option.Option<NetAddress.IpAddress> =>
   Option.map(Result.getSuccess(NetAddress.ipFromString(text.split("%")[0] ?? text)), (address): NetAddress.IpAddress =>
     NetAddress.toCanonical(address)
   )
 
 /**
- * Whether an address in text form may be connected to. Text that is no address may not. An address that embeds an IPv4
- * address is allowed if both are.
+ * Whether a connection to an address in text form is allowed. An address that embeds an IPv4 address is allowed if both are.
+ * False for text that is not an address.
  */
 export const isAllowedAddress = (text: string, allow: AllowList): boolean =>
   Option.exists(parseAddress(text), (address) => {
@@ -87,20 +86,20 @@ export const isAllowedAddress = (text: string, allow: AllowList): boolean =>
     return [address, ...embedded].every((one) => covers(allow, one) || !isSpecial(one))
   })
 
-/** Whether an address in text form is in one of the networks. */
+/** Whether an address in text form belongs to one of the networks. */
 export const isInside = (text: string, list: AllowList): boolean =>
   Option.exists(parseAddress(text), (address) => covers(list, address))
 
 /**
- * An IPv4 network that is written as an IPv6 one (`::ffff:10.0.0.0/104`) is that IPv4 network. No such network has a
- * prefix shorter than 96: it would end within the ones of `ffff`, and a network has zeros after its prefix.
+ * Converts an IPv4-mapped network (`::ffff:10.0.0.0/104`) to the IPv4 network. Its prefix has at least 96 bits: with a shorter
+ * prefix, the one-bits of `ffff` would lie after the prefix, where a network has zeros.
  */
 const canonical = (network: IpNetwork.IpNetwork): Result.Result<IpNetwork.IpNetwork, NetAddress.NetAddressError> => {
   const address = NetAddress.toCanonical(network.address)
   return address === network.address ? Result.succeed(network) : IpNetwork.make(address, network.prefixLength - 96)
 }
 
-/** A CIDR in text form (`10.0.0.0/8`), or a single address; none when it is neither. */
+/** Parses a CIDR (`10.0.0.0/8`) or a single address. None for other text. */
 export const parseNetwork = (text: string): Option.Option<IpNetwork.IpNetwork> =>
   Result.getSuccess(
     Result.flatMap(

@@ -1,28 +1,28 @@
 /**
- * An OAuth client (RFC 6749 section 2): as the host's directory describes it, or as it was registered with the service.
+ * An OAuth client (RFC 6749 section 2), either from the host's directory or registered with the service.
  */
 import { Predicate, Schema } from "effect"
 import { ClientId } from "./Ids.ts"
 import { TokenHash } from "./Token.ts"
 
-/** The redirect URI that means «show the code on a page» (document section 5). */
+/** The redirect URI that shows the code on a page (document section 5). */
 export const outOfBandUri = "urn:ietf:wg:oauth:2.0:oob"
 
-/** A secret of a registered client: its SHA-256, and when it ends (milliseconds since the epoch); null is never. */
+/** A secret of a registered client: its SHA-256, and its expiry in milliseconds since the epoch. Null: it never expires. */
 export const ClientSecret = Schema.Struct({ hash: TokenHash, expires_at: Schema.NullOr(Schema.Int) })
 export type ClientSecret = typeof ClientSecret.Type
 
 export const Client = Schema.Struct({
   id: ClientId,
-  /** Shown to the user who is asked to log in. */
+  /** Shown to the user at the login. */
   name: Schema.NonEmptyString,
-  /** A client without a secret is public (RFC 6749 section 2.1) and must use PKCE. In a row of a table it is null. */
+  /** A client without a secret is public (RFC 6749 section 2.1) and must use PKCE. A database row has null instead. */
   secret: Schema.optional(Schema.NullOr(Schema.RedactedFromValue(Schema.NonEmptyString))),
   redirect_uris: Schema.Array(Schema.NonEmptyString)
 })
 export type Client = typeof Client.Type
 
-/** A client that was registered with the service. It is public when it has no secrets; several while one is rotated. */
+/** A client registered with the service. Without secrets it is public. During a rotation it has several. */
 export const RegisteredClient = Schema.Struct({
   id: ClientId,
   name: Schema.NonEmptyString,
@@ -32,7 +32,7 @@ export const RegisteredClient = Schema.Struct({
 })
 export type RegisteredClient = typeof RegisteredClient.Type
 
-/** A client that can be asked who it is: of either kind. */
+/** A client of either kind. */
 export type KnownClient = Client | RegisteredClient
 
 /** Whether the client has a secret to authenticate with (RFC 6749 section 2.1). */

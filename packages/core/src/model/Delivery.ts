@@ -1,17 +1,17 @@
 /**
- * A delivery: one event on its way to one integration, and the attempts made.
+ * A delivery of one event to one integration, with its attempts.
  *
  * ```
  * pending ──► delivering ──► delivered
  *                ▲  │ ├──► exhausted   the schedule is used up
  *                │  ▼ └──► expired     the event's lifetime is over
  *             retrying
- * any of pending, delivering, retrying ──► cancelled   integration disabled, deleted or gone, or the right to see it lost
- * skipped   stored because the integration was disabled when the event came
- * any settled one ──► pending   by a resend; as a probe if it was not acknowledged: acknowledged then, it enables the integration
+ * any of pending, delivering, retrying ──► cancelled   integration disabled, deleted or gone, or its owner's right lost
+ * skipped   stored because the integration was disabled when the event was published
+ * any settled state ──► pending   by a resend, or by a probe of a disabled integration (an acknowledgement enables it)
  * ```
  *
- * `docs/architecture.md` draws all of it; where a delivery stands after anything is `delivery/Transitions.ts`.
+ * `docs/architecture.md` shows the complete diagram. `delivery/Transitions.ts` defines each transition.
  */
 import { Schema } from "effect"
 import type { Event } from "./Event.ts"
@@ -22,14 +22,14 @@ import type { ResourceTypeDefinition } from "./ResourceType.ts"
 /** States in which a delivery will still be attempted. */
 export const activeStates = ["pending", "delivering", "retrying"] as const
 
-/** States in which nothing more happens unless somebody asks for a resend. */
+/** States in which a delivery is only attempted again after a resend. */
 export const settledStates = ["delivered", "exhausted", "expired", "cancelled", "skipped"] as const
 
 export const deliveryStates = [...activeStates, ...settledStates] as const
 export const DeliveryState = Schema.Literals(deliveryStates)
 export type DeliveryState = typeof DeliveryState.Type
 
-/** No delivery in any state: where counts begin. */
+/** Zero deliveries in each state, as a start for counting. */
 export const noDeliveries: Readonly<Record<DeliveryState, number>> = {
   pending: 0,
   delivering: 0,
@@ -41,7 +41,7 @@ export const noDeliveries: Readonly<Record<DeliveryState, number>> = {
   skipped: 0
 }
 
-/** Why a delivery ended, or was never begun, without being acknowledged. */
+/** Why a delivery ended, or was skipped, without an acknowledgement. */
 export const DeliveryReason = Schema.Literals([
   "integration_disabled",
   "integration_deleted",
@@ -67,21 +67,21 @@ export const AttemptOutcome = Schema.Literals([
 ])
 export type AttemptOutcome = typeof AttemptOutcome.Type
 
-/** The most of an answer that is kept, in characters. */
+/** The stored part of an answer's body, in characters. */
 export const maxExcerptLength = 16 * 1024
 
-/** One HTTP request that was made, or refused by the address guard. */
+/** One HTTP request, or its refusal by the address guard. */
 export const Attempt = Schema.Struct({
-  /** 1 for the first; the `doorhook-attempt` header. */
+  /** 1 for the first attempt. Sent as the `doorhook-attempt` header. */
   number: Schema.Int,
   started_at: Schema.Int,
   duration_ms: Schema.Int,
   outcome: AttemptOutcome,
-  /** The HTTP status, null when no answer came. */
+  /** The HTTP status; null without an answer. */
   status: Schema.NullOr(Schema.Int),
-  /** The first part of the answer's body, null when there was none. */
+  /** The beginning of the answer's body; null without a body. */
   response_excerpt: Schema.NullOr(Schema.String),
-  /** What went wrong in words, null when nothing did. */
+  /** The failure in words; null without a failure. */
   detail: Schema.NullOr(Schema.String)
 })
 export type Attempt = typeof Attempt.Type
@@ -94,15 +94,15 @@ export const Delivery = Schema.Struct({
   reason: Schema.NullOr(DeliveryReason),
   /** How many attempts were made. */
   attempts: Schema.Int,
-  /** When the next attempt is due, in milliseconds since the epoch; null in settled states and while one is under way. */
+  /** When the next attempt is due, in milliseconds since the epoch; null in settled states and during an attempt. */
   next_attempt_at: Schema.NullOr(Schema.Int),
   created_at: Schema.Int
 })
 export type Delivery = typeof Delivery.Type
 
 /**
- * The queue inside an integration that a delivery waits in. Lower goes first: urgent types before others, first
- * attempts before retries, so that neither a backlog nor a failing receiver holds up a ring.
+ * The priority queue that a delivery waits in, per integration. A lower number goes first: urgent types before others, and
+ * within each, first attempts before retries. A backlog or a failing receiver then does not delay a doorbell.
  */
 export const Lane = Schema.Literals([0, 1, 2, 3])
 export type Lane = typeof Lane.Type
@@ -113,10 +113,10 @@ export const lanes = [0, 1, 2, 3] as const satisfies ReadonlyArray<Lane>
 /** Whether a lane holds retries. */
 export const isRetryLane = (lane: Lane): boolean => lane === 1 || lane === 3
 
-/** Whether a lane holds what can't wait. */
+/** Whether a lane holds urgent deliveries. */
 export const isUrgentLane = (lane: Lane): boolean => lane <= 1
 
-/** How many of some places a lane may use: all when it is urgent, four fifths otherwise, one at least. */
+/** How many of `places` a lane may use: all if it is urgent, otherwise four fifths, but at least one. */
 export const placesFor = (lane: Lane, places: number): number =>
   isUrgentLane(lane) ? places : Math.max(1, Math.floor(places * 0.8))
 
@@ -132,11 +132,11 @@ export interface LeasedDelivery {
   readonly lane: Lane
   /** Attempts made before this one. */
   readonly attempts: number
-  /** How many of them were made early and failed: they do not count in the schedule. */
+  /** How many of the attempts were made early and failed. They don't count in the schedule. */
   readonly early: number
-  /** When it would be due by its schedule, in milliseconds since the epoch, if it is sent early; null otherwise. */
+  /** The scheduled due time of an early attempt, in milliseconds since the epoch; null if it is not early. */
   readonly early_due_at: number | null
-  /** Whether somebody asked for this attempt: it is made even when the event's lifetime is over. */
+  /** Whether an operator or owner requested this attempt. It is made even after the event's lifetime. */
   readonly resend: boolean
   readonly event: Event
   readonly integration: Integration

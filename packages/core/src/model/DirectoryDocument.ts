@@ -1,8 +1,8 @@
 /**
- * The directory file: clients, users, buildings and tenants for a service that has no backend of its own behind it.
+ * The directory file: clients, users, buildings and tenants for a service without a host backend.
  *
- * Reading it answers a document in which every reference leads somewhere, or all that is wrong with it. Problems name
- * places and expectations, never values: the file is full of secrets.
+ * Reading it returns a document in which all references are valid, or all problems of the file. Problems name places and
+ * expectations, never values, because the file contains secrets.
  */
 import { Array, DateTime, Effect, Option, Result, Schema } from "effect"
 import * as RedirectUri from "./RedirectUri.ts"
@@ -11,11 +11,11 @@ import { BuildingId, TenantId, UserId } from "./Ids.ts"
 import type { Problem, Problems } from "./InvalidInput.ts"
 import { InvalidInput, schemaProblems } from "./InvalidInput.ts"
 
-/** A member that can't be left out, and what it is. */
+/** A required member, with a description for messages. */
 const required = <S extends Schema.Top>(schema: S, what: string): S["Rebuild"] =>
   schema.annotateKey({ messageMissingKey: `is missing; it must be ${what}` })
 
-/** A list that is empty when it is left out. */
+/** A list that defaults to an empty one. */
 const listOf = <A, I>(item: Schema.Codec<A, I>) =>
   Schema.Array(item).pipe(Schema.withDecodingDefaultKey(Effect.succeed([])))
 
@@ -36,12 +36,12 @@ const ClientEntry = Schema.Struct({
 })
 
 const UserEntry = Schema.Struct({
-  /** What the user logs in with; it is the user's id too. */
+  /** The login name. It is also the user's id. */
   login: required(UserId, "what the user logs in with"),
   password: required(Schema.RedactedFromValue(Text), "a text"),
   /** The buildings the user administers. */
   buildings: listOf(BuildingId),
-  /** The tenants the user is. */
+  /** The tenants that the user belongs to. */
   tenants: listOf(TenantId)
 })
 
@@ -74,7 +74,7 @@ export const DirectoryDocument = Schema.Struct({
 })
 export type DirectoryDocument = typeof DirectoryDocument.Type
 
-/** The members that are read, by the name of the list or object that they are in; empty for the file as a whole. */
+/** The known members, by the name of the enclosing list or object. The empty name is the file itself. */
 export const memberNames: ReadonlyMap<string, ReadonlyArray<string>> = new Map(
   Object.entries({
     "": DirectoryDocument,
@@ -89,7 +89,7 @@ export const memberNames: ReadonlyMap<string, ReadonlyArray<string>> = new Map(
 
 type ListName = keyof DirectoryDocument
 
-/** Entries of a list whose key is that of an earlier one. */
+/** Problems for entries with the same key as an earlier entry. */
 const duplicates = <A>(
   list: ReadonlyArray<A>,
   name: ListName,
@@ -107,7 +107,7 @@ const duplicates = <A>(
   })
 }
 
-/** References that lead nowhere. */
+/** Problems for references to missing entries. */
 const dangling = (document: DirectoryDocument): ReadonlyArray<Problem> => {
   const buildings = new Set(document.buildings.map(({ id }) => id))
   const tenants = new Set(document.tenants.map(({ id }) => id))
@@ -134,7 +134,7 @@ const problemsOf = (document: DirectoryDocument): ReadonlyArray<Problem> => [
 
 const title = "Invalid directory"
 
-/** A problem with the file as a whole names it. */
+/** Adds the subject to a problem with the file as a whole. */
 const named = ({ detail, pointer }: Problem): Problem => ({
   pointer,
   detail: pointer === "" ? `the directory ${detail}` : detail
@@ -145,7 +145,7 @@ const invalid = (problems: Problems): Result.Result<never, InvalidInput> =>
 
 const decode = Schema.decodeUnknownResult(DirectoryDocument, { errors: "all" })
 
-/** Reads a directory from a value. Unknown members are not read; `DirectoryOversights` tells of them. */
+/** Reads a directory from a value. Unknown members are ignored; `UnknownMembers` reports them. */
 export const fromValue = (value: unknown): Result.Result<DirectoryDocument, InvalidInput> => {
   const decoded = decode(value)
   if (Result.isFailure(decoded)) {
@@ -155,7 +155,7 @@ export const fromValue = (value: unknown): Result.Result<DirectoryDocument, Inva
   return wrong === null ? Result.succeed(decoded.success) : Result.fail(wrong)
 }
 
-/** Where JSON is broken, if the engine says so. Its message itself quotes the text, which may be a password. */
+/** The place of a JSON syntax error, if the engine reports it. Its message is not used, because it may quote a password. */
 const placeOf = (cause: unknown): string => {
   const match = /\(line (\d+) column (\d+)\)/.exec(String(cause))
   return match === null ? "" : `: look at line ${match[1]}, column ${match[2]}`

@@ -1,6 +1,5 @@
 /**
- * Durations as people write them: `300ms`, `5s`, `2m`, `1h`, `3d`. One reader and one writer for every flag, setting
- * and scenario.
+ * Durations in text form: `300ms`, `5s`, `2m`, `1h`, `3d`. All flags, settings and scenarios use this parser and formatter.
  */
 import { Option, Result, Schema, SchemaTransformation } from "effect"
 
@@ -9,20 +8,20 @@ type Unit = keyof typeof units
 
 const isUnit = (text: string): text is Unit => text in units
 
-/** Ten years, in milliseconds. A longer span is a slip of the pen, and what is due after it may be due at no time there is. */
+/** Ten years, in milliseconds. A longer duration is probably a mistake, and could lead beyond the latest possible date. */
 export const longest = 3_650 * units.d
 
-/** The shortest exact way to write a number of milliseconds: 90000 is `90s`, 120000 is `2m`. */
+/** Formats milliseconds exactly, with the largest possible unit: 90000 is `90s`, 120000 is `2m`. */
 export const format = (millis: number): string => {
   const unit =
     (["d", "h", "m", "s"] as const).find((name) => millis >= units[name] && millis % units[name] === 0) ?? "ms"
   return `${millis / units[unit]}${unit}`
 }
 
-/** What to tell somebody whose duration could not be read. */
+/** The accepted form, for messages. */
 export const expected = "a duration like 300ms, 5s, 2m, 1h or 3d"
 
-/** Milliseconds of a written duration, or what it should have been. Zero (`0s`) is a duration. */
+/** Parses a duration to milliseconds, or returns what was expected. Zero (`0s`) is valid. */
 export const read = (text: string): Result.Result<number, string> => {
   const match = /^(\d{1,12}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(text.trim())
   const unit = match?.[2]
@@ -31,10 +30,10 @@ export const read = (text: string): Result.Result<number, string> => {
   return millis <= longest ? Result.succeed(millis) : Result.fail(`a duration of at most ${format(longest)}`)
 }
 
-/** Milliseconds of a written duration; none when it is not one, or too long. */
+/** Parses a duration to milliseconds; none if it is invalid or too long. */
 export const parse = (text: string): Option.Option<number> => Result.getSuccess(read(text))
 
-/** A written duration in a document, decoded to milliseconds. */
+/** A duration in a document, decoded to milliseconds. */
 export const DurationText = Schema.String.check(
   Schema.makeFilter((text) =>
     Result.match(read(text), { onSuccess: () => true, onFailure: (wanted) => `must be ${wanted}` })

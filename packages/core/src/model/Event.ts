@@ -1,5 +1,5 @@
 /**
- * What happened at a door: an event as the host publishes it, as doorhook keeps it, and as receivers get it.
+ * Events: as published by the host, as stored, and as sent to receivers.
  */
 import { Schema } from "effect"
 import { BuildingId, EventId, TenantId } from "./Ids.ts"
@@ -12,18 +12,18 @@ export const maxDataBytes = 256 * 1024
 /** The most events in one publish call. */
 export const maxEventsPerPublish = 1_000
 
-/** An event as the host publishes it. `data` is JSON text and is never re-encoded on its way to a receiver. */
+/** An event as published by the host. `data` is JSON text and is never encoded again on its way to a receiver. */
 export const NewEvent = Schema.Struct({
   resource_type: ResourceType,
   action: Action,
   building_id: BuildingId,
-  /** The tenants whose own unit or access tools the event involves (document section 4.2, rule 1). */
+  /** The tenants whose own unit or access tools are involved (document section 4.2, rule 1). */
   tenant_ids: Schema.Array(TenantId),
   data: JsonText
 })
 export type NewEvent = typeof NewEvent.Type
 
-/** An event as it is kept. */
+/** An event as stored. */
 export const Event = Schema.Struct({
   id: EventId,
   ...NewEvent.fields,
@@ -33,8 +33,8 @@ export const Event = Schema.Struct({
 export type Event = typeof Event.Type
 
 /**
- * The body of every delivery of an event (document section 2.3): exactly these members, `data` as published, so that
- * all attempts and all integrations get the same bytes.
+ * The body of every delivery of an event (document section 2.3): exactly these members, with `data` as published. All attempts
+ * and all integrations get the same bytes.
  */
 export const bodyOf = (event: Pick<Event, "resource_type" | "action" | "data">): string =>
   `{"event":{"resource_type":"${event.resource_type}","action":"${event.action}","data":${event.data}}}`
@@ -51,7 +51,7 @@ export const AccessLogData = Schema.Struct({
 })
 export type AccessLogData = typeof AccessLogData.Type
 
-/** `data` of a `call` event: enough to ring and to find the call again, and nothing personal. */
+/** `data` of a `call` event: enough to ring and to look up the call, without personal data. */
 export const CallData = Schema.Struct({
   id: Schema.Int,
   guid: Schema.String,

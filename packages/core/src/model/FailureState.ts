@@ -1,51 +1,51 @@
 /**
- * When an integration that acknowledges nothing is disabled, and when operators are warned before that.
+ * Decides when an integration without acknowledgements is disabled, and when operators are warned before that.
  *
- * The time runs from the first failed attempt after the last acknowledgement. Without attempts an
- * integration does not start to fail, and one acknowledgement ends its failing. It is disabled after a time and a number of
- * failed attempts, so that a quiet one is not disabled by its second failure. One that fails already is warned of by time
- * alone.
+ * The time starts at the first failed attempt after the last acknowledgement. An integration without attempts does not start to
+ * fail, and one acknowledgement ends the failure. An integration is disabled after a minimum time and a minimum number of
+ * failed attempts. A quiet one is therefore not disabled by its second failure. Warnings about a failing integration depend on
+ * the time alone.
  */
 
-/** How an integration fails. */
+/** The current failure of an integration. */
 export interface FailureState {
   /** When the current run of failures began, in milliseconds since the epoch. */
   readonly since: number
-  /** How many of `noticeShares` were notified. */
+  /** How many of `warningThresholds` were reported. */
   readonly warnings: number
-  /** Failed attempts since then. */
+  /** Failed attempts since the start. */
   readonly attempts: number
-  /** Until when its receiver asked for no requests (`Retry-After`), in milliseconds since the epoch; null if it did not. */
+  /** The receiver's `Retry-After` time, in milliseconds since the epoch; null without one. */
   readonly retry_after: number | null
 }
 
-/** An integration is not disabled for failing before this many failed attempts. */
+/** Failed attempts required before an integration is disabled. */
 export const leastFailedAttempts = 10
 
-/** How long an integration may fail before it is disabled, in milliseconds, unless settings say otherwise. */
+/** Default time of failure before an integration is disabled, in milliseconds. */
 export const defaultDisableAfter = 3 * 24 * 3_600_000
 
-/** At which shares of that time operators are warned. */
+/** Fractions of that time at which operators are warned. */
 export const warningThresholds = [0.5, 0.7, 0.9] as const
 
-/** What a batch of attempts showed of one integration. */
+/** Results of a batch of attempts of one integration. */
 export interface AttemptResults {
   readonly acknowledged: boolean
-  /** How many attempts failed. */
+  /** Number of failed attempts. */
   readonly failed: number
-  /** The latest time until which the receiver asked for no requests; null if it did not. */
+  /** The latest `Retry-After` time of the receiver; null without one. */
   readonly retry_after: number | null
 }
 
-/** What follows for it. */
+/** Consequences for the integration. */
 export interface FailureDecision {
-  /** Null: it does not fail. */
+  /** The new failure state; null if it does not fail. */
   readonly failing: FailureState | null
-  /** A warning that it fails is due. */
+  /** Whether a warning is due. */
   readonly warn: boolean
-  /** It has failed for too long. */
+  /** Whether the integration must be disabled. */
   readonly disable: boolean
-  /** A warning was stored, and now it acknowledges. */
+  /** Whether a recovery must be reported, because a warning was. */
   readonly recovered: boolean
 }
 
@@ -55,7 +55,7 @@ export const nextWarning = (failing: FailureState, now: number, disableAfter: nu
   return passed > failing.warnings ? { ...failing, warnings: passed } : null
 }
 
-/** `warned` as the bounds of a query: the latest `since` of which each warning is due. */
+/** The thresholds as bounds of a query: for each, the latest `since` that has crossed it. */
 export const warningCutoffs = (now: number, disableAfter: number): ReadonlyArray<number> =>
   warningThresholds.map((share) => Math.floor(now - share * disableAfter))
 
@@ -63,7 +63,7 @@ export const warningCutoffs = (now: number, disableAfter: number): ReadonlyArray
 export const laterOf = (a: number | null, b: number | null): number | null =>
   a === null || (b !== null && b > a) ? b : a
 
-/** Judges an enabled integration at a time. One acknowledgement outweighs any number of failures beside it. */
+/** Evaluates an enabled integration at `now`. One acknowledgement outweighs any number of failures in the same batch. */
 export const evaluateFailure = (
   before: FailureState | null,
   evidence: AttemptResults,

@@ -1,13 +1,13 @@
 /**
- * An integration: where a building's or a tenant's events are sent, and which (document sections 1 and 2.2).
+ * An integration: which events of a building or tenant are sent where (document sections 1 and 2.2).
  */
 import { Schema } from "effect"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "./Ids.ts"
 import { Action, ResourceType } from "./ResourceType.ts"
 
 /**
- * What an integration belongs to and therefore may see. That of the service is the operator's own, which gets notifications:
- * no user has a right to it.
+ * The owner of an integration, which limits the events it may see. The scope `service` is for the operator's own integration,
+ * which gets notifications. No user has a right to it.
  */
 export const Scope = Schema.Union([
   Schema.Struct({ type: Schema.Literal("building"), id: BuildingId }),
@@ -19,11 +19,11 @@ export type Scope = typeof Scope.Type
 /** The scope of the operator's own integration. */
 export const serviceScope = { type: "service", id: 1 } as const satisfies Scope
 
-/** A scope in words. */
+/** Describes a scope in words. */
 export const scopeText = ({ id, type }: { readonly type: string; readonly id: number }): string =>
   type === "service" ? "the service itself" : `${type} ${id}`
 
-/** One subscription: a resource type and the actions on it. */
+/** One subscription: a resource type, and actions of it. */
 export const Binding = Schema.Struct({
   resource_type: ResourceType,
   actions: Schema.Array(Action)
@@ -37,37 +37,37 @@ export const Configuration = Schema.Struct({
 })
 export type Configuration = typeof Configuration.Type
 
-/** Why an integration is disabled: by hand, or because its receiver answered 410 or never succeeded. */
+/** Why an integration is disabled: by hand, because its receiver answered 410, or because it failed for too long. */
 export const DisabledReason = Schema.Literals(["manual", "gone", "failing"])
 export type DisabledReason = typeof DisabledReason.Type
 
-/** A secret of Standard Webhooks, `whsec_` and base64; redacted wherever it is shown. */
+/** A secret of Standard Webhooks: `whsec_` and base64. It is redacted when shown. */
 export const SigningSecret = Schema.RedactedFromValue(Schema.String)
 export type SigningSecret = typeof SigningSecret.Type
 
 /**
- * Where deliveries to one integration differ from the service's settings. The operator sets these, never a third party:
- * an allow-list opens the host's own network. What is absent is as everywhere.
+ * Overrides of the service's settings for deliveries to one integration. Only the operator sets them, never a third party: an
+ * allow-list opens the host's own network. Absent members use the service's settings.
  */
 export const DeliveryOverrides = Schema.Struct({
-  /** Which statuses acknowledge: 200 alone, or any of 2xx. */
+  /** Which statuses acknowledge: only 200, or any 2xx. */
   acknowledge: Schema.optionalKey(Schema.Literals(["200", "2xx"])),
-  /** Delays between attempts, in milliseconds, by resource type; an empty list is no retry. */
+  /** Delays between attempts, in milliseconds, by resource type. An empty list means no retries. */
   retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(Schema.Natural))),
-  /** Special-purpose networks (CIDR) that it may use beside those that all may. */
+  /** Special-purpose networks (CIDR) allowed for this integration, in addition to those of the service. */
   allow_targets: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Headers that its requests have beside those of all, by their names in lower case. Values may be keys. */
+  /** Additional headers of its requests, with names in lower case. Values may be secrets. */
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.RedactedFromValue(Schema.String))),
-  /** The most requests that are started in a second, over all workers. */
+  /** The most requests started per second, over all workers. */
   requests_per_second: Schema.optionalKey(Schema.Finite)
 })
 export type DeliveryOverrides = typeof DeliveryOverrides.Type
 
-/** A secret that was rotated out: it signs beside the new one until a time, in milliseconds since the epoch. */
+/** A replaced secret. It signs in addition to the new one until a time in milliseconds since the epoch. */
 export const PreviousSecret = Schema.Struct({ secret: SigningSecret, until: Schema.Int })
 export type PreviousSecret = typeof PreviousSecret.Type
 
-/** The members of an integration that its users set. */
+/** The members of an integration that users set. */
 export const IntegrationAttributes = Schema.Struct({
   integrator: Schema.Literal("webhook"),
   configuration: Configuration,
@@ -81,20 +81,20 @@ export const Integration = Schema.Struct({
   ...IntegrationAttributes.fields,
   status: Schema.Literals(["enabled", "disabled"]),
   disabled_reason: Schema.NullOr(DisabledReason),
-  /** Whose right its deliveries depend on: asked again before each attempt. */
+  /** The user whose right is checked before each attempt, and the client. */
   created_by: Schema.Struct({ user_id: UserId, client_id: ClientId }),
   signing_secret: SigningSecret,
-  /** Those that were rotated out and may still sign, the newest first. */
+  /** Replaced secrets that may still sign, the newest first. */
   previous_secrets: Schema.Array(PreviousSecret),
   overrides: DeliveryOverrides,
-  /** Grows by one with each change; what an entity tag is made from. */
+  /** Incremented by each change. Entity tags are derived from it. */
   version: Schema.Int,
   created_at: Schema.Int,
   updated_at: Schema.Int
 })
 export type Integration = typeof Integration.Type
 
-/** What it sets to switch an integration on or off by hand; nothing where it is so already, with the reason that it has. */
+/** The status after a manual change. An integration that already has the status keeps its reason. */
 export const withStatus = (
   current: Integration,
   status: Integration["status"]
@@ -104,8 +104,8 @@ export const withStatus = (
     : { status, disabled_reason: status === "disabled" ? "manual" : null }
 
 /**
- * The same by a PUT. Without a status it enables. One that doorhook disabled it enables in any case: who puts it back has
- * mended its receiver, and `disabled` only repeats what a GET said.
+ * The status after a PUT. The default is `enabled`. An integration that doorhook disabled is enabled even if the document says
+ * `disabled`: its owner has repaired the receiver, and `disabled` only repeats the result of a GET.
  */
 export const withStatusByPut = (
   current: Integration,

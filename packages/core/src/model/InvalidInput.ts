@@ -9,9 +9,9 @@ import { Sentence } from "./Sentences.ts"
 export const Problem = Schema.Struct({
   /** JSON Pointer (RFC 6901) to the value; empty for the input as a whole. */
   pointer: Schema.String,
-  /** With a `code` a sentence, like "Must be an object."; without one it continues the pointer, like "must be an object". */
+  /** A sentence if there is a `code`, like "Must be an object."; otherwise a continuation of the pointer, like "must be an object". */
   detail: Schema.String,
-  /** A word for programs. */
+  /** An identifier for programs. */
   code: Schema.optionalKey(Schema.String),
   /** The same for every problem of a code. */
   title: Schema.optionalKey(Schema.String),
@@ -29,7 +29,7 @@ export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInp
   title: Schema.String,
   problems: Schema.NonEmptyArray(Problem)
 }) {
-  /** The error of these problems; null without any. */
+  /** An error with these problems; null if there are none. */
   static of(title: string, problems: ReadonlyArray<Problem>): InvalidInput | null {
     return Array.isReadonlyArrayNonEmpty(problems) ? new InvalidInput({ title, problems }) : null
   }
@@ -54,19 +54,19 @@ const kinds: Readonly<Record<string, string>> = {
   array: "a list"
 }
 
-/** Detail of a member that the schema does not have. */
+/** Detail for a member that the schema does not have. */
 export const notKnown = "is not known here"
 
-/** Detail of a required member that is missing. */
+/** Detail for a missing required member. */
 export const missingMember = "is missing"
 
-/** Details by the schema's own words. */
+/** Replacements for the schema's own messages. */
 const sayings: Readonly<Record<string, string>> = {
   "Expected no excess property": notKnown,
   "Missing key": missingMember
 }
 
-/** The accepted kinds of value. That a member is optional is of no use to someone who has given it. */
+/** The accepted kinds of value. `undefined` is left out: the caller has given a value. */
 const kindOf = (expected: string): string =>
   expected
     .split(" | ")
@@ -80,7 +80,7 @@ const reword = (message: string): string =>
 const pointerOf = (path: ReadonlyArray<unknown> | undefined): string =>
   (path ?? []).map((key) => `/${JsonPointer.escapeToken(String(key))}`).join("")
 
-/** The problems that a schema found. */
+/** The problems found by a schema. */
 export const schemaProblems = ({ issue }: Schema.SchemaError): Problems => {
   const problems = format(issue).issues.map(({ message, path }) => ({
     pointer: pointerOf(path),
@@ -89,7 +89,7 @@ export const schemaProblems = ({ issue }: Schema.SchemaError): Problems => {
   return Array.isReadonlyArrayNonEmpty(problems) ? problems : [{ pointer: "", detail: "is invalid" }]
 }
 
-/** A given value in a few words: a text or a number as it is, anything else by its kind. */
+/** Describes a value briefly: a text or number as it is, anything else by its kind. */
 export const nameOf = (given: unknown): string => {
   if (Predicate.isString(given)) return JSON.stringify(given.slice(0, 40))
   if (globalThis.Array.isArray(given)) return "a list"

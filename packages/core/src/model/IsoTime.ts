@@ -1,23 +1,23 @@
 /**
- * Times on the wire. Inside, a time is a number of milliseconds since the epoch.
+ * Times in text form. Internally, a time is a number of milliseconds since the epoch.
  */
 import { DateTime, Option } from "effect"
 
-/** The last time there is (ECMA-262 section 21.4.1.1), in the year 275760. */
+/** The latest time that a `Date` can represent (ECMA-262 section 21.4.1.1), in the year 275760. */
 export const latest = 8_640_000_000_000_000
 
-/** ISO 8601 UTC, to the millisecond: `2026-03-02T00:00:00.000Z`. A time beyond all others is written as the last there is. */
+/** ISO 8601 in UTC with milliseconds: `2026-03-02T00:00:00.000Z`. Later times than `latest` are shown as `latest`. */
 export const isoOf = (millis: number): string => new Date(Math.min(millis, latest)).toISOString()
 
-/** A date, or a date and time with its offset: a local time would mean something else on each machine. */
+/** A date, or a date and time with an offset. A local time is not accepted, because it depends on the machine. */
 const instant = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
-/** Whether a month has the day that a date names: the reader of dates counts on into the next one. */
+/** Whether the day of a date exists in its month: the parser would continue into the next month. */
 const hasDay = (text: string): boolean => {
   const [date = ""] = text.split("T")
   return Option.exists(DateTime.make(date), (read) => DateTime.formatIsoDateUtc(read) === date)
 }
 
-/** The time that a text in ISO 8601 names, in milliseconds since the epoch. A date alone is its first moment in UTC. */
+/** Parses ISO 8601 to milliseconds since the epoch. A date without a time is its start in UTC. */
 export const parseIso = (text: string): Option.Option<number> =>
   instant.test(text) && hasDay(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none()

@@ -1,8 +1,8 @@
 /**
- * JSON kept as the text it arrived in.
+ * JSON kept as text.
  *
- * `JSON.parse` rounds long numbers, reorders members named like array indexes and drops repeated ones. What a host
- * publishes must reach receivers as it was, so the text of `data` is cut out of the request and never rebuilt.
+ * `JSON.parse` rounds long numbers, reorders members named like array indexes and drops repeated ones. Receivers must get what
+ * the host published, so the text of `data` is cut out of the request and never rebuilt.
  */
 import { Option, Schema } from "effect"
 
@@ -10,7 +10,7 @@ import { Option, Schema } from "effect"
 export const JsonText = Schema.String.pipe(Schema.brand("JsonText"))
 export type JsonText = typeof JsonText.Type
 
-/** Takes a text for JSON after checking that it is one, and an object. */
+/** Checks that a text is a JSON object, and brands it. */
 export const fromObjectText = (text: string): Option.Option<JsonText> => {
   if (!text.trimStart().startsWith("{")) return Option.none()
   try {
@@ -21,7 +21,7 @@ export const fromObjectText = (text: string): Option.Option<JsonText> => {
   }
 }
 
-/** A value found in a JSON text: where it starts and ends (exclusive). */
+/** The position of a value in a JSON text. `end` is exclusive. */
 interface Span {
   readonly start: number
   readonly end: number
@@ -42,7 +42,7 @@ const skipString = (text: string, from: number): number => {
   return at + 1
 }
 
-/** The end of the value that starts at `from`. Only right on text that `JSON.parse` accepts. */
+/** The end of the value that starts at `from`. The text must be valid JSON. */
 const skipValue = (text: string, from: number): number => {
   let depth = 0
   let at = from
@@ -61,8 +61,8 @@ const skipValue = (text: string, from: number): number => {
 }
 
 /**
- * The values of the members called `name` of a JSON object, in order; several when the name is repeated. The text must
- * be valid JSON; none when it is no object.
+ * The values of all members with this name in a JSON object, in order. There are several if the name is repeated, and none if
+ * the text is not an object. The text must be valid JSON.
  */
 export const membersNamed = (text: string, name: string): ReadonlyArray<JsonText> => {
   const found: Array<Span> = []
@@ -82,7 +82,7 @@ export const membersNamed = (text: string, name: string): ReadonlyArray<JsonText
   return found.map(({ start, end }) => JsonText.make(text.slice(start, end)))
 }
 
-/** The elements of a JSON array, each as its own text. The text must be valid JSON; none when it is no array. */
+/** The elements of a JSON array, each as text; none if the text is not an array. The text must be valid JSON. */
 export const elementsOf = (text: string): ReadonlyArray<JsonText> => {
   const found: Array<JsonText> = []
   let at = skipSpace(text, 0)

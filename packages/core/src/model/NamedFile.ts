@@ -1,12 +1,12 @@
 /**
- * Files that a flag names: why one can't be read or written, in the words of whoever named it, and whether one could be
- * written, before the work whose outcome goes there.
+ * Files named by a flag: explains why a file can't be read or written, and checks before a long job that its result can be
+ * written.
  */
 import type { PlatformError } from "effect"
 import { Effect, FileSystem, Option, Path, Predicate } from "effect"
 import { CommandFailure } from "./CommandFailure.ts"
 
-/** A file, and the flag that named it, as it was given. */
+/** A file, with its flag as given. */
 export interface NamedFile {
   readonly said: string
   readonly file: string
@@ -23,7 +23,7 @@ const words: Readonly<Record<string, string>> = {
   AlreadyExists: "it exists already"
 }
 
-/** By the system's codes, which Node.js gives, and the platform for what it has no tag for. */
+/** Texts for error codes of the system, as Node.js reports them. */
 const wordsOfCodes: Readonly<Record<string, string>> = {
   ENOENT: missing,
   EACCES: barred,
@@ -43,15 +43,15 @@ const wordsOfCodes: Readonly<Record<string, string>> = {
 const codeOf = (cause: unknown): string =>
   Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
 
-/** Completes «... can't be read: »; the system's own words where there are no better ones. */
+/** The reason of a file error, to follow «... can't be read: ». Falls back to the system's own message. */
 export const fileTrouble = ({ message, reason }: PlatformError.PlatformError): string =>
   wordsOfCodes[codeOf(reason.cause)] ?? words[reason._tag] ?? message
 
-/** The same of an error of Node.js. */
+/** The same for an error of Node.js. */
 export const fileTroubleOf = (error: unknown): string =>
   wordsOfCodes[codeOf(error)] ?? (Predicate.isError(error) ? error.message : String(error))
 
-/** Fails when a file could not be written; `said` is the flag as it was given. Nothing is written. */
+/** Fails if a file can't be written, without writing to it. `said` is the flag as given. */
 export const checkWritable = Effect.fnUntraced(function* (said: string, file: string) {
   const system = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -68,8 +68,8 @@ export const checkWritable = Effect.fnUntraced(function* (said: string, file: st
 })
 
 /**
- * Fails when two of some files are one: each would destroy what the other writes. What is no file, like `/dev/null`, takes
- * both.
+ * Fails if two of the files are the same, because each result would overwrite the other. Special files such as `/dev/null` may
+ * be given twice.
  */
 export const checkDifferent = Effect.fnUntraced(function* (files: ReadonlyArray<NamedFile>) {
   const system = yield* FileSystem.FileSystem
@@ -86,7 +86,7 @@ export const checkDifferent = Effect.fnUntraced(function* (files: ReadonlyArray<
   }
 })
 
-/** Writes a file that a flag named. */
+/** Writes a file named by a flag. */
 export const writeNamed = Effect.fnUntraced(function* (said: string, file: string, text: string) {
   const system = yield* FileSystem.FileSystem
   yield* Effect.mapError(system.writeFileString(file, text), (error) =>

@@ -1,8 +1,8 @@
 /**
- * Which name somebody meant who mistyped it.
+ * Suggests known names for a misspelled one.
  */
 
-/** How many letters two texts differ by: left out, added, replaced, or swapped with their neighbour. */
+/** Edit distance of two texts: letters left out, added, replaced, or swapped with their neighbour. */
 const distanceOf = (a: string, b: string): number => {
   let before: ReadonlyArray<number> = []
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
@@ -23,7 +23,7 @@ const distanceOf = (a: string, b: string): number => {
 
 const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, "")
 
-/** The known name that a text is nearly; null when it is none: at most a third of its letters may be wrong. */
+/** The known name closest to a text; null if more than a third of its letters would be wrong. */
 const nearest = (text: string, known: ReadonlyArray<string>): string | null => {
   const allowed = Math.max(1, Math.floor(plain(text).length / 3))
   let best: string | null = null
@@ -35,7 +35,7 @@ const nearest = (text: string, known: ReadonlyArray<string>): string | null => {
   return best
 }
 
-/** A question to add to a message about an unknown name; empty when it is like none. */
+/** A question to append to a message about an unknown name; empty without a similar name. */
 export const didYouMean = (text: string, known: ReadonlyArray<string>): string => {
   const name = nearest(text, known)
   return name === null ? "" : `; did you mean ${name}?`

@@ -1,5 +1,5 @@
 /**
- * Notifications for operators about integrations and the service: nothing stops silently.
+ * Notifications to operators about integrations and the service.
  */
 import { Schema } from "effect"
 import * as DurationText from "./DurationText.ts"
@@ -11,31 +11,31 @@ const minute = 60_000
 
 const about = {
   integration_id: IntegrationId,
-  /** Whose integration it is. */
+  /** The building or tenant of the integration. */
   scope: Scope,
   at: Schema.Int
 }
 
-/** About one integration, before the store has given it an id. Times in milliseconds since the epoch. */
+/** A notification about an integration, before the store has assigned an id. Times are in milliseconds since the epoch. */
 export const IntegrationNotification = Schema.Union([
   /**
-   * A warning: nothing was acknowledged for a while. Unless something is, a failed attempt disables the integration, at
-   * `disables_at` at the earliest, and not before the tenth (`leastFailedAttempts`).
+   * A warning: nothing has been acknowledged for a while. Without an acknowledgement, a failed attempt disables the
+   * integration, at `disables_at` at the earliest, and not before the tenth (`leastFailedAttempts`).
    */
   Schema.Struct({ kind: Schema.Literal("failing"), ...about, failing_since: Schema.Int, disables_at: Schema.Int }),
-  /** doorhook disabled it: its receiver answered 410, or acknowledged nothing for too long. */
+  /** doorhook disabled the integration: its receiver answered 410, or acknowledged nothing for too long. */
   Schema.Struct({ kind: Schema.Literal("disabled"), ...about, reason: DisabledReason }),
-  /** It acknowledges again: after a notification that it fails, or after it was disabled and probed. */
+  /** The integration acknowledges again, after a `failing` notification or a probe. */
   Schema.Struct({ kind: Schema.Literal("recovered"), ...about, failing_since: Schema.NullOr(Schema.Int) }),
-  /** Some deliveries were given up, because their schedules are used up. */
+  /** Deliveries were given up because their retry schedule is used up. */
   Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Int })
 ])
 export type IntegrationNotification = typeof IntegrationNotification.Type
 
-/** A notification before the store has given it an id. */
+/** A notification before the store has assigned an id. */
 export const NewNotification = Schema.Union([
   ...IntegrationNotification.members,
-  /** The clock jumped ahead: nothing is deleted for its age for 24 hours. */
+  /** The clock jumped ahead: nothing is deleted by age for 24 hours. */
   Schema.Struct({
     kind: Schema.Literal("retention_paused"),
     integration_id: Schema.Null,
@@ -43,7 +43,7 @@ export const NewNotification = Schema.Union([
     at: Schema.Int,
     /** How far the clock jumped, in milliseconds. */
     ahead_ms: Schema.Int,
-    /** The end of the pause, by the clock that jumped: it may be wrong. */
+    /** The end of the pause by the same clock, so it may be wrong. */
     until: Schema.Int
   })
 ])
@@ -52,18 +52,18 @@ export type NewNotification = typeof NewNotification.Type
 export const notificationKinds = ["failing", "disabled", "recovered", "exhausted", "retention_paused"] as const
 export type NotificationKind = (typeof notificationKinds)[number]
 
-/** A notification as it is kept, numbered in the order of writing. */
+/** A stored notification. Ids are in the order of storing. */
 export type Notification<Kind extends NewNotification = NewNotification> = Kind & { readonly id: NotificationId }
 
-/** What a process knows of an integration that it has sent to. */
+/** The last attempt of an integration, as its process saw it. */
 export interface LastAttemptSummary {
-  /** The host of its URL; the rest is left out, because it may hold the receiver's secrets. */
+  /** The host of its URL. The rest may hold secrets of the receiver. */
   readonly host: string
-  /** How the last attempt ended, in words; empty when it was acknowledged. */
+  /** The failure of the last attempt, in words; empty if it was acknowledged. */
   readonly last: string
 }
 
-/** A notification in one line, for a log. */
+/** A notification as one line of a log. */
 export const notificationText = (
   notification: NewNotification,
   formatTime: (millis: number) => string,

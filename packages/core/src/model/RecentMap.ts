@@ -1,8 +1,8 @@
 /**
- * A map for what is worth remembering and can be found out again.
+ * A map of limited size, for caches.
  */
 
-/** Holds so many entries at most: what was set the longest ago is forgotten first. */
+/** Holds at most `capacity` entries. When it is full, setting an entry removes the one that was set longest ago. */
 export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #capacity: number

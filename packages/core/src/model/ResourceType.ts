@@ -1,8 +1,8 @@
 /**
- * Resource types: what an event can be about. `call` and `access_log` are built in; a host may declare more.
+ * Resource types: the subjects of events. `call` and `access_log` are built in; a host may declare more.
  *
- * One table drives everything that depends on the type: bindings, publishing, priority, retries, read routes, OpenAPI,
- * metrics and page texts. Parsers, services and routes take it from `ResourceTypes`.
+ * One table has everything that depends on the type: bindings, publishing, priority, retries, read routes, OpenAPI, metrics and
+ * page texts. Parsers, services and routes read it from `ResourceTypes`.
  */
 import { Array, Context, Record, Result, Schema } from "effect"
 import type { RetryPolicies, RetryPolicy } from "./RetryPolicy.ts"
@@ -17,21 +17,21 @@ const nameRuleText = "1 to 64 lower-case letters, digits and underscores, the fi
 
 const Name = Schema.String.check(Schema.isPattern(nameRule, { message: `must be a name: ${nameRuleText}` }))
 
-/** The name of a resource type. One that was stored may not be declared any more. */
+/** The name of a resource type. A stored type may no longer be declared. */
 export const ResourceType = Name
 export type ResourceType = typeof ResourceType.Type
 
-/** The name of something that happens to a resource. The built-in types have `create` only (document section 2.2). */
+/** The name of an action on a resource. The built-in types have `create` only (document section 2.2). */
 export const Action = Name
 export type Action = typeof Action.Type
 
 export interface ResourceTypeDefinition {
   readonly actions: ReadonlyArray<Action>
-  /** Urgent types overtake all others, whatever their backlog. */
+  /** Deliveries of urgent types are sent before all others. */
   readonly urgent: boolean
-  /** Schedule and lifetime, unless the service's or the integration's settings replace the schedule. */
+  /** Schedule and lifetime. Settings of the service or the integration may replace the schedule. */
   readonly retry: RetryPolicy
-  /** Last segment of the read routes, and `type` of the resources there. */
+  /** Last segment of the read routes, and the JSON:API `type` of their resources. */
   readonly path: string
 }
 
@@ -40,14 +40,14 @@ const minute = 60 * second
 const hour = 60 * minute
 
 export const builtInTypes = {
-  // A late ring is worthless: quick retries, then none.
+  // A late ring is useless: a few quick retries, then none.
   call: {
     actions: ["create"],
     urgent: true,
     retry: { delays: [1 * second, 3 * second, 8 * second], lifetime: 45 * second },
     path: "calls"
   },
-  // An audit record must survive a weekend of a receiver being down: about three days.
+  // An audit record must survive a receiver that is down for a weekend: about three days.
   access_log: {
     actions: ["create"],
     urgent: false,
@@ -79,7 +79,7 @@ const builtIn: ReadonlyArray<readonly [ResourceType, ResourceTypeDefinition]> = 
 
 export const builtInTable: ResourceTypeTable = new Map(builtIn)
 
-/** The resource types of this service. Default: the built-in ones. */
+/** The resource types of this service, by default only the built-in ones. */
 export const ResourceTypes = Context.Reference<ResourceTypeTable>("@doorhook/core/model/ResourceTypes", {
   defaultValue: () => builtInTable
 })
@@ -102,7 +102,7 @@ export const bindAll = (
 ): ReadonlyArray<{ readonly resource_type: ResourceType; readonly actions: ReadonlyArray<Action> }> =>
   [...types].map(([resource_type, { actions }]) => ({ resource_type, actions }))
 
-/** A resource type as people read it: `access log`. */
+/** A resource type as words: `access log`. */
 export const labelOf = (type: ResourceType): string => type.replaceAll("_", " ")
 
 /** Schedule and lifetime of each type. */
@@ -113,21 +113,21 @@ export const policiesOf = (types: ResourceTypeTable): RetryPolicies => ({
 
 /** A resource type as a host declares it. */
 export const ResourceTypeDeclaration = Schema.Struct({
-  /** What can happen to it. Default: `create`. */
+  /** Its actions. Default: `create`. */
   actions: Schema.optional(Schema.Array(Schema.String)),
-  /** Delays between attempts, like `["5s", "30s"]`; an empty list is no retry. Default: as `access_log`. */
+  /** Delays between attempts, like `["5s", "30s"]`. An empty list means no retries. Default: those of `access_log`. */
   retry: Schema.optional(Schema.Array(Schema.String)),
-  /** How long after its publication an event is worth sending, like `10m`. Default: no limit. */
+  /** How long after its publication an event may be sent, like `10m`. Default: no limit. */
   lifetime: Schema.optional(Schema.String),
-  /** `high` overtakes all that is `normal`, as `call` does. Default `normal`. */
+  /** `high` is sent before `normal`, like `call`. Default: `normal`. */
   priority: Schema.optional(Schema.Literals(["high", "normal"]))
 })
 export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
 
-/** Bindings take no longer list, and an event is published with one of them. */
+/** The same limit as for the actions of a binding. */
 const mostActions = 20
 
-/** Names with another meaning: of doorhook's own webhooks, and of routes beside the read routes. */
+/** Names with another meaning: doorhook's own webhooks, and routes next to the read routes. */
 const reserved: ReadonlySet<string> = new Set(["notification", "integrations", ...builtIn.map(([, { path }]) => path)])
 
 const nameProblem = (name: string): string | null => {
@@ -175,7 +175,7 @@ const declare = (name: string, declaration: ResourceTypeDeclaration): Declared =
   return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name }])
 }
 
-/** The table of a service that declares types of its own. */
+/** The table of a service with declared types. */
 export const declareTypes = (
   declarations: Readonly<Record<string, ResourceTypeDeclaration>>
 ): Result.Result<ResourceTypeTable, InvalidInput> => {

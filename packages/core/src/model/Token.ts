@@ -1,5 +1,5 @@
 /**
- * Authorization codes and tokens as they are stored: by SHA-256 of what the client holds, never in the clear.
+ * Authorization codes and tokens as stored: only the SHA-256 of the client's text, never the text itself.
  */
 import { Schema } from "effect"
 import { ClientId, GrantId, UserId } from "./Ids.ts"
@@ -10,17 +10,17 @@ export const accessTokenLifetimeSeconds = 86_400
 /** Lifetime of an authorization code, in seconds (RFC 6749 section 4.1.2 recommends at most ten minutes). */
 export const codeLifetimeSeconds = 600
 
-/** The scope that is always there, and that requests without one are granted (document section 2.1). */
+/** The scope that always exists, and the default of requests without one (document section 2.1). */
 export const publicScope = "public"
 
-/** The names in a scope, as it is granted and stored: each once, one space between two. */
+/** The names in a granted scope. Each occurs once, and they are separated by single spaces. */
 export const scopeNames = (scope: string): ReadonlyArray<string> => (scope === "" ? [] : scope.split(" "))
 
 /** SHA-256 of a code or token, base64url. */
 export const TokenHash = Schema.NonEmptyString.pipe(Schema.brand("TokenHash"))
 export type TokenHash = typeof TokenHash.Type
 
-/** One authorization of one user for one client. Revoking it ends its code and all its tokens. */
+/** One authorization of one client by one user. Revoking it ends its code and all its tokens. */
 export const Grant = Schema.Struct({
   id: GrantId,
   user_id: UserId,
@@ -42,7 +42,7 @@ export const AuthorizationCode = Schema.Struct({
   client_id: ClientId,
   /** The redirect URI of the authorize step; the token request must repeat it (RFC 6749 section 4.1.3). */
   redirect_uri: Schema.String,
-  /** Whether the authorize step named the redirect URI, rather than leaving it to the default. */
+  /** Whether the authorize step named the redirect URI. Otherwise the default was used. */
   redirect_uri_given: Schema.Boolean,
   code_challenge: Schema.NullOr(CodeChallenge),
   expires_at: Schema.Int
@@ -50,12 +50,12 @@ export const AuthorizationCode = Schema.Struct({
 export type AuthorizationCode = typeof AuthorizationCode.Type
 
 export const AccessToken = Schema.Struct({
-  /** Assigned by the store, growing with time. It is in the token's text, so that a token is found by a number. */
+  /** Assigned by the store in ascending order. It is part of the token's text, so that the token is found by number. */
   seq: Schema.Int,
-  /** Of the random part of the text. */
+  /** The hash of the text's random part. */
   hash: TokenHash,
   grant_id: GrantId,
-  /** What it was narrowed to (RFC 6749 section 6); null is all that the grant holds. */
+  /** The narrowed scope (RFC 6749 section 6); null for the whole scope of the grant. */
   scope: Schema.NullOr(Schema.String),
   created_at: Schema.Int,
   expires_at: Schema.Int,
@@ -67,11 +67,11 @@ export type AccessToken = typeof AccessToken.Type
 /** An access token before it is stored. */
 export type NewAccessToken = Omit<AccessToken, "seq">
 
-/** What the text of an access token says: which one it is, and what proves that. */
+/** The content of an access token's text: the number to find it, and a hash to verify it. */
 export interface PresentedAccessToken {
-  /** Null for a text of the form that doorhook 0.1.0 gave out, which has no number. */
+  /** Null for the form of doorhook 0.1.0, which has no number. */
   readonly seq: number | null
-  /** Of the random part of the text; of the whole text where there is no number. */
+  /** The hash of the random part, or of the whole text if there is no number. */
   readonly hash: TokenHash
 }
 
@@ -79,9 +79,9 @@ export const RefreshToken = Schema.Struct({
   hash: TokenHash,
   grant_id: GrantId,
   created_at: Schema.Int,
-  /** When a successor was issued; null while it is the newest. */
+  /** When a successor was issued; null if there is none. */
   rotated_at: Schema.NullOr(Schema.Int),
-  /** When its successor was proven to have arrived; from then on its use is a replay. */
+  /** When its successor was known to have arrived. A use after that is a replay. */
   retired_at: Schema.NullOr(Schema.Int)
 })
 export type RefreshToken = typeof RefreshToken.Type

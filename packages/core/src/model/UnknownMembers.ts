@@ -1,6 +1,6 @@
 /**
- * What a directory file says that nobody reads: members that are not known, most of them mistyped. They are no errors,
- * because a host may keep more in the file than doorhook needs; but a client whose `secret` is mistyped is a public one.
+ * Finds unknown members of a directory file, which are usually misspellings. They are not errors, because a host may keep more
+ * in the file than doorhook needs. But a client with a misspelled `secret` would be public.
  */
 import { Result, Schema } from "effect"
 import { DirectoryDocument, memberNames } from "./DirectoryDocument.ts"
@@ -13,13 +13,13 @@ const decode = Schema.decodeUnknownResult(DirectoryDocument, { errors: "all", on
 const detailOf = (pointer: string): string => {
   const path = pointer.split("/").slice(1)
   const member = path.at(-1) ?? ""
-  // Entries of lists are numbered: what they are an entry of says what they may have.
+  // List entries are numbered. The name of the list determines their known members.
   const place = path.slice(0, -1).findLast((step) => !/^\d+$/.test(step)) ?? ""
   const known = memberNames.get(place) ?? []
-  return `is not known and not read${didYouMean(member, known) || `; known are ${known.join(", ")}`}`
+  return `is unknown and was ignored${didYouMean(member, known) || `; known are ${known.join(", ")}`}`
 }
 
-/** The members of a usable directory that are not known, each with where it is. Values are never told. */
+/** The unknown members of a valid directory, with their places but never their values. */
 export const unknownMembers = (value: unknown): ReadonlyArray<Problem> =>
   Result.match(decode(value), {
     onSuccess: () => [],

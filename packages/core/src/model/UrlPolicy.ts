@@ -22,25 +22,25 @@ const problem = (code: UrlProblem["code"], values?: Sentence["values"]): Result.
 /** The host of a URL without the brackets of an IPv6 literal and without a trailing dot. */
 export const hostOf = (url: URL): string => url.hostname.replaceAll(/[[\]]/g, "").replace(/\.$/, "")
 
-/** What of a URL may stand in a log: its host and port. Path, query and user name hold the receiver's secrets. */
+/** The part of a URL that may be logged: host and port. Path, query and user name may hold secrets of the receiver. */
 export const shownHost = (text: string): string => URL.parse(text)?.host ?? "an unusable URL"
 
-/** What stands for the query of a URL where it is shown. It is not taken for one. */
+/** Placeholder for the query of a shown URL. It is not accepted as a query. */
 export const hiddenQuery = "?..."
 
-/** What of a URL may be shown to whoever gave it: all but its user name and its query, which may hold secrets. */
+/** The part of a URL that its owner may see: all but the user name and query, which may hold secrets. */
 export const shownUrl = (url: URL): string => `${url.origin}${url.pathname}${url.search === "" ? "" : hiddenQuery}`
 
-/** What is wrong with a URL that was copied from where its query is hidden; null with any other. */
+/** The problem with a URL copied from a place that hides its query; null for other URLs. */
 export const hiddenQueryFlaw = (text: string): string | null =>
   text.endsWith(hiddenQuery)
     ? `${hiddenQuery} stands for a query that reports leave out, because it may hold a secret. Write the query itself.`
     : null
 
-/** Whether a host is an address rather than a name. WHATWG URLs have brought IPv4 spellings to dotted form already. */
+/** Whether a host is an address and not a name. The WHATWG parser has already normalized IPv4 spellings. */
 export const isAddressLiteral = (host: string): boolean => host.includes(":") || /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host)
 
-/** Checks everything about a URL that needs no look-up of its name. */
+/** Checks a URL without looking up its name. */
 export const check = (text: string, allow: AllowList): Result.Result<URL, UrlProblem> => {
   if (text.length > maxUrlLength) return problem("too_long", { most: maxUrlLength })
   // The URL parser drops some of these or takes them for slashes, and what is stored must be what is called. None is in a URL
@@ -58,7 +58,7 @@ export const check = (text: string, allow: AllowList): Result.Result<URL, UrlPro
   return Result.succeed(url)
 }
 
-/** Checks the addresses that a URL's name has now. No address at all is fine: the name may be set up later. */
+/** Checks the current addresses of a URL's name. No address is acceptable: the name may be set up later. */
 export const checkAddresses = (addresses: ReadonlyArray<string>, allow: AllowList): Result.Result<void, UrlProblem> => {
   const bad = addresses.find((address) => !isAllowedAddress(address, allow))
   return bad === undefined ? Result.void : refusedAddress(bad)

@@ -1,9 +1,9 @@
 /**
- * The authorize step (document section 4.1, RFC 6749 section 4.1.1): whether a client may send a user to the login page,
- * and where the user goes from there.
+ * The authorize step (document section 4.1, RFC 6749 section 4.1.1): decides whether a client may send a user to the login
+ * page, and where the user returns to.
  *
- * Nobody is redirected to an address that its client has not registered: as long as client or redirect URI are in doubt,
- * the problem is shown on a page (RFC 6749 section 4.1.2.1).
+ * A user is only redirected to a registered address. If the client or the redirect URI is not certain, the problem is shown on
+ * a page instead (RFC 6749 section 4.1.2.1).
  */
 import { Effect } from "effect"
 import type { Client } from "../model/Client.ts"
@@ -19,29 +19,29 @@ import type { Parameters } from "./Parameters.ts"
 import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import type { Secrets } from "./Secrets.ts"
 
-/** A request that may be put before the user. */
+/** A valid request, ready for the user's login and consent. */
 export interface AuthorizeRequest {
   readonly client: Client
   readonly redirect_uri: string
-  /** Whether the client named the redirect URI, rather than leaving it to the default. */
+  /** Whether the client named the redirect URI. Otherwise the default is used. */
   readonly redirect_uri_given: boolean
-  /** Given back as it came, null when none came. */
+  /** Returned unchanged; null if the request has none. */
   readonly state: string | null
-  /** What will be granted; see `scopeNames`. */
+  /** The scope to grant; see `scopeNames`. */
   readonly scope: string
   readonly code_challenge: string | null
 }
 
-/** Error codes that a client is redirected with (RFC 6749 section 4.1.2.1). */
+/** Error codes for redirects to the client (RFC 6749 section 4.1.2.1). */
 export type AuthorizeErrorCode = "invalid_request" | "unsupported_response_type" | "invalid_scope" | "access_denied"
 
-/** Why a user is not shown the login page. */
+/** Why the login page is not shown. */
 export type AuthorizeProblem =
-  /** A page for the user, who must not be redirected. 401 says that the client's secret was wrong. */
+  /** A page for the user, who must not be redirected. 401: the client's secret was wrong. */
   | { readonly _tag: "Page"; readonly status: 400 | 401; readonly message: string }
-  /** A page that says that too many wrong secrets came. `retry_after` is in whole seconds. */
+  /** A page about too many wrong secrets. `retry_after` is in whole seconds. */
   | { readonly _tag: "Throttled"; readonly retry_after: number }
-  /** An error for the client, which the user is sent back to. */
+  /** An error for the client, by a redirect of the user. */
   | {
       readonly _tag: "Redirect"
       readonly redirect_uri: string
@@ -50,20 +50,20 @@ export type AuthorizeProblem =
       readonly state: string | null
     }
 
-/** What becomes of an authorize request. */
+/** The result of an authorize request. */
 export type AuthorizeCheck = { readonly _tag: "Valid"; readonly request: AuthorizeRequest } | AuthorizeProblem
 
-/** Parameters that decide whether there is anybody to redirect to. */
+/** Parameters that identify the client and the redirect target. */
 const identifying = ["client_id", "redirect_uri", "client_secret"] as const
 
 const others = ["response_type", "state", "scope", "code_challenge", "code_challenge_method"] as const
 
-/** All parameters that mean something here. */
+/** All parameters of the authorize step. */
 export const authorizeParameters = [...identifying, ...others] as const
 
 const page = (message: string, status: 400 | 401 = 400): AuthorizeProblem => ({ _tag: "Page", status, message })
 
-/** Sends an error to the client; shows it where there is no client to send it to. */
+/** Redirects an error to the client, or shows it on a page if the redirect URI is the out-of-band one. */
 const toClient =
   (target: Pick<AuthorizeRequest, "redirect_uri" | "state">) =>
   (error: AuthorizeErrorCode, error_description: string): AuthorizeProblem =>
@@ -71,17 +71,17 @@ const toClient =
       ? page(error_description)
       : { _tag: "Redirect", redirect_uri: target.redirect_uri, error, error_description, state: target.state }
 
-/** What becomes of a request that the user denied. */
+/** The result if the user denies the request. */
 export const denied = (request: AuthorizeRequest): AuthorizeProblem =>
   toClient(request)("access_denied", "Access was denied. Nothing was shared with the application.")
 
 /**
- * Whether a state comes back exactly as it came, by way of a form: control characters don't, and what was not UTF-8 is
- * U+FFFD by now. RFC 6749 (appendix A.5) allows much less.
+ * Whether a form returns the state unchanged. Control characters are changed by forms, and bytes that were not UTF-8 have
+ * already become U+FFFD. RFC 6749 (appendix A.5) allows much less than this.
  */
 const comesBack = (state: string): boolean => !/[\p{Cc}\ufffd]/u.test(state)
 
-/** What is wrong with a redirect URI; null when nothing is. Warns of one that the directory alone takes for right. */
+/** The problem with a redirect URI; null if it is valid. Logs a warning if the directory lists a URI that is not acceptable. */
 const redirectProblem = Effect.fnUntraced(function* (
   directory: Directory["Service"],
   { id, redirect_uris }: Client,
@@ -96,12 +96,12 @@ const redirectProblem = Effect.fnUntraced(function* (
   }
   yield* warnOnce(
     directory,
-    `The directory's \`client\` answers a redirect URI that is not taken: it must be ${RedirectUri.expected}. It is one of client ${id}.`
+    `The directory's \`client\` returns a redirect URI that is not accepted: it must be ${RedirectUri.expected}. It is one of client ${id}.`
   )
-  return `This redirect_uri is registered for the application, but it is none that is taken here: it must be ${RedirectUri.expected}.`
+  return `This redirect_uri is registered for the application, but it is not accepted here: it must be ${RedirectUri.expected}.`
 })
 
-/** What is wrong with a PKCE challenge; null when nothing is. */
+/** The problem with a PKCE challenge; null if it is valid. */
 const challengeProblem = (client: Client, challenge: string | null, method: string | null): string | null => {
   if (challenge === null) {
     if (method !== null) return "The code_challenge is missing. Send it with its code_challenge_method."
@@ -115,7 +115,7 @@ const challengeProblem = (client: Client, challenge: string | null, method: stri
     : "The code_challenge is not SHA-256 in base64url, which has 43 characters without padding."
 }
 
-/** What the check needs. */
+/** Dependencies of the check. */
 interface AuthorizationRequestNeeds {
   readonly clients: ClientAuthentication
   readonly directory: Directory["Service"]
@@ -123,8 +123,8 @@ interface AuthorizationRequestNeeds {
 }
 
 /**
- * Checks all parameters of an authorization request that comes from an address, if it is known. Unknown ones are ignored (RFC
- * 6749 section 3.1).
+ * Checks all parameters of an authorization request. `address` is the network address of the sender, if known. Unknown
+ * parameters are ignored (RFC 6749 section 3.1).
  */
 export const makeCheckAuthorize = ({ clients, directory, settings }: AuthorizationRequestNeeds) =>
   Effect.fnUntraced(function* (
@@ -180,7 +180,7 @@ export const makeCheckAuthorize = ({ clients, directory, settings }: Authorizati
     return { _tag: "Valid", request }
   })
 
-// Proof Key for Code Exchange (RFC 7636), method S256 alone: `plain` would put the secret into the URL it protects.
+// Proof Key for Code Exchange (RFC 7636), only with method S256: `plain` would put the secret into the URL that it protects.
 
 const challengePattern = /^[A-Za-z0-9_-]{43}$/
 const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/
@@ -188,7 +188,7 @@ const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/
 /** Whether a text can be a challenge: SHA-256 in base64url. */
 export const isChallenge = (text: string): boolean => challengePattern.test(text)
 
-/** Whether a verifier is the one behind a challenge. */
+/** Whether a verifier belongs to a challenge. */
 export const verifies = (secrets: Secrets, verifier: string, challenge: string): Effect.Effect<boolean> =>
   verifierPattern.test(verifier)
     ? Effect.flatMapEager(secrets.hashOf(verifier), (hash) => secrets.equals(hash, challenge))
@@ -201,14 +201,14 @@ type ScopeSettings = Pick<AuthorizationSettingsShape, "scopes" | "unknownScope">
 const isDeclared = ({ scopes }: ScopeSettings, name: string): boolean =>
   name === publicScope || Object.hasOwn(scopes, name)
 
-/** The names in a scope parameter, each once. */
+/** The names in a scope parameter, without repetitions. */
 const askedFor = (parameter: string): ReadonlyArray<string> => [
   ...new Set(parameter.split(" ").filter((name) => name !== ""))
 ]
 
 /**
- * The scope to grant: what is asked for, and nothing more; `public` where nothing is. Null when something else than the
- * declared scopes is asked for.
+ * The scope to grant: exactly the requested one, or `public` if none is requested. Null if an undeclared scope is requested and
+ * the settings refuse that.
  */
 export const grantedScope = (settings: ScopeSettings, parameter: string | null): string | null => {
   const asked = askedFor(parameter ?? "")
@@ -218,8 +218,8 @@ export const grantedScope = (settings: ScopeSettings, parameter: string | null):
 }
 
 /**
- * The scope of an access token for a refresh token whose grant has this scope: all of it, or the part that is asked for (RFC 6749
- * section 6). Null when more is asked for.
+ * The scope of an access token from a refresh (RFC 6749 section 6): all of the granted scope, or the requested part. Null if more
+ * is requested.
  */
 export const narrowedScope = (settings: ScopeSettings, granted: string, parameter: string | null): string | null => {
   if (parameter === null) return granted
@@ -231,7 +231,7 @@ export const narrowedScope = (settings: ScopeSettings, granted: string, paramete
   return kept.length === 0 ? granted : kept.join(" ")
 }
 
-/** What a client that asked for another scope should do. */
+/** Advice for a client that requested an undeclared scope. */
 const scopeRefusal = ({ scopes }: ScopeSettings): string => {
   const names = [publicScope, ...Object.keys(scopes)]
   return names.length === 1
@@ -239,6 +239,6 @@ const scopeRefusal = ({ scopes }: ScopeSettings): string => {
     : `The scopes are ${names.join(", ")}. Ask for some of them, or leave the scope parameter out.`
 }
 
-/** What a client should do that asked for more than a refresh token's scope. */
+/** Advice for a client that requested more than a refresh token's scope. */
 export const narrowingRefusal = (granted: string): string =>
   `The scope of the refresh token is ${scopeNames(granted).join(", ")}. Ask for a part of it, or leave the scope parameter out.`

@@ -1,9 +1,9 @@
 /**
- * The authorization server without its HTTP surface (document section 5): checks authorization requests, logs users in, issues
- * tokens, and says who a token stands for.
+ * The authorization server without its HTTP endpoints (document section 5): checks authorization requests, logs users in, issues
+ * tokens and authenticates access tokens.
  *
- * Its parts are plain functions over the ports. What a request waits for answers at once, as an `Exit`, where store, directory
- * and `Crypto` do.
+ * Its parts are plain functions over the ports. Results are synchronous, as an `Exit`, if the store, the directory and `Crypto`
+ * are.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { UserId } from "../model/Ids.ts"
@@ -35,22 +35,22 @@ type Refusal = OAuthError | TooManyAttempts | StoreError | DirectoryError
 export class AuthorizationServer extends Context.Service<
   AuthorizationServer,
   {
-    /** Who an access token stands for; null when it is unknown, expired or revoked, or its user or client is gone. */
+    /** The principal of an access token; null if it is unknown, expired or revoked, or its user or client is gone. */
     readonly authenticate: (accessToken: string) => Effect.Effect<Principal | null, StoreError | DirectoryError>
 
     /**
-     * Whether a client may send a user to the login page with these parameters (RFC 6749 section 4.1.1), from a network
-     * address, if it is known.
+     * Whether a client may send a user to the login page with these parameters (RFC 6749 section 4.1.1). `address` is the
+     * network address of the sender, if known.
      */
     readonly checkAuthorize: (
       parameters: Parameters,
       address: string | null
     ) => Effect.Effect<AuthorizeCheck, StoreError | DirectoryError>
 
-    /** Who is logged in at the host, or where to log in; null when doorhook is to ask for login and password. */
+    /** The user logged in at the host, or where to log in; null if doorhook must ask for login and password. */
     readonly session: (request: SessionRequest) => Effect.Effect<SessionAnswer, DirectoryError>
 
-    /** Issues an authorization code for a user who is logged in at the host and has allowed a checked request. */
+    /** Issues an authorization code to a user who is logged in at the host and has allowed a checked request. */
     readonly approve: (request: AuthorizeRequest, user: UserId) => Effect.Effect<string, StoreError>
 
     /** Logs a user in for a checked request and issues an authorization code. */
@@ -59,19 +59,19 @@ export class AuthorizationServer extends Context.Service<
       attempt: LoginAttempt
     ) => Effect.Effect<LoginResult, StoreError | DirectoryError>
 
-    /** Logs a user in to doorhook's own pages. Failures count together with those of `login`. */
+    /** Logs a user in to doorhook's own pages. Its failures and those of `login` are counted together. */
     readonly signIn: (attempt: LoginAttempt) => Effect.Effect<SignInResult, DirectoryError>
 
-    /** Whether a user who has signed in still exists. */
+    /** Whether a signed-in user still exists. */
     readonly isActive: (user: UserId) => Effect.Effect<boolean, DirectoryError>
 
-    /** The token endpoint, both grants (RFC 6749 sections 4.1.3 and 6). */
+    /** The token endpoint, for both grants (RFC 6749 sections 4.1.3 and 6). */
     readonly token: (request: ClientRequest) => Effect.Effect<TokenResponse, Refusal | TooManyTokens>
 
-    /** Ends a token, and with a refresh token everything of its grant (RFC 7009). Unknown tokens are no error. */
+    /** Revokes a token, or for a refresh token its whole grant (RFC 7009). Unknown tokens are not an error. */
     readonly revoke: (request: ClientRequest) => Effect.Effect<void, Refusal>
 
-    /** What a token of the asking client stands for (RFC 7662). */
+    /** Introspects a token of the calling client (RFC 7662). */
     readonly introspect: (request: ClientRequest) => Effect.Effect<Introspection, Refusal>
   }
 >()("@doorhook/core/oauth/AuthorizationServer") {

@@ -1,5 +1,5 @@
 /**
- * Where the authorization server can be made stricter or more lenient than by default.
+ * Settings of the authorization server that are stricter or more lenient than the defaults.
  */
 import { Context, Effect, JsonPointer, Layer, Result } from "effect"
 import type { Problem } from "../model/InvalidInput.ts"
@@ -8,27 +8,27 @@ import { publicScope } from "../model/Token.ts"
 
 export interface AuthorizationSettingsShape {
   /**
-   * Whether a confidential client must send its secret to refresh. Off, because the document's refresh request has none
-   * (section 4.1); a secret that is sent must be right in any case.
+   * Whether a confidential client must send its secret to refresh. The default is false, because the document's refresh request
+   * has no secret (section 4.1). If a secret is sent, it must be right in any case.
    */
   readonly refreshRequiresSecret: boolean
   /**
-   * Which clients get a new refresh token with each refresh. `public` by default: a client without a secret can't prove
-   * that the token is its own (RFC 9700 section 2.2.2), one with a secret keeps a token that does not expire.
+   * Which clients get a new refresh token with each refresh. The default is `public`, because a client without a secret can't
+   * prove that the token is its own (RFC 9700 section 2.2.2). A client with a secret keeps its token, which does not expire.
    */
   readonly refreshRotation: "never" | "public" | "always"
   /**
-   * Scopes of the host's own API beside `public`, with what each allows, as the consent page says it. The names are tokens of RFC
-   * 6749 section 3.3.
+   * Scopes of the host's own API besides `public`, with a description for the consent page. The names follow RFC 6749 section
+   * 3.3.
    */
   readonly scopes: Readonly<Record<string, string>>
-  /** Whether a scope that is not declared is an error, or left out of what is granted. */
+  /** Whether an undeclared scope is an error, or is left out of the grant. */
   readonly unknownScope: "refuse" | "ignore"
-  /** The most live access tokens of one grant: with one more, the oldest ends. */
+  /** The most valid access tokens of a grant. Issuing another one ends the oldest. */
   readonly accessTokensPerGrant: number
   /**
-   * How many tokens one client may be issued in a minute, counted in this process; null is any number. Of a client without a
-   * secret, each user is counted alone: anyone with an account can act as that client, and must not stop its other users.
+   * The most tokens issued to a client per minute by this process; null for no limit. For a client without a secret, each user
+   * is counted separately: anyone with an account can act as that client, and must not block its other users.
    */
   readonly tokenRequestsPerMinute: number | null
 }
@@ -42,7 +42,7 @@ export const authorizationDefaults: AuthorizationSettingsShape = {
   tokenRequestsPerMinute: 600
 }
 
-/** Why a name can't be the name of a declared scope (RFC 6749 section 3.3); null when it can. */
+/** Why a name is not a valid name for a declared scope (RFC 6749 section 3.3); null if it is valid. */
 export const scopeNameFlaw = (name: string): string | null => {
   if (name === publicScope) return `\`${publicScope}\` is always there and can't be declared`
   return /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/.test(name)
@@ -58,7 +58,7 @@ const scopeProblems = ([name, description]: readonly [string, string]): Readonly
   return [{ pointer: `/scopes/${JsonPointer.escapeToken(name)}`, detail }]
 }
 
-/** The defaults with some of them replaced; fails on scopes that can't be declared. */
+/** The defaults with overrides; fails on invalid scopes. */
 export const authorizationSettingsOf = (
   overrides: Partial<AuthorizationSettingsShape>
 ): Result.Result<AuthorizationSettingsShape, InvalidInput> => {
@@ -70,7 +70,7 @@ export const authorizationSettingsOf = (
 export class AuthorizationSettings extends Context.Service<AuthorizationSettings, AuthorizationSettingsShape>()(
   "@doorhook/core/oauth/AuthorizationSettings"
 ) {
-  /** As `authorizationSettingsOf`. */
+  /** Like `authorizationSettingsOf`. */
   static layer(overrides: Partial<AuthorizationSettingsShape> = {}): Layer.Layer<AuthorizationSettings, InvalidInput> {
     return Layer.effect(AuthorizationSettings, Effect.fromResult(authorizationSettingsOf(overrides)))
   }

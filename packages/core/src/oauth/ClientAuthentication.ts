@@ -1,6 +1,6 @@
 /**
- * Which client sends a request to the token endpoint or one of its siblings, and whether it can prove it (RFC 6749
- * section 2.3): by HTTP Basic or by body fields, never by both.
+ * Client authentication at the token, revocation and introspection endpoints (RFC 6749 section 2.3): by HTTP Basic or by fields
+ * of the body, but not both.
  */
 import { Effect, Option, Predicate, Result } from "effect"
 import { Base64 } from "effect/encoding"
@@ -20,29 +20,29 @@ import { sameHash } from "./Secrets.ts"
 
 /** A request to the token, revocation or introspection endpoint. */
 export interface ClientRequest {
-  /** The fields of the body; the query is never read (RFC 6749 section 2.3.1). */
+  /** The fields of the body. The query is never read (RFC 6749 section 2.3.1). */
   readonly parameters: Parameters
   /** The `Authorization` header; null when there is none. */
   readonly authorization: string | null
-  /** The network address it comes from; null when it is unknown. */
+  /** The network address of the sender; null if unknown. */
   readonly address: string | null
 }
 
-/** Required proof: a secret from every client that has one, or only that a secret that was sent is right. */
+/** The required proof. `secret`: every client with a secret must send it. `secret_if_sent`: a secret that is sent must be right. */
 type Proof = "secret" | "secret_if_sent"
 
 type Asked<A, E = never> = Effect.Effect<A, E | StoreError | DirectoryError>
 
 export interface ClientAuthentication {
-  /** The client of exactly that id: the host's own, or one that was registered with the service. */
+  /** The client with exactly this id, from the host's directory or registered with the service. */
   readonly findClient: (id: string) => Asked<KnownClient | null>
-  /** Whether a secret proves who the client is. Wrong ones are counted, and after too many no more are compared. */
+  /** Whether a secret is right. Wrong ones are counted. After too many, secrets are no longer compared. */
   readonly checkSecret: (
     client: KnownClient | null,
     secret: string,
     guess: Credential
   ) => Effect.Effect<boolean, TooManyAttempts>
-  /** The client that sent a request. */
+  /** Authenticates the client of a request. */
   readonly authenticateClient: (
     request: ClientRequest,
     proof: Proof
@@ -85,7 +85,7 @@ export const makeClientAuthentication = (needs: {
           const isMissing = proof === "secret" && isConfidential(client)
           return isMissing ? Effect.fail(secretMissing()) : Effect.succeed(client)
         }
-        // Made-up ids are counted too: another kind of answer would say that there is no such client.
+        // Unknown ids are counted too: a different answer would reveal that the client does not exist.
         const guess: Credential = { kind: "client", name: id, address: request.address, isMadeUp: client === null }
         return Effect.flatMapEager(checkSecret(client, secret, guess), (isRight) =>
           isRight && client !== null ? Effect.succeed(client) : Effect.fail(refused())
@@ -101,7 +101,7 @@ const unnamed = () =>
 const secretMissing = () =>
   OAuthError.invalidClient("This client has a secret and must send it, as client_secret or by HTTP Basic.")
 
-/** One answer for an unknown client and a wrong secret, so that ids can't be guessed one by one. */
+/** The same answer for an unknown client and a wrong secret, so that ids can't be found by trying. */
 const refused = () =>
   OAuthError.invalidClient("The client is unknown or its secret is wrong. Check client_id and client_secret.")
 
@@ -112,7 +112,7 @@ interface Credentials {
   readonly secret: string | null
 }
 
-/** Credentials of a request, by header or body. */
+/** The credentials of a request, from its header or body. */
 const readCredentials = ({ authorization, parameters }: ClientRequest): Result.Result<Credentials, OAuthError> => {
   const body: Credentials = { id: get(parameters, "client_id"), secret: get(parameters, "client_secret") }
   const header = authorization === null ? null : readBasic(authorization)
@@ -132,7 +132,7 @@ const readCredentials = ({ authorization, parameters }: ClientRequest): Result.R
   return header
 }
 
-/** Reads HTTP Basic. Null when the header has another scheme: that one does not say who the client is. */
+/** Reads HTTP Basic. Null for another scheme, which does not identify the client. */
 const readBasic = (header: string): Result.Result<Credentials, OAuthError> | null => {
   const encoded = /^basic +(.*)$/i.exec(header.trim())?.[1]
   if (encoded === undefined) return null
@@ -145,7 +145,7 @@ const readBasic = (header: string): Result.Result<Credentials, OAuthError> | nul
   return Result.succeed({ id, secret: secret === "" ? null : secret })
 }
 
-/** Undoes application/x-www-form-urlencoded on one value (RFC 6749 appendix B); null when it is malformed. */
+/** Decodes one value of application/x-www-form-urlencoded (RFC 6749 appendix B); null if it is malformed. */
 const formDecode = (text: string): string | null => {
   try {
     return decodeURIComponent(text.replaceAll("+", " "))
@@ -154,7 +154,7 @@ const formDecode = (text: string): string | null => {
   }
 }
 
-/** Whether a secret is one of a client's at a time. A public client has none, so that any is wrong. */
+/** Whether a secret of a client is right at `now`. A public client has none, so any secret is wrong. */
 export const isSecretOf = (
   secrets: Secrets,
   client: KnownClient,
@@ -166,7 +166,7 @@ export const isSecretOf = (
   }
   return Effect.mapEager(secrets.hashOf(secret), (hash) => {
     let known = false
-    // All are compared, so that the time taken says nothing.
+    // All are compared, so that the duration reveals nothing.
     for (const each of client.secrets)
       known = (sameHash(each.hash, hash) && (each.expires_at === null || now < each.expires_at)) || known
     return known
@@ -176,7 +176,7 @@ export const isSecretOf = (
 // Clients.
 
 const otherClient =
-  "The directory's `client` must return the client of exactly the id that it is asked for, letter by letter, not another one. What it answered is not taken: the client counts as unknown to it."
+  "The directory's `client` must return the client of exactly the id that it is asked for, letter by letter, not another one. Its answer is ignored: the client counts as unknown to it."
 
 /** Finds clients: the host's own, and those that were registered with the service. */
 export const makeFindClient =
@@ -187,17 +187,17 @@ export const makeFindClient =
     return Effect.flatMapEager(directory.client(id), (own): Asked<KnownClient | null> => {
       if (own === null) return store.find(id)
       if (own.id === id) return Effect.succeed(own)
-      // Another spelling of an id would have wrong secrets counted apart, and tokens that belong to no client.
+      // Under another spelling of the id, wrong secrets would be counted separately, and tokens would belong to no client.
       return Effect.andThen(warnOnce(directory, otherClient), store.find(id))
     })
   }
 
-/** The most warnings that are remembered of one directory; the oldest are forgotten first. */
+/** The most warnings remembered per directory. The oldest are forgotten first. */
 const maxWarnings = 1_000
 
 const warned = new WeakMap<Directory["Service"], RecentMap<string, true>>()
 
-/** Warns once in a process: anybody can send requests that show a flaw of the directory, and must not be able to fill the log. */
+/** Logs a warning once per process. Anyone can send requests that trigger it, and must not be able to fill the log. */
 export const warnOnce = (directory: Directory["Service"], warning: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     const known = warned.get(directory) ?? new RecentMap<string, true>(maxWarnings)

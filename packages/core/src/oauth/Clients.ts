@@ -1,5 +1,5 @@
 /**
- * Clients that operators register, beside those of the host's directory.
+ * Clients that operators register, in addition to those of the host's directory.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { RegisteredClient } from "../model/Client.ts"
@@ -16,20 +16,20 @@ import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 import { makeSecrets } from "./Secrets.ts"
 
-/** How long a rotated secret stays good unless it is said otherwise, in milliseconds. */
+/** Default time for which a replaced secret remains valid, in milliseconds. */
 export const defaultOverlap = 24 * 3_600_000
 
-/** What to register. */
+/** A client to register. */
 export interface NewClient {
-  /** Chosen by the operator; generated when it is left out. */
+  /** The operator's choice; generated if absent. */
   readonly id?: string
   readonly name: string
   readonly redirect_uris: ReadonlyArray<string>
-  /** Whether it gets a secret. One that can't keep a secret, like an app on a phone, uses PKCE instead. */
+  /** Whether it gets a secret. A client that can't keep a secret, like a mobile app, uses PKCE instead. */
   readonly confidential: boolean
 }
 
-/** A client, and the secret it was just given: shown this once, null when it is public. */
+/** A client with its new secret, which is shown only this once; null if the client is public. */
 export interface ClientWithSecret {
   readonly client: RegisteredClient
   readonly secret: Redacted.Redacted<string> | null
@@ -87,12 +87,12 @@ export class Clients extends Context.Service<
     readonly add: (
       client: NewClient
     ) => Effect.Effect<ClientWithSecret, InvalidInput | ClientExists | StoreError | DirectoryError>
-    /** Gives a client a new secret. Those before stay good for `overlap` milliseconds, and no longer than they were. */
+    /** Gives a client a new secret. Earlier secrets remain valid for up to `overlap` milliseconds. */
     readonly rotate: (
       id: string,
       overlap: number
     ) => Effect.Effect<ClientWithSecret, UnknownClient | ClientIsPublic | StoreError>
-    /** Deletes a client and ends everything that was granted to it. */
+    /** Deletes a client and revokes everything granted to it. */
     readonly remove: (id: string) => Effect.Effect<void, UnknownClient | StoreError>
   }
 >()("@doorhook/core/oauth/Clients") {
@@ -108,7 +108,7 @@ export class Clients extends Context.Service<
         const invalid = InvalidInput.of("Invalid client", problemsOf(wanted))
         if (invalid !== null) return yield* invalid
         const id = wanted.id ?? secrets.generateId("client_")
-        // A client of another spelling is not this one (see `findClient`).
+        // A directory may match other spellings of an id; those are different clients (see `findClient`).
         if ((yield* directory.client(id))?.id === id) return yield* new ClientExists({ id })
         const made = wanted.confidential ? yield* secrets.generate("client") : null
         const client: RegisteredClient = {
@@ -136,7 +136,7 @@ export class Clients extends Context.Service<
             .filter(({ expires_at }) => expires_at === null || expires_at > now)
             .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, now + overlap) }))
           const renewed = [{ hash: made.hash, expires_at: null }, ...before]
-          // A secret that another rotation gave out in the meantime stays good beside this one.
+          // On a conflict, repeat: a secret from a concurrent rotation must remain valid, too.
           if (!(yield* store.replaceSecrets(client, renewed))) continue
           return { client: { ...client, secrets: renewed }, secret: Redacted.make(made.value) }
         }
@@ -146,7 +146,7 @@ export class Clients extends Context.Service<
         const client = yield* find(id)
         if (client === null) return yield* new UnknownClient({ id })
         const revoke = Effect.flatMap(Clock.currentTimeMillis, (now) => tokens.revokeGrantsTo(client.id, now))
-        // Before, so that a removal that was cut off can be repeated. After, because a login may have come in between.
+        // First, so that an interrupted removal can be repeated. Again afterwards, because a user may log in in between.
         yield* revoke
         if (!(yield* store.remove(client.id))) return yield* new UnknownClient({ id })
         yield* revoke

@@ -1,6 +1,6 @@
 /**
- * Grants of users, which operators list and revoke. Refresh tokens do not expire: this is what ends them when a password changes or
- * a device is lost (RFC 9700 section 4.14.2).
+ * Lists and revokes grants of users, for operators. Refresh tokens do not expire, so this is how they end after a password change
+ * or the loss of a device (RFC 9700 section 4.14.2).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { ClientId, UserId } from "../model/Ids.ts"
@@ -12,10 +12,10 @@ import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import { makeFindClient } from "./ClientAuthentication.ts"
 
-/** The most grants of a user that are listed. */
+/** The most grants listed for a user. */
 export const mostGrants = 1_000
 
-/** A grant, and what its client is called: null where there is no such client any more. */
+/** A grant with the name of its client; null if the client no longer exists. */
 export interface NamedGrant {
   readonly grant: Grant
   readonly client_name: string | null
@@ -24,11 +24,11 @@ export interface NamedGrant {
 export class Grants extends Context.Service<
   Grants,
   {
-    /** What a user has granted and works still, the oldest first: `mostGrants` of it. */
+    /** A user's grants that are still valid, the oldest first, at most `mostGrants`. */
     readonly list: (user: UserId) => Effect.Effect<ReadonlyArray<NamedGrant>, StoreError | DirectoryError>
     /**
-     * Ends all that a user has granted, or what they have granted to one client: tokens and codes are refused from the next request
-     * on. Says how many grants it ended, as `list` has them.
+     * Revokes all grants of a user, or only those to one client. Their tokens and codes are refused from the next request on.
+     * Returns how many of the grants in `list` it revoked.
      */
     readonly revoke: (user: UserId, client: ClientId | null) => Effect.Effect<number, StoreError>
   }

@@ -1,6 +1,6 @@
 /**
- * Logs a user in and issues the authorization code (RFC 6749 section 4.1.2). Logging in to a page that names the client
- * is the consent; a user whom the host knows already consents by a button.
+ * Logs a user in and issues the authorization code (RFC 6749 section 4.1.2). Logging in on a page that names the client is the
+ * consent. A user who is already logged in at the host consents by a button.
  */
 import { Effect, Redacted } from "effect"
 import type { UserId } from "../model/Ids.ts"
@@ -17,22 +17,22 @@ import type { Secrets } from "./Secrets.ts"
 export interface LoginAttempt {
   readonly login: string
   readonly password: Redacted.Redacted<string>
-  /** The network address it comes from; null when it is unknown. */
+  /** The network address of the sender; null if unknown. */
   readonly address: string | null
 }
 
 export type LoginResult = { readonly _tag: "LoggedIn"; readonly code: string } | NotSignedIn
 
-/** A login without an application: to doorhook's own pages. */
+/** The result of a login to doorhook's own pages. */
 export type SignInResult = { readonly _tag: "SignedIn"; readonly user: UserId } | NotSignedIn
 
 type NotSignedIn =
-  /** Unknown login or wrong password: nothing says which. */
+  /** Unknown login or wrong password; the answer does not reveal which. */
   | { readonly _tag: "Refused" }
   /** Too many failures. `retry_after` is in whole seconds. */
   | { readonly _tag: "Throttled"; readonly retry_after: number }
 
-/** What logins need. */
+/** Dependencies of logins. */
 interface LoginNeeds {
   readonly directory: Directory["Service"]
   readonly now: () => number
@@ -75,7 +75,7 @@ export const makeLogin = ({ directory, now, secrets, store, throttle }: LoginNee
     return code.value
   })
 
-  /** Asks the host, unless the answer is certain. */
+  /** Calls the host, unless the credentials are certainly invalid. */
   const authenticate = ({ login: name, password }: LoginAttempt) =>
     isNobodys(name) || isNobodys(Redacted.value(password))
       ? Effect.succeed(null)
@@ -102,7 +102,7 @@ export const makeLogin = ({ directory, now, secrets, store, throttle }: LoginNee
 }
 
 /**
- * Whether a text can't be a login or a password. An LDAP server takes an empty one for a bind without a name, and grants it
- * (RFC 4513 section 5.1.2); a NUL ends a text for some hash functions, and no text of PostgreSQL has one.
+ * Whether a text can't be a login or a password. An LDAP server treats an empty one as an anonymous bind, which succeeds (RFC 4513
+ * section 5.1.2). A NUL ends a text for some hash functions, and PostgreSQL can't store it.
  */
 const isNobodys = (text: string): boolean => text === "" || text.includes("\0")

@@ -1,78 +1,79 @@
 /**
- * Limits guessing of passwords, of clients' secrets and of the operator key (RFC 6749 sections 2.3.1 and 10.10).
+ * Limits guessing of passwords, client secrets and the operator key (RFC 6749 sections 2.3.1 and 10.10).
  *
- * After ten failures at one name from one address within fifteen minutes that address waits. Others may go on, so that
- * nobody can lock a user or a client out. Once a name has failed a hundred times, from any address, each address has one
- * failure instead of ten. An address that fails 450 times, at whatever names, has one failure every two seconds from then
- * on. Where the address is unknown, refusing one caller would refuse all: each try is answered later instead.
+ * - After ten failures for one name from one address within fifteen minutes, that address must wait. Other addresses are not
+ *   affected, so nobody can lock out a user or a client.
+ * - After a hundred failures for one name from any addresses, each address is allowed one failure instead of ten.
+ * - After 450 failures from one address for any names, the address is allowed one failure every two seconds.
+ * - If addresses are unknown, refusing one caller would refuse all. Each attempt is delayed instead.
  *
- * Each kind of guess is counted for itself. Counts are kept in the memory of one process: a restart forgets them.
+ * Each kind of guess is counted separately. Counts are in the memory of one process and end with it.
  */
 import { Effect, Exit, Result, Semaphore } from "effect"
 import { NetAddress } from "effect/net"
 
-/** How long a failure counts, in milliseconds. */
+/** How long a failure is counted, in milliseconds. */
 const failureWindow = 15 * 60_000
 
-/** Failures of one name from one address before it must wait. */
+/** Failures for one name from one address before that address must wait. */
 const failuresPerPair = 10
 
-/** Failures of one name from anywhere before every address has `failuresUnderAttack` only. */
+/** Failures for one name from any addresses before each address is limited to `failuresUnderAttack`. */
 const failuresPerName = 100
 const failuresUnderAttack = 1
 
-/** Failures of one address at any names within the window. Spread evenly they are one every two seconds. */
+/** Failures of one address for any names within the window. Spread evenly, this is one every two seconds. */
 const failuresPerAddress = 450
 const addressInterval = failureWindow / failuresPerAddress
 
-/** How much later a try is made that can't be counted by address, in milliseconds. */
+/** Delay of an attempt that can't be counted by address, in milliseconds. */
 const pause = 2_000
 
-/** Logins of one source that are tried at once. */
+/** The most concurrent logins from one source. */
 const maxTrying = 5
 
-/** Logins of one source that wait for one of these. A paced one is tried eight seconds later at most. */
+/** The most waiting logins from one source. A paced login waits for eight seconds at most. */
 const maxWaiting = 20
 const secondsOfWaiting = ((maxWaiting / maxTrying) * pause) / 1_000
 
-/** The most entries of each table of each kind. */
+/** The most entries per table. Each kind of guess has three tables. */
 const defaultCapacity = 20_000
 
-/** A guess, and where it comes from. */
+/** A guess and its source. */
 export interface Credential {
   /**
-   * A user's password; a client's secret at the token endpoint and its siblings, or in the authorize step; the operator
-   * key.
+   * A user's password (`login`), a client's secret at the token, revocation or introspection endpoint (`client`) or in the
+   * authorize step (`authorize`), or the operator key (`operator`).
    */
   readonly kind: "login" | "client" | "authorize" | "operator"
-  /** The login or the client's id. */
+  /** The login or the client id. */
   readonly name: string
-  /** The network address it comes from; null when it is unknown. */
+  /** The network address of the sender; null if unknown. */
   readonly address: string | null
-  /** Whether the name is known to be nobody's. Its failures then count for the address alone. */
+  /** Whether the name is known not to exist. Its failures then count only for the address. */
   readonly isMadeUp?: boolean
 }
 
-/** What became of a guarded attempt. */
+/** The result of a guarded attempt. */
 export type Guarded<A> =
   | { readonly _tag: "Done"; readonly value: A | null }
-  /** Not tried, or tried and not disclosed. `retry_after` is in whole seconds. */
+  /** The attempt was not made, or its result is not disclosed. `retry_after` is in whole seconds. */
   | { readonly _tag: "Throttled"; readonly retry_after: number }
 
-/** Marks a login that is not tried because too many are being tried. */
+/** Marks a login that was refused because too many are in progress. */
 const tooMany: unique symbol = Symbol("too many at once")
 
-/** The times of failures that count, oldest first. None lies ahead, as one may where the clock was set back. */
+/** The failures that still count, oldest first. Times in the future, from before the clock was set back, are dropped. */
 const recent = (times: ReadonlyArray<number> | undefined, now: number): ReadonlyArray<number> =>
   times?.filter((time) => time > now - failureWindow && time <= now) ?? []
 
 const isOver = (times: ReadonlyArray<number>, now: number): boolean => recent(times, now).length === 0
 
-/** The key under which a name's failures are counted: spellings of a login that a host may take for one share it. */
+/** The key for a name's failures. Spellings of a login that a host may treat as the same share it. */
 const nameKey = ({ kind, name }: Credential): string =>
   kind === "login" ? name.slice(0, 256).trim().toLowerCase() : name.slice(0, 256)
 
-/** What counts as one address: of IPv6 the network of 64 bits, all of which one subscriber has. */
+/** The key for an address. For IPv6 it is the 64-bit network, which belongs to one subscriber. */
 const networkOf = (address: string): string =>
   Result.match(NetAddress.ipFromString(address.split("%")[0] ?? address), {
     onFailure: () => address.slice(0, 64).replaceAll(" ", "_"),
@@ -84,10 +85,10 @@ const networkOf = (address: string): string =>
     }
   })
 
-/** Where a guess comes from, as the keys that it is counted under. */
+/** The keys that a guess is counted under. */
 interface Source {
   readonly name: string
-  /** Null when the address is unknown, as is `pair`. */
+  /** Null if the address is unknown. The same holds for `pair`. */
   readonly network: string | null
   readonly pair: string | null
   readonly isMadeUp: boolean
@@ -103,13 +104,13 @@ const nameIn = (pair: string): string => pair.slice(pair.indexOf(" ") + 1)
 
 const throttled = (retry_after: number): Guarded<never> => ({ _tag: "Throttled", retry_after })
 
-/** Milliseconds until an address has worked off its failures; none where the clock was set back. */
+/** Milliseconds until all failures of an address have expired; 0 if the clock was set back. */
 const debtOf = (until: number | undefined, now: number): number =>
   until === undefined || until <= now || until > now + failureWindow ? 0 : until - now
 
-/** What has failed, of one kind of guess. */
+/** Counts of failures for one kind of guess. */
 const makeCounts = (capacity: number) => {
-  // At its limit from where tries without an address are paced: no flood of other names ends that.
+  // An entry is held from the point where attempts without an address are paced, so that a flood of other names can't evict it.
   const names = new FailureTable<ReadonlyArray<number>>(capacity, {
     isOver,
     isAtLimit: (_, times, now) => recent(times, now).length >= failuresPerPair
@@ -120,7 +121,7 @@ const makeCounts = (capacity: number) => {
     isOver,
     isAtLimit: (pair, times, now) => recent(times, now).length >= allowedAt(nameIn(pair), now)
   })
-  /** When an address will have worked off its failures, one every `addressInterval`. */
+  /** When the failures of an address will have expired. One expires every `addressInterval`. */
   const addresses = new FailureTable<number>(capacity, {
     isOver: (until, now) => debtOf(until, now) === 0,
     isAtLimit: (_, until, now) => debtOf(until, now) > failureWindow - addressInterval
@@ -133,18 +134,18 @@ const makeCounts = (capacity: number) => {
     allowedAt,
     isEmpty: (now: number): boolean => [names, pairs, addresses].every((table) => table.isEmpty(now)),
     failuresOf: (pair: string, now: number): number => recent(pairs.get(pair), now).length,
-    /** Seconds that the name must wait at this address; null when it may go on. */
+    /** Seconds that this address must wait for the name; null if it need not. */
     waitOf: ({ name, pair }: Source, now: number): number | null => {
       const blocking = pair === null ? undefined : recent(pairs.get(pair), now).at(-allowedAt(name, now))
       return blocking === undefined ? null : Math.ceil((blocking + failureWindow - now) / 1_000)
     },
-    /** Seconds until the address may fail again at any name; null when it may now. */
+    /** Seconds until the address may fail again for any name; null if it may now. */
     addressWaitOf: ({ network }: Source, now: number): number | null => {
       const debt = network === null ? 0 : debtOf(addresses.get(network), now)
       const excess = debt - (failureWindow - addressInterval)
       return excess <= 0 ? null : Math.ceil(excess / 1_000)
     },
-    /** Whether a try is made later because no count by address slows it. */
+    /** Whether an attempt must be delayed because it can't be counted by address. */
     isPaced: ({ name, pair }: Source, now: number): boolean =>
       pair === null
         ? recent(names.get(name), now).length >= failuresPerPair || !names.canKeep(name, now)
@@ -153,7 +154,7 @@ const makeCounts = (capacity: number) => {
       if (network === null || pair === null) return add(names, name, now, failuresPerName)
       const debt = debtOf(addresses.get(network), now)
       addresses.set(network, now + Math.min(debt + addressInterval, failureWindow), now)
-      // Made-up names are unlimited, and no one logs in with them.
+      // Made-up names are unlimited in number, and nobody logs in with them.
       if (!isMadeUp) add(names, name, now, failuresPerName)
       if (!isMadeUp || debt <= failureWindow - addressInterval) add(pairs, pair, now, failuresPerPair)
     },
@@ -165,13 +166,13 @@ const makeCounts = (capacity: number) => {
 
 type Counts = ReturnType<typeof makeCounts>
 
-/** Tries logins: each costs the host something, so that their number at once is limited by source and by what may fail. */
+/** Runs logins. Each costs the host some work, so concurrent ones are limited per source and by the failures still allowed. */
 const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
   const queues = new Map<string, { readonly turns: Semaphore.Semaphore; inside: number }>()
-  /** How many are being tried, by pair. */
+  /** Number of logins in progress, by pair. */
   const trying = new Map<string, number>()
 
-  /** Tries one in its turn. */
+  /** Runs a login when its source has a free place. */
   const inTurn = <A, E, R>(
     { name, network }: Source,
     attempt: Effect.Effect<Guarded<A>, E, R>
@@ -189,7 +190,7 @@ const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
       return Effect.ensuring(queue.turns.withPermit(attempt), leave)
     })
 
-  /** Tries one, unless as many are being tried as may fail. */
+  /** Runs a login, unless as many are in progress as may still fail. */
   const bounded = <A, E, R>(
     { name, pair }: Source,
     now: number,
@@ -211,24 +212,24 @@ const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
   return { bounded, inTurn }
 }
 
-/** What is guarded. Null is a failure. */
+/** The guarded operation. Null is a failure. */
 type Attempt<A, E, R> = () => Effect.Effect<A | null, E, R>
 
 export interface LoginThrottle {
   /**
-   * Makes an attempt, unless too many failed before. Null is a failure, and so is one that is interrupted; an error is
-   * neither. Answers at once where nothing has failed yet and the attempt does.
+   * Makes an attempt, unless too many have failed before. A null result and an interruption count as failures; an error counts
+   * as neither failure nor success. Synchronous if nothing has failed yet and the attempt is synchronous.
    */
   readonly guard: <A, E, R>(guess: Credential, attempt: Attempt<A, E, R>) => Effect.Effect<Guarded<A>, E, R>
 }
 
-/** A throttle of one kind of guess. */
+/** A throttle for one kind of guess. */
 const makeFor = (kind: Credential["kind"], now: () => number, capacity: number): LoginThrottle => {
   const counts = makeCounts(capacity)
   const { bounded, inTurn } = makeTurns(counts)
   const isLogin = kind === "login"
 
-  /** Counts the outcome of an attempt, and says what to disclose of it: many at once show no more than one after the other. */
+  /** Counts the result of an attempt and decides what to disclose: concurrent attempts reveal no more than sequential ones. */
   const settle = <A>(source: Source, value: A | null): Guarded<A> => {
     const at = now()
     const wait = counts.waitOf(source, at)
@@ -242,13 +243,13 @@ const makeFor = (kind: Credential["kind"], now: () => number, capacity: number):
     return slow === null ? { _tag: "Done", value } : throttled(slow)
   }
 
-  /** A client that hangs up before a slow answer must not guess on without being counted. */
+  /** Counts an interrupted attempt as a failure: otherwise a client could guess without limit by closing slow requests. */
   const counted = <A, E, R>(guess: Credential, attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Exit.isExit(attempt)
       ? attempt
       : Effect.onInterrupt(attempt, () => Effect.sync(() => counts.fail(sourceOf(guess), now())))
 
-  /** While nothing has failed. Most requests present what is right: they cost no look-up. */
+  /** The path without earlier failures. Most requests have the right credentials and then need no lookup. */
   const first = <A, E, R>(guess: Credential, attempt: Attempt<A, E, R>): Effect.Effect<Guarded<A>, E, R> =>
     Effect.mapEager(counted(guess, attempt()), (value): Guarded<A> =>
       value !== null && counts.isEmpty(now()) ? { _tag: "Done", value } : settle(sourceOf(guess), value)
@@ -276,8 +277,8 @@ const makeFor = (kind: Credential["kind"], now: () => number, capacity: number):
 }
 
 /**
- * A throttle without history. `now` is the time in milliseconds. Each kind of guess has three tables of at most `capacity`
- * entries.
+ * Makes a throttle without history. `now` returns the time in milliseconds. Each kind of guess has three tables of at most
+ * `capacity` entries.
  */
 export const make = (now: () => number, capacity = defaultCapacity): LoginThrottle => {
   const kinds: Record<Credential["kind"], LoginThrottle> = {
@@ -289,9 +290,9 @@ export const make = (now: () => number, capacity = defaultCapacity): LoginThrott
   return { guard: (guess, attempt) => kinds[guess.kind].guard(guess, attempt) }
 }
 
-// Failures in bounded memory: the oldest entries make room, but never one that makes a caller wait.
+// Failures in bounded memory: the oldest entries are evicted, except those that make a caller wait.
 
-/** What the values of a table mean at a time in milliseconds. */
+/** The meaning of a table's values at a time in milliseconds. */
 export interface FailureRules<Value> {
   /** Whether a value no longer counts. */
   readonly isOver: (value: Value, now: number) => boolean
@@ -299,13 +300,13 @@ export interface FailureRules<Value> {
   readonly isAtLimit: (key: string, value: Value, now: number) => boolean
 }
 
-/** A map that forgets what was set longest ago, entries at their limit excepted. */
+/** A map that evicts the entries that were set longest ago, except those at their limit. */
 export class FailureTable<Value> {
   readonly #capacity: number
   readonly #rules: FailureRules<Value>
   /** Entries below their limit when they were set, oldest first. */
   readonly #open = new Map<string, Value>()
-  /** Entries at their limit, oldest first. They leave when they are over. */
+  /** Entries at their limit, oldest first. They are removed when they are over. */
   readonly #held = new Map<string, Value>()
 
   constructor(capacity: number, rules: FailureRules<Value>) {
@@ -313,7 +314,7 @@ export class FailureTable<Value> {
     this.#rules = rules
   }
 
-  /** How many entries there are. */
+  /** Number of entries. */
   get size(): number {
     return this.#open.size + this.#held.size
   }
@@ -332,7 +333,7 @@ export class FailureTable<Value> {
     return this.#open.get(key) ?? this.#held.get(key)
   }
 
-  /** Sets an entry. A new one is dropped where every other is at its limit. */
+  /** Sets an entry. A new entry is dropped if all others are at their limits. */
   set(key: string, value: Value, now: number): void {
     this.delete(key)
     if (this.size >= this.#capacity) {
@@ -348,12 +349,12 @@ export class FailureTable<Value> {
     if (!this.#open.delete(key)) this.#held.delete(key)
   }
 
-  /** Whether `set` would keep an entry of this key. */
+  /** Whether `set` would keep an entry with this key. */
   canKeep(key: string, now: number): boolean {
     return this.size < this.#capacity || this.get(key) !== undefined || this.#findSpare(now) !== null
   }
 
-  /** The entry that makes room for another; null when every one is at its limit. */
+  /** The entry to evict for another one; null if all are at their limits. */
   #findSpare(now: number): string | null {
     for (const [key, value] of this.#held) {
       if (this.#rules.isOver(value, now)) return key
@@ -361,7 +362,7 @@ export class FailureTable<Value> {
     }
     for (const [key, value] of this.#open) {
       if (!this.#rules.isAtLimit(key, value, now)) return key
-      // Its limit was lowered after it was set.
+      // The limit was lowered after the entry was set.
       this.#open.delete(key)
       this.#held.set(key, value)
     }

@@ -1,23 +1,23 @@
 /**
- * Counts by id within a minute, in this process. All counts end with the minute, so no more is held than what came in one.
+ * Counts by id within a minute, in this process. All counts are reset together, so memory is bounded by the ids of one minute.
  */
 
-/** How long is counted, in milliseconds. */
+/** Length of the window, in milliseconds. */
 export const minuteWindow = 60_000
 
 export interface Counted {
-  /** How often the id came in this minute, this time included. */
+  /** Occurrences of the id in this minute, including this one. */
   readonly count: number
-  /** How many seconds are left of the minute. */
+  /** Seconds left in the minute. */
   readonly seconds: number
 }
 
-/** A counter without history. Takes an id and the time, in milliseconds since the epoch. */
+/** Makes an empty counter. It takes an id and the time, in milliseconds since the epoch. */
 export const makeMinuteCounter = (): ((id: string | number, now: number) => Counted) => {
   const counts = new Map<string | number, number>()
   let start = Number.NEGATIVE_INFINITY
   return (id, now) => {
-    // Start again when the clock was set back.
+    // Also resets if the clock was set back.
     if (now - start >= minuteWindow || now < start) {
       counts.clear()
       start = now

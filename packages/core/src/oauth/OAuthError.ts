@@ -1,11 +1,11 @@
 /**
- * How OAuth endpoints say no (RFC 6749 section 5.2).
+ * Errors of OAuth endpoints (RFC 6749 section 5.2).
  */
 import { Schema } from "effect"
 
-/** Too many wrong secrets came from an address, for this client or for many. */
+/** Too many wrong secrets came from an address, for one client or for several. */
 export class TooManyAttempts extends Schema.TaggedError<TooManyAttempts>()("TooManyAttempts", {
-  /** In whole seconds. */
+  /** Whole seconds. */
   retry_after: Schema.Int
 }) {
   override get message(): string {
@@ -13,10 +13,10 @@ export class TooManyAttempts extends Schema.TaggedError<TooManyAttempts>()("TooM
   }
 }
 
-/** A client was issued as many tokens in a minute as one may be. */
+/** The client has reached its limit of tokens per minute. */
 export class TooManyTokens extends Schema.TaggedError<TooManyTokens>()("TooManyTokens", {
   limit: Schema.Int,
-  /** In whole seconds. */
+  /** Whole seconds. */
   retry_after: Schema.Int
 }) {
   override get message(): string {
@@ -35,8 +35,8 @@ export const OAuthErrorCode = Schema.Literals([
 export type OAuthErrorCode = typeof OAuthErrorCode.Type
 
 /**
- * A refused request. The description is for the developer of the client: what was wrong and what to do. It is made of
- * the characters that RFC 6749 section 5.2 allows (printable ASCII without quotes and backslashes) and never of input.
+ * A refused request. The description tells the developer of the client what was wrong and what to do. It contains only characters
+ * that RFC 6749 section 5.2 allows (printable ASCII without quotes and backslashes), and never input.
  */
 export class OAuthError extends Schema.TaggedError<OAuthError>()("OAuthError", {
   error: OAuthErrorCode,
@@ -46,7 +46,7 @@ export class OAuthError extends Schema.TaggedError<OAuthError>()("OAuthError", {
     return `${this.error}: ${this.error_description}`
   }
 
-  /** The HTTP status: 401 says that another client or secret would help, 400 everything else. */
+  /** The HTTP status: 401 if another client or secret is needed, otherwise 400. */
   get status(): 400 | 401 {
     return this.error === "invalid_client" ? 401 : 400
   }

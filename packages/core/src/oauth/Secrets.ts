@@ -1,8 +1,8 @@
 /**
- * How codes, tokens and secrets of clients are made, kept and compared.
+ * Generates, hashes and compares codes, tokens and client secrets.
  *
- * Each has 256 random bits behind a prefix that says what it is, so that secret scanners find one that has leaked. Only
- * SHA-256 of it is stored: with so much randomness in it a slow hash would add nothing but load.
+ * Each has 256 random bits after a prefix for its kind, so that secret scanners can detect leaked ones. Only its SHA-256 is
+ * stored. With so much randomness, a slow hash would not be more secure.
  */
 import { Brand, Effect, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
@@ -17,35 +17,35 @@ const randomLength = 32
 const encoder = new TextEncoder()
 const tokenHash = Brand.nominal<TokenHash>()
 
-/** The text of an access token: its number, by which it is found, and its random part, which proves it. */
+/** The text of an access token: a number to find it, and a random part that proves its possession. */
 export const accessTokenText = (seq: number, random: string): string => `${accessPrefix}${seq}.${random}`
 
-/** 256 bits in base64url. */
+/** The random part has 256 bits in base64url. */
 const accessTokenPattern = /^dh_at_(?:([1-9][0-9]{0,15})\.)?([A-Za-z0-9_-]{43})$/
 
-/** A new code, token or secret, and the hash that is stored of it. */
+/** A new code, token or secret, and its hash for storage. */
 interface Generated {
   readonly value: string
   readonly hash: TokenHash
 }
 
 export interface Secrets {
-  /** The form in which a code, token or secret is kept. */
+  /** The stored form of a code, token or secret. */
   readonly hashOf: (secret: string) => Effect.Effect<TokenHash>
   readonly generate: (kind: keyof typeof prefixes) => Effect.Effect<Generated>
   /** The random part of a new access token. */
   readonly generateAccess: () => Effect.Effect<Generated>
-  /** Reads the text of an access token; null when it can be none. Without a number it is one of doorhook 0.1.0. */
+  /** Parses the text of an access token; null if it is invalid. Tokens of doorhook 0.1.0 have no number. */
   readonly readAccessToken: (text: string) => Effect.Effect<PresentedAccessToken | null>
-  /** A new id that nobody can guess. */
+  /** A new id that can't be guessed. */
   readonly generateId: (prefix: string) => string
-  /** Whether two texts are the same, in a time that says nothing about either. */
+  /** Whether two texts are equal, in constant time. */
   readonly equals: (a: string, b: string) => Effect.Effect<boolean>
-  /** Whether a text is a directory's secret. Hashes that secret once for as long as the directory holds it. */
+  /** Whether a text equals a secret of the directory. The hash of the secret is cached with the secret's object. */
   readonly isValueOf: (secret: Redacted.Redacted<string>, given: string) => Effect.Effect<boolean>
 }
 
-/** Whether two hashes are the same, in a time that says nothing about either. */
+/** Whether two hashes are equal, in constant time. */
 export const sameHash = (a: TokenHash, b: TokenHash): boolean => constantTimeEqualTexts(a, b)
 
 export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {

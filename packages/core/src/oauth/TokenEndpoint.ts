@@ -2,9 +2,9 @@
  * The token endpoint (document section 4.1): issues an access token for a code (RFC 6749 section 4.1.3) or a refresh token
  * (section 6).
  *
- * The store decides races (`redeemCode`, `refresh`). A code that comes a second time, or a rotated refresh token that comes
- * when its grace is over (`model/TokenValidity`), is a replay, and ends the grant, because one of its two holders was not
- * meant to have it (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
+ * The store decides races (`redeemCode`, `refresh`). The second use of a code is a replay, and so is the use of a rotated refresh
+ * token after its grace period (`model/TokenValidity`). A replay revokes the grant, because one of two holders is not legitimate
+ * (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
  */
 import { Effect } from "effect"
 import type { Client } from "../model/Client.ts"
@@ -29,7 +29,7 @@ import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import type { Secrets } from "./Secrets.ts"
 import { accessTokenText } from "./Secrets.ts"
 
-/** What the token endpoint needs. */
+/** Dependencies of the token endpoint. */
 interface TokenEndpointNeeds {
   readonly bursts: RefreshReuse
   readonly clients: ClientAuthentication
@@ -42,7 +42,7 @@ interface TokenEndpointNeeds {
 
 type Answer = Effect.Effect<TokenResponse, OAuthError | TooManyAttempts | TooManyTokens | StoreError | DirectoryError>
 
-/** A refresh token that may be used, and the scope that is asked for with it. */
+/** A usable refresh token, with the requested scope. */
 interface Refresh {
   readonly at: number
   readonly hash: TokenHash
@@ -50,16 +50,16 @@ interface Refresh {
   readonly scope: string
 }
 
-/** Answers requests to the token endpoint. */
+/** Handles requests to the token endpoint. */
 export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientRequest) => Answer) => {
   const { bursts, clients, directory, now, secrets, settings, store } = needs
   const { accessTokensPerGrant: maxAccessTokens, refreshRequiresSecret, refreshRotation } = settings
   const countToken = makeTokenLimit(settings.tokenRequestsPerMinute)
 
-  /** The random part of a new access token, and how it is kept. */
+  /** The random part of a new access token, and its record. */
   const newAccessToken = (grant: Grant, created_at: number, scope: string, retires: TokenHash | null) =>
     Effect.mapEager(secrets.generateAccess(), ({ hash, value }) => {
-      // Whole seconds, as `created_at` is on the wire: a token ends exactly `expires_in` after it.
+      // Whole seconds, like `created_at` on the wire, so that a token ends exactly `expires_in` after it.
       const expires_at = (Math.floor(created_at / 1_000) + accessTokenLifetimeSeconds) * 1_000
       const narrowed = scope === grant.scope ? null : scope
       const record: NewAccessToken = { hash, grant_id: grant.id, created_at, expires_at, scope: narrowed, retires }
@@ -72,7 +72,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
       return { value, record }
     })
 
-  /** Ends a grant whose code or token came twice. */
+  /** Revokes a grant after a replay. */
   const refuseReplay = (grant: Grant, what: string): Answer =>
     Effect.andThen(
       store.revokeGrant(grant.id, now()),
@@ -81,7 +81,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
       )
     )
 
-  /** A grant that may still be used: it was given to this client, is not revoked, and its user exists. */
+  /** Checks that a grant may still be used: it belongs to the client, is not revoked, and its user exists. */
   const checkGrant = (grant: Grant, client: Client, what: string): Effect.Effect<void, OAuthError | DirectoryError> => {
     if (grant.client_id !== client.id) return refuse(`${what} was issued to another client.`)
     if (grant.revoked_at !== null) return refuse(`${what} has been revoked. Log the user in again.`)
@@ -90,7 +90,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     )
   }
 
-  /** What binds a code to the request that it was issued for: its redirect URI and its PKCE challenge. */
+  /** Checks that a code belongs to this request: its redirect URI and its PKCE challenge. */
   const checkBinding = (code: AuthorizationCode, parameters: Parameters): Effect.Effect<void, OAuthError> => {
     const redirectUri = get(parameters, "redirect_uri")
     if (redirectUri === null && code.redirect_uri_given) {
@@ -120,20 +120,20 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     if (presented === null) return yield* missing("code")
     const hash = yield* secrets.hashOf(presented)
     const found = yield* store.findCode(hash)
-    // One that was used is a replay, however late it comes.
+    // A used code is a replay, even after its expiry.
     if (found === null || (!found.isUsed && isExpired(found.code, at)))
       return yield* refuse("The code is unknown or has expired. Log the user in again.")
     const { code, grant } = found
     yield* checkGrant(grant, client, "The code")
     yield* checkBinding(code, parameters)
-    // One that was used is a replay whatever the limit: it must end the grant.
+    // A replay must revoke the grant even if the client has reached its limit.
     if (!found.isUsed) yield* countToken(client, grant.user_id, at)
 
     const access = yield* newAccessToken(grant, at, grant.scope, null)
     const refresh = yield* newRefreshToken(grant.id, at)
     const issued = { access: access.record, refresh: refresh.record, maxAccessTokens }
     const seq = yield* store.redeemCode(hash, issued, at)
-    // Only the store can tell, when it was found unused and its grant whole a moment ago.
+    // Only the store detects a use or a revocation since the code was read.
     if (seq === null)
       return yield* refuseReplay(grant, "The code was used before, or access was revoked in the meantime")
     return response(accessTokenText(seq, access.value), refresh.value, grant.scope, at)
@@ -160,7 +160,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     )
   }
 
-  /** Issues an access token for a refresh token, and another refresh token where these rotate. */
+  /** Issues an access token for a refresh token, and a new refresh token if the settings rotate them. */
   const issueFor = (client: Client, grant: Grant, { at, hash, presented, scope }: Refresh): Answer => {
     const rotates = refreshRotation === "always" || (refreshRotation === "public" && !isConfidential(client))
     const successorOf = rotates ? newRefreshToken(grant.id, at) : Effect.succeed(null)
@@ -168,7 +168,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
       Effect.flatMapEager(newAccessToken(grant, at, scope, successor === null ? null : hash), (access) => {
         const issued = { access: access.record, refresh: successor?.record ?? null, maxAccessTokens }
         return Effect.flatMapEager(store.refresh(hash, issued, at), (seq): Answer => {
-          // Retired or revoked since it was found living a moment ago: its sender is late, and no thief.
+          // Retired or revoked since it was read: the request is late, but not a replay.
           if (seq === null)
             return refuse("The refresh token was replaced while it was used. Use the one that replaced it.")
           if (successor !== null) bursts.note(hash, at)
@@ -207,7 +207,7 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
 const refuse = (description: string): Effect.Effect<never, OAuthError> =>
   Effect.fail(OAuthError.invalidGrant(description))
 
-/** A parameter is absent that the grant can't do without. */
+/** The error for a missing required parameter. */
 const missing = (name: string): Effect.Effect<never, OAuthError> =>
   Effect.fail(OAuthError.invalidRequest(`The parameter ${name} is missing. Send it in the body.`))
 
@@ -220,14 +220,13 @@ const response = (access_token: string, refresh_token: string, scope: string, no
   created_at: Math.floor(now / 1_000)
 })
 
-// The limit of tokens.
+// The token limit.
 
 /**
- * How many tokens a client may be issued in a minute.
+ * Limits the tokens issued to a client per minute.
  *
- * Only requests that are about to be granted are counted: client ids are no secret, and knowing one must
- * not be enough to stop its client. What is not granted writes nothing, and wrong secrets have a throttle of their own
- * (`LoginThrottle`).
+ * Only requests that are otherwise granted are counted: client ids are not secret, and knowing one must not be enough to block
+ * its client. Refused requests write nothing, and wrong secrets have their own throttle (`LoginThrottle`).
  */
 const makeTokenLimit = (
   limit: number | null
@@ -245,46 +244,45 @@ const makeTokenLimit = (
 
 // Bursts of refreshes.
 
-/** This many refreshes of one token within `burstWindow` milliseconds are workers, and not a client that tries again. */
+/** This many refreshes with one token within `burstWindow` milliseconds come from parallel workers, not from a client's retry. */
 const burstSize = 3
 const burstWindow = 1_000
 
-/** How long after the last of them the token is kept, in milliseconds. */
+/** How long after the last of them the token is not retired, in milliseconds. */
 const burstGrace = 10_000
 
-/** The most tokens that are remembered; the oldest are forgotten first. */
+/** The most remembered tokens. The oldest are forgotten first. */
 const maxRemembered = 10_000
 
 interface Refreshes {
-  /** The last times, oldest first. */
+  /** Times of the last refreshes, oldest first. */
   readonly times: ReadonlyArray<number>
-  /** Until when the token is not retired. */
+  /** The time before which the token is not retired. */
   readonly keptUntil: number
-  /** Whether what came for it was used before. */
+  /** Whether an access token from one of the refreshes was used. */
   readonly isUsed: boolean
 }
 
 /**
- * Which refresh tokens several workers of one client are refreshing at once.
+ * Detects refresh tokens that several workers of one client refresh at once.
  *
- * A rotated token is retired when what came for it is first used. Workers that share a token and refresh together would
- * then end their own grant: the first to be answered uses its access token while the others' requests are still under
- * way, and these look like a replay. So a token that came several times within a moment is retired some seconds later.
- * A thief of the token gains those seconds only, and would have had them before anyway. Kept in the memory of one
- * process: requests that other processes took do not count here.
+ * A rotated token is retired at the first use of an access token that was issued for it. Workers that share a token and refresh
+ * together would then revoke their own grant: the first one uses its access token while the others are still refreshing, and their
+ * requests look like a replay. A token with several refreshes within a moment is therefore retired some seconds later. A thief of
+ * the token gains only those seconds. Counts are in the memory of one process; requests to other processes don't count.
  *
- * Remembers as well which tokens it has retired, so that a read writes no more than once for a token.
+ * It also remembers which tokens were retired, so that repeated uses of an access token cause only one write.
  */
 export interface RefreshReuse {
-  /** Counts a refresh that was granted. */
+  /** Notes a granted refresh. */
   readonly note: (token: string, now: number) => void
-  /** Notes that what came for the token is used; says whether workers are refreshing it, so that it must not be retired yet. */
+  /** Notes the use of an access token issued for `token`. Returns whether a burst is in progress, so that it must not be retired yet. */
   readonly use: (token: string, now: number) => boolean
-  /** Notes that the token is retired; false when it is known to be. */
+  /** Notes that the token is retired; false if it already was. */
   readonly retire: (token: string) => boolean
-  /** Takes that back: it could not be stored. */
+  /** Reverts `retire` after a failure to store it. */
   readonly forgetRetired: (token: string) => void
-  /** Whether the token should be retired by now, because what came for it was used while workers were refreshing it. */
+  /** Whether the token must be treated as retired: it was used during a burst that has ended. */
   readonly isOver: (token: string, now: number) => boolean
 }
 

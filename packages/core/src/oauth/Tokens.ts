@@ -1,5 +1,5 @@
 /**
- * Tokens that are presented: as a bearer (RFC 6750), to be revoked (RFC 7009) or introspected (RFC 7662).
+ * Handles presented tokens: bearer authentication (RFC 6750), revocation (RFC 7009) and introspection (RFC 7662).
  */
 import { Effect } from "effect"
 import type { Client } from "../model/Client.ts"
@@ -20,7 +20,7 @@ import type { Secrets } from "./Secrets.ts"
 import { prefixes, sameHash } from "./Secrets.ts"
 import type { RefreshReuse } from "./TokenEndpoint.ts"
 
-/** Who an access token stands for. */
+/** The user and client that an access token was issued to. */
 export interface Principal {
   readonly user_id: UserId
   readonly client_id: ClientId
@@ -30,7 +30,7 @@ export interface Principal {
   readonly expires_at: number
 }
 
-/** The answer of the introspection endpoint; times in seconds since the epoch. Anything not valid is only inactive. */
+/** The answer of the introspection endpoint. Times are in seconds since the epoch. An invalid token is only reported as inactive. */
 export type Introspection =
   | { readonly active: false }
   | {
@@ -44,7 +44,7 @@ export type Introspection =
       readonly exp?: number
     }
 
-/** What requests with tokens need. */
+/** Dependencies of token requests. */
 interface TokensNeeds {
   readonly bursts: RefreshReuse
   readonly clients: ClientAuthentication
@@ -60,9 +60,9 @@ type StoredAccessToken = Extract<StoredToken, { readonly kind: "access" }>
 const nobody = Effect.succeed(null)
 const inactive: Introspection = { active: false }
 
-/** What tokens are good for; `AuthorizationServer` describes it. */
+/** The operations on tokens; `AuthorizationServer` describes them. */
 export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: TokensNeeds) => {
-  /** Retires the refresh token that an access token came in exchange for, at its first use. */
+  /** At the first use of an access token, retires the refresh token that it was issued for. */
   const retire = (token: AccessToken): Effect.Effect<void, StoreError> => {
     const at = now()
     const retired = tokenToRetire(token, at)
@@ -70,13 +70,13 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     return Effect.onError(store.retireRefreshToken(retired, at), () => Effect.sync(() => bursts.forgetRetired(retired)))
   }
 
-  /** Whether the user and the client of a grant exist. */
+  /** Whether the user and the client of a grant still exist. */
   const hasParties = ({ client_id, user_id }: Grant): Effect.Effect<boolean, Failure> =>
     Effect.flatMapEager(directory.isActive(user_id), (isActive) =>
       isActive ? Effect.mapEager(clients.findClient(client_id), (client) => client !== null) : Effect.succeed(false)
     )
 
-  /** The access token that a text proves; null when there is none. */
+  /** The access token with a presented text; null if there is none. */
   const findAccess = (presented: PresentedAccessToken) =>
     Effect.mapEager(store.findAccessToken(presented), (found) =>
       found !== null && sameHash(found.token.hash, presented.hash) ? ({ kind: "access", ...found } as const) : null
@@ -91,7 +91,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
           )
     )
 
-  /** Who a living access token stands for, which is used now. */
+  /** The principal of a valid access token. Records its use. */
   const usedBy = ({ grant, token }: StoredAccessToken): Effect.Effect<Principal | null, Failure> =>
     Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
       if (!areThere) return nobody
@@ -101,7 +101,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
       return Effect.mapEager(retire(token), () => principal)
     })
 
-  /** The client and the token that a request to one of the two endpoints names. */
+  /** The client and the token of a revocation or introspection request. */
   const readRequest = Effect.fnUntraced(function* (request: ClientRequest) {
     const repeated = firstRepeated(request.parameters)
     if (repeated !== null) return yield* OAuthError.invalidRequest(cameTwice(repeated))
@@ -111,7 +111,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     return { client, token }
   })
 
-  /** Finds a refresh token by its text. The prefix says which kind a token is: the hint of RFC 7009 is not needed. */
+  /** Finds a refresh token by its text. The prefix shows the kind of a token, so the hint of RFC 7009 is not needed. */
   const findRefresh = Effect.fnUntraced(function* (text: string) {
     const found = yield* store.findRefreshToken(yield* secrets.hashOf(text))
     return found === null ? null : ({ kind: "refresh", ...found } as const)
@@ -123,7 +123,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     return presented === null ? null : yield* findAccess(presented)
   })
 
-  /** With a refresh token everything of its grant ends (RFC 7009 section 2.1). */
+  /** Revokes a token. A refresh token revokes its whole grant (RFC 7009 section 2.1). */
   const revoke = Effect.fnUntraced(function* (
     request: ClientRequest
   ): Effect.fn.Return<void, OAuthError | TooManyAttempts | Failure> {
@@ -136,13 +136,13 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     const presented = (yield* secrets.readAccessToken(token)) ?? { seq: null, hash: yield* secrets.hashOf(token) }
     const found = yield* findAccess(presented)
     if (found !== null && !belongsTo(found, client)) return yield* otherClients()
-    // One that is not found may have been deleted by a commit that is not on disk yet. Deleting it again waits for that.
+    // A token that is not found may have been deleted by a commit that is not yet on disk. Deleting it again waits for that.
     yield* store.revokeAccessToken(presented)
   })
 
   /**
-   * Only clients with a secret may ask, and only about their own tokens: otherwise anybody could try out tokens here (RFC 7662
-   * section 4).
+   * Introspects a token. Only clients with a secret may do so, and only for their own tokens: otherwise anyone could guess tokens
+   * here (RFC 7662 section 4).
    */
   const introspect = Effect.fnUntraced(function* (
     request: ClientRequest

@@ -1,5 +1,5 @@
 /**
- * Where clients are kept that were registered with the service, beside those of the host's directory.
+ * Stores the clients registered with the service. Clients of the host's directory are not stored.
  */
 import type { Effect } from "effect"
 import { Context } from "effect"
@@ -10,17 +10,17 @@ import type { StoreError } from "./StoreError.ts"
 export class ClientStore extends Context.Service<
   ClientStore,
   {
-    /** Stores a client; false when there is one of that id. */
+    /** Stores a client; false if its id is taken. */
     readonly add: (client: RegisteredClient) => Effect.Effect<boolean, StoreError>
     readonly find: (id: ClientId) => Effect.Effect<RegisteredClient | null, StoreError>
     /** All clients, in the order of their ids. */
     readonly list: Effect.Effect<ReadonlyArray<RegisteredClient>, StoreError>
-    /** Replaces the secrets of a client that still has those it was found with; false when it has others, or is gone. */
+    /** Replaces the secrets of a client; false if they have changed since it was read, or the client is gone. */
     readonly replaceSecrets: (
       found: Pick<RegisteredClient, "id" | "secrets">,
       secrets: ReadonlyArray<ClientSecret>
     ) => Effect.Effect<boolean, StoreError>
-    /** Deletes a client; false when there is none. */
+    /** Deletes a client; false if it does not exist. */
     readonly remove: (id: ClientId) => Effect.Effect<boolean, StoreError>
   }
 >()("@doorhook/core/ports/ClientStore") {}

@@ -1,7 +1,7 @@
 /**
- * The little cryptography that doorhook needs. WebCrypto by default; on Node.js the synchronous `node:crypto` of
- * `@doorhook/node` is several times faster per signature and takes its place. A synchronous implementation computes when it is
- * called and returns an `Exit`, so that callers need no fiber; each call is therefore used once.
+ * The cryptography that doorhook needs. The default is WebCrypto. On Node.js, `@doorhook/node` provides the synchronous
+ * `node:crypto`, which is several times faster per signature. A synchronous implementation computes at the call and returns an
+ * `Exit`, which needs no fiber. Callers must use the effect of each call only once.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { Base64, Base64Url } from "effect/encoding"
@@ -11,17 +11,17 @@ const encoder = new TextEncoder()
 export class Crypto extends Context.Service<
   Crypto,
   {
-    /** SHA-256 (FIPS 180-4) of some bytes. */
+    /** SHA-256 (FIPS 180-4). */
     readonly sha256: (bytes: Uint8Array) => Effect.Effect<Uint8Array>
-    /** SHA-256 of a text in UTF-8, itself in base64url: the form in which tokens are kept. */
+    /** SHA-256 of a text in UTF-8, as base64url: the stored form of tokens. */
     readonly sha256Text: (text: string) => Effect.Effect<string>
-    /** HMAC-SHA-256 (RFC 2104) of a text in UTF-8, itself in base64: what signatures need, and no copy more. */
+    /** HMAC-SHA-256 (RFC 2104) of a text in UTF-8, as base64: the form that signatures need, without another copy. */
     readonly hmacSha256: (key: Uint8Array, text: string) => Effect.Effect<string>
-    /** The Ed25519 public key (RFC 8032 section 5.1.5) of a private key of 32 bytes. */
+    /** The Ed25519 public key (RFC 8032 section 5.1.5) of a 32-byte private key. */
     readonly ed25519PublicKey: (privateKey: Uint8Array) => Effect.Effect<Uint8Array>
-    /** The Ed25519 signature (RFC 8032 section 5.1.6) of a text in UTF-8, itself in base64. */
+    /** The Ed25519 signature (RFC 8032 section 5.1.6) of a text in UTF-8, as base64. */
     readonly ed25519Sign: (privateKey: Uint8Array, text: string) => Effect.Effect<string>
-    /** Bytes from the system's secure generator. */
+    /** Bytes from a cryptographically secure generator. */
     readonly randomBytes: (length: number) => Uint8Array
   }
 >()("@doorhook/core/ports/Crypto") {
@@ -53,17 +53,17 @@ export class Crypto extends Context.Service<
   })
 }
 
-/** WebCrypto takes no view of shared memory; a copy is none. */
+/** Copies bytes, because WebCrypto does not accept views of shared memory. */
 const own = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)
 
-/** What comes before the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410 section 7). */
+/** The PKCS #8 header before the 32 bytes of an Ed25519 private key (RFC 8410 section 7). */
 const pkcs8Prefix = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20]
 
-/** An Ed25519 private key of 32 bytes as PKCS #8 in DER: the form that cryptographic libraries import. */
+/** A 32-byte Ed25519 private key as PKCS #8 in DER, the import format of cryptographic libraries. */
 export const ed25519Pkcs8 = (privateKey: Uint8Array): Uint8Array<ArrayBuffer> =>
   Uint8Array.from([...pkcs8Prefix, ...privateKey])
 
-/** Whether two byte strings are equal, in a time that depends on their lengths alone. */
+/** Whether two byte strings are equal. The time depends only on their lengths. */
 export const constantTimeEquals = (a: Uint8Array, b: Uint8Array): boolean => {
   let difference = a.length ^ b.length
   for (let i = 0; i < Math.min(a.length, b.length); i++) difference |= (a[i] ?? 0) ^ (b[i] ?? 0)

@@ -1,13 +1,13 @@
 /**
- * Where events, deliveries and attempts are kept.
+ * Stores events, deliveries and attempts.
  *
- * Batch first: one call stores as many rows as the caller has. `now` is a parameter wherever time matters, so that a test
- * clock drives real databases. Each call is all or nothing, except `redeliver` of an
- * integration and `settle`, which may commit in parts.
+ * Calls take batches of any size. `now` is a parameter wherever time matters, so that tests can use their own clock with real
+ * databases. Each call is atomic, except `settle` and `redeliver` of an integration, which may commit in parts.
  *
- * A delivery is sent by one worker at a time. A worker is a member for as long as its heartbeats say; what it has claimed,
- * or published and kept, is leased to it until it settles or releases it, or its membership ends. On SQLite, whose file has
- * one owner, leases live in that process's memory: after a crash what was leased is due again, and a retry that waits keeps its time.
+ * Only one worker sends a delivery at a time. Heartbeats keep a worker a member. Deliveries that it has claimed, or kept when
+ * publishing, are leased to it until it settles or releases them, or its membership ends. A SQLite file belongs to one
+ * process, so its leases are in that process's memory: after a crash, leased deliveries are due again, and waiting retries
+ * keep their time.
  */
 import type { Array, Effect } from "effect"
 import { Context, Schema } from "effect"
@@ -20,35 +20,35 @@ import type { ResourceType } from "../model/ResourceType.ts"
 import type { IdempotencyConflict, IdempotencyRecord } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 
-/** A delivery to be stored with its event. */
+/** A delivery to store with its event. */
 export interface NewDelivery {
   readonly integration_id: IntegrationId
   readonly lane: Lane
-  /** The integration's version when the event was matched: a delivery of one that has changed since is not leased. */
+  /** The integration's version when the event was matched. If it has changed since, the delivery is not leased. */
   readonly matched_version: number
-  /** `delivering`: leased to the publishing worker from the start. `skipped`: kept for a later resend. */
+  /** `delivering`: leased to the publishing worker. `skipped`: kept for a later resend. */
   readonly initial:
     | { readonly state: "pending" }
     | { readonly state: "delivering"; readonly worker: string }
     | { readonly state: "skipped"; readonly reason: DeliveryReason }
 }
 
-/** An event with one delivery for each integration it matches. */
+/** An event with one delivery for each matching integration. */
 export interface NewEventRecord {
   readonly event: Event
   readonly deliveries: ReadonlyArray<NewDelivery>
 }
 
-/** How a delivery was stored. Only one that is `delivering` is leased. */
+/** How a delivery was stored. It is leased only if its state is `delivering`. */
 export interface Enqueued {
   readonly id: DeliveryId
   readonly state: DeliveryState
 }
 
-/** An integration that events were matched with, whether they match it or not. */
+/** An integration considered in a match, whether or not it matched. */
 export type MatchCandidate = Pick<Integration, "id" | "version">
 
-/** The integrations of the scope have changed since the events were matched. Nothing was stored. */
+/** The integrations of the scopes have changed since the events were matched. Nothing was stored. */
 export class StaleMatch extends Schema.TaggedError<StaleMatch>()("StaleMatch", {}) {
   override get message(): string {
     return "Integrations have changed since the events were matched with them: match them again with a fresh read."
@@ -57,7 +57,7 @@ export class StaleMatch extends Schema.TaggedError<StaleMatch>()("StaleMatch", {
 
 /** Stores events with their deliveries. */
 export interface Enqueue {
-  /** With the candidates of a match: `IntegrationStore.findByScopes` may have been read before the call. */
+  /** With the candidates of the match. They may come from a cached read of `IntegrationStore.findByScopes`. */
   (
     records: ReadonlyArray<NewEventRecord>,
     keys: ReadonlyArray<IdempotencyRecord>,
@@ -69,58 +69,58 @@ export interface Enqueue {
   ): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | IdempotencyConflict>
 }
 
-/** What to claim. */
+/** Limits of a claim. */
 export interface ClaimRequest {
   readonly worker: string
   readonly now: number
-  /** The most deliveries to take; 0 only asks when the next one is due. */
+  /** The most deliveries to claim; 0 only returns when the next one is due. */
   readonly limit: number
-  /** The most to take of one integration. */
+  /** The most deliveries of one integration. */
   readonly limitPerIntegration: number
-  /** Other limits for some integrations; 0 takes nothing of one. */
+  /** Different limits for some integrations; 0 claims none. */
   readonly limits: ReadonlyMap<IntegrationId, number>
-  /** Takes only retries of this integration that are not due yet, the oldest delivery first. */
+  /** Claims only retries of this integration that are not yet due, the oldest delivery first. */
   readonly early?: IntegrationId
 }
 
-/** What was claimed. */
+/** The result of a claim. */
 export interface Claimed {
   readonly deliveries: ReadonlyArray<LeasedDelivery>
-  /** When the first delivery that is not leased is due, in milliseconds since the epoch; null when none waits. */
+  /** When the first delivery without a lease is due, in milliseconds since the epoch; null if none waits. */
   readonly next_due: number | null
 }
 
-/** The outcome of a lease: what an attempt, or the decision to make none, makes of its delivery. */
+/** The result of a lease: the delivery's next state, with its attempt if one was made. */
 export interface Settlement {
   readonly delivery_id: DeliveryId
   readonly integration_id: IntegrationId
-  /** The attempt that was made; null when the delivery ended without one. */
+  /** The attempt; null if the delivery ended without one. */
   readonly attempt: Attempt | null
   readonly state: Exclude<DeliveryState, "pending" | "delivering" | "skipped">
   readonly reason: DeliveryReason | null
   /** When the next attempt is due; null unless `retrying`. */
   readonly next_attempt_at: number | null
-  /** The lane the delivery waits in next. */
+  /** The delivery's next lane. */
   readonly lane: Lane
-  /** How many of its failed attempts were made early and do not count in its schedule, this one included. */
+  /** Failed early attempts including this one. They don't count in the schedule. */
   readonly early: number
-  /** Until when the receiver asked for no request (`Retry-After`), in milliseconds since the epoch; null when it did not. */
+  /** The receiver's `Retry-After` time, in milliseconds since the epoch; null without one. */
   readonly retry_after: number | null
   /**
-   * The receiver is gone for good: disable the integration and cancel what else waits for it. A store that would have to
-   * wait for others before it can, sends the delivery again instead (`Settlements.retryAfterGone`).
+   * Whether the receiver is gone for good: the integration is disabled and its waiting deliveries are cancelled. If the store
+   * would have to wait for a lock, it schedules a retry instead (`Settlements.retryAfterGone`).
    */
   readonly gone: boolean
 }
 
-/** A leased delivery that is given back unattempted. */
+/** A leased delivery that is released without an attempt. */
 export interface Release {
   readonly delivery_id: DeliveryId
   /** When it is due, in milliseconds since the epoch. */
   readonly due_at: number
 }
 
-/** The end of some leases of one worker. */
+/** Ended leases of a worker. */
 export interface Outcomes {
   readonly worker: string
   readonly settlements: ReadonlyArray<Settlement>
@@ -130,120 +130,120 @@ export interface Outcomes {
 /** An integration that acknowledges again after failed attempts. */
 export interface Recovery {
   readonly integration_id: IntegrationId
-  /** Since when it had failed, in milliseconds since the epoch. */
+  /** Start of the failure, in milliseconds since the epoch. */
   readonly failing_since: number
-  /** Until when its receiver asked for no retries, in milliseconds since the epoch; null when it did not. */
+  /** The receiver's `Retry-After` time, in milliseconds since the epoch; null without one. */
   readonly retry_after: number | null
 }
 
-/** What outcomes led to. */
+/** The effects of settlements. */
 export interface Settled {
   /** The deliveries whose settlements were not stale. */
   readonly applied: ReadonlySet<DeliveryId>
-  /** Integrations that this disabled or enabled: deliveries of them that are held are void. */
+  /** Integrations that were disabled or enabled. Their held deliveries are void. */
   readonly changed: ReadonlyArray<IntegrationId>
-  /** Integrations whose failing ended with an acknowledgement. */
+  /** Integrations whose failure ended with an acknowledgement. */
   readonly recovered: ReadonlyArray<Recovery>
-  /** Notifications for operators, as stored. */
+  /** The stored notifications for operators. */
   readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
-  /** Whether deliveries are due now though their settlements do not say so, because they were resent during the attempt. */
+  /** Whether deliveries are due now that were resent during their attempt. Their settlements don't show it. */
   readonly hasDueDeliveries: boolean
 }
 
-/** A sign of life of a worker. */
+/** A heartbeat of a worker. */
 export interface Heartbeat {
   readonly worker: string
   readonly now: number
-  /** When the membership ends without a further heartbeat, in milliseconds since the epoch; null ends it now. */
+  /** When the membership ends without another heartbeat, in milliseconds since the epoch; null ends it now. */
   readonly until: number | null
   /**
-   * After a lost answer: the deliveries that the worker holds. Its other leases, of deliveries created before `before`, are
-   * released.
+   * After a lost answer: the deliveries that the worker holds. Its other leases are released, except those of deliveries
+   * created at `before` or later.
    */
   readonly holds?: { readonly ids: ReadonlyArray<DeliveryId>; readonly before: number }
 }
 
-/** The workers that live over one store. */
+/** A worker's position among the members. */
 export interface Membership {
-  /** How many workers there are, the asking one included. */
+  /** Number of workers, including this one. */
   readonly workers: number
-  /** How many of them come before the asking one, in the order of their names. */
+  /** Number of workers before this one, in the order of their names. */
   readonly rank: number
-  /** Whether the worker was a member until this heartbeat. If not, it holds no leases. */
+  /** Whether the worker was still a member at this heartbeat. If not, it holds no leases. */
   readonly continued: boolean
 }
 
-/** What an integration should have received, as its catching-up feed shows it. */
+/** An item of an integration's feed. */
 export interface FeedItem {
   readonly delivery: Delivery
   readonly event: Event
 }
 
-/** Which old events to purge. */
+/** Which old events to delete. */
 export interface PurgeRequest {
-  /** Only events that were published before, in milliseconds since the epoch. */
+  /** Only events published before this time, in milliseconds since the epoch. */
   readonly before: number
-  /** Begins after this place, as the last answer's `next` says; 0 at first. */
+  /** Where to begin: `next` of the last result; 0 at first. */
   readonly after: number
-  /** The most events to look at in one transaction. */
+  /** The most events to examine in one transaction. */
   readonly limit: number
 }
 
-/** What was purged. */
+/** The result of a purge. */
 export interface Purged {
   readonly events: number
   readonly deliveries: number
   /**
-   * Where to go on; null when there is no more, or nothing that was looked at is old enough. So events that a clock which ran
-   * ahead has dated too late hold up none behind them, as long as they are fewer than `limit` in a row.
+   * Where to continue; null at the end, or if no examined event is old enough. Events dated too late by a wrong clock
+   * therefore don't block those behind them, unless there are `limit` of them in a row.
    */
   readonly next: number | null
 }
 
-/** The order of a list; `oldest` first by default. */
+/** The order of a list. The default is `oldest` first. */
 export type ListOrder = "oldest" | "newest"
 
-/** Which deliveries to list. Absent members do not filter. */
+/** Which deliveries to list. Absent members don't filter. */
 export interface DeliveryFilter {
-  /** In one of these states, each named once. */
+  /** In one of these states. No state is repeated. */
   readonly states?: Array.NonEmptyReadonlyArray<DeliveryState>
   readonly integration_id?: IntegrationId
   readonly event_id?: EventId
-  /** By growing ids, or by falling ones. */
+  /** By ascending or descending id. */
   readonly order?: ListOrder
   /** Only deliveries that come after this one in that order. */
   readonly after?: DeliveryId
   readonly limit: number
 }
 
-/** The last attempt of a delivery, without the answer's body. */
+/** The last attempt of a delivery, without the body of the answer. */
 export type LastAttempt = Omit<Attempt, "response_excerpt">
 
 /** A delivery in a list, with its last attempt; null before the first. */
 export interface ListedDelivery extends Delivery {
-  /** Of its event; null when its row can't be found. */
+  /** The event's resource type; null if the event's row is missing. */
   readonly resource_type: ResourceType | null
   readonly last_attempt: LastAttempt | null
 }
 
-/** A delivery with its event and all its attempts, the first one first. */
+/** A delivery with its event and all its attempts, the oldest first. */
 export interface FoundDelivery {
   readonly delivery: Delivery
-  /** Null when its row can't be found, because something else than doorhook deleted it. */
+  /** Null if its row is missing, because something other than doorhook deleted it. */
   readonly event: Event | null
   readonly attempts: ReadonlyArray<Attempt>
 }
 
-/** Numbers that say whether deliveries flow. */
+/** Figures about the deliveries in the store. */
 export interface DeliverySummary {
   readonly events: number
-  /** How many deliveries are in each state. */
+  /** Number of deliveries in each state. */
   readonly states: Readonly<Record<DeliveryState, number>>
-  /** When the delivery that has waited longest became due, in milliseconds since the epoch; null when none is due. */
+  /** When the longest overdue delivery fell due, in milliseconds since the epoch; null if none is due. */
   readonly oldest_due_at: number | null
 }
 
-/** Which events of a building or a tenant to list: the latest published first, of the same millisecond the last stored. */
+/** Which events of a building or tenant to list, the latest first. Events of the same millisecond are in reverse order of storing. */
 export interface EventFilter {
   readonly scope: Scope
   readonly resource_type: ResourceType
@@ -251,19 +251,19 @@ export interface EventFilter {
   readonly since?: number
   /** Only events published before this time, in milliseconds since the epoch. */
   readonly until?: number
-  /** How many events to skip; less than `countUpTo`. */
+  /** Number of events to skip, less than `countUpTo`. */
   readonly offset: number
   readonly limit: number
-  /** Count no more events than this: it bounds what a list costs, however many there are. */
+  /** Limit of the count, which bounds the cost of a list. */
   readonly countUpTo: number
 }
 
 /** A page of events. */
 export interface EventPage {
   readonly items: ReadonlyArray<Event>
-  /** How many events the filter selects, `countUpTo` at most. */
+  /** Number of events that match the filter, up to `countUpTo`. */
   readonly total: number
-  /** Whether there are more than `countUpTo`. */
+  /** Whether more than `countUpTo` events match. */
   readonly isCapped: boolean
 }
 
@@ -276,19 +276,19 @@ export interface NotificationFilter {
   readonly limit: number
 }
 
-/** What to send again. */
+/** Deliveries to send again. */
 export type RedeliverRequest =
-  /** One delivery, in any state; its waiting retry, if any, is replaced. */
+  /** One delivery in any state. Replaces its waiting retry. */
   | { readonly type: "delivery"; readonly id: DeliveryId }
-  /** Every delivery of an integration created since a time that ended unacknowledged or waits for a retry. */
+  /** All deliveries of an integration since a time that ended unacknowledged or wait for a retry. */
   | { readonly type: "integration"; readonly id: IntegrationId; readonly since: number }
   /**
-   * The newest unacknowledged, ended delivery of an integration that doorhook disabled. Acknowledged, it enables the
-   * integration; otherwise it ends as cancelled, with the reason that the integration is disabled for. Deliveries that a worker may still be sending are passed over.
+   * The newest unacknowledged, ended delivery of an integration that doorhook disabled. An acknowledgement enables the
+   * integration. Otherwise the delivery ends as cancelled again. Deliveries that a worker may still be sending are left out.
    */
   | { readonly type: "probe"; readonly id: IntegrationId }
 
-/** What was made due. */
+/** The result of a resend. */
 export type RedeliverResult =
   | { readonly _tag: "Redelivered"; readonly count: number; readonly delivery_id: DeliveryId | null }
   | {
@@ -300,46 +300,46 @@ export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
     /**
-     * Stores events with their deliveries, and the idempotency keys of the requests that published them. Answers how the
-     * deliveries of each event were stored, in the order given: what was matched before its integration was deleted as
-     * cancelled, before it was disabled as skipped, and before it was changed in another way as pending. Fails, with
-     * nothing stored, when one of the keys is taken; given the candidates that the events were matched with, also when
-     * these are not all integrations of the events' scopes any more, in the same versions. Wakes the workers of other
-     * processes for what is due.
+     * Stores events with their deliveries, and the idempotency records of the requests that published them. Returns how each
+     * delivery was stored, in the given order. If an integration has changed since the match, its delivery is `cancelled`
+     * (deleted), `skipped` (disabled) or `pending` (other changes). Wakes workers of other processes for due deliveries.
+     *
+     * Fails without storing anything if one of the keys is taken. Given candidates, also fails if they are no longer exactly
+     * the integrations of the events' scopes in the same versions.
      */
     readonly enqueue: Enqueue
 
     /**
-     * Leases due deliveries to a worker. Within an integration the most urgent lane goes first, then the earliest due. A
-     * delivery that can't be read holds up nothing else: the store puts it off and logs it.
+     * Leases due deliveries to a worker. Within an integration, the most urgent lane goes first, then the earliest due time. A
+     * delivery that can't be read is postponed and logged, and does not block others.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<Claimed, StoreError>
 
     /**
-     * Records outcomes of a worker's leases and what follows from them. Those of deliveries that are not leased to it, or
-     * whose attempt is not the next one, are stale and change nothing; a delivery that was cancelled during its attempt
-     * only gets the attempt recorded. What the attempts show of their integrations is judged by `delivery/HealthRules`: one
-     * that failed for `disableAfter` milliseconds, and often enough, is disabled. A disabled one whose probe is
-     * acknowledged is enabled.
+     * Records results of a worker's leases and their consequences. A settlement is stale, and changes nothing, if the delivery
+     * is not leased to the worker or the attempt is not the next one. For a delivery that was cancelled during its attempt,
+     * only the attempt is recorded. `delivery/HealthRules` decides about the integrations: one that has failed for
+     * `disableAfter` milliseconds, and often enough, is disabled. A disabled one is enabled if its probe is acknowledged.
      */
     readonly settle: (outcomes: Outcomes, now: number, disableAfter: number) => Effect.Effect<Settled, StoreError>
 
     /**
-     * Begins, continues or ends the membership of a worker. Ends memberships that have lapsed; what their workers had
-     * leased is released, due when it was.
+     * Begins, continues or ends the membership of a worker. Also ends expired memberships and releases their leases; those
+     * deliveries keep their due times.
      */
     readonly heartbeat: (heartbeat: Heartbeat) => Effect.Effect<Membership, StoreError>
 
     /**
-     * Makes deliveries due now. One under lease is due as soon as its attempt is settled, unless that failed and the
-     * integration is disabled or deleted by then: it is never sent twice at once. Many of an integration are made due in parts: a call that fails in the middle, or finds the
-     * integration disabled, keeps what it has done, and calling it again does the rest.
+     * Makes deliveries due now. A leased delivery is due as soon as its attempt is settled, so it is never sent twice at once.
+     * It is not sent again if the attempt failed and the integration is disabled or deleted by then. Many deliveries of an
+     * integration are made due in parts. A call that fails midway, or finds the integration disabled, keeps the finished
+     * parts, and repeating it does the rest.
      */
     readonly redeliver: (request: RedeliverRequest, now: number) => Effect.Effect<RedeliverResult, StoreError>
 
     /**
-     * Stores a notification for each enabled integration whose failing has crossed a warning threshold, `limit` of them at
-     * most, each once.
+     * Stores a notification for each enabled integration whose failure has crossed a warning threshold. Each is stored once,
+     * and at most `limit` per call.
      */
     readonly warn: (
       now: number,
@@ -347,15 +347,15 @@ export class DeliveryStore extends Context.Service<
       limit: number
     ) => Effect.Effect<ReadonlyArray<Notification<IntegrationNotification>>, StoreError>
 
-    /** Stores a notification that concerns no integration. */
+    /** Stores a notification about the service, without an integration. */
     readonly addNotification: (notification: NewNotification) => Effect.Effect<Notification, StoreError>
 
     readonly find: (id: DeliveryId) => Effect.Effect<FoundDelivery | null, StoreError>
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
 
     /**
-     * What was stored for an integration after a delivery (0: from the beginning), in the order of ids, skipped and
-     * cancelled deliveries included. Complete: it ends before the first id that a transaction still open may add.
+     * The deliveries of an integration after a given one (0: from the beginning), in the order of ids, including skipped and
+     * cancelled ones. The list is complete: it ends before the first id that an open transaction may still add.
      */
     readonly feed: (of: {
       readonly integration_id: IntegrationId
@@ -364,16 +364,16 @@ export class DeliveryStore extends Context.Service<
     }) => Effect.Effect<ReadonlyArray<FeedItem>, StoreError>
 
     /**
-     * A page of the events that a building or a tenant may see and that are still kept. Reads at most `countUpTo` entries
-     * of an index, and the events of the page.
+     * A page of the stored events that a building or tenant may see. Reads at most `countUpTo` entries of an index, and the
+     * events of the page.
      */
     readonly events: (filter: EventFilter) => Effect.Effect<EventPage, StoreError>
 
     readonly notifications: (filter: NotificationFilter) => Effect.Effect<ReadonlyArray<Notification>, StoreError>
 
     /**
-     * Deletes old events whose deliveries have all ended, with these and their attempts, and notifications of the same age.
-     * What has not ended stays, whatever its age.
+     * Deletes old events whose deliveries have all ended, with their deliveries and attempts, and notifications of the same
+     * age. Deliveries that have not ended are kept at any age.
      */
     readonly purge: (request: PurgeRequest) => Effect.Effect<Purged, StoreError>
 

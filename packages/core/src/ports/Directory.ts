@@ -1,6 +1,6 @@
 /**
- * The host's own users, clients and buildings. doorhook keeps none of them: it asks, at each request and before each
- * attempt, so that a right that ends takes effect at once.
+ * The host's users, clients and buildings. doorhook stores none of them. It queries the directory at each request and before
+ * each attempt, so that a revoked right takes effect at once.
  */
 import { Context, Effect, Exit, Layer, Schema } from "effect"
 import type { Redacted } from "effect"
@@ -9,13 +9,13 @@ import * as DurationText from "../model/DurationText.ts"
 import type { BuildingId, TenantId, UserId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
 
-/** The host could not answer. Requests are answered with 503; deliveries wait and are not counted as attempts. */
+/** The directory failed. Requests get status 503; deliveries wait, and no attempt is counted. */
 export class DirectoryError extends Schema.TaggedError<DirectoryError>()("DirectoryError", {
-  /** The question that failed, like `administers`. */
+  /** The failed method, like `administers`. */
   operation: Schema.String,
-  /** What is wrong with the answer, like `must return true or false, not a list`, where there was one. */
+  /** The problem of an invalid answer, like `must return true or false, not a list`. */
   flaw: Schema.optionalKey(Schema.String),
-  /** How long the answer was waited for, in milliseconds, where none came. */
+  /** The expired time limit, in milliseconds, if no answer came. */
   waited: Schema.optionalKey(Schema.Int),
   cause: Schema.Defect()
 }) {
@@ -28,7 +28,7 @@ export class DirectoryError extends Schema.TaggedError<DirectoryError>()("Direct
   }
 }
 
-/** A building, as far as a user may see it. */
+/** The data of a building that its administrators may see. */
 export interface DirectoryBuilding {
   readonly id: BuildingId
   readonly name: string
@@ -37,70 +37,70 @@ export interface DirectoryBuilding {
   readonly access_points: ReadonlyArray<{ readonly id: number; readonly name: string }>
 }
 
-/** A tenant, as far as a user may see it. */
+/** The data of a tenant that its users may see. */
 export interface DirectoryTenant {
   readonly id: TenantId
   readonly building_id: BuildingId
   readonly unit: { readonly id: number; readonly label: string } | null
 }
 
-/** The page of the authorize step that somebody has opened. */
+/** A request for the page of the authorize step. */
 export interface SessionRequest {
-  /** Where the page is, seen from outside, with what it needs to be opened again; never with a secret. */
+  /** The page's external URL, with the parameters needed to open it again, but without secrets. */
   readonly url: string
-  /** The headers of the browser's request, names in lower case: the host's own cookies are among them. */
+  /** The headers of the browser's request, with names in lower case. They include the host's own cookies. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What the host knows of whoever opened the page. */
+/** The host's answer about a visitor of the page. */
 export type SessionAnswer =
-  /** Is logged in as a user: is asked for consent only. `name` is how the page calls them. */
+  /** The visitor is logged in and is only asked for consent. The page shows `name`. */
   | { readonly id: UserId; readonly name?: string | undefined }
-  /** Logs in there first; an http or https URL. The page's own URL is added as `return_to`. */
+  /** The visitor must log in at this http or https URL first. The page's own URL is added as `return_to`. */
   | { readonly login_url: string }
-  /** doorhook is to ask for login and password. */
+  /** doorhook asks for login and password. */
   | null
 
 export class Directory extends Context.Service<
   Directory,
   {
-    /** The client of that id, or null: tokens of a client that is not there any more do not work. */
+    /** The client with this id, or null. Tokens of a removed client are no longer valid. */
     readonly client: (id: string) => Effect.Effect<Client | null, DirectoryError>
-    /** The user of that login and password, or null. Takes as long for an unknown login as for a wrong password. */
+    /** The user with this login and password, or null. An unknown login must take as long as a wrong password. */
     readonly authenticate: (
       login: string,
       password: Redacted.Redacted<string>
     ) => Effect.Effect<{ readonly id: UserId } | null, DirectoryError>
     /**
-     * Who is logged in at the host, whose login then takes the place of doorhook's. Without this question doorhook asks
-     * for login and password.
+     * The user logged in at the host, whose login then replaces doorhook's. Without this method, doorhook asks for login and
+     * password.
      */
     readonly session?: (request: SessionRequest) => Effect.Effect<SessionAnswer, DirectoryError>
-    /** Whether the user exists still and may use what was granted. */
+    /** Whether the user still exists and may use granted access. */
     readonly isActive: (user: UserId) => Effect.Effect<boolean, DirectoryError>
     /** Whether the user administers the building. */
     readonly administers: (user: UserId, building: BuildingId) => Effect.Effect<boolean, DirectoryError>
-    /** Whether the user is the tenant. */
+    /** Whether the user belongs to the tenant. */
     readonly isTenant: (user: UserId, tenant: TenantId) => Effect.Effect<boolean, DirectoryError>
     /** The buildings the user administers. */
     readonly buildings: (user: UserId) => Effect.Effect<ReadonlyArray<DirectoryBuilding>, DirectoryError>
-    /** The tenants the user is. */
+    /** The tenants that the user belongs to. */
     readonly tenants: (user: UserId) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
     /**
-     * Whether there is such a building at all: whoever publishes for one that there is not gets a hint. A directory that
-     * can't say so at once, from memory, leaves this question out.
+     * Whether the building exists. Publishing for one that doesn't exist causes a warning. Implement this only if the answer
+     * is available in memory.
      */
     readonly hasBuilding?: (building: BuildingId) => Effect.Effect<boolean, DirectoryError>
   }
 >()("@doorhook/core/ports/Directory") {}
 
 /**
- * How long an answer is waited for, in milliseconds: a password check on a busy machine takes seconds. Before an attempt
- * there is less time, which the lease of the delivery leaves (`directoryPatience`).
+ * Time limit for an answer, in milliseconds: a password check on a busy machine can take seconds. Before an attempt the limit
+ * is shorter, because the delivery's lease is limited (`directoryPatience`).
  */
 const deadline = 10_000
 
-/** Fails with a `DirectoryError` after the deadline. An answer that is there already needs no timer. */
+/** Fails with a `DirectoryError` after the deadline. A synchronous answer needs no timer. */
 const withinDeadline = <A>(
   operation: string,
   answer: Effect.Effect<A, DirectoryError>
@@ -134,11 +134,11 @@ const bounded = (directory: Directory["Service"]): Directory["Service"] => {
   }
 }
 
-/** The same directory, with a deadline for each answer. */
+/** The same directory, with a time limit for each answer. */
 export const withDeadlines = <E, R>(directory: Layer.Layer<Directory, E, R>): Layer.Layer<Directory, E, R> =>
   Layer.effect(Directory, Effect.map(Directory, bounded)).pipe(Layer.provide(directory))
 
-/** Whether a user who is known to exist may manage the integrations of a scope. */
+/** Whether an existing user may manage the integrations of a scope. */
 export const hasRight = (
   directory: Directory["Service"],
   user: UserId,
@@ -154,7 +154,7 @@ export const hasRight = (
   }
 }
 
-/** Whether a user still exists and may receive the events of a scope. Asks at once where the directory does. */
+/** Whether a user still exists and may receive the events of a scope. Synchronous if the directory is. */
 export const mayAccess = (
   directory: Directory["Service"],
   user: UserId,

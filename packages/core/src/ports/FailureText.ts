@@ -1,12 +1,12 @@
 /**
- * How a failure is told to the log of those who run the service: on one line, with what the host itself said.
+ * The log text of a failure: one line, including the host's own error message.
  */
 import { Predicate } from "effect"
 import { rootMessage } from "./StoreError.ts"
 
 /**
- * What to log of a failure. A directory that can't answer says why in the innermost of its causes. The cause of an answer that
- * is wrong is left out: it holds the answer.
+ * The log text of a failure. For a failed directory, it includes the innermost cause. The cause of an invalid answer is left
+ * out, because it contains the answer.
  */
 export const failureText = (error: {
   readonly _tag: string

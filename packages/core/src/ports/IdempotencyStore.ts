@@ -1,30 +1,30 @@
 /**
- * What is remembered of requests that came with an `Idempotency-Key`, so that a lost answer doubles nothing.
+ * Stores records of requests with an `Idempotency-Key`, so that a repeated request has no second effect.
  *
- * Keys are stored by the call that carries the request out, in its transaction (`DeliveryStore.enqueue`,
- * `IntegrationStore.create`); here they are looked up and purged.
+ * The call that carries out the request stores its record in the same transaction (`DeliveryStore.enqueue`,
+ * `IntegrationStore.create`). This service finds and purges records.
  */
 import type { Effect } from "effect"
 import { Context, Schema } from "effect"
 import type { StoreError } from "./StoreError.ts"
 
-/** How long a key is remembered, in milliseconds. */
+/** How long a record is kept, in milliseconds. */
 export const idempotencyTtl = 24 * 3_600_000
 
-/** A request that was carried out. */
+/** The record of a request that was carried out. */
 export interface IdempotencyRecord {
-  /** What the sender called it, behind the name of whoever sent it. */
+  /** The sender's key, prefixed with the sender's name. */
   readonly key: string
-  /** A hash of what was asked for. */
+  /** A hash of the request's text. */
   readonly fingerprint: string
-  /** What to answer when it comes again: text that the caller understands. */
+  /** The answer to a repeated request, in a format of the caller. */
   readonly answer: string
   readonly created_at: number
-  /** From then on the key is free, in milliseconds since the epoch. */
+  /** When the record expires and the key is free again, in milliseconds since the epoch. */
   readonly expires_at: number
 }
 
-/** The key of a request is remembered already: look it up, and answer from it. */
+/** The key has a record already: find it, and answer from it. */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
   key: Schema.String
 }) {
@@ -36,12 +36,12 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
 export class IdempotencyStore extends Context.Service<
   IdempotencyStore,
   {
-    /** Those of some keys that are remembered at a time. */
+    /** The records of these keys that have not expired at `now`. */
     readonly find: (
       keys: ReadonlyArray<string>,
       now: number
     ) => Effect.Effect<ReadonlyArray<IdempotencyRecord>, StoreError>
-    /** Deletes at most `limit` expired keys; says how many. */
+    /** Deletes at most `limit` expired records. Returns their number. */
     readonly purgeExpired: (now: number, limit: number) => Effect.Effect<number, StoreError>
   }
 >()("@doorhook/core/ports/IdempotencyStore") {}

@@ -1,5 +1,5 @@
 /**
- * Where integrations are kept.
+ * Stores integrations.
  */
 import type { Effect } from "effect"
 import { Context, Schema } from "effect"
@@ -12,49 +12,49 @@ import { english, say } from "../model/Sentences.ts"
 import type { IdempotencyConflict, IdempotencyRecord } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 
-/** An integration before the store has given it an id. */
+/** An integration before the store has assigned an id. */
 export type NewIntegration = Omit<Integration, "id">
 
-/** One page of a list, and how many there are in all. */
+/** A page of a list, and the total number of items. */
 export interface IntegrationPage {
   readonly items: ReadonlyArray<Integration>
   readonly total: number
 }
 
-/** An integration and how it fails; null when it does not. */
+/** An integration with its failure state; null if it does not fail. */
 export interface IntegrationWithHealth {
   readonly integration: Integration
   readonly failing: FailureState | null
 }
 
-/** An integration whose row can't be read: something else than doorhook has changed it, or it is damaged. */
+/** An integration whose row can't be read, because it is damaged or something other than doorhook has changed it. */
 export interface UnreadableIntegration extends Pick<Integration, "id" | "scope"> {
-  /** What is wrong with it. */
+  /** The problem of the row. */
   readonly unreadable: string
 }
 
 export const isUnreadable = <U extends UnreadableIntegration>(one: object | U): one is U => "unreadable" in one
 
-/** What events are matched with of an integration whose row can't be read. */
+/** The parts of an unreadable integration that events are matched with. */
 export interface UnreadableMatch extends UnreadableIntegration, Pick<Integration, "version" | "status"> {
-  /** Null: they can't be read either. */
+  /** Null if they can't be read either. */
   readonly bindings: Integration["bindings"] | null
 }
 
-/** What a survey can be narrowed to; unhealthy are those that fail, and those that doorhook disabled. */
+/** Filters of a list. `unhealthy` includes failing integrations and those that doorhook disabled. */
 export const statusFilters = ["enabled", "disabled", "unhealthy"] as const
 export type StatusFilter = (typeof statusFilters)[number]
 
-/** What deleting an integration looks at. It can be read even where secrets or bindings can't. */
+/** The parts of an integration needed to delete it. They can be read even if secrets or bindings can't. */
 export interface IntegrationRef extends Pick<Integration, "id" | "scope" | "version"> {
   readonly created_by: { readonly client_id: string }
 }
 
-/** One page of the integrations of a scope. */
+/** Which integrations of a scope to list. */
 export interface ListedPage {
   readonly offset: number
   readonly limit: number
-  /** Only those that this client created. */
+  /** Only integrations that this client created. */
   readonly client_id?: ClientId
 }
 
@@ -77,54 +77,53 @@ export class IntegrationStore extends Context.Service<
   IntegrationStore,
   {
     /**
-     * Stores an integration, and the idempotency key of the request for it (its `answer` is the id). Stores nothing if the
-     * key is taken, or else if the scope has `limit` integrations already, however many are created at once.
+     * Stores an integration, and the idempotency record of its request (with the id as `answer`). Stores nothing if the key is
+     * taken, or if the scope has `limit` integrations already, even under concurrent calls.
      */
     readonly create: (
       integration: NewIntegration,
       key?: Omit<IdempotencyRecord, "answer">,
       limit?: number
     ) => Effect.Effect<Integration, StoreError | IdempotencyConflict | LimitReached>
-    /** Looks when it is called, and answers with an `Exit` where it can: call it again to look again. */
+    /** Reads at the call, and returns an `Exit` if possible. Call it again to read again. */
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
-    /** What deleting an integration asks of it: reads nothing else. Looks when it is called, like `find`. */
+    /** Reads only the parts needed to delete an integration. Reads at the call, like `find`. */
     readonly findRef: (id: IntegrationId) => Effect.Effect<IntegrationRef | null, StoreError>
-    /** The integrations of one scope, in the order of their creation; `total` counts those that the page is taken from. */
+    /** The integrations of a scope in the order of their creation. `total` counts all that match. */
     readonly list: (scope: Scope, page: ListedPage) => Effect.Effect<IntegrationPage, StoreError>
     /**
-     * Replaces an integration whose stored version is still `expectedVersion`; false when it is not, or is gone. One that
-     * is disabled now gets nothing more: its unsettled deliveries are cancelled in the same transaction. However it was
-     * failing, its time begins anew.
+     * Replaces an integration if its stored version is still `expectedVersion`; false if not, or if it is gone. If it is
+     * disabled now, its unsettled deliveries are cancelled in the same transaction. Its failure state is reset.
      */
     readonly update: (integration: Integration, expectedVersion: number) => Effect.Effect<boolean, StoreError>
     /**
-     * Deletes an integration that is still in the version in which it was found, and cancels its unsettled deliveries, in
-     * one transaction; false when it is in another, or gone.
+     * Deletes an integration in the given version, and cancels its unsettled deliveries, in one transaction. False if it has
+     * another version or is gone.
      */
     readonly remove: (found: Pick<Integration, "id" | "version">) => Effect.Effect<boolean, StoreError>
     /**
-     * All integrations, disabled ones too, of any of these buildings or tenants: what events are matched with. Those whose
-     * rows can't be read are answered in their places, with as much as can be.
+     * All integrations of these buildings and tenants, including disabled ones, for matching events. Unreadable integrations
+     * are included with the parts that can be read.
      */
     readonly findByScopes: (scopes: {
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
       /**
-       * The answer may come from memory and be older than the call: give it to `DeliveryStore.enqueue` as the candidates,
-       * which checks it.
+       * Allows an answer from memory, which may be outdated. Pass it to `DeliveryStore.enqueue` as the candidates, which
+       * checks it.
        */
       readonly cached?: boolean
     }) => Effect.Effect<ReadonlyArray<Integration | UnreadableMatch>, StoreError>
     /**
-     * All integrations of a status, unhealthy ones, or all, in the order of their ids, with how they fail. Those that can't
-     * be read are told of in their places.
+     * All integrations that match the filter, in the order of their ids, with their failure states. Unreadable integrations
+     * are included.
      */
     readonly listAll: (filter: {
       readonly status?: StatusFilter
       readonly after: IntegrationId | 0
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
-    /** One integration, with how it fails. */
+    /** One integration, with its failure state. */
     readonly findWithHealth: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth | null, StoreError>
   }
 >()("@doorhook/core/ports/IntegrationStore") {}

@@ -7,13 +7,13 @@ export class NameResolver extends Context.Service<
   NameResolver,
   {
     /**
-     * Every address a name has now, IPv4 and IPv6, in text form. Empty when it has none or can't be looked up. Look-ups are
-     * a scarce resource that clients share: `client` is the one whose request asks. Interrupting withdraws the question.
+     * All current IPv4 and IPv6 addresses of a name, in text form; empty if it has none or can't be resolved. Lookups are a
+     * scarce resource shared by clients: `client` made the request. Interrupting cancels the lookup.
      */
     readonly addresses: (host: string, client: string) => Effect.Effect<ReadonlyArray<string>>
   }
 >()("@doorhook/core/ports/NameResolver") {
-  /** Knows no name at all: only literal addresses are checked when a URL is saved. */
+  /** Resolves no names: only literal addresses are checked when a URL is saved. */
   static readonly layerNone: Layer.Layer<NameResolver> = Layer.succeed(NameResolver, {
     addresses: () => Effect.succeed([])
   })

@@ -1,5 +1,5 @@
 /**
- * Small values that an installation makes for itself once and keeps with its database, such as the operator key.
+ * Small values that an installation generates once and stores in its database, such as the operator key.
  */
 import type { Effect, Redacted } from "effect"
 import { Context } from "effect"
@@ -8,20 +8,20 @@ import type { StoreError } from "./StoreError.ts"
 export class SettingStore extends Context.Service<
   SettingStore,
   {
-    /** The stored value; `candidate` is stored first when there is none. `created` says which it was. */
+    /** The stored value. Stores `candidate` first if there is none, and returns whether it did as `created`. */
     readonly getOrCreate: (
       name: string,
       candidate: string
     ) => Effect.Effect<{ readonly value: string; readonly created: boolean }, StoreError>
     /**
-     * The stored secret; `candidate` is stored first when there is none. A store that has an encryption key keeps secrets
-     * encrypted, and replaces one that it finds in clear by `candidate`: copies of the database may hold it.
+     * The stored secret. Stores `candidate` first if there is none. A store with an encryption key encrypts secrets. It
+     * replaces an unencrypted secret by `candidate`, because copies of the database may contain it.
      */
     readonly getOrCreateSecret: (
       name: string,
       candidate: Redacted.Redacted
     ) => Effect.Effect<Redacted.Redacted, StoreError>
-    /** Stores a secret in place of the one before, if there was any. */
+    /** Stores a secret, replacing an earlier one. */
     readonly replaceSecret: (name: string, secret: Redacted.Redacted) => Effect.Effect<void, StoreError>
   }
 >()("@doorhook/core/ports/SettingStore") {}

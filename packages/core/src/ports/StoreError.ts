@@ -1,6 +1,6 @@
 /**
- * The one way in which storage fails: it could not be reached, refused to work, or holds what can't be read. Nothing was
- * changed, unless the connection broke before the answer came, or the operation is one that is carried out in parts.
+ * The error of all storage operations: the store is unreachable, refused the operation, or contains unreadable data. Nothing
+ * was changed, unless `outcome` says otherwise.
  */
 import { Formatter, Predicate, Schema } from "effect"
 
@@ -9,11 +9,11 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   operation: Schema.String,
   cause: Schema.Defect(),
   /**
-   * Given when something may have changed. `unknown`: the answer was lost, and the operation may have been carried out all
-   * the same. `begun`: a part of it was carried out, and stays.
+   * Present if something may have changed. `unknown`: the answer was lost, and the operation may have been carried out.
+   * `begun`: a part was carried out and remains.
    */
   outcome: Schema.optionalKey(Schema.Literals(["unknown", "begun"])),
-  /** What to do where trying again does not help: something stored can't be read. Else it is said what mostly helps. */
+  /** What to do if repeating the operation can't help, as with unreadable data. The default is the usual advice. */
   advice: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
@@ -23,13 +23,13 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
     }
     const advice = this.advice ?? "check that it is reachable, writable and has space, then try again."
     if (this.outcome === "begun") {
-      return `The database carried out a part of ${this.operation} only: ${said}. That part stays, and trying again does the rest; ${advice}`
+      return `The database carried out only a part of ${this.operation}: ${said}. That part stays, and trying again does the rest; ${advice}`
     }
     return `The database did not carry out ${this.operation}: ${said}. Nothing was changed; ${advice}`
   }
 }
 
-/** What the innermost of an error's causes says: the database's own words. */
+/** The message of the innermost cause: the database's own words. */
 export const rootMessage = (error: unknown): string => {
   let root = error
   for (let depth = 0; depth < 10 && Predicate.hasProperty(root, "cause") && root.cause !== undefined; depth++) {

@@ -1,6 +1,6 @@
 /**
- * One POST to a receiver. A transport reports what it saw; whether that is an acknowledgement is decided by
- * `delivery/Acknowledgement`.
+ * Sends a POST to a receiver. A transport reports the result; `delivery/Acknowledgement` decides whether it is an
+ * acknowledgement.
  */
 import { Cause, Context, Effect, Exit, Result, Schema } from "effect"
 import type { AttemptOutcome } from "../model/Delivery.ts"
@@ -8,11 +8,11 @@ import type { AllowList } from "../model/AddressPolicy.ts"
 
 export interface TransportRequest {
   readonly url: string
-  /** All headers that are sent, except those that HTTP needs to carry a request: no trace context leaks to third parties. */
+  /** All headers except those that HTTP itself requires. No trace context is added, so none leaks to third parties. */
   readonly headers: Readonly<Record<string, string>>
-  /** Sent in UTF-8. */
+  /** Encoded as UTF-8. */
   readonly body: string
-  /** From the start, name resolution and connecting included, to the end of the answer; in milliseconds. */
+  /** Time limit in milliseconds, from the start, including name resolution and connecting, to the end of the answer. */
   readonly deadline: number
   /** Special-purpose networks that may be connected to. */
   readonly allow: AllowList
@@ -21,10 +21,10 @@ export interface TransportRequest {
 }
 
 /**
- * The result of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed; interim
- * answers (status 1xx) are skipped. The request is made once, with one exception: if a kept connection ends before the first
- * byte of the answer, as happens when a receiver closes idle connections, the request is repeated once on a fresh connection
- * within the same deadline.
+ * The result of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed. Interim
+ * answers (status 1xx) are skipped. The request is made once, with one exception: if a kept-alive connection ends before the
+ * first byte of the answer, the request is repeated once on a new connection within the same deadline. This happens when a
+ * receiver closes idle connections.
  */
 export type TransportResult =
   | {
@@ -32,9 +32,9 @@ export type TransportResult =
       readonly status: number
       /** The `retry-after` header as sent; null without one. */
       readonly retry_after: string | null
-      /** The `location` header of a redirect as sent, if there was one. */
+      /** The `location` header as sent, if the answer is a redirect with one. */
       readonly location?: string | null
-      /** The beginning of the body, up to `maxExcerptLength`, the deadline or the end of the connection. */
+      /** The beginning of the body, limited by `maxExcerptLength`, the deadline or the end of the connection. */
       readonly excerpt: string
       /** When the answer's headers were complete. */
       readonly headers_elapsed: number
@@ -42,22 +42,22 @@ export type TransportResult =
     }
   | {
       readonly _tag: "Failed"
-      /** `blocked_address` also for a URL that is neither http nor https. */
+      /** Also `blocked_address` if the URL is neither http nor https. */
       readonly outcome: Exclude<AttemptOutcome, "acknowledged" | "bad_status">
-      /** One line for operators, without the URL's path and query, which may hold a secret, and without what was sent. */
+      /** One line for operators. It omits the URL's path and query, which may hold a secret, and the sent data. */
       readonly detail: string
       readonly elapsed: number
     }
 
-/** The sender's own way out failed: its proxy, or its supply of sockets. The receiver is not at fault; nothing was attempted. */
+/** The sender's outbound connections failed: its proxy, or its supply of sockets. Nothing was attempted, and the receiver is not at fault. */
 export class TransportUnavailable extends Schema.TaggedError<TransportUnavailable>()("TransportUnavailable", {
   /** What failed, in one line. */
   message: Schema.String
 }) {}
 
 /**
- * A scarce resource of the sender was exhausted for this receiver: its name waited for a look-up behind others until the
- * deadline. The receiver is not at fault and other receivers are not affected. The request may have been made.
+ * The sender lacked a resource for this receiver: its name waited behind other lookups until the deadline. The receiver is not
+ * at fault, and other receivers are not affected. The request may have been made.
  */
 export class TransportBusy extends Schema.TaggedError<TransportBusy>()("TransportBusy", {
   /** What was exhausted, in one line. */
@@ -70,21 +70,22 @@ export interface TransportDefect {
   readonly cause: Cause.Cause<never>
 }
 
-/** Everything that can become of a request. */
+/** All possible results of a request. */
 export type TransportReport = TransportResult | TransportUnavailable | TransportBusy | TransportDefect
 
-/** Sends requests. An implementation has `send` or `post`; `make` or `fromPost` derives the other. */
+/** Sends requests. An implementation provides `send` or `post`; `make` or `fromPost` derives the other. */
 export class Transport extends Context.Service<
   Transport,
   {
     /**
      * Makes a request and calls `done` exactly once, possibly before `send` returns. Never throws; `done` must not throw.
-     * Every failure on the way to the receiver is a result, and so is a deadline that has passed: the caller enforces none.
+     * Failures to reach the receiver are results, and so is an expired deadline, which the transport enforces.
      *
-     * The returned function cancels the request: it closes the connection, and `done` is not called. After `done` it does nothing.
+     * The returned function cancels the request: it closes the connection, and `done` is not called. After `done` it does
+     * nothing.
      */
     readonly send: (request: TransportRequest, done: (report: TransportReport) => void) => () => void
-    /** The same as an effect, which dies of a `TransportDefect`. Interrupting it closes the connection. */
+    /** The same as an effect. It dies with a `TransportDefect`. Interrupting it closes the connection. */
     readonly post: (request: TransportRequest) => Effect.Effect<TransportResult, TransportUnavailable | TransportBusy>
   }
 >()("@doorhook/core/ports/Transport") {
@@ -99,8 +100,8 @@ export class Transport extends Context.Service<
   }
 
   /**
-   * A transport written as an effect. `send` runs that effect with the clock, tracer and other references of the fiber that runs
-   * this one: those that the layer is built with.
+   * A transport written as an effect. `send` runs it with the clock, tracer and other references of the fiber that calls
+   * `fromPost`, usually the one that builds the layer.
    */
   static fromPost(post: Post): Effect.Effect<Transport["Service"]> {
     return Effect.map(Effect.context<never>(), (context) => {

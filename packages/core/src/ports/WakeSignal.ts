@@ -1,5 +1,5 @@
 /**
- * Tells dispatchers that there is something to claim, so that they need not wait for their next poll.
+ * Wakes dispatchers when there is something to claim, so that they need not wait for their next poll.
  */
 import { Context, Effect, Layer, Queue } from "effect"
 import type { IntegrationId } from "../model/Ids.ts"
@@ -7,13 +7,13 @@ import type { IntegrationId } from "../model/Ids.ts"
 export class WakeSignal extends Context.Service<
   WakeSignal,
   {
-    /** Wakes every dispatcher over the same store. Signals while one is awake are kept, as one. */
+    /** Wakes every dispatcher of the same store. Signals to a busy dispatcher are combined and kept. */
     readonly signal: Effect.Effect<void>
     /** Returns at the next signal. */
     readonly wait: Effect.Effect<void>
     /**
-     * Returns when other processes have changed integrations: which, or null when it can't be told, so that all may have
-     * changed. The store signals such changes by itself.
+     * Returns the integrations that other processes have changed, at the next change. Null means that any integration may have
+     * changed. The store signals such changes itself.
      */
     readonly changes: Effect.Effect<ReadonlyArray<IntegrationId> | null>
   }

@@ -1,6 +1,6 @@
 /**
- * Events for one integration alone, past matching: test events, and notifications for the operator. They are stored, signed,
- * sent and retried like any other.
+ * Sends an event to one integration without matching: test events, and notifications for the operator. It is stored, signed
+ * and retried like any other event.
  */
 import { Effect } from "effect"
 import { laneOf } from "../model/Delivery.ts"
@@ -16,24 +16,27 @@ import type { WakeSignal } from "../ports/WakeSignal.ts"
 import { signalAfter } from "../delivery/SignalAfter.ts"
 import { makeEventId } from "./EventIds.ts"
 
-/** No host's building, so that these events appear in no list of access logs. */
+/** A building id that no host uses, so that these events appear in no list of access logs. */
 const nowhere = BuildingId.make(Number.MAX_SAFE_INTEGER)
 
-/** What is sent. `data` becomes JSON. */
+/** The event to send. `data` becomes JSON. */
 export interface DirectEvent extends Pick<Event, "resource_type" | "action"> {
   readonly data: object
-  /** Whether it goes before what is not urgent. */
+  /** Whether it has urgent priority. */
   readonly urgent: boolean
 }
 
-/** What it takes to send one. */
+/** Services needed to send an event. */
 export interface DirectSender {
   readonly store: DeliveryStore["Service"]
   readonly wake: WakeSignal["Service"]
   readonly crypto: Crypto["Service"]
 }
 
-/** Stores an event with its delivery, which is undefined where the integration is gone. Fails, with nothing stored, when `key` is taken. */
+/**
+ * Stores an event with its delivery; `sent` is undefined if the integration no longer exists. Fails without storing anything
+ * if `key` is taken.
+ */
 export const sendDirect = (
   { crypto, store, wake }: DirectSender,
   { id, version }: Pick<Integration, "id" | "version">,

@@ -1,5 +1,5 @@
 /**
- * New event ids: unique beyond one database, and roughly in the order of time.
+ * Generates event ids: globally unique, and roughly ordered by time.
  */
 import { Brand } from "effect"
 import type { EventId } from "../model/Ids.ts"
@@ -14,10 +14,10 @@ const toBase32 = (bytes: Uint8Array): string => {
   return text
 }
 
-/** How many random bytes an event id takes; five bits of each are used. */
+/** Random bytes per event id. Five bits of each are used. */
 const eventIdBytes = 20
 
-/** Brands without checks: a generated id is always valid, and checking it takes longer than making it. */
+/** Brands without validation: a generated id is always valid, and validating it would take longer than generating it. */
 const brandedEventId = Brand.nominal<EventId>()
 
 const eventIdOf = (now: number, random: Uint8Array): EventId =>
@@ -26,8 +26,8 @@ const eventIdOf = (now: number, random: Uint8Array): EventId =>
 /**
  * A new event id: 48 bits of time, so that ids sort roughly by age, then 100 random bits.
  *
- * The random part makes ids of a restored or fresh database differ from those it handed out before, which receivers
- * may still remember as duplicates.
+ * The random part keeps ids unique after a database is restored or replaced. Receivers may still remember earlier ids as
+ * duplicates.
  */
 export const makeEventId = (crypto: Crypto["Service"], now: number): EventId =>
   eventIdOf(now, crypto.randomBytes(eventIdBytes))

@@ -1,5 +1,5 @@
 /**
- * Requests that carry an `Idempotency-Key`: the same again is answered as before, another under the same key is refused.
+ * Handles the `Idempotency-Key` header: a repeated request gets the first answer, a different request with the same key fails.
  */
 import { Effect, Predicate, Result, Schema } from "effect"
 import { Hex } from "effect/encoding"
@@ -7,22 +7,22 @@ import type { Crypto } from "../ports/Crypto.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 
-/** A request as its sender names it. */
+/** The key and the content of a request. */
 export interface IdempotentRequest {
-  /** Of the sender alone: the keys of others are other keys. */
+  /** The sender's key. It includes the sender's name, so that different senders can't share a key. */
   readonly key: string
-  /** Of what is asked for: `fingerprintOf` its text. */
+  /** The hash of the request's text, from `fingerprintOf`. */
   readonly fingerprint: string
 }
 
-/** What is said to be a key is none. */
+/** The text is not a valid key. */
 export class InvalidIdempotencyKey extends Schema.TaggedError<InvalidIdempotencyKey>()("InvalidIdempotencyKey", {}) {
   override get message(): string {
     return "An idempotency key must be 1 to 255 visible ASCII characters, like a UUID."
   }
 }
 
-/** Reads a key as its sender wrote it. */
+/** Reads a key as sent. */
 export const readIdempotencyKey = (text: unknown): Result.Result<string, InvalidIdempotencyKey> =>
   Predicate.isString(text) && /^[\x21-\x7e]{1,255}$/.test(text)
     ? Result.succeed(text)
@@ -39,7 +39,7 @@ export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {}) 
   }
 }
 
-/** The first request with the key is being carried out at this moment. */
+/** The first request with the key is still in progress. */
 export class KeyInUse extends Schema.TaggedError<KeyInUse>()("KeyInUse", {}) {
   get said(): Sentence {
     return say("error_key_in_use")
@@ -56,7 +56,7 @@ const encoder = new TextEncoder()
 export const fingerprintOf = (crypto: Crypto["Service"], text: string): Effect.Effect<string> =>
   Effect.mapEager(crypto.sha256(encoder.encode(text)), Hex.encode)
 
-/** A request to publish what a text says. All ways to publish share their keys: over HTTP or in the host's own process. */
+/** A publish request with its key. All ways of publishing share their keys, both over HTTP and within the host's process. */
 export const publishRequest = (
   crypto: Crypto["Service"],
   key: string,

@@ -1,5 +1,5 @@
 /**
- * Idempotency records of publications: calls with an idempotency key are carried out, answered as before, or refused.
+ * Idempotency records of publish calls. They decide whether a call is carried out, answered as before, or refused.
  */
 import { Effect, Schema } from "effect"
 import { EventId } from "../model/Ids.ts"
@@ -7,21 +7,21 @@ import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import { idempotencyTtl } from "../ports/IdempotencyStore.ts"
 import type { IdempotentRequest } from "./Idempotency.ts"
 
-/** An event that was accepted, and to how many integrations it goes (skipped ones included). */
+/** An accepted event, and its number of deliveries, including skipped ones. */
 export interface Published {
   readonly id: EventId
   readonly deliveries: number
 }
 
-/** The answer to a call, as it is remembered. */
+/** The stored form of an answer. */
 const Answer = Schema.fromJsonString(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))
 const encodeAnswer = Schema.encodeSync(Answer)
 
-/** Reads a remembered answer. What can't be read was not written by doorhook. */
+/** Reads a stored answer. An unreadable one is a defect, because doorhook did not write it. */
 export const decodeAnswer = ({ answer }: IdempotencyRecord): Effect.Effect<ReadonlyArray<Published>> =>
   Effect.orDie(Schema.decodeUnknownEffect(Answer)(answer))
 
-/** What is remembered of a call that is carried out at a time. */
+/** The record of a call that is carried out at `now`. */
 export const makeRecord = (
   request: IdempotentRequest,
   published: ReadonlyArray<Published>,
@@ -33,18 +33,18 @@ export const makeRecord = (
   expires_at: now + idempotencyTtl
 })
 
-/** Calls of one batch, by what becomes of them. */
+/** The calls of a batch by their treatment. */
 export interface Partitioned<Call> {
   readonly fresh: ReadonlyArray<Call>
-  /** Answered as the same request was, which is remembered. */
+  /** Calls that repeat an earlier request with a stored record. */
   readonly replayed: ReadonlyArray<{ readonly call: Call; readonly as: IdempotencyRecord }>
-  /** Answered as the same request is that is fresh in this batch. */
+  /** Calls that repeat a fresh call of this batch. */
   readonly repeated: ReadonlyArray<{ readonly call: Call; readonly of: Call }>
-  /** Under a key that another request has. */
+  /** Calls whose key belongs to a different request. */
   readonly refused: ReadonlyArray<Call>
 }
 
-/** Sorts a batch, given which of its keys are remembered. */
+/** Partitions the calls of a batch, given the stored records of their keys. */
 export const partitionByKey = <Call extends { readonly request: IdempotentRequest | null }>(
   calls: ReadonlyArray<Call>,
   remembered: ReadonlyArray<IdempotencyRecord>

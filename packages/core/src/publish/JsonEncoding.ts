@@ -1,10 +1,10 @@
 /**
- * What keeps a value of JavaScript from being written as JSON, in words: what `JSON.stringify` throws at, and what it would
- * empty without saying so.
+ * Encodes values as JSON, and explains why a value can't be encoded. It also rejects values that `JSON.stringify` would silently
+ * reduce to `{}` or `null`.
  */
 import { Predicate, Result } from "effect"
 
-/** What JSON keeps nothing of, by the name that the language has for it: what it is, and what to give in its place. */
+/** Types that JSON reduces to an empty object, by their `toString` tag: a name for messages, and a replacement. */
 const lossy: ReadonlyMap<string, readonly [what: string, instead: string]> = new Map([
   ["[object Map]", ["a Map", "give Object.fromEntries(map)"]],
   ["[object Set]", ["a Set", "give a list, [...set]"]],
@@ -15,14 +15,14 @@ const said = (thrown: unknown): string => (Predicate.isError(thrown) ? thrown.me
 
 const placeOf = (path: ReadonlyArray<string>): string => (path.length === 0 ? "" : ` in ${path.join(".")}`)
 
-/** A member as JSON takes it: where it has a `toJSON`, what that answers. */
+/** The value of a member as JSON sees it, after `toJSON` if it has one. */
 const memberOf = (holder: object, key: string): unknown => {
   const value: unknown = Reflect.get(holder, key)
   const toJson: unknown = value === undefined || value === null ? undefined : Reflect.get(Object(value), "toJSON")
   return Predicate.isFunction(toJson) ? Reflect.apply(toJson, value, [key]) : value
 }
 
-/** The first flaw of a member and all that is in it, in the order in which JSON is written; `within` are the objects around it. */
+/** The first problem of a member and its contents, in the order of JSON output. `within` are the enclosing objects. */
 const problemOf = (
   holder: object,
   key: string,
@@ -43,7 +43,7 @@ const problemOf = (
   if (within.includes(value)) return `refers to itself${placeOf(path)}`
   const [what, instead] = lossy.get(Object.prototype.toString.call(value)) ?? []
   if (what !== undefined) {
-    return `${path.length === 0 ? "is" : "holds"} ${what}${placeOf(path)}, of which JSON keeps nothing: ${instead}`
+    return `${path.length === 0 ? "is" : "holds"} ${what}${placeOf(path)}, which JSON can't represent: ${instead}`
   }
   for (const name of Object.keys(value)) {
     const flaw = problemOf(value, name, [...path, name], [...within, value])
@@ -56,16 +56,16 @@ const problemIn = (value: unknown): string | null => {
   try {
     return problemOf({ "": value }, "", [], [])
   } catch {
-    // Deeper than calls can go.
+    // Nested more deeply than the call stack allows.
     return null
   }
 }
 
-/** A value as JSON text, undefined where there is nothing to write (a function, undefined); or why it can't be written. */
+/** Encodes a value as JSON text; undefined if JSON has no text for it (a function, undefined). Fails with the reason. */
 export const encode = (value: unknown): Result.Result<string | undefined, string> => {
   try {
     const text: string | undefined = JSON.stringify(value)
-    // Looked for only where something may have been emptied: it takes longer than writing.
+    // Checked only if the text shows a possible loss, because the check takes longer than encoding.
     const lost = /\{\}|null/.test(text ?? "") ? problemIn(value) : null
     return lost === null ? Result.succeed(text) : Result.fail(lost)
   } catch (thrown) {

@@ -1,34 +1,33 @@
 /**
- * Which integrations get an event (document section 4.2 and section 6, rule 1): those of its building and those of its
- * tenants, if one of their bindings names its resource type and action. An integration is matched once, however many of
- * its bindings fit. One whose bindings can't be read (null) is matched by its building or tenant alone: which events it is
- * to get is not known, and none may be lost.
+ * Matches events with integrations (document section 4.2, and section 6, rule 1). An event goes to the integrations of its
+ * building and of its tenants, if one of their bindings names its resource type and action. Each integration is matched once
+ * at most. If its bindings can't be read (null), the building or tenant alone decides, so that no event is lost.
  */
 import type { NewEvent } from "../model/Event.ts"
 import type { Binding, Integration, Scope } from "../model/Integration.ts"
 
 type EventScope = Pick<NewEvent, "resource_type" | "action" | "building_id" | "tenant_ids">
 
-/** Whether a scope may see an event. */
+/** Whether an event belongs to a scope. */
 export const scopeSees = (scope: Scope, event: EventScope): boolean =>
   (scope.type === "building" && scope.id === event.building_id) ||
   (scope.type === "tenant" && event.tenant_ids.includes(scope.id))
 
-/** Whether a binding asks for an event. */
+/** Whether a binding covers an event. */
 export const bindingCovers = (binding: Binding, event: EventScope): boolean =>
   binding.resource_type === event.resource_type && binding.actions.includes(event.action)
 
 type Matchable = Pick<Integration, "scope"> & { readonly bindings: Integration["bindings"] | null }
 
-/** Whether an integration gets an event, be it enabled or not. */
+/** Whether an event matches an integration, enabled or not. */
 export const matches = ({ bindings, scope }: Matchable, event: EventScope): boolean =>
   scopeSees(scope, event) && (bindings === null || bindings.some((binding) => bindingCovers(binding, event)))
 
-/** The integrations that get an event. */
+/** The integrations that an event matches. */
 export const match = <I extends Matchable>(event: EventScope, integrations: ReadonlyArray<I>): ReadonlyArray<I> =>
   integrations.filter((integration) => matches(integration, event))
 
-/** `match` for many events over the same integrations: of those, it looks only at the ones of the event's own scopes. */
+/** Like `match`, for many events: indexes the integrations by scope. */
 export const makeMatcher = <I extends Matchable>(
   integrations: ReadonlyArray<I>
 ): ((event: EventScope) => ReadonlyArray<I>) => {

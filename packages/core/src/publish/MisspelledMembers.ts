@@ -1,16 +1,16 @@
 /**
- * What a published event says that nobody reads: a member that was probably meant for the one that may be left out. It is no
- * error, because hosts send members of their own; but an event without `tenant_ids` reaches no tenant, and nothing fails.
+ * Finds members of a published event that are probably misspellings of the optional `tenant_ids`. They are not errors, because
+ * hosts may send further members. But an event without `tenant_ids` reaches no tenant, and the host would not notice.
  */
 import { Predicate } from "effect"
 import { didYouMean } from "../model/Nearest.ts"
 
 const optional = "tenant_ids"
 
-/** The members that are read: whatever else is there is compared, and usually nothing else is. */
+/** The members of an event. An event with only these needs no comparison. */
 const known = new Set(["resource_type", "action", "building_id", optional, "data"])
 
-/** No name that is so much longer is nearly it. */
+/** Longer names are not compared. */
 const longest = 2 * optional.length
 
 const misspelledIn = (value: unknown): ReadonlyArray<string> =>
@@ -18,10 +18,10 @@ const misspelledIn = (value: unknown): ReadonlyArray<string> =>
     ? []
     : Object.keys(value).flatMap((name) => {
         const meant = known.has(name) || name.length > longest ? "" : didYouMean(name, [optional])
-        return meant === "" ? [] : [`${name} is no member of an event and was not read${meant}`]
+        return meant === "" ? [] : [`${name} is not a member of an event and was ignored${meant}`]
       })
 
-/** What is probably mistyped in usable events, each thing once. */
+/** Warnings about probably misspelled members of valid events, without repetitions. */
 export const misspelledMembers = (values: ReadonlyArray<unknown>): ReadonlyArray<string> => [
   ...new Set(values.flatMap(misspelledIn))
 ]

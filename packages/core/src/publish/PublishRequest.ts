@@ -1,5 +1,5 @@
 /**
- * Reads what a host publishes, from JSON text or from values, and finds every problem with it at once.
+ * Reads events that a host publishes, from JSON text or from values, and reports all problems at once.
  */
 import { Array, Effect, Option, Predicate, Result, Schema } from "effect"
 import type { NewEvent } from "../model/Event.ts"
@@ -14,27 +14,27 @@ import { InvalidInput, nameOf } from "../model/InvalidInput.ts"
 import type { Action, ResourceTypeTable } from "../model/ResourceType.ts"
 import { publishableText, ResourceType, ResourceTypes } from "../model/ResourceType.ts"
 
-/** What was published, and whether it came as a list. */
+/** Published events, and whether they came as a list. */
 export interface PublishRequest {
   readonly events: ReadonlyArray<NewEvent>
   readonly isList: boolean
-  /** What is probably mistyped in them, and was not read. */
+  /** Warnings about probably misspelled members. */
   readonly oversights: ReadonlyArray<string>
 }
 
 const title = "Invalid event"
 
-/** Pointers lead to the wrong member, or to the parent of a missing one. */
+/** Problems point to the invalid member, or to the parent of a missing one. */
 type Read<A> = Result.Result<A, ReadonlyArray<Problem>>
 
 const wrong = (pointer: string, detail: string): Read<never> => Result.fail([{ pointer, detail }])
 
-/** Which resource types may be published, and which actions on them. */
+/** The resource types and actions that may be published. */
 interface Kinds {
   readonly types: string
   readonly hasType: (type: string) => boolean
   readonly actions: (type: string | null) => string
-  /** `type` is null where it is not one of these. */
+  /** `type` is null if it is not one of these. */
   readonly hasAction: (type: string | null, action: string) => boolean
 }
 
@@ -58,7 +58,7 @@ const anyKind: Kinds = {
   hasAction: (_, action) => isName(action)
 }
 
-/** Reads a member that is one of some words, or says what it should have been. */
+/** Reads a member that must be one of several words. */
 const wordIn = (
   record: Readonly<Record<PropertyKey, unknown>>,
   base: string,
@@ -102,11 +102,11 @@ const tenantsIn = (
 
 const encoder = new TextEncoder()
 
-/** Whether data is too long in UTF-8. No character of a string takes more than three bytes, so most need not be encoded. */
+/** Whether data is too long in UTF-8. A UTF-16 code unit takes three bytes at most, so most texts need no encoding. */
 const isTooLong = (text: string): boolean =>
   text.length * 3 > maxDataBytes && (text.length > maxDataBytes || encoder.encode(text).length > maxDataBytes)
 
-/** Reads one event whose members are `value`, and whose data has been read. */
+/** Reads one event from its members in `value` and its data, which is read already. */
 const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: string): Read<NewEvent> => {
   if (!Predicate.isObject(value) || globalThis.Array.isArray(value)) return wrong(base, "must be an object")
   const resource_type = wordIn(value, base, "resource_type", { expected: kinds.types, has: kinds.hasType })
@@ -151,7 +151,7 @@ const tooMany = (count: number): boolean => count > maxEventsPerPublish
 
 const tooManyDetail = `at most ${maxEventsPerPublish} events can be published at once; split the list`
 
-/** Reads one event that is `value` and was written as `text`. */
+/** Reads one event from its parsed `value` and its `text`. */
 const readText = (kinds: Kinds, value: unknown, text: string, base: string): Read<NewEvent> =>
   readEvent(kinds, value, readData(membersNamed(text, "data"), base), base)
 
@@ -173,7 +173,7 @@ const fromText = (kinds: Kinds, text: string): Result.Result<PublishRequest, Inv
   )
 }
 
-/** Encodes data that is given as a value, once. */
+/** Encodes the data of an event given as a value. */
 const encodeData = (item: unknown, base: string): Read<JsonText> => {
   const data = Predicate.hasProperty(item, "data") ? item.data : undefined
   if (data === undefined) return readData([], base)
@@ -183,7 +183,7 @@ const encodeData = (item: unknown, base: string): Read<JsonText> => {
   })
 }
 
-/** Reads one event that is given as a value. Its members are the host's own code, which may throw. */
+/** Reads one event given as a value. Its getters belong to the host and may throw. */
 const readValue = (kinds: Kinds, item: unknown, base: string): Read<NewEvent> => {
   try {
     return readEvent(kinds, item, encodeData(item, base), base)
@@ -196,16 +196,16 @@ const fromValue = (kinds: Kinds, value: unknown): Result.Result<PublishRequest, 
   const isList = globalThis.Array.isArray(value)
   const values: ReadonlyArray<unknown> = isList ? value : [value]
   if (tooMany(values.length)) return refuse(tooManyDetail)
-  // Spread, so that an empty place in a sparse list is read as one.
+  // Spread, so that holes in a sparse list are read as undefined.
   const reads = [...values].map((item, index) => readValue(kinds, item, isList ? `/${index}` : ""))
   return collect(reads, values, isList)
 }
 
-/** Reads what is published to a service. */
+/** Reads publish requests. */
 export interface PublishReader {
-  /** Reads a request body: one event, or a list of them. `data` is taken over byte for byte. */
+  /** Reads a request body: one event, or a list of them. The text of `data` is kept byte for byte. */
   readonly fromText: (text: string) => Result.Result<PublishRequest, InvalidInput>
-  /** Reads events given as values, as an embedding host does. */
+  /** Reads events from values of the host's program. */
   readonly fromValue: (value: unknown) => Result.Result<PublishRequest, InvalidInput>
 }
 
@@ -214,11 +214,11 @@ const readerWith = (kinds: Kinds): PublishReader => ({
   fromValue: (value) => fromValue(kinds, value)
 })
 
-/** A reader for the resource types of a service: make it once. */
+/** Makes a reader for these resource types. Reuse it. */
 export const readerOf = (types: ResourceTypeTable): PublishReader => readerWith(kindsOf(types))
 
-/** A reader for the resource types of this service. */
+/** The reader for the resource types of this service. */
 export const reader: Effect.Effect<PublishReader> = Effect.map(ResourceTypes, readerOf)
 
-/** A reader for events whose type and action the database checks (`doorhook.publish` in SQL). */
+/** A reader that leaves the check of resource type and action to the database (`doorhook.publish` in SQL). */
 export const uncheckedReader: PublishReader = readerWith(anyKind)

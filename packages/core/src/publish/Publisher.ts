@@ -1,9 +1,9 @@
 /**
- * Accepts events: match, store, hand over. An event is accepted once it and its deliveries are durable, and not before.
+ * Accepts events: match, store, hand over to the dispatcher. An event is accepted once it and its deliveries are durable.
  *
- * Calls that arrive while a transaction is under way share the next one, so that one sync to disk serves them all (group
- * commit); where many come one by one, it lingers a moment for more (`Linger`). A call with an urgent event is in the first
- * transaction that starts after it, however many ordinary calls wait. Each call is answered when its own events are durable.
+ * Calls that arrive during a transaction share the next one, so that one disk sync serves them all (group commit). If many
+ * calls arrive one by one, a transaction waits a moment for more (`Linger`). A call with an urgent event joins the next
+ * transaction ahead of all ordinary calls. Each call is answered when its own events are durable.
  */
 import { Cause, Clock, Context, Effect, Fiber, Latch, Layer, Option, Predicate, Scheduler, Schema } from "effect"
 import type { Scope } from "effect"
@@ -37,7 +37,7 @@ import { Linger } from "./Linger.ts"
 import type { Sentence } from "../model/Sentences.ts"
 import { english, say } from "../model/Sentences.ts"
 
-/** Too many events wait to be stored, and none of these was. The message says which limit it is. */
+/** Too many events wait to be stored, and none of this call was stored. The message names the limit. */
 export class PublisherBusy extends Schema.TaggedError<PublisherBusy>()("PublisherBusy", { message: Schema.String }) {}
 
 /** The publisher is closed. */
@@ -55,10 +55,10 @@ export class Publisher extends Context.Service<
   Publisher,
   {
     /**
-     * Accepts all of the events or none. Answers in the order given. With an idempotency key, the same request again is
-     * answered as the first one was and publishes nothing, for 24 hours. Calls that are in when the publisher's scope closes
-     * are still carried out; later ones fail with `PublisherClosed`. A call waits up to 5 s while `waitingBytes` of event data
-     * wait to be stored, and fails with `PublisherBusy` then.
+     * Accepts all of the events or none. Returns results in the given order. With an idempotency key, a repeated request gets
+     * the first answer for 24 hours and publishes nothing. Calls made before the publisher's scope closes are still carried
+     * out; later ones fail with `PublisherClosed`. While `waitingBytes` of event data wait to be stored, a call waits up to
+     * 5 s and then fails with `PublisherBusy`.
      */
     readonly publish: (
       events: ReadonlyArray<NewEvent>,
@@ -76,13 +76,13 @@ export class Publisher extends Context.Service<
   )
 }
 
-/** A transaction takes no further call once it has this many events: more would hold up the calls behind it. */
+/** Number of events after which a transaction takes no more calls: a larger one would delay the calls behind it. */
 const maxBatch = 250
 
-/** With this many events a transaction is worth its sync and waits for no more. */
+/** Number of events with which a transaction does not linger. */
 const enough = 32
 
-/** What an event that waits takes in memory beside its data, in bytes. */
+/** Memory of a waiting event besides its data, in bytes. */
 const overhead = 256
 
 /** How long a call waits for room, in milliseconds. */
@@ -93,7 +93,7 @@ type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | P
 interface Call {
   readonly events: ReadonlyArray<NewEvent>
   readonly request: IdempotentRequest | null
-  /** What it takes of `waitingBytes`. */
+  /** Its part of `waitingBytes`. */
   readonly size: number
   readonly answer: (answer: Answer) => void
 }
@@ -104,19 +104,19 @@ interface Blocked {
   readonly admit: () => void
 }
 
-/** A call whose events are stored. */
+/** A call whose events are stored, with its answer. */
 interface CarriedOut {
   readonly call: Call
   readonly answer: ReadonlyArray<Published>
 }
 
-/** An event with the integrations that it matches. */
+/** An event with its matching integrations. */
 interface Matched {
   readonly event: Event
   readonly integrations: ReadonlyArray<Integration | UnreadableMatch>
 }
 
-/** The definition of an event's type. Throws `InvalidInput` for a type that is not declared: readers refuse it before. */
+/** The definition of an event's type. Throws `InvalidInput` for an undeclared type, which readers reject earlier. */
 const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): ResourceTypeDefinition => {
   const definition = types.get(resource_type)
   if (definition !== undefined) return definition
@@ -124,7 +124,7 @@ const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): Res
   throw new InvalidInput({ title: "Invalid event", problems: [{ pointer: "/resource_type", detail }] })
 }
 
-// All events are looked at, so that an undeclared type behind an urgent event is found, too.
+// Checks all events, to find an undeclared type after an urgent event.
 const isUrgent = (types: ResourceTypeTable, events: ReadonlyArray<NewEvent>): boolean =>
   events.reduce((isAny, event) => publishable(types, event).urgent || isAny, false)
 
@@ -135,17 +135,17 @@ const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
 
 const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, { events }) => sum + events.length, 0)
 
-/** Whether nothing was changed because something stored can't be read: calls that do not need that need not fail with it. */
+/** Whether a stored row can't be read and nothing was changed. Calls that don't need that row can still succeed. */
 const isRowProblem = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
 
-/** Whether a failed change may have been carried out all the same: its answer was lost, or nobody waited for it. */
+/** Whether a failed change may have been carried out: its answer was lost, or it was interrupted. */
 const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
   if (Cause.hasInterrupts(cause)) return true
   const error = Cause.squash(cause)
   return Predicate.isTagged(error, "StoreError") && Predicate.hasProperty(error, "outcome")
 }
 
-/** Accepts events for as long as the scope lives. Closing it carries out the calls that are in. */
+/** Accepts events until the scope closes. Calls received before that are still carried out. */
 const makePublisher: Effect.Effect<
   Publisher["Service"],
   never,
@@ -163,19 +163,19 @@ const makePublisher: Effect.Effect<
   const run = Effect.runForkWith(context)
   const now = (): number => clock.currentTimeMillisUnsafe()
 
-  // Calls that wait.
+  // Waiting calls.
 
   const urgent: Array<Call> = []
   const ordinary: Array<Call> = []
   const blocked = new Set<Blocked>()
   const linger = new Linger()
   const turns = (yield* Scheduler.Scheduler).makeDispatcher()
-  /** Opens when calls are in: a turn of the event loop after the first, so that those of one turn come in together. */
+  /** Opens one turn of the event loop after the first call, so that calls of the same turn share a transaction. */
   const arrival = yield* Latch.make(false)
   let isArriving = false
   /** Whether the committer waits for a call. */
   let isWaiting = false
-  /** Open while something waits that a transaction should not linger with. */
+  /** Open if a transaction should not linger. */
   const flushNow = yield* Latch.make(false)
   let waitingSize = 0
   let arrived = 0
@@ -201,7 +201,7 @@ const makePublisher: Effect.Effect<
 
   const fits = (size: number): boolean => waitingSize === 0 || waitingSize + size <= waitingBytes
 
-  /** What a batch took is free again. */
+  /** Returns the memory of a batch and admits blocked calls. */
   const free = (batch: ReadonlyArray<Call>): void => {
     for (const { size } of batch) waitingSize -= size
     for (const waiter of blocked) {
@@ -217,16 +217,16 @@ const makePublisher: Effect.Effect<
     return Effect.fail(new PublisherBusy({ message }))
   })
 
-  /** Submits a call and waits for its answer; an ordinary one first waits for room. */
+  /** Submits a call and waits for its answer. An ordinary call first waits for room. */
   const call = (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null): Answer => {
     const size = sizeOf(events)
-    // Before the call is in: an undeclared type is the caller's defect and fails no other call.
+    // Checked before submitting: an undeclared type is a defect of this caller and must not fail other calls.
     const isUrgentCall = isUrgent(types, events)
     return Effect.callback((answer) => {
       if (isClosed) return answer(Effect.fail(new PublisherClosed()))
       const submitCall = (): void => submit({ events, request, size, answer }, isUrgentCall)
       if (isUrgentCall || (blocked.size === 0 && fits(size))) return submitCall()
-      // Submitted when there is room, in the order of arrival. A caller that leaves before that publishes nothing.
+      // Submitted in the order of arrival when there is room. A call that is interrupted before that publishes nothing.
       const leave = Effect.sync(() => blocked.delete(waiter))
       const expiry = run(
         Effect.delay(
@@ -248,7 +248,7 @@ const makePublisher: Effect.Effect<
 
   // Batches: what the next transaction stores.
 
-  /** Notes the ordinary calls that have come since the last time; says whether there were any. */
+  /** Reports new ordinary calls to `Linger`. Returns whether there were any. */
   const noteArrivals = (): boolean => {
     flushNow.closeUnsafe()
     if (arrived === 0) return false
@@ -259,7 +259,7 @@ const makePublisher: Effect.Effect<
 
   const mustNotLinger = (): boolean => isClosed || urgent.length > 0 || countEvents(ordinary) >= enough
 
-  /** Waits for more calls. Says whether any came, null where the transaction must not wait longer. */
+  /** Waits for more calls. Returns whether any came, or null if the transaction must not wait longer. */
   const lingerFor = Effect.fnUntraced(function* (time: number) {
     const isFlushed = Option.isSome(yield* Effect.timeoutOption(flushNow.await, time))
     const came = noteArrivals()
@@ -284,7 +284,7 @@ const makePublisher: Effect.Effect<
     return wait === 0 || mustNotLinger() ? Effect.void : lingered(wait)
   })
 
-  /** What the last batch left does not wait for more; what came in during its transaction does. */
+  /** Takes the next batch. Calls left over from the last batch don't linger; calls that arrived during its transaction may. */
   const takeBatch = Effect.map(
     Effect.suspend(() => {
       if (urgent.length === 0 && ordinary.length <= arrived) return awaitCalls
@@ -299,9 +299,9 @@ const makePublisher: Effect.Effect<
     }
   )
 
-  // The way of a batch: match, store, hand over, answer.
+  // The path of a batch: match, store, hand over, answer.
 
-  /** The integrations that events may match. `cached`: as the store has them in memory, which storing the events checks. */
+  /** The integrations that events may match. `cached` reads them from memory; storing the events then checks their versions. */
   const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
     integrations.findByScopes({
       buildings: distinct(events.map((event) => event.building_id)),
@@ -326,7 +326,7 @@ const makePublisher: Effect.Effect<
     return matched
   }
 
-  /** What was published by each of the calls whose events these are. */
+  /** Divides the matched events among their calls. */
   const shareOut = (calls: ReadonlyArray<Call>, matched: ReadonlyArray<Matched>): ReadonlyArray<CarriedOut> => {
     let at = 0
     return calls.map((each) => {
@@ -341,7 +341,7 @@ const makePublisher: Effect.Effect<
     })
   }
 
-  /** How a delivery is to be stored: kept in memory where there is room. */
+  /** The initial state of a delivery: leased if there is room in memory. */
   const initialOf = (
     event: Event,
     integration: Integration | UnreadableMatch,
@@ -349,7 +349,7 @@ const makePublisher: Effect.Effect<
     handover: Handover
   ): NewDelivery["initial"] => {
     if (integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
-    // It may not be bound to this event. Once its row is put right it is sent only what is recovered by hand.
+    // The integration may not be bound to this event. Once its row is repaired, only a manual recovery sends it.
     if (integration.bindings === null) return { state: "skipped", reason: "integration_unreadable" }
     return !isUnreadable(integration) && handover.keep(integration, lane, event.data.length)
       ? { state: "delivering", worker: handover.worker }
@@ -369,7 +369,7 @@ const makePublisher: Effect.Effect<
     }
   }
 
-  /** What of a stored publication is leased to this process. */
+  /** The stored deliveries that are leased to this process. */
   const leasedOf = (
     matched: ReadonlyArray<Matched>,
     records: ReadonlyArray<NewEventRecord>,
@@ -393,7 +393,7 @@ const makePublisher: Effect.Effect<
     cached: boolean
   ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict | StaleMatch> => {
     const events = calls.flatMap((each) => each.events)
-    // Begun before the integrations are read, so that a change after that is noticed.
+    // Started before the integrations are read, so that later changes are noticed.
     const handover = dispatcher.handOver()
     return candidatesOf(events, cached).pipe(
       Effect.flatMap((candidates) => {
@@ -433,7 +433,7 @@ const makePublisher: Effect.Effect<
           }
         )
 
-  /** Those of calls that may have been made before. */
+  /** Carries out a batch with idempotency keys. */
   const carryOutKeyed = (
     batch: ReadonlyArray<Call>,
     remembered: ReadonlyArray<IdempotencyRecord>
@@ -454,7 +454,7 @@ const makePublisher: Effect.Effect<
       : Effect.flatMap(keys.find(requested, now()), (remembered) => carryOutKeyed(batch, remembered))
   }
 
-  /** Another process has carried a request with one of the keys out: now it is remembered. */
+  /** Commits a batch. On a conflict, repeats it: another process has used one of the keys, whose record can now be found. */
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
     Effect.catchTag(
       Effect.suspend(() => commit(batch)),
@@ -462,12 +462,12 @@ const makePublisher: Effect.Effect<
       () => commitFresh(batch)
     )
 
-  /** Answers every call of a batch. */
+  /** Commits a batch and answers all of its calls. */
   const answerAll = (batch: ReadonlyArray<Call>): Effect.Effect<void> =>
     commitFresh(batch).pipe(
       Effect.catchTag("StoreError", (error) => {
         if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
-        // Which calls it matters to is not known: by halves, most of the others still share a transaction.
+        // The affected calls are unknown. After splitting the batch, most of the others still share a transaction.
         const half = Math.ceil(batch.length / 2)
         return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))
       }),
@@ -490,7 +490,7 @@ const makePublisher: Effect.Effect<
   )
 
   const committing = yield* Effect.forkScoped(committer)
-  // Calls that are in when the scope closes are still carried out; then there is nothing left to take.
+  // Carries out the calls received before the scope closes, then ends.
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       isClosed = true
@@ -504,7 +504,7 @@ const makePublisher: Effect.Effect<
 
   return Publisher.of({
     publish: (events, request = null) =>
-      // With a key an empty call is remembered, too: another request must not have the key.
+      // An empty call with a key is recorded too, so that a different request can't use the key.
       Effect.suspend(() => (events.length === 0 && request === null ? Effect.succeed([]) : call(events, request)))
   })
 })

@@ -45,7 +45,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     })
   },
   {
-    name: "secrets are replaced as a whole, and nothing else with them, by whoever saw them last",
+    name: "replacing secrets changes only the secrets, and only if they are unchanged since they were read",
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = newClient("c")
@@ -59,7 +59,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     })
   },
   {
-    name: "of twenty that add a client of one id at once, one does, and its client is kept",
+    name: "of twenty concurrent calls that add a client with one id, one succeeds, and its client is kept",
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = (n: number) => newClient("c", { name: `Client ${n}`, secrets: [secret(`hash ${n}`)] })
@@ -70,7 +70,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     })
   },
   {
-    name: "of twenty that replace the same secrets at once, one does, and no secret of the others is told of as kept",
+    name: "of twenty concurrent calls that replace the same secrets, one succeeds, and only its secrets are stored",
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = newClient("c")
@@ -85,7 +85,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     })
   },
   {
-    name: "of twenty that remove a client at once, one does; no secrets that are replaced meanwhile bring it back",
+    name: "of twenty concurrent calls that remove a client, one succeeds, and concurrent replacements of secrets do not restore it",
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = newClient("c")
@@ -97,7 +97,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     })
   },
   {
-    name: "a removed client is gone, and its id is free",
+    name: "a removed client is gone, and its id is free again",
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = newClient("c")

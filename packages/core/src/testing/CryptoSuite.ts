@@ -22,7 +22,7 @@ const digests = [
   ["a".repeat(1_000_000), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"]
 ] as const
 
-/** Those test cases of RFC 4231 whose data is text: 1, 2, 6 and 7. */
+/** The test cases of RFC 4231 with text as data: 1, 2, 6 and 7. */
 const codes = [
   [repeated(0x0b, 20), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"],
   [bytes("Jefe"), "what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"],
@@ -38,7 +38,7 @@ const codes = [
   ]
 ] as const
 
-/** Those tests of RFC 8032 section 7.1 whose message is text, 1 and 2: private key, public key, message, signature. */
+/** The tests of RFC 8032 section 7.1 with text as message, 1 and 2: private key, public key, message, signature. */
 const signatures = [
   [
     "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -54,7 +54,7 @@ const signatures = [
   ]
 ] as const
 
-/** Some bytes as the middle of a longer buffer. */
+/** A view of bytes within a longer buffer. */
 const within = (inner: Uint8Array): Uint8Array => {
   const outer = new Uint8Array(inner.length + 20)
   outer.set(inner, 7)
@@ -67,7 +67,7 @@ const oddTexts = ["", "Café “Ü” \u{1f511}", "a\u0000b", "\ufeffé", "e\u03
 
 export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
   {
-    name: "sha256 is that of FIPS 180-4, of a part of a buffer too, and each answer the caller's own",
+    name: "sha256 follows FIPS 180-4, also for a view of a larger buffer, and each caller gets its own bytes",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const [text, hex] of digests) {
@@ -79,7 +79,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "sha256Text is that of the text in UTF-8, in base64url without padding",
+    name: "sha256Text hashes the text in UTF-8, and returns base64url without padding",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       yield* expectEqual("abc", yield* crypto.sha256Text("abc"), "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0")
@@ -90,7 +90,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "hmacSha256 is that of RFC 4231, in base64 with padding, for a key in a part of a buffer too",
+    name: "hmacSha256 follows RFC 4231 and returns base64 with padding, also for a key that is a view of a larger buffer",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const [key, text, hex] of codes) {
@@ -106,7 +106,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "hmacSha256 takes any key and any text, in UTF-8, many at once",
+    name: "hmacSha256 accepts any key and any text in UTF-8, also concurrently",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       yield* concurrently(
@@ -114,7 +114,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
         Effect.fnUntraced(function* (n) {
           const key = repeated(n + 1, n + 1)
           const text = oddTexts[n % oddTexts.length] ?? ""
-          // RFC 2104: H(K xor opad, H(K xor ipad, text)), with a key that is hashed when it is longer than a block.
+          // RFC 2104: H(K xor opad, H(K xor ipad, text)). A key longer than a block is hashed first.
           const block = new Uint8Array(64)
           block.set(key.length > 64 ? yield* crypto.sha256(key) : key)
           const inner = yield* crypto.sha256(
@@ -135,7 +135,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "Ed25519 is that of RFC 8032, for a key in a part of a buffer too, and signs text in UTF-8",
+    name: "Ed25519 follows RFC 8032, also for a key that is a view of a larger buffer, and signs text in UTF-8",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       const read = (hex: string) => Effect.fromResult(Hex.decode(hex))
@@ -153,18 +153,18 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     })
   },
   {
-    name: "randomBytes are as many as asked for, and take every value",
+    name: "randomBytes returns the requested number of bytes, with every possible value",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       for (const length of [0, 1, 16, 32, 511, 512, 513, 4_095, 4_096, 4_097, 65_536]) {
         yield* expectEqual("length", crypto.randomBytes(length).length, length)
       }
-      // That a value is missing among so many has a chance of 1 in 10^108.
+      // The chance that a value is missing is 1 in 10^108.
       yield* expectEqual("values", new Set(crypto.randomBytes(65_536)).size, 256)
     })
   },
   {
-    name: "no random bytes are given out twice, nor changed once they are given out",
+    name: "random bytes are never returned twice, and never changed afterwards",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
       const drawn = Array.from({ length: 1_000 }, () => crypto.randomBytes(16)).map((each) => ({
@@ -172,7 +172,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
         hex: Hex.encode(each)
       }))
       yield* expectEqual("different", new Set(drawn.map(({ hex }) => hex)).size, 1_000)
-      // What is done to one does nothing to another.
+      // Changing one result must not affect others.
       drawn[0]?.each.fill(0)
       crypto.randomBytes(65_536)
       const changed = drawn.slice(1).filter(({ each, hex }) => Hex.encode(each) !== hex)

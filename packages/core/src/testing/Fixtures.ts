@@ -1,5 +1,5 @@
 /**
- * Integrations, events and attempts to fill a store with, and short ways to do so.
+ * Integrations, events and attempts for filling a store, with helpers.
  */
 import { Effect, Redacted } from "effect"
 import type { Attempt, Lane, LeasedDelivery } from "../model/Delivery.ts"
@@ -25,7 +25,7 @@ import type { NewIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { expectPresent } from "./SuiteCase.ts"
 
-/** The time at which cases begin: far from the system clock, which stores must not read. */
+/** The start time of cases. It is far from the system clock, which stores must not read. */
 export const start = 5_000_000
 
 export const building = (id: number): Scope => ({ type: "building", id: BuildingId.make(id) })
@@ -74,13 +74,13 @@ export const pending = (integration: Integration, event: Event): NewDelivery => 
   initial: { state: "pending" }
 })
 
-/** An event with a pending delivery to each of some integrations. */
+/** An event with a pending delivery to each of the integrations. */
 export const record = (event: Event, ...integrations: ReadonlyArray<Integration>): NewEventRecord => ({
   event,
   deliveries: integrations.map((integration) => pending(integration, event))
 })
 
-/** Events number `from` to `to`, each with a pending delivery to each of some integrations. */
+/** Events number `from` to `to`, each with a pending delivery to each of the integrations. */
 export const records = (
   from: number,
   to: number,
@@ -88,14 +88,14 @@ export const records = (
 ): ReadonlyArray<NewEventRecord> =>
   Array.from({ length: to - from + 1 }, (_, index) => record(newEvent(from + index), ...integrations))
 
-/** Limits that let a claim take nothing of some integrations. */
+/** Limits by which a claim takes nothing from these integrations. */
 export const nothingOf = (...integrations: ReadonlyArray<Integration>): ClaimRequest["limits"] =>
   new Map(integrations.map(({ id }) => [id, 0]))
 
 /** The worker of cases that need only one. */
 export const worker = "worker"
 
-/** Claims all that is due, by default. */
+/** A claim of all due deliveries by default. */
 export const claimRequest = (now: number, fields: Partial<ClaimRequest> = {}): ClaimRequest => ({
   worker,
   now,
@@ -118,7 +118,7 @@ export const attempt = (number: number, fields: Partial<Attempt> = {}): Attempt 
 
 const failed = { outcome: "bad_status", status: 500, response_excerpt: "no" } as const
 
-/** The settlement of a leased delivery: acknowledged, by default. */
+/** The settlement of a leased delivery, acknowledged by default. */
 export const settlement = (delivery: LeasedDelivery, fields: Partial<Settlement> = {}): Settlement => ({
   delivery_id: delivery.id,
   integration_id: delivery.integration.id,
@@ -133,7 +133,7 @@ export const settlement = (delivery: LeasedDelivery, fields: Partial<Settlement>
   ...fields
 })
 
-/** A failed attempt, to be made again at a time. */
+/** The settlement of a failed attempt with a retry at a time. */
 export const retryAt = (delivery: LeasedDelivery, next_attempt_at: number): Settlement =>
   settlement(delivery, { state: "retrying", next_attempt_at })
 
@@ -161,7 +161,7 @@ export const claimOne = Effect.fnUntraced(function* (now: number, fields: Partia
   return yield* expectPresent("a claimed delivery", claimed[0])
 })
 
-/** When the next delivery is due, by a claim that takes nothing. */
+/** When the next delivery is due, found by a claim with limit 0. */
 export const nextDue = Effect.fnUntraced(function* (now: number) {
   return (yield* (yield* DeliveryStore).claim(claimRequest(now, { limit: 0 }))).next_due
 })
@@ -174,7 +174,7 @@ export const heartbeat = Effect.fnUntraced(function* (now: number, by = worker) 
   return yield* (yield* DeliveryStore).heartbeat({ worker: by, now, until: now + membershipLength })
 })
 
-/** For how long integrations may fail in these cases, in milliseconds. */
+/** How long integrations may fail in these cases before they are disabled, in milliseconds. */
 export const disableAfter = 10_000
 
 export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes: Partial<Outcomes>) {
@@ -184,7 +184,7 @@ export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes
 export const settleWithConsequences = (now: number, ...settlements: ReadonlyArray<Settlement>) =>
   settleOutcomes(now, { settlements })
 
-/** Settles for a worker, and returns what was not stale. */
+/** Settles for a worker, and returns the applied settlements. */
 export const settleAs = Effect.fnUntraced(function* (
   by: string,
   now: number,
@@ -193,10 +193,10 @@ export const settleAs = Effect.fnUntraced(function* (
   return (yield* settleOutcomes(now, { worker: by, settlements })).applied
 })
 
-/** Settles, and returns what was not stale. */
+/** Settles, and returns the applied settlements. */
 export const settle = (now: number, ...settlements: ReadonlyArray<Settlement>) => settleAs(worker, now, ...settlements)
 
-/** Gives deliveries back, due at a time. */
+/** Releases deliveries, due at a time. */
 export const release = (
   now: number,
   due_at: number,
@@ -213,14 +213,14 @@ const redeliver = Effect.fnUntraced(function* (request: RedeliverRequest, now: n
   return result._tag === "Refused" ? result.why : ([result.count, result.delivery_id] as const)
 })
 
-/** Sends a delivery again; returns the count and the id, or why not. */
+/** Resends a delivery. Returns the count and the id, or the reason of a refusal. */
 export const resend = (id: DeliveryId, now: number) => redeliver({ type: "delivery", id }, now)
 
-/** Sends again what an integration missed since a time; returns the count and null, or why not. */
+/** Resends what an integration missed since a time. Returns the count and null, or the reason of a refusal. */
 export const recover = (id: IntegrationId, since: number, now: number) =>
   redeliver({ type: "integration", id, since }, now)
 
-/** Probes an integration; returns the count and the id of the delivery, or why not. */
+/** Probes an integration. Returns the count and the id of the delivery, or the reason of a refusal. */
 export const probe = (id: IntegrationId, now: number) => redeliver({ type: "probe", id }, now)
 
 const find = Effect.fnUntraced(function* (id: DeliveryId) {
@@ -236,7 +236,7 @@ export const attemptsOf = Effect.fnUntraced(function* (id: DeliveryId) {
   return (yield* find(id)).attempts
 })
 
-/** An event as its building may read it, found by its id; undefined when it is not kept. */
+/** An event that its building may read, found by its id; undefined if it is not stored. */
 export const keptEvent = Effect.fnUntraced(function* ({ building_id, id, resource_type }: Event) {
   const scope = building(building_id)
   const all = { offset: 0, limit: 10_000, countUpTo: 10_000 }
@@ -244,11 +244,11 @@ export const keptEvent = Effect.fnUntraced(function* ({ building_id, id, resourc
   return items.find((event) => event.id === id)
 })
 
-/** Ids of claimed deliveries, in the order claimed. */
+/** Ids of claimed deliveries, in the order of the claim. */
 export const idsOf = (items: ReadonlyArray<{ readonly id: DeliveryId }>): ReadonlyArray<DeliveryId> =>
   items.map(({ id }) => id)
 
-/** Where a delivery stands: its state, how many attempts were made, and when the next is due. */
+/** The state of a delivery, its number of attempts, and when the next is due. */
 export const standing = Effect.fnUntraced(function* (id: DeliveryId) {
   const { attempts, next_attempt_at, state } = yield* findDelivery(id)
   return [state, attempts, next_attempt_at]

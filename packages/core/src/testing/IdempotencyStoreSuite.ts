@@ -33,7 +33,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "keys are kept without events too",
+    name: "keys are also kept without events",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       yield* expectEqual("stored", yield* deliveries.enqueue([], [remembered("a")]), [])
@@ -42,7 +42,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "a key that is taken refuses the whole call, and nothing of it is stored",
+    name: "a taken key refuses the whole call, and nothing of it is stored",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       const keys = yield* IdempotencyStore
@@ -64,7 +64,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "an expired key is free, also before it is purged",
+    name: "an expired key is free, even before it is purged",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       yield* deliveries.enqueue([record(newEvent(1))], [remembered("a")])
@@ -74,7 +74,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "the key of an integration is kept with it; its answer is the id",
+    name: "the key of an integration is kept with it, with the id as its answer",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const { answer: _, ...key } = remembered("a")
@@ -103,7 +103,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
-    name: "of concurrent calls that create an integration with one key, one does, and the key answers its id",
+    name: "of concurrent calls that create an integration with one key, one succeeds, and the key's answer is its id",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const { answer: _, ...key } = remembered("a")

@@ -26,7 +26,7 @@ import { concurrently, expectEqual } from "./SuiteCase.ts"
 
 export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "an integration is kept as it was created",
+    name: "an integration is stored as it was created",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const fields = newIntegration({
@@ -60,7 +60,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "ids grow and are never used again",
+    name: "ids are ascending and never used again",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const first = yield* createIntegration()
@@ -91,7 +91,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "list pages through those that one client created, and counts these",
+    name: "list pages through the integrations that one client created, and counts only those",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created_by = { user_id: UserId.make("user"), client_id: ClientId.make("other client") }
@@ -110,7 +110,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "create stores no more than the limit of a scope, however many are created at once",
+    name: "create never exceeds the limit of a scope, even with concurrent calls",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const create = (scope: Scope, key: string, limit?: number) =>
@@ -122,7 +122,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
           )
           .pipe(Effect.match({ onSuccess: () => "created", onFailure: ({ _tag }) => _tag }))
       yield* expectEqual("one of the others", yield* create(tenant(5), "tenant"), "created")
-      // More than once: at the first time a store may have too few connections open for calls to meet.
+      // Repeated, because at first a store may have too few open connections for calls to overlap.
       for (const scope of [building(5), building(6), building(7), building(8)]) {
         yield* create(scope, "a", 3)
         yield* create(scope, "b", 3)
@@ -133,7 +133,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         ])
         const { items, total } = yield* store.list(scope, { offset: 0, limit: 10 })
         yield* expectEqual("stored", total, 3)
-        // What was created under a key is answered, full or not.
+        // A repeated key gets its answer even if the scope is full.
         yield* expectEqual("with a key that is taken", yield* create(scope, "a", 3), "IdempotencyConflict")
         yield* expectEqual("with a lower limit", yield* create(scope, "c", 2), "LimitReached")
         yield* expectEqual("without a limit", yield* create(scope, "c"), "created")
@@ -143,7 +143,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "update replaces an integration of the expected version, and no other",
+    name: "update replaces an integration only if it has the expected version",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* createIntegration()
@@ -189,7 +189,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "disabling an integration cancels what waits for it; enabling it brings nothing back by itself",
+    name: "disabling an integration cancels its waiting deliveries; enabling it does not restore them",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const integration = yield* createIntegration()
@@ -205,7 +205,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "remove deletes an integration, cancels what waits for it and leaves what is settled",
+    name: "remove deletes an integration, cancels its waiting deliveries and keeps its settled ones",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const deliveries = yield* DeliveryStore
@@ -242,7 +242,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "findByScopes answers all integrations of some buildings and tenants, disabled ones too, each once",
+    name: "findByScopes returns all integrations of the given buildings and tenants, including disabled ones, each once",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const one = yield* createIntegration({ scope: building(1) })
@@ -259,7 +259,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "findByScopes takes a thousand scopes",
+    name: "findByScopes accepts a thousand scopes",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* Effect.forEach([1, 500, 1_000], (id) => createIntegration({ scope: tenant(id) }))
@@ -272,7 +272,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "lists all integrations, those of a status, or unhealthy ones, page by page",
+    name: "listAll pages through all integrations, those with a status, or the unhealthy ones",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const one = yield* createIntegration()

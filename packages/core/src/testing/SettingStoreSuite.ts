@@ -8,7 +8,7 @@ import { concurrently, expectEqual } from "./SuiteCase.ts"
 
 export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
   {
-    name: "a setting is made once and kept",
+    name: "a setting is created once and kept",
     run: Effect.gen(function* () {
       const store = yield* SettingStore
       yield* expectEqual("first", yield* store.getOrCreate("key", "a"), { value: "a", created: true })
@@ -17,7 +17,7 @@ export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
     })
   },
   {
-    name: "of concurrent callers one makes the setting, and all get the same value",
+    name: "of concurrent callers, one creates the setting, and all get the same value",
     run: Effect.gen(function* () {
       const store = yield* SettingStore
       const answers = yield* concurrently(20, (n) => store.getOrCreate("key", `candidate ${n}`))
@@ -26,7 +26,7 @@ export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
     })
   },
   {
-    name: "a secret is made once, also by concurrent callers, and kept until it is replaced",
+    name: "a secret is created once, even by concurrent callers, and kept until it is replaced",
     run: Effect.gen(function* () {
       const store = yield* SettingStore
       const get = (candidate: string) =>

@@ -1,15 +1,15 @@
 /**
- * What a contract suite consists of. Cases are data: no test runner is imported, so that any runner can run them.
+ * The elements of a contract suite. Cases are data: no test runner is imported, so any runner can run them.
  */
 import { Effect, Equal, Formatter, Layer, Schema } from "effect"
 
-/** One rule that a store must keep. It passes when `run` succeeds, on a store that is new. */
+/** One rule that a store must satisfy. It passes if `run` succeeds on a new store. */
 export interface SuiteCase<R> {
   readonly name: string
   readonly run: Effect.Effect<void, unknown, R>
 }
 
-/** A rule was not kept. */
+/** The rule is violated. */
 export class RuleBroken extends Schema.TaggedError<RuleBroken>()("RuleBroken", {
   what: Schema.String,
   expected: Schema.Unknown,
@@ -20,17 +20,17 @@ export class RuleBroken extends Schema.TaggedError<RuleBroken>()("RuleBroken", {
   }
 }
 
-/** Fails unless two values are equal: by content, redacted values included. */
+/** Fails unless two values are equal. Contents are compared, including redacted values. */
 export const expectEqual = (what: string, actual: unknown, expected: unknown): Effect.Effect<void, RuleBroken> =>
   Equal.equals(actual, expected) ? Effect.void : Effect.fail(new RuleBroken({ what, expected, actual }))
 
-/** Fails when there is nothing. */
+/** Fails for null and undefined. */
 export const expectPresent = <A>(what: string, actual: A | null | undefined): Effect.Effect<A, RuleBroken> =>
   actual === null || actual === undefined
     ? Effect.fail(new RuleBroken({ what, expected: "a value", actual }))
     : Effect.succeed(actual)
 
-/** Asks that many times at once, from number 0 on; the answers are in the order of the numbers. */
+/** Makes a number of concurrent calls, counted from 0. The answers are in the order of the calls. */
 export const concurrently = <A, E, R>(
   times: number,
   ask: (n: number) => Effect.Effect<A, E, R>
@@ -41,7 +41,7 @@ export const concurrently = <A, E, R>(
     { concurrency: "unbounded" }
   )
 
-/** Gives each case a store of its own: `layer` is built anew for each. */
+/** Provides each case with its own store: `layer` is built again for each. */
 export const provideEach = <R, E>(
   cases: ReadonlyArray<SuiteCase<R>>,
   layer: Layer.Layer<R, E>

@@ -1,6 +1,6 @@
 /**
- * The contract of `WakeSignal`. `cases` are for every one; `inOneProcess` for one whose signals have arrived when they are given;
- * `betweenProcesses` for one that wakes dispatchers elsewhere too, which takes the time it takes: with the system's clock.
+ * The contract of `WakeSignal`. `cases` apply to all implementations. `inOneProcess` applies if a signal has arrived when `signal`
+ * returns. `betweenProcesses` applies if it also wakes other processes, which takes time, so it needs the system's clock.
  */
 import type { Scope } from "effect"
 import { Context, Effect, Fiber } from "effect"
@@ -8,11 +8,11 @@ import { WakeSignal } from "../ports/WakeSignal.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
 import { expectEqual } from "./SuiteCase.ts"
 
-/** Processes over one store, which is another for each case. */
+/** Several processes over one store. Each case has its own store. */
 export class WakeProcesses extends Context.Service<
   WakeProcesses,
   {
-    /** The `WakeSignal` of one more process, which hears from now on, and has been woken by nothing; until the scope ends. */
+    /** The `WakeSignal` of another process, until the scope ends. It receives signals from now on and has none yet. */
     readonly join: Effect.Effect<WakeSignal["Service"], never, Scope.Scope>
   }
 >()("@doorhook/core/testing/WakeProcesses") {}
@@ -20,7 +20,7 @@ export class WakeProcesses extends Context.Service<
 /** Lets other fibers run until they wait. */
 const settleDown = Effect.repeat(Effect.yieldNow, { times: 50 })
 
-/** Fails when somebody who waits has been woken. */
+/** Fails if a waiting fiber has been woken. */
 const expectAsleep = Effect.fnUntraced(function* (what: string, waiting: Fiber.Fiber<unknown>) {
   yield* settleDown
   return yield* expectEqual(`${what}: woken`, waiting.pollUnsafe() !== undefined, false)
@@ -28,7 +28,7 @@ const expectAsleep = Effect.fnUntraced(function* (what: string, waiting: Fiber.F
 
 export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
   {
-    name: "a signal wakes who waits, and nothing else does",
+    name: "a signal wakes a waiting dispatcher, and nothing else does",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
       const waiting = yield* Effect.forkChild(wake.wait)
@@ -38,7 +38,7 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
     })
   },
   {
-    name: "a signal while nobody waits is kept, and each that follows a wake-up wakes anew",
+    name: "a signal is kept while nobody waits, and every later signal wakes again",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
       for (const _ of [1, 2, 3]) {
@@ -49,7 +49,7 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
     })
   },
   {
-    name: "who gives up waiting takes no signal along",
+    name: "an interrupted wait consumes no signal",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
       const waiting = yield* Effect.forkChild(wake.wait, { startImmediately: true })
@@ -59,7 +59,7 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
     })
   },
   {
-    name: "a signal tells of no change",
+    name: "a signal does not report a change",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
       const told = yield* Effect.forkChild(wake.changes)
@@ -72,7 +72,7 @@ export const cases: ReadonlyArray<SuiteCase<WakeSignal>> = [
 
 export const inOneProcess: ReadonlyArray<SuiteCase<WakeSignal>> = [
   {
-    name: "signals while nobody waits are kept as one",
+    name: "several signals while nobody waits are kept as one",
     run: Effect.gen(function* () {
       const wake = yield* WakeSignal
       for (const _ of [1, 2, 3]) yield* wake.signal
@@ -84,7 +84,7 @@ export const inOneProcess: ReadonlyArray<SuiteCase<WakeSignal>> = [
 
 export const betweenProcesses: ReadonlyArray<SuiteCase<WakeProcesses>> = [
   {
-    name: "every process hears a signal, its own included",
+    name: "a signal reaches every process, including its own",
     run: Effect.gen(function* () {
       const { join } = yield* WakeProcesses
       const [a, b, c] = [yield* join, yield* join, yield* join]
@@ -95,7 +95,7 @@ export const betweenProcesses: ReadonlyArray<SuiteCase<WakeProcesses>> = [
     }).pipe(Effect.scoped)
   },
   {
-    name: "a signal reaches all who wait at that time",
+    name: "a signal reaches all that wait at that time",
     run: Effect.gen(function* () {
       const { join } = yield* WakeProcesses
       const [a, b] = [yield* join, yield* join]
@@ -106,7 +106,7 @@ export const betweenProcesses: ReadonlyArray<SuiteCase<WakeProcesses>> = [
     }).pipe(Effect.scoped)
   },
   {
-    name: "a process that has ended is missed by none",
+    name: "a process that has ended does not affect the others",
     run: Effect.gen(function* () {
       const { join } = yield* WakeProcesses
       const a = yield* join

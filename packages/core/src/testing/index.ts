@@ -1,6 +1,6 @@
 /**
- * Contract suites: what every implementation of a port must pass. They import no test runner; a few lines turn their
- * cases into tests of any.
+ * Contract suites that every implementation of a port must pass. They import no test runner; a few lines turn their cases into
+ * tests for any runner.
  */
 export * as ClientStoreSuite from "./ClientStoreSuite.ts"
 export * as CryptoSuite from "./CryptoSuite.ts"

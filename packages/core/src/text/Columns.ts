@@ -1,13 +1,13 @@
 /**
- * A table for a terminal or a file: rows whose columns stand one below the other, as wide as what is in them.
+ * A table in plain text for a terminal or a file, with columns aligned.
  */
 
-/** What stands between two columns. */
+/** The space between two columns. */
 const gap = "  "
 
 /**
- * A line for each row. The columns of the given numbers, from 0, stand to the right, as numbers do. The last cell of a row is
- * as long as it likes.
+ * Formats each row as a line. The columns with the given indexes are aligned right, as for numbers. The last cell of a row may
+ * have any length.
  */
 export const columns = (
   rows: ReadonlyArray<ReadonlyArray<string>>,
@@ -16,7 +16,7 @@ export const columns = (
   const widths: Array<number> = []
   for (const row of rows) {
     row.forEach((cell, at) => {
-      // What comes last in its row pushes nothing aside.
+      // The last cell of a row does not affect the width of its column.
       if (at < row.length - 1) widths[at] = Math.max(widths[at] ?? 0, cell.length)
     })
   }

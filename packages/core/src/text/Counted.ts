@@ -1,6 +1,6 @@
 /**
- * Numbers of things: one of them, or several.
+ * Counts with a noun in the singular or plural.
  */
 
-/** `1 user`, `2 users`; `many` where an s does not make it. */
+/** `1 user`, `2 users`. `many` is the plural if it is not formed with an s. */
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`

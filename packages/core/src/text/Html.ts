@@ -1,8 +1,8 @@
 /**
- * HTML that can't be injected into: whatever is put into a template is escaped, unless it is HTML made the same way.
+ * HTML templates that prevent injection: each inserted value is escaped, unless it is HTML from a template itself.
  */
 
-/** A piece of HTML. Only templates make it, and `trusted` from what we or the host have written. */
+/** A piece of HTML. Only templates create it, and `trusted` for text of doorhook or the host. */
 class Html {
   readonly #text: string
 
@@ -17,16 +17,16 @@ class Html {
 
 export type { Html }
 
-/** HTML that is put in as it is, like a style sheet: never what a client, a user or a receiver sent. */
+/** HTML inserted without escaping, like a style sheet. Never use it for text of a client, a user or a receiver. */
 export const trusted = (html: string): Html => new Html(html)
 
-/** What is there when there is nothing to show. */
+/** Empty HTML. */
 export const nothing: Html = new Html("")
 
-/** What may stand in a template; null is nothing. */
+/** A value that a template accepts. Null inserts nothing. */
 export type Part = string | number | Html | ReadonlyArray<Html> | null
 
-/** A template. Attributes that hold a part must be quoted. */
+/** A template. Attributes with a part must be quoted. */
 export type Template = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>) => Html
 
 const entities: Readonly<Record<string, string>> = {
@@ -37,10 +37,10 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;"
 }
 
-/** Makes a text safe in an element and in a quoted attribute. */
+/** Escapes a text for an element or a quoted attribute. */
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (char) => entities[char] ?? char)
 
-/** A template whose texts are given another form first: to leave out what nobody may read, or to show what can't be seen. */
+/** Makes a template that transforms its texts first, for example to hide secrets or show invisible characters. */
 export const templateWith = (shown: (text: string) => string): Template => {
   const render = (part: Part): string => {
     if (part === null) return ""
@@ -51,22 +51,22 @@ export const templateWith = (shown: (text: string) => string): Template => {
   return (strings, ...parts) => new Html(strings.map((text, index) => text + render(parts[index] ?? null)).join(""))
 }
 
-/** The template of texts as they are. (Where it has the name `html`, the code formatter moves white space.) */
+/** The template for unchanged texts. (It is not named `html`, because the code formatter would then move white space.) */
 export const template: Template = templateWith((text) => text)
 
-/** The parts of a page that differ. */
+/** The variable parts of a page. */
 export interface Page {
   readonly title: Part
-  /** Its language (BCP 47); English by default. */
+  /** The language of the page (BCP 47); English by default. */
   readonly lang?: string
-  /** The style sheet, byte for byte between its tags, so that a policy may allow it by its digest. */
+  /** The style sheet, inserted byte for byte, so that a content security policy can allow it by its hash. */
   readonly style: string
   readonly body: Html
-  /** What else its head holds. */
+  /** Further content of the head. */
   readonly head?: Html | undefined
 }
 
-/** A whole page, which fits the width of the screen it is on. */
+/** A complete page. It adapts to the width of the screen. */
 export const page = ({ body, head = nothing, lang = "en", style, title }: Page): Html => template`<!doctype html>
 <html lang="${lang}">
 <head>

@@ -1,8 +1,8 @@
 /**
- * Words for a shell (bash, zsh, ksh): commands that are printed to be copied.
+ * Quotes words for a shell (bash, zsh, ksh), for printed commands that users copy.
  */
 
-/** A byte that is no printable ASCII, as three octal digits: `\u` would mean something in a locale of UTF-8 only. */
+/** Escapes a byte. Non-printable bytes become three octal digits, because `\u` depends on a UTF-8 locale. */
 const escapeOf = (byte: number): string => {
   const character = String.fromCharCode(byte)
   if (character === "'" || character === "\\") return `\\${character}`
@@ -10,7 +10,7 @@ const escapeOf = (byte: number): string => {
   return byte >= 0x20 && byte < 0x7f ? character : `\\${byte.toString(8).padStart(3, "0")}`
 }
 
-/** Quotes a word. What is not printable ASCII is written as escapes of UTF-8: exact, and harmless on a terminal. */
+/** Quotes a word. Characters that are not printable ASCII become escaped UTF-8 bytes, which are harmless on a terminal. */
 export const quote = (text: string): string => {
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text
   if (/^[\x20-\x26\x28-\x7e]*$/.test(text)) return `'${text}'`

@@ -9,7 +9,7 @@ import { AccessCheck } from "../../src/delivery/AccessCheck.ts"
 
 type Right = (user: UserId, scope: Scope) => Effect.Effect<boolean, DirectoryError>
 
-/** A check over a directory that answers every question about a right by one function, and the questions that it got. */
+/** A check over a directory with one function for all rights, and the calls that it received. */
 const checkOver = Effect.fnUntraced(function* (right: Right) {
   const asked: Array<string> = []
   const answer = (user: UserId, scope: Scope) => {
@@ -34,19 +34,19 @@ const bert = UserId.make("bert")
 const north: Scope = { type: "building", id: BuildingId.make(1) }
 const flat: Scope = { type: "tenant", id: TenantId.make(1) }
 
-/** Asks, and keeps what comes: the answer at once, or null and the later ones. */
+/** Asks, and records the results: the synchronous answer, or null and the later ones. */
 const record = (check: AccessCheck, user: UserId, scope: Scope) => {
   const later: Array<AccessAnswer> = []
   return { atOnce: check.ask(user, scope, (answer) => void later.push(answer)), later }
 }
 
-/** The cause of a failure, as far as it is one. */
+/** The cause of a failure; undefined if there is none. */
 const causeOf = (answer: AccessAnswer | null | undefined): unknown =>
   answer instanceof DirectoryError ? answer.cause : answer
 
 const unreachable = new DirectoryError({ operation: "administers", cause: new Error("ECONNREFUSED") })
 
-describe("an answer that is there at once", () => {
+describe("a synchronous answer of the directory", () => {
   for (const [how, answer] of [
     ["as an exit", Effect.succeed(true)],
     ["from an effect that waits for nothing", Effect.sync(() => true)]
@@ -82,7 +82,7 @@ describe("an answer that is there at once", () => {
       })
     )
 
-  it.effect("is no for a user who is gone, whatever their rights", () =>
+  it.effect("is false for a user who no longer exists, whatever their rights", () =>
     Effect.gen(function* () {
       const directory = Layer.mock(Directory, { isActive: () => Effect.succeed(false) })
       const layer = Layer.merge(directory, Layer.orDie(DeliverySettings.layer()))
@@ -91,7 +91,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("is asked for again outside of a turn", () =>
+  it.effect("is not reused outside of a turn", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.succeed(true))
       for (let n = 0; n < 3; n++) assert.isTrue(record(check, ada, north).atOnce)
@@ -99,14 +99,14 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("serves identical questions of one turn, and no others", () =>
+  it.effect("is reused for identical requests of one turn only", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver((user) => Effect.succeed(user === ada))
       check.withinTurn(() => {
         for (const scope of [north, flat]) {
           for (let n = 0; n < 3; n++) assert.isTrue(record(check, ada, scope).atOnce)
         }
-        // A nested turn is part of the one around it.
+        // A nested turn belongs to the outer one.
         check.withinTurn(() => assert.isTrue(record(check, ada, flat).atOnce))
         assert.isTrue(record(check, ada, flat).atOnce)
         assert.isFalse(record(check, bert, north).atOnce)
@@ -115,7 +115,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("is not kept after a turn that throws", () =>
+  it.effect("is not remembered after a turn that throws", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.succeed(true))
       const work = () => {
@@ -129,7 +129,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("is never kept when it is a failure", () =>
+  it.effect("is never remembered if it is a failure", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.fail(unreachable))
       check.withinTurn(() => {
@@ -139,7 +139,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("is that of the turn's first question: a right that ends is seen in the next turn", () =>
+  it.effect("is that of the turn's first request: a revoked right takes effect in the next turn", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(
@@ -172,8 +172,8 @@ describe("an answer that is there at once", () => {
   )
 })
 
-describe("questions in flight", () => {
-  it.effect("are asked once for all that are identical, and each caller gets the answer once", () =>
+describe("requests in progress", () => {
+  it.effect("are shared by identical calls, and each caller gets the answer once", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(
@@ -202,7 +202,7 @@ describe("questions in flight", () => {
     )
   )
 
-  it.effect("are different whatever characters a user's id has", () =>
+  it.effect("are distinguished whatever characters a user's id has", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.never)
       record(check, UserId.make("1 ada"), { type: "building", id: BuildingId.make(1) })
@@ -232,7 +232,7 @@ describe("questions in flight", () => {
     })
   )
 
-  it.effect("have a deadline each, counted from their own start, also for those who join", () =>
+  it.effect("each have a deadline, counted from their own start, also for callers that join later", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.never)
       const first = record(check, ada, north)
@@ -289,7 +289,7 @@ describe("questions in flight", () => {
       })
   )
 
-  it.effect("are asked again once they are answered: what was answered later is never reused", () =>
+  it.effect("are made again after an answer: an asynchronous answer is never reused", () =>
     Effect.gen(function* () {
       let may = true
       const { asked, check } = yield* checkOver(() =>
@@ -308,7 +308,7 @@ describe("questions in flight", () => {
     })
   )
 
-  it.effect("may be asked again by a caller that gets an answer", () =>
+  it.effect("may be made again by a caller within its callback", () =>
     Effect.gen(function* () {
       const { asked, check } = yield* checkOver(() => Effect.delay(Effect.succeed(true), 100))
       const answers: Array<AccessAnswer> = []

@@ -9,7 +9,7 @@ describe("Acknowledgement", () => {
   const statuses = fc.oneof(fc.constant(200), fc.integer({ min: 100, max: 599 }))
   const times = fc.oneof(fc.constantFrom(5_000, 5_001), fc.integer({ min: 0, max: 10_000 }))
 
-  it("acknowledges by 200 within the deadline and by nothing else", () => {
+  it("accepts only status 200 within the deadline", () => {
     fc.assert(
       fc.property(statuses, times, (status, elapsed) => {
         const outcome = Acknowledgement.judge(answered(status, elapsed), Acknowledgement.defaultDeadline, "200")
@@ -30,7 +30,7 @@ describe("Acknowledgement", () => {
     assert.strictEqual(Acknowledgement.judge(answered(204, 5_001), 5_000, "2xx"), "timeout")
   })
 
-  it("passes the reason of a failure on", () => {
+  it("returns the outcome of a failure", () => {
     const failed = { _tag: "Failed", outcome: "dns", detail: "", elapsed: 1 } as const
     assert.strictEqual(Acknowledgement.judge(failed, 5_000, "200"), "dns")
   })

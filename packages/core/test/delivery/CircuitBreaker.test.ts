@@ -7,7 +7,7 @@ const bert = UserId.make("bert")
 const carl = UserId.make("carl")
 
 describe("CircuitBreaker", () => {
-  it("begins with the first that can't go, and pauses everything for five seconds at a time", () => {
+  it("opens at the first failure, and pauses all deliveries for five seconds at a time", () => {
     const breaker = new CircuitBreaker()
     assert.strictEqual(breaker.failed("directory", anna, 1_000), "begins")
     assert.strictEqual(breaker.failed("directory", bert, 1_500), "lasts", "was under way")
@@ -22,14 +22,14 @@ describe("CircuitBreaker", () => {
     assert.strictEqual(breaker.pausedUntil(9_000), 14_000)
   })
 
-  it("pauses no longer when the clock is set back", () => {
+  it("does not pause for longer if the clock is set back", () => {
     const breaker = new CircuitBreaker()
     breaker.failed("egress", anna, 3_600_000)
     assert.strictEqual(breaker.pausedUntil(1_000), 6_000)
     assert.isNull(breaker.pausedUntil(6_000))
   })
 
-  it("ends with the first that gets through, and another cause lasts", () => {
+  it("closes for one cause at its first success, while another cause lasts", () => {
     const breaker = new CircuitBreaker()
     breaker.failed("directory", anna, 0)
     breaker.failed("egress", bert, 1_000)
@@ -43,7 +43,7 @@ describe("CircuitBreaker", () => {
     assert.isNull(breaker.pausedUntil(8_000))
   })
 
-  it("is tried without a pause with users who have not failed, three at most, and then with all again", () => {
+  it("tries up to three users who have not failed without a pause, and then all users again", () => {
     const breaker = new CircuitBreaker()
     breaker.failed("directory", anna, 0)
     assert.isTrue(breaker.mustDefer(anna, 100))
@@ -65,7 +65,7 @@ describe("CircuitBreaker", () => {
     assert.isFalse(breaker.mustDefer(bert, 10_200), "a new round")
   })
 
-  it("holds of others what is published, to try it without a pause, and of nobody who has just failed", () => {
+  it("allows holding new deliveries of other users for a trial without a pause, but not of users who have just failed", () => {
     const breaker = new CircuitBreaker()
     assert.isTrue(breaker.mayHold(anna))
     breaker.failed("directory", anna, 0)
@@ -89,14 +89,14 @@ describe("CircuitBreaker", () => {
     assert.isFalse(breaker.mayHold(carl), "the way out is the same for all")
   })
 
-  it("is tried with nobody before the pause is over where there is no way out", () => {
+  it("makes no trial during the pause if outbound connections fail", () => {
     const breaker = new CircuitBreaker()
     breaker.failed("egress", anna, 0)
     assert.isTrue(breaker.mustDefer(bert, 0))
     assert.isFalse(breaker.mustDefer(anna, 5_000))
   })
 
-  it("is none when the directory has just answered about another user, unless it fails about a third", () => {
+  it("stays closed if the directory has just answered about another user, unless it fails about a third", () => {
     const breaker = new CircuitBreaker()
     breaker.succeeded("directory", bert, 0)
     assert.strictEqual(breaker.failed("directory", anna, 0), "known", "may be the first of all")
@@ -108,7 +108,7 @@ describe("CircuitBreaker", () => {
     assert.strictEqual(alone.failed("directory", anna, 5_000), "begins", "about nobody since")
   })
 
-  it("is none when the directory answers about others: that user's deliveries wait, and it is told once", () => {
+  it("stays closed if the directory answers about others: only that user's deliveries wait, which is logged once", () => {
     const breaker = new CircuitBreaker()
     breaker.failed("directory", anna, 0)
     breaker.succeeded("directory", bert, 5_000)
@@ -120,7 +120,7 @@ describe("CircuitBreaker", () => {
     assert.strictEqual(breaker.failed("directory", anna, 20_000), "begins", "it was answered in between")
   })
 
-  it("is none either when the directory answers about others than two users, who fail one after the other", () => {
+  it("stays closed if the directory fails about two users one after the other and answers about others", () => {
     const breaker = new CircuitBreaker()
     breaker.failed("directory", anna, 0)
     breaker.failed("directory", carl, 1)

@@ -8,7 +8,7 @@ const minBatch = 100
 const plenty = { room: 5_000, needsRefill: false }
 const nothing: ClaimResult = { isCutShort: false, nextDue: null }
 
-/** One that looked at a time, and found what it found. */
+/** A timer after one claim with the given result. */
 const looked = (at: number, result = nothing): ClaimTimer => {
   const timer = new ClaimTimer({ pollInterval, minBatch })
   timer.begin(at)
@@ -17,25 +17,25 @@ const looked = (at: number, result = nothing): ClaimTimer => {
 }
 
 describe("ClaimTimer", () => {
-  it("looks at once when it never has", () => {
+  it("claims at once at the start", () => {
     const timer = new ClaimTimer({ pollInterval, minBatch })
     assert.isBelow(timer.next(plenty), 0)
   })
 
-  it("goes on at once while claims are cut short and there is good room", () => {
+  it("claims again at once while claims are cut short and there is enough room", () => {
     const timer = looked(5_000, { isCutShort: true, nextDue: null })
     assert.strictEqual(timer.next({ room: minBatch, needsRefill: false }), 5_000)
     assert.strictEqual(timer.next({ room: minBatch - 1, needsRefill: false }), 5_000 + minPollInterval)
     assert.strictEqual(timer.next({ room: 0, needsRefill: false }), 5_000 + pollInterval)
   })
 
-  it("fetches more of what it holds little of", () => {
+  it("claims more for integrations with few held deliveries", () => {
     const timer = looked(5_000)
     assert.strictEqual(timer.next({ room: minBatch, needsRefill: true }), 5_000)
     assert.strictEqual(timer.next({ room: 1, needsRefill: true }), 5_000 + minPollInterval)
   })
 
-  it("looks when the next delivery is due, as the store or a settlement said", () => {
+  it("claims when the next delivery is due according to the store or a settlement", () => {
     const timer = looked(5_000, { isCutShort: false, nextDue: 5_300 })
     assert.strictEqual(timer.next(plenty), 5_300)
     timer.begin(5_100)
@@ -45,7 +45,7 @@ describe("ClaimTimer", () => {
     assert.strictEqual(timer.next(plenty), 5_200)
   })
 
-  it("looks a second time for what is due and was taken by nobody here: who has it may fail to send it", () => {
+  it("claims again for due deliveries left in the store, which another worker may fail to send", () => {
     const timer = new ClaimTimer({ pollInterval: 60_000, minBatch })
     timer.begin(5_000)
     timer.end({ isCutShort: false, nextDue: 5_000 })
@@ -55,7 +55,7 @@ describe("ClaimTimer", () => {
     assert.strictEqual(timer.next(plenty), 5_000 + recheckDelay + 60_000)
   })
 
-  it("waits for what is due in a month as for what is due in a minute", () => {
+  it("treats a due time in a month like one in a minute", () => {
     const pollInterval = 60 * 24 * 3_600_000
     const timer = new ClaimTimer({ pollInterval, minBatch })
     timer.begin(5_000)
@@ -63,14 +63,14 @@ describe("ClaimTimer", () => {
     assert.strictEqual(timer.next(plenty), 5_000 + pollInterval / 2)
   })
 
-  it("does not take a claim that never ended for one that left nothing", () => {
+  it("does not assume that a claim without an end has left nothing", () => {
     const timer = looked(5_000)
     timer.signal()
     timer.begin(5_500)
     assert.strictEqual(timer.next(plenty), 5_500)
   })
 
-  it("asks again for what is signalled while a claim is under way", () => {
+  it("claims again after a signal during a claim", () => {
     const timer = looked(5_000)
     timer.signal()
     assert.strictEqual(timer.next(plenty), 5_000 + minPollInterval)
@@ -80,7 +80,7 @@ describe("ClaimTimer", () => {
     assert.strictEqual(timer.next(plenty), 6_000 + minPollInterval)
   })
 
-  it("never waits longer than the poll interval, nor looks again for little within a moment, nor misses what is due", () => {
+  it("never waits longer than the poll interval, makes no small claims in quick succession, and misses no due delivery", () => {
     const step = fc.oneof(
       fc.record({
         op: fc.constant("claim" as const),
@@ -95,7 +95,7 @@ describe("ClaimTimer", () => {
       fc.property(fc.array(fc.tuple(step, demands, fc.nat({ max: 2_000 })), { maxLength: 40 }), (steps) => {
         let now = 1_000
         let [lookedAt, isCutShort, signalled] = [now, false, false]
-        /** The first delivery that is known to become due. */
+        /** When the first known delivery is due. */
         let known = Number.POSITIVE_INFINITY
         const timer = looked(now)
         for (const [action, demand, pause] of steps) {

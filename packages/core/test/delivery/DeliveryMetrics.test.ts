@@ -2,7 +2,7 @@ import { DeliveryMetrics } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 
-/** How often a counter of attempts has counted. */
+/** The count of a counter of attempts. */
 const attemptsCounted = (name: string, description: string, outcome: "acknowledged" | "timeout") =>
   Effect.map(
     Metric.value(Metric.counter(name, { description, attributes: { resource_type: "access_log", outcome } })),
@@ -36,7 +36,7 @@ const attempted = (outcome: "acknowledged" | "timeout", early_due_at: number | n
 })
 
 describe("attempts", () => {
-  it.effect("that are made early are counted by outcome, among all others", () =>
+  it.effect("made early are also counted separately, by outcome", () =>
     Effect.gen(function* () {
       const counter = yield* DeliveryMetrics.makeCounter
       const counts = Effect.all([
@@ -73,7 +73,7 @@ const count = (resource_type: string, state: string) =>
   )
 
 describe("deliveries that ended", () => {
-  it.effect("are counted by state, those that expired unattempted too, and retries are not", () =>
+  it.effect("are counted by state, including those that expired without an attempt, and without retries", () =>
     Effect.gen(function* () {
       const before = [yield* count("call", "expired"), yield* count("access_log", "delivered")]
       const counter = yield* DeliveryMetrics.makeCounter

@@ -6,18 +6,18 @@ import { makeIntegration } from "../fixtures.ts"
 
 const hour = 3_600_000
 
-describe("how deliveries to an integration are made", () => {
+describe("the settings of deliveries to one integration", () => {
   const service = Record.map(builtInTypes, ({ retry }) => retry)
   const plain = makeIntegration()
 
-  it("is as the service's settings say, where nothing is set for it", () => {
+  it("are those of the service without overrides", () => {
     assert.strictEqual(DeliveryPolicy.retryOf(service, plain, "call"), service.call)
     const allow: AddressPolicy.AllowList = []
     assert.strictEqual(DeliveryPolicy.allowOf(allow, plain), allow)
     assert.strictEqual(DeliveryPolicy.acknowledgementOf(plain), "200")
   })
 
-  it("has its own delays for one resource type, none too, but the lifetime of the event", () => {
+  it("may have other delays for a resource type, or none, but keep the event's lifetime", () => {
     const own = makeIntegration({ overrides: { retry: { call: [1, 2] } } })
     assert.deepStrictEqual(DeliveryPolicy.retryOf(service, own, "call"), { delays: [1, 2], lifetime: 45_000 })
     assert.strictEqual(DeliveryPolicy.retryOf(service, own, "access_log"), service.access_log)
@@ -25,7 +25,7 @@ describe("how deliveries to an integration are made", () => {
     assert.deepStrictEqual(DeliveryPolicy.retryOf(service, once, "access_log"), { delays: [], lifetime: null })
   })
 
-  it("may reach its own networks beside those that all may, and a network that can't be read opens nothing", () => {
+  it("may allow further networks, and an unreadable network allows nothing", () => {
     const all = DeliveryPolicy.allowOf([], makeIntegration({ overrides: { allow_targets: ["10.0.0.0/8"] } }))
     const own = makeIntegration({ overrides: { allow_targets: ["192.168.7.0/24", "everything"] } })
     const allow = DeliveryPolicy.allowOf(all, own)
@@ -35,7 +35,7 @@ describe("how deliveries to an integration are made", () => {
     )
   })
 
-  it("takes any 2xx for an acknowledgement where that is set", () => {
+  it("accept any 2xx as an acknowledgement if set", () => {
     const lenient = makeIntegration({ overrides: { acknowledge: "2xx" } })
     assert.strictEqual(DeliveryPolicy.acknowledgementOf(lenient), "2xx")
   })
@@ -44,7 +44,7 @@ describe("how deliveries to an integration are made", () => {
 describe("the secrets of an integration", () => {
   const { rotated, secretsOf } = DeliveryPolicy
 
-  it("sign on for 24 hours after they were rotated out, the newest first, five of them at most", () => {
+  it("continue to sign for 24 hours after their replacement, the newest first, five at most", () => {
     const gaps = fc.array(fc.oneof(fc.integer({ min: 0, max: 13 * hour }), fc.constantFrom(12 * hour, 24 * hour)), {
       maxLength: 12
     })

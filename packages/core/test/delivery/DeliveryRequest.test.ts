@@ -10,7 +10,7 @@ const headersOf = (secrets: ReadonlyArray<Redacted.Redacted<string>>) =>
     Effect.provide(Crypto.layerWebCrypto)
   )
 
-/** What every attempt carries; the timestamp in whole seconds that have passed. */
+/** The headers of every attempt. The timestamp is in whole seconds, rounded down. */
 const unsigned: Readonly<Record<string, string | undefined>> = {
   "content-type": "application/json",
   "user-agent": "doorhook/0.1",
@@ -20,13 +20,13 @@ const unsigned: Readonly<Record<string, string | undefined>> = {
 }
 
 describe("the request of an attempt", () => {
-  it.effect("has the headers that receivers are told of and no other, and no signature without a secret", () =>
+  it.effect("has exactly the documented headers, and no signature without a secret", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual({ ...(yield* headersOf([])) }, unsigned)
     })
   )
 
-  it.effect("is signed over what it carries, so that a receiver finds it genuine", () =>
+  it.effect("has a signature that a receiver can verify", () =>
     Effect.gen(function* () {
       const headers = yield* headersOf([secret])
       assert.deepStrictEqual({ ...headers }, { ...unsigned, "webhook-signature": headers["webhook-signature"] })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 
 describe("delivery settings", () => {
-  it("refuse a poll interval with which the claim loop would look without a pause", () => {
+  it("refuse a poll interval that would make the claim loop run without a pause", () => {
     const problemOf = (pollInterval: number) => {
       const read = deliverySettingsOf({ pollInterval })
       return Result.isFailure(read) ? read.failure.message : null

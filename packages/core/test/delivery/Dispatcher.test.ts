@@ -42,7 +42,7 @@ import { warningThresholds } from "../../src/model/FailureState.ts"
 import { settleBudget } from "../../src/delivery/DeliverySettings.ts"
 import { makeIntegration } from "../fixtures.ts"
 
-/** A request that reached a receiver, with the time at which it did. */
+/** A request that reached a receiver, with its time. */
 interface Sent extends TransportRequest {
   readonly at: number
 }
@@ -62,14 +62,14 @@ const timeout: Effect.Effect<TransportResult> = Effect.as(Effect.sleep(5_000), {
 /** What the directory says of a right; a number: yes, after so many milliseconds; `late`: yes, just in time; `stuck`: nothing, and it can't be interrupted. */
 type Right = boolean | number | "unknown" | "late" | "silent" | "stuck"
 
-/** The world around the engine: what receivers answer, what the directory says, what was sent. */
+/** The environment of the engine: answers of receivers and the directory, and the sent requests. */
 class World extends Context.Service<
   World,
   {
     readonly sent: Array<Sent>
     readonly answer: Ref.Ref<Answer>
     readonly mayAccess: Ref.Ref<Right>
-    /** What the directory says about some users instead. */
+    /** Answers of the directory about particular users. */
     readonly about: Map<UserId, Right>
   }
 >()("test/World") {
@@ -100,7 +100,7 @@ const transport = Layer.effect(
   })
 )
 
-/** What a host's function rejects with: its database's own words are within. */
+/** The rejection of a host's function, with the database's message as its cause. */
 const away = new Error("the query failed", { cause: new Error("users db:\n  ECONNREFUSED") })
 
 const directory = Layer.effect(
@@ -140,11 +140,11 @@ type Engine = Layer.Success<typeof engine>
 
 const test = (name: string, body: Effect.Effect<void, unknown, Engine>) =>
   it.effect(name, () =>
-    // Closing the engine waits for open attempts, so time must go on until it is closed.
+    // Closing the engine waits for open attempts, so the clock must advance until it is closed.
     body.pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(Layer.fresh(engine)))
   )
 
-/** Lets everything happen that happens by `millis` from now. */
+/** Advances the clock by `millis` and lets everything happen until then. */
 const pass = Effect.fnUntraced(function* (millis: number) {
   yield* settleDown
   for (let left = millis; left > 0; left -= 250) {
@@ -476,7 +476,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  it.effect("counts against no integration what was open when it was deleted, nor a probe that fails", () => {
+  it.effect("does not count attempts that were open at the deletion of their integration, nor failed probes", () => {
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
     return Effect.gen(function* () {
@@ -587,7 +587,7 @@ describe("publishing and dispatching", () => {
     Effect.gen(function* () {
       const { store, integration, world } = yield* setup()
       const event = { ...newEvent(), id: EventId.make("evt_00000000000000000001"), created_at: 0 }
-      // As if another process had kept it and was killed before it recorded an outcome.
+      // As if another process had held it and been killed before it recorded an outcome.
       yield* store.heartbeat({ worker: "another worker", now: 0, until: 20_000 })
       yield* store.enqueue([
         {
@@ -668,7 +668,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  it.effect("finishes what is open and gives back the rest when it is closed", () =>
+  it.effect("finishes open attempts and releases the rest when it closes", () =>
     Effect.gen(function* () {
       const { store, world } = yield* Effect.gen(function* () {
         const { publisher, world, store } = yield* setup(() => Effect.andThen(Effect.sleep(2_000), answer(200)))
@@ -683,7 +683,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  it.effect("records what has ended and closes, also on a clock that stands still", () =>
+  it.effect("records ended attempts and closes, even if the clock stands still", () =>
     Effect.gen(function* () {
       const store = yield* Effect.gen(function* () {
         const { publisher, store, world } = yield* setup()
@@ -752,7 +752,7 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  /** All that a dispatcher needs. */
+  /** All dependencies of a dispatcher. */
   const premises = (settings = DeliverySettings.layer(), wake: Layer.Layer<WakeSignal> = WakeSignal.layerLocal) =>
     Layer.mergeAll(transport, directory, settings, wake, Notifications.layer).pipe(
       Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer)),
@@ -761,7 +761,7 @@ describe("publishing and dispatching", () => {
 
   type Change = (store: DeliveryStore["Service"]) => Partial<DeliveryStore["Service"]>
 
-  /** A dispatcher whose store does some things otherwise. */
+  /** A dispatcher with some operations of its store replaced. */
   const dispatcherOver = (change: Change) =>
     Layer.provide(
       Dispatcher.layer,
@@ -796,9 +796,9 @@ describe("publishing and dispatching", () => {
   const lostAnswer = (operation: string) =>
     new StoreError({ operation, cause: new Error("connection lost"), outcome: "unknown" })
 
-  /** The most requests open at once to one receiver that never answers, with this many workers over one store. */
+  /** The most concurrent requests to one receiver that never answers, with this many workers over one store. */
   const mostOpen = (workers: number) => {
-    // Each is built for itself: a layer is shared otherwise.
+    // Built separately, because layers are shared otherwise.
     const others = Array.from({ length: workers - 1 }, () => Layer.fresh(dispatcherOver(() => ({}))))
     return Effect.gen(function* () {
       let open = 0
@@ -810,7 +810,7 @@ describe("publishing and dispatching", () => {
       )
       const world = yield* World
       yield* Ref.set(world.answer, () => held)
-      // All have heard of each other.
+      // All know of each other.
       yield* pass(11_000)
       yield* enqueueMany(1_000, { resource_type: "call" })
       yield* (yield* WakeSignal).signal
@@ -865,7 +865,7 @@ describe("publishing and dispatching", () => {
     }
   )
 
-  it.effect("sends on after a settlement that was refused first and then ended in a defect", () => {
+  it.effect("continues to send after a settlement that first failed and then ended in a defect", () => {
     const ends = [refused, Effect.die(new Error("a defect"))]
     return Effect.gen(function* () {
       yield* enqueueOne
@@ -880,7 +880,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("counts as ended what was recorded as such, and nothing else", () => {
+  it.effect("counts exactly the recorded ends of deliveries", () => {
     const ended = Metric.value(
       Metric.counter("doorhook_deliveries_ended_total", {
         description:
@@ -903,7 +903,7 @@ describe("publishing and dispatching", () => {
             const settling = store.settle(outcomes, ...rest)
             if (isLapsed) return settling
             isLapsed = true
-            // The membership ended, as by another worker's heartbeat after a clock that was ahead.
+            // The membership ended by another worker's heartbeat, whose clock was ahead.
             return Effect.andThen(store.heartbeat({ worker: outcomes.worker, now: 0, until: null }), settling)
           }
         }))
@@ -911,7 +911,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("records what waits behind a batch that ended in a defect", () => {
+  it.effect("records the batches behind one that ended in a defect", () => {
     const sizes: Array<number> = []
     return Effect.gen(function* () {
       yield* enqueueMany(400)
@@ -934,7 +934,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  /** What is done while something is away: how many claims and releases, and what was logged. */
+  /** Activity during an outage: the number of claims and releases, and the logged lines. */
   const watched = (settings: Parameters<typeof DeliverySettings.layer>[0] = {}) => {
     const seen = { claims: 0, releases: 0, lines: Array<string>() }
     const layer = over(
@@ -978,7 +978,7 @@ describe("publishing and dispatching", () => {
       yield* enqueueMany(1_000)
       yield* pass(16_000)
       assert.strictEqual(sent.length, 0)
-      // One claim at first and one for each try, every 5 s; what it took is given back in one transaction.
+      // One claim at first and one for each trial, every 5 s. All claimed deliveries are released in one transaction.
       assert.strictEqual(seen.claims, 4)
       assert.strictEqual(seen.releases, 4)
       const { status } = yield* Dispatcher
@@ -997,7 +997,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
-  it.effect("tries at its pace during an outage, and goes on after it, however seldom it looks otherwise", () => {
+  it.effect("makes regular trials during an outage, and continues after it, whatever the poll interval", () => {
     const { layer, seen } = watched({ pollInterval: 600_000 })
     return Effect.gen(function* () {
       const { mayAccess, sent } = yield* World
@@ -1050,7 +1050,7 @@ describe("publishing and dispatching", () => {
     }
   )
 
-  /** Stores a delivery that is leased to a worker, as its publisher does. */
+  /** Stores a delivery that is leased to a worker, as a publisher does. */
   const enqueueLeased = Effect.fnUntraced(function* (worker: string) {
     const { id } = yield* (yield* IntegrationStore).create(newIntegration())
     const initial = { state: "delivering", worker } as const
@@ -1060,7 +1060,7 @@ describe("publishing and dispatching", () => {
   })
   const seldom = DeliverySettings.layer({ pollInterval: 600_000 })
 
-  it.effect("heeds signals when its clock was set back, and does not wait for the time before", () =>
+  it.effect("follows signals after its clock was set back, without waiting for the earlier time", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(3_600_000)
       yield* pass(2_000)
@@ -1072,7 +1072,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(4_000_000))), Effect.provide(over(() => ({}))))
   )
 
-  it.effect("sends what a worker held that died, and told nobody of", () =>
+  it.effect("sends the deliveries of a worker that died without a signal", () =>
     Effect.gen(function* () {
       yield* pass(1_000)
       yield* (yield* DeliveryStore).heartbeat({ worker: "dead", now: 1_000, until: 21_000 })
@@ -1084,7 +1084,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(over(() => ({}), seldom)))
   )
 
-  it.effect("sends what a publication has stored whose answer was lost, and not before it is known to be lost", () =>
+  it.effect("sends the deliveries of a publication whose answer was lost, but only once it is known to be lost", () =>
     Effect.gen(function* () {
       const { sent } = yield* World
       const { id } = yield* (yield* IntegrationStore).create(newIntegration())
@@ -1117,7 +1117,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(over(() => ({}), seldom)))
   )
 
-  it.effect("goes on after a defect in a claim, however seldom it looks otherwise", () => {
+  it.effect("continues after a defect in a claim, whatever the poll interval", () => {
     const broken = new Set(["claim"])
     return Effect.gen(function* () {
       yield* enqueueOne
@@ -1136,7 +1136,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("says of a directory that is too slow for the lease that it is", () => {
+  it.effect("reports a directory that is too slow for the lease", () => {
     const { layer, seen } = watched({ lease: 10_100 })
     return Effect.gen(function* () {
       const { mayAccess, sent } = yield* World
@@ -1159,7 +1159,7 @@ describe("publishing and dispatching", () => {
   const bert = UserId.make("bert")
   const urlOf = (nth: number): string => `https://${nth}.receiver.example/`
 
-  /** Integrations of users, in the order of their ids, each with a URL of its own. */
+  /** Integrations of different users, in the order of their ids, each with its own URL. */
   const integrationsOf = Effect.fnUntraced(function* (users: ReadonlyArray<UserId>) {
     const store = yield* IntegrationStore
     const client_id = ClientId.make("c1")
@@ -1176,7 +1176,7 @@ describe("publishing and dispatching", () => {
   })
 
   let events = 0
-  /** A delivery of a new event for each of some integrations, in the store. */
+  /** Stores a new event with a delivery to each of the integrations. */
   const enqueueOf = Effect.fnUntraced(function* (
     resource_type: "call" | "access_log",
     integrations: ReadonlyArray<Integration>,
@@ -1210,7 +1210,7 @@ describe("publishing and dispatching", () => {
             const { about, mayAccess, sent } = yield* World
             const all = yield* integrationsOf([...Array<UserId>(count).fill(anna), bert, bert])
             about.set(anna, silence)
-            // All are due together, after an outage of everything.
+            // All fall due together, after a complete outage.
             yield* Ref.set(mayAccess, "unknown")
             yield* enqueueCalls(all)
             yield* pass(1_000)
@@ -1222,7 +1222,7 @@ describe("publishing and dispatching", () => {
             )
             assert.isNull((yield* (yield* Dispatcher).status).outage)
             for (let again = 0; again < 4; again++) {
-              // So seldom that the others can't be known to be answered about.
+              // So rarely that the directory's answers about the others can't be known.
               yield* pass(7_300)
               sent.length = 0
               yield* enqueueCalls(all)
@@ -1241,7 +1241,7 @@ describe("publishing and dispatching", () => {
         }
       )
 
-  it.effect("tries who has not failed yet, whatever is published while it looks for what is due", () => {
+  it.effect("tries users who have not failed, whatever is published during a claim", () => {
     let publication = Effect.void
     return Effect.gen(function* () {
       const { about, sent } = yield* World
@@ -1252,11 +1252,11 @@ describe("publishing and dispatching", () => {
       yield* pass(1_000)
       const { handOver, status } = yield* Dispatcher
       assert.isNotNull((yield* status).outage)
-      // Of an event that matches nothing.
+      // An event without matching integrations.
       publication = Effect.sync(() => handOver().stored([], false))
       yield* enqueueOf("access_log", all.slice(4))
       for (let pauses = 0; pauses < 2; pauses++) {
-        // They go before logs, and are as many as are tried without a pause.
+        // Calls precede access logs. There are as many as trials without a pause.
         yield* enqueueCalls(failing.slice(0, 3))
         yield* pass(5_500)
       }
@@ -1311,7 +1311,7 @@ describe("publishing and dispatching", () => {
       )
     })
 
-  it.effect("has given back what must wait before it is closed", () =>
+  it.effect("releases waiting deliveries before it closes", () =>
     Effect.gen(function* () {
       const { mayAccess } = yield* World
       const store = yield* DeliveryStore
@@ -1320,7 +1320,7 @@ describe("publishing and dispatching", () => {
       yield* Effect.gen(function* () {
         const { handOver, status } = yield* Dispatcher
         yield* settleDown
-        // Begun before the outage, and stored when it has begun.
+        // Started before the outage, and stored after its start.
         const { keep, stored, worker } = handOver()
         for (const integration of all) assert.isTrue(keep(integration, 2, 8))
         yield* enqueueCalls(all)
@@ -1338,7 +1338,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.provide(premises()))
   )
 
-  it.effect("has given back what is held of a slow receiver before it is closed, however long the store takes", () =>
+  it.effect("releases the deliveries of a slow receiver before it closes, however slow the store is", () =>
     Effect.gen(function* () {
       const store = yield* DeliveryStore
       const late = Effect.map(Effect.delay(answer(200), 2_000), (result) => ({ ...result, elapsed: 2_000 }))
@@ -1363,7 +1363,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.provide(premises()))
   )
 
-  it.effect("finishes an attempt that is in time when it is closed, however long the directory took before it", () =>
+  it.effect("finishes an attempt that is in time when it closes, however slow the directory was before it", () =>
     Effect.gen(function* () {
       const { answer: answers, mayAccess, sent } = yield* World
       const store = yield* DeliveryStore
@@ -1378,7 +1378,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.provide(premises(DeliverySettings.layer({ ackTimeout: 20_000 }))))
   )
 
-  it.effect("lets what is too old expire while the directory is away", () => {
+  it.effect("lets old events expire during an outage of the directory", () => {
     const { layer, seen } = watched()
     return Effect.gen(function* () {
       const { mayAccess, sent } = yield* World
@@ -1394,7 +1394,7 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
-  it.effect("takes a closed way out for another outage than an absent directory", () => {
+  it.effect("treats a failure of outbound connections and one of the directory as different outages", () => {
     const { layer, seen } = watched()
     return Effect.gen(function* () {
       const { answer: answering, mayAccess, sent } = yield* World
@@ -1416,10 +1416,10 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
-  it.effect("takes up again at once what it gave back, however long the store takes for that", () => {
+  it.effect("claims released deliveries again at once, however slow the store is", () => {
     const changed = Latch.makeUnsafe(false)
     let told = false
-    // One change of which it is not known what it was, as after a connection that broke.
+    // A change of unknown extent, as after a broken connection.
     const wake = Layer.succeed(WakeSignal, {
       signal: Effect.void,
       wait: Effect.never,
@@ -1457,7 +1457,7 @@ describe("publishing and dispatching", () => {
     )
   })
 
-  it.effect("sends and claims nothing more while nothing can be recorded", () => {
+  it.effect("stops sending and claiming while nothing can be recorded", () => {
     let refusing = true
     let claims = 0
     const refusal = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("read-only") }))
@@ -1487,12 +1487,12 @@ describe("publishing and dispatching", () => {
 
   describe("catching up after an outage of a receiver", () => {
     const hour = 3_600_000
-    /** After two quick retries, all that fails waits for an hour. */
+    /** After two quick retries, all failing deliveries wait for an hour. */
     const delays = [5_000, 30_000, hour, hour, hour]
     const settings = { retry: { ...defaultDeliverySettings.retry, access_log: { delays, lifetime: null } } }
     const waitingRetries = 60
 
-    /** The ids of what was sent, in groups that were sent at the same moment. */
+    /** The ids of sent deliveries, grouped by the time of sending. */
     const roundsOf = (sent: ReadonlyArray<Sent>): ReadonlyArray<ReadonlyArray<string>> => {
       const rounds = new Map<number, Array<string>>()
       for (const { at, headers } of sent) rounds.set(at, [...(rounds.get(at) ?? []), headers["webhook-id"] ?? ""])
@@ -1500,8 +1500,8 @@ describe("publishing and dispatching", () => {
     }
 
     /**
-     * A receiver that fails for a time, with 60 retries that wait for an hour, and then acknowledges a new event. `early`
-     * answers what is sent after that.
+     * A receiver that fails for a time, so that 60 retries wait for an hour, and then acknowledges a new event. `early` answers
+     * the requests after that.
      */
     const outage = Effect.fnUntraced(function* ({
       early = () => answer(200),
@@ -1635,7 +1635,7 @@ describe("publishing and dispatching", () => {
       "ends when the integration is changed: what was held for it keeps its time",
       Effect.gen(function* () {
         const { integration, retries, store, world } = yield* outage({ early: () => Effect.delay(answer(200), 1_000) })
-        // The round of 16 is under way: half of it waits for places.
+        // The round of 16 is in progress: half of it waits for places.
         while (world.sent.length < 1 + 1 + 2 + 4 + 8 + 8) yield* pass(100)
         const { forget, status } = yield* Dispatcher
         assert.isAbove((yield* status).buffered, 0)
@@ -1651,10 +1651,10 @@ describe("publishing and dispatching", () => {
   })
 
   describe("a worker's membership", () => {
-    /** Attempts end, and are recorded, within this time at most. */
+    /** The longest time for an attempt and its recording. */
     const attempt = defaultDeliverySettings.ackTimeout + settleBudget
 
-    it.effect("sends nothing that may not be recorded while heartbeats are refused, and everything afterwards", () => {
+    it.effect("sends nothing that might not be recorded while heartbeats fail, and everything afterwards", () => {
       let isRefusing = false
       let lastBeat = 0
       return Effect.gen(function* () {
@@ -1700,7 +1700,7 @@ describe("publishing and dispatching", () => {
 
     it.effect("sends nothing under leases that ended while the process was suspended", () => {
       let lead = 0
-      /** The clock of a process that was suspended: it goes on, and timers do not. */
+      /** The clock of a suspended process: it advances, but timers do not fire. */
       const suspended = Layer.effect(
         Clock.Clock,
         Effect.map(Clock.Clock, (clock): Clock.Clock => ({
@@ -1726,7 +1726,7 @@ describe("publishing and dispatching", () => {
         yield* pass(1_500)
         assert.lengthOf(sent, 8, "the others wait for a place")
         lead = 60_000
-        // Another worker takes over all of it.
+        // Another worker takes over all of them.
         const now = (yield* Clock.currentTimeMillis) + lead
         yield* store.heartbeat({ worker: "another", now, until: now + 20_000 })
         const limit = { limit: 100, limitPerIntegration: 100, limits: new Map() }
@@ -1745,12 +1745,12 @@ describe("publishing and dispatching", () => {
       )
     })
 
-    it.effect("claims again what a claim leased whose answer was lost", () => {
+    it.effect("claims the deliveries of a claim again whose answer was lost", () => {
       let isLost = false
       return Effect.gen(function* () {
         const { sent } = yield* World
         yield* enqueueMany(20)
-        // Also what was created in the millisecond of the heartbeat that followed.
+        // Including deliveries created in the same millisecond as the next heartbeat.
         yield* pass(6_000)
         assert.isTrue(isLost)
         assert.lengthOf(sent, 20)
@@ -1774,11 +1774,11 @@ describe("publishing and dispatching", () => {
     })
   })
 
-  describe("an integration that is sent nothing after it has failed", () => {
-    /** How long an integration may fail here, in milliseconds. */
+  describe("a failing integration without further events", () => {
+    /** How long an integration may fail in these tests, in milliseconds. */
     const disableAfter = 100_000
 
-    /** Lets integrations fail once, and then time go by. Returns the notifications, each with its share of that time. */
+    /** Lets integrations fail once, and then advances the clock. Returns the notifications with their fraction of that time. */
     const heardOf = (count: number, warn?: DeliveryStore["Service"]["warn"]) => {
       const heard: Array<{ readonly kind: string; readonly share: number }> = []
       const listener = Layer.succeed(NotificationListener, ({ at, kind }: Notification) =>
@@ -1787,7 +1787,7 @@ describe("publishing and dispatching", () => {
       return Effect.gen(function* () {
         const store = yield* IntegrationStore
         const integrations = yield* Effect.forEach(Array(count).keys(), () => store.create(newIntegration()))
-        // They ask for more time than passes here.
+        // They ask for a longer wait than the test takes.
         yield* Ref.set((yield* World).answer, () => answer(503, "3600"))
         yield* enqueueOf("access_log", integrations)
         yield* pass(1_000)
@@ -1805,7 +1805,7 @@ describe("publishing and dispatching", () => {
       )
     }
 
-    it.effect("is reported three times before it may be disabled, and then no more", () =>
+    it.effect("is reported exactly three times before it may be disabled", () =>
       Effect.gen(function* () {
         const heard = yield* heardOf(1)
         assert.deepStrictEqual(
@@ -1819,7 +1819,7 @@ describe("publishing and dispatching", () => {
       })
     )
 
-    it.effect("is reported with any number of others in time", () =>
+    it.effect("is reported in time, together with any number of others", () =>
       Effect.gen(function* () {
         const heard = yield* heardOf(250)
         assert.lengthOf(heard, 750)
@@ -1827,7 +1827,7 @@ describe("publishing and dispatching", () => {
       })
     )
 
-    it.effect("is looked for again after the store refused", () => {
+    it.effect("is checked again after a failure of the store", () => {
       let calls = 0
       const refusal = new StoreError({ operation: "DeliveryStore.warn", cause: new Error("locked") })
       return Effect.gen(function* () {

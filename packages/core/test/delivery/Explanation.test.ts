@@ -11,7 +11,7 @@ const enabled = { status: "enabled", disabled_reason: null } as const
 const disabledBy = (disabled_reason: "manual" | "gone" | "failing" | null) =>
   ({ status: "disabled", disabled_reason }) as const
 
-/** A third attempt that failed. */
+/** A third, failed attempt. */
 const failed = (fields: Partial<Explanation.ExplainedAttempt> = {}): Explanation.ExplainedAttempt =>
   attemptOf("bad_status", { number: 3, started_at: at, duration_ms: 12, status: 500, ...fields })
 const blocked = failed({ outcome: "blocked_address", status: null, detail: "10.0.0.1" })
@@ -27,7 +27,7 @@ interface Known {
   readonly lifetime_over_at?: number
 }
 
-/** Of a delivery to an enabled integration that has failed three times, unless told otherwise. */
+/** By default, a delivery to an enabled integration that has failed three times. */
 const explain = (state: DeliveryState, known: Known = {}, reader?: Explanation.Reader): Explanation.Explanation => {
   const { integration = enabled, last = failed(), lifetime_over_at, next_attempt_at = null, reason = null } = known
   const delivery = { state, reason, attempts: last?.number ?? 0, next_attempt_at }
@@ -40,7 +40,7 @@ const enableIt = "Enable it, then resend this delivery or recover all since a ti
 const probeIt =
   "Probe it with one delivery, which enables it when that is acknowledged, or enable it, then resend this delivery or recover all since a time."
 
-/** What is known of a delivery, and all that is said of it: why it stands so, and what comes next. */
+/** A delivery, and its expected explanation: the reason and the next step. */
 const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next: string]> = [
   [
     "pending",
@@ -74,7 +74,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     askedWords,
     "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, up to 1h."
   ],
-  // An answer that asked for nothing; an attempt that says something of its own; a time that is not known.
+  // An answer without Retry-After; an attempt with its own detail; an unknown time.
   [
     "retrying",
     { last: failed({ status: 429 }), next_attempt_at: due },
@@ -293,7 +293,7 @@ describe("the explanation of a delivery", () => {
     assert.deepStrictEqual([...explain(state, known).actions], [...actions])
   })
 
-  it("has sentences for whatever can be stored", () => {
+  it("exists for everything that can be stored", () => {
     const attempt = fc.record({
       number: fc.integer({ min: 1, max: 20 }),
       started_at: fc.constant(at),

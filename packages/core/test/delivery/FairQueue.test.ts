@@ -17,10 +17,10 @@ const places = (concurrency: number, concurrencyPerIntegration: number): FairQue
   queueBytes
 })
 
-/** How much data the event of a reservation has. */
+/** The size of an event's data in a reservation. */
 const size = makeLeased(1).event.data.length
 
-/** Publishes a delivery: room is reserved before it is stored. Says whether it is held. */
+/** Publishes a delivery: reserves room before it is stored. Returns whether it is held. */
 const publish = (queue: FairQueue, delivery: LeasedDelivery): boolean => {
   const { event, integration, lane } = delivery
   if (!queue.reserve(integration.id, lane, event.data.length)) return false
@@ -32,7 +32,7 @@ const publish = (queue: FairQueue, delivery: LeasedDelivery): boolean => {
 const id = (value: number) => IntegrationId.make(value)
 const call = { resource_type: "call" } as const
 
-/** Everything that can be sent now, in order. */
+/** All deliveries that can be sent now, in order. */
 const drain = (queue: FairQueue): ReadonlyArray<LeasedDelivery> => {
   const sent: Array<LeasedDelivery> = []
   for (let delivery = queue.next(); delivery !== undefined; delivery = queue.next()) sent.push(delivery)
@@ -45,14 +45,14 @@ const filled = (options: FairQueueOptions, deliveries: ReadonlyArray<LeasedDeliv
   return queue
 }
 
-/** A delivery to an integration with this rate, in requests a second. */
+/** A delivery to an integration with this rate limit, in requests per second. */
 const paced = (delivery: LeasedDelivery, requests_per_second: number): LeasedDelivery => ({
   ...delivery,
   integration: { ...delivery.integration, overrides: { requests_per_second } }
 })
 
 describe("FairQueue", () => {
-  it("never gives more of an integration than its rate allows, over all workers, whenever it is asked", () => {
+  it("never exceeds the rate limit of an integration, over all workers", () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.1, max: 100, noNaN: true }),
@@ -71,7 +71,7 @@ describe("FairQueue", () => {
             for (let next = queue.next(); next !== undefined; next = queue.next()) {
               times.push(now)
               queue.pace(next, now)
-              // Its place is free again at once: nothing but the rate holds back the next.
+              // Its place is free again at once, so only the rate limit holds back the next.
               queue.finish(next, null)
             }
             assert.isTrue(queue.queued === 0 || (queue.resumesAt ?? 0) > now, "what waits is waited for")
@@ -102,7 +102,7 @@ describe("FairQueue", () => {
     )
   })
 
-  it("lets integrations take turns, however much one of them has waiting", () => {
+  it("lets integrations take turns, whatever their backlogs", () => {
     const many = Array.from({ length: 20 }, (_, index) => makeLeased(index + 1, { integration: 1 }))
     const few = [makeLeased(21, { integration: 2 }), makeLeased(22, { integration: 2 })]
     const queue = filled(places(5, 5), [...many, ...few])
@@ -125,7 +125,7 @@ describe("FairQueue", () => {
     )
   })
 
-  it("keeps places for calls that access logs can't take", () => {
+  it("reserves places for calls", () => {
     const logs = Array.from({ length: 20 }, (_, index) => makeLeased(index + 1))
     const queue = filled(places(100, 10), logs)
     assert.strictEqual(drain(queue).length, 8)
@@ -149,7 +149,7 @@ describe("FairQueue", () => {
     assert.isTrue(queue.reserve(id(2), 2, size), "another integration is not affected")
   })
 
-  it("holds less of an integration that was too slow, and more again once it keeps up", () => {
+  it("holds fewer deliveries of a slow integration, and more again once it is fast", () => {
     const queue = filled({ concurrency: 10, concurrencyPerIntegration: 2, buffer: 800, queueBytes }, [])
     for (let i = 1; i <= 100; i++) assert.isTrue(publish(queue, makeLeased(i)))
     assert.isFalse(publish(queue, makeLeased(101)))
@@ -166,13 +166,13 @@ describe("FairQueue", () => {
     }
   })
 
-  it("keeps room for a healthy integration beside many dead ones, however small it is", () => {
+  it("keeps room for a small healthy integration next to many dead ones", () => {
     const queue = new FairQueue({ concurrency: 250, concurrencyPerIntegration: 10, buffer: 300, queueBytes })
     const healthy = 21
     let nextId = 1
     let sent = 0
     for (let round = 0; round < 50; round++) {
-      // A store in which all have a backlog gives to each in turn, the dead ones first: theirs is older.
+      // A store with backlogs for all serves each in turn, the dead ones first because theirs are older.
       const { limitPerIntegration: allowance, limits } = queue.demand(150)
       const places = Array.from({ length: healthy }, (_, index) => limits.get(id(index + 1)) ?? allowance)
       for (let room = queue.room, turn = 0; room > 0 && turn < 37; turn++) {
@@ -182,7 +182,7 @@ describe("FairQueue", () => {
           room--
         }
       }
-      // The store has more of each.
+      // The store has more deliveries for each.
       const behind = Array.from({ length: healthy }, (_, index) => id(index + 1))
       queue.claimed({ limit: 0, limitPerIntegration: 0, limits: new Map(), behind }, [])
       for (const delivery of drain(queue)) {
@@ -207,7 +207,7 @@ describe("FairQueue", () => {
     assert.isTrue(queue.needsRefill)
   })
 
-  it("leaves a quarter of the room to those of which little is held when it claims", () => {
+  it("leaves a quarter of the room to integrations with few held deliveries when it claims", () => {
     const queue = new FairQueue({ concurrency: 10, concurrencyPerIntegration: 10, buffer: 100, queueBytes })
     assert.strictEqual(queue.claimLimit(80), 65)
     for (let n = 1; n <= 65; n++) queue.add(makeLeased(n, { integration: 1 + (n % 5) }))
@@ -216,13 +216,13 @@ describe("FairQueue", () => {
     assert.strictEqual(queue.room, 0)
   })
 
-  it("takes over what a healthy integration needs though others, not yet known to be dead, hold all that they may", () => {
+  it("accepts deliveries of a healthy integration while others that are not yet known as dead are at their limits", () => {
     const queue = new FairQueue({ concurrency: 512, concurrencyPerIntegration: 10, buffer: 8_192, queueBytes })
     const dead = 20
     const reserved = (integration: number) =>
       Array.from({ length: 1_000 }, () => queue.reserve(id(integration), 2, size)).filter(Boolean).length
     for (let integration = 1; integration <= dead; integration++) assert.isAtLeast(reserved(integration), 20)
-    // What they have in the store is claimed for as long as there is any appetite.
+    // Their deliveries in the store are claimed as long as there is demand.
     for (let limit = queue.claimLimit(150); queue.needsRefill; limit = queue.claimLimit(150)) {
       assert.isAbove(limit, 0)
       const { limitPerIntegration: allowance, limits } = queue.demand(150)
@@ -236,7 +236,7 @@ describe("FairQueue", () => {
     assert.strictEqual(queue.demand(150).limitPerIntegration, 20)
   })
 
-  it("takes no more than `queueBytes` of event data, an eighth of it for calls alone", () => {
+  it("holds at most `queueBytes` of event data, an eighth of it reserved for calls", () => {
     const queue = new FairQueue({ ...places(64, 64), queueBytes: 1_000_000 })
     const data = JsonText.JsonText.make(JSON.stringify("x".repeat(25_000)))
     const event = (n: number, urgent = false) =>
@@ -251,7 +251,7 @@ describe("FairQueue", () => {
     assert.isTrue(publish(queue, event(201)))
   })
 
-  it("gives up as much room as it had reserved, whatever was stored", () => {
+  it("returns exactly the reserved room, whatever was stored", () => {
     const queue = new FairQueue({ ...places(4, 4), queueBytes: 1_000 })
     for (let n = 1; n <= 10_000; n++) {
       assert.isTrue(queue.reserve(id(n), 2, 300))
@@ -260,7 +260,7 @@ describe("FairQueue", () => {
     assert.strictEqual(queue.held, 0)
   })
 
-  it("leaves half of the room to others than slow integrations, however many these are", () => {
+  it("leaves half of the room to integrations that are not slow, however many are", () => {
     const queue = new FairQueue({ concurrency: 4_000, concurrencyPerIntegration: 10, buffer: 4_000, queueBytes })
     let nextId = 1
     for (let integration = 1; integration <= 3_000; integration++) queue.add(makeLeased(nextId++, { integration }))
@@ -283,7 +283,7 @@ describe("FairQueue", () => {
     fc.assert(
       fc.property(shape, ({ buffer: size, concurrency, each, integrations, slowOf }) => {
         const queue = new FairQueue({ concurrency, concurrencyPerIntegration: 10, buffer: size, queueBytes })
-        /** What waits in the store: the integrations in turn, the earliest due first. */
+        /** The deliveries in the store: integrations in turn, the earliest due first. */
         const store: Array<LeasedDelivery> = Array.from({ length: integrations * each }, (_, index) =>
           makeLeased(index + 1, { integration: 1 + (index % integrations) })
         )
@@ -320,7 +320,7 @@ describe("FairQueue", () => {
     )
   })
 
-  it("gives back what it holds of an integration that becomes slow, but for what its places need", () => {
+  it("releases the deliveries of an integration that becomes slow, except those its places need", () => {
     const queue = new FairQueue({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 8_000, queueBytes })
     for (let i = 1; i <= 500; i++) assert.isTrue(publish(queue, makeLeased(i)))
     const open = drain(queue)
@@ -335,7 +335,7 @@ describe("FairQueue", () => {
     assert.lengthOf(drain(queue), 8)
   })
 
-  it("leaves half of all places to others than slow integrations, but for what is urgent", () => {
+  it("leaves half of all places to integrations that are not slow, except for urgent deliveries", () => {
     const queue = new FairQueue({ concurrency: 10, concurrencyPerIntegration: 4, buffer: 1_000, queueBytes })
     let nextId = 1
     for (let integration = 1; integration <= 4; integration++) {
@@ -351,7 +351,7 @@ describe("FairQueue", () => {
     assert.lengthOf(drain(queue), 2, "the ordinary places that are left")
   })
 
-  it("keeps every cap and every count, whatever happens in whatever order", () => {
+  it("respects all limits and counts, whatever happens in any order", () => {
     const operation = fc.oneof(
       fc.record({
         op: fc.constant("accept" as const),
@@ -408,7 +408,7 @@ describe("FairQueue", () => {
             assert.strictEqual(queue.held, open.length + queued)
             assert.strictEqual(queue.room, 1_000 - concurrency - open.length - queued)
           }
-          // Nothing is stuck: with places freed as they are taken, all that waits is sent.
+          // Nothing is stuck: if places are freed at once, all queued deliveries are sent.
           let sent = 0
           for (const delivery of open) queue.finish(delivery, null)
           for (let delivery = queue.next(); delivery !== undefined; delivery = queue.next()) {

@@ -62,7 +62,7 @@ const gone = settlementOf({
 })
 const unattempted = settlementOf({ attempt: null, state: "expired", reason: "lifetime_over" })
 
-/** What follows when deliveries of an integration that stood so are settled so. */
+/** The evaluation of settlements for deliveries in given states. */
 const after = (
   subject: HealthRules.HealthSubject,
   settlements: ReadonlyArray<Settlement>,
@@ -234,7 +234,7 @@ describe("a batch that shows a disabled integration", () => {
   })
 })
 
-/** A batch of one integration, with where its deliveries stood before and stand after. */
+/** A batch of one integration, with the state of each delivery before and after. */
 const batches = fc
   .array(
     fc.record({
@@ -252,7 +252,7 @@ const batches = fc
     })
   )
 
-describe("what needs nothing of a store", () => {
+describe("a batch without consequences", () => {
   it("is all that is acknowledged, or was not attempted, of an enabled integration that does not fail", () => {
     assert.isFalse(mayChangeHealth(enabled(), [acknowledged, unattempted]))
     for (const other of [failed, exhausted, gone]) {
@@ -329,7 +329,7 @@ describe("what may disable an integration", () => {
         const atOnce = evaluateHealth(subject, applied, ...at)
         const later = evaluateHealth(subject, applied, ...at, false)
         assert.isNull(later.disable)
-        // It goes on failing since when it did, so that the next failure decides.
+        // The start of the failure is kept, so that the next failure decides.
         if (mayDisable(subject, all, ...at)) assert.strictEqual(later.failing?.since, atOnce.failing?.since)
         else assert.deepEqual(later, atOnce)
         assert.deepEqual(

@@ -1,5 +1,5 @@
 /**
- * What an operator reads of receivers that fail: when it begins and when it is over, and no more.
+ * The log of failing receivers: one line when a failure begins, one when it ends, and nothing else.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { IntegrationHealth, failuresInARow, mostInAMinute, logCooldown } from "../../src/delivery/IntegrationHealth.ts"
@@ -41,7 +41,7 @@ describe("the log of failing receivers", () => {
         text: "Integration 1 (hooks.example) of building 1 acknowledges again, after 103 attempts not acknowledged since 2026-03-02T07:00:00.000Z."
       }
     ])
-    // One that goes up and down is not told of each time.
+    // A receiver that repeatedly fails and recovers is not logged each time.
     assert.deepStrictEqual(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + logCooldown - 1), [])
     assert.lengthOf(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + logCooldown), 2)
   })
@@ -76,7 +76,7 @@ describe("the log of failing receivers", () => {
     assert.deepStrictEqual(health.recorded([failed(1)], [{ kind: "disabled", ...about }], start), [])
     assert.deepStrictEqual(health.recorded([acknowledged(1)], [{ kind: "recovered", ...about }], start), [])
     assert.deepStrictEqual(health.recorded(times(9, failed(1)), [{ kind: "disabled", ...about }], start), [])
-    // One whose failures were not counted here, and of whose recovery no notification came.
+    // Its failures were not counted here, and no notification reported its recovery.
     health.recorded([failed(3)], [{ kind: "failing", integration_id: IntegrationId.make(3) }], start)
     assert.deepStrictEqual(health.recorded([acknowledged(3)], [], start), [
       { level: "info", text: "Integration 3 (hooks.example) of building 1 acknowledges again." }

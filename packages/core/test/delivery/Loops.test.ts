@@ -1,5 +1,5 @@
 /**
- * Loops that nothing ends but their scope.
+ * Loops that only end with their scope.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { runForever } from "@doorhook/core"
@@ -20,7 +20,7 @@ const rounds = (log: (line: string) => void) =>
   }).pipe(Effect.provide(Logger.layer([Logger.make(({ message }) => log(String(message)))])))
 
 describe("a loop", () => {
-  it.effect("tells of a defect, rests, and goes on", () =>
+  it.effect("logs a defect, pauses, and continues", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       assert.deepStrictEqual(yield* rounds((line) => lines.push(line)), [0, 1_000, 1_000, 2_000, 3_000, 4_000, 5_000])
@@ -28,7 +28,7 @@ describe("a loop", () => {
     })
   )
 
-  it.effect("goes on when the logger throws at every line, also at the one that tells of it", () =>
+  it.effect("continues if the logger throws at every line", () =>
     Effect.gen(function* () {
       const at = yield* rounds(() => {
         throw new Error("write after end")

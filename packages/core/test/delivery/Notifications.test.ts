@@ -27,7 +27,7 @@ const withListener = (listener: (notification: Notification) => Effect.Effect<vo
   )
 
 describe("the host's listener", () => {
-  it.effect("is told each notification once, in order, and goes on after one that it fails on", () =>
+  it.effect("gets each notification once, in order, and continues after one that it fails on", () =>
     Effect.gen(function* () {
       const heard = yield* Queue.unbounded<number>()
       yield* Effect.gen(function* () {
@@ -46,7 +46,7 @@ describe("the host's listener", () => {
     })
   )
 
-  it.effect("does not hold up who tells", () =>
+  it.effect("does not delay the caller of notify", () =>
     Effect.gen(function* () {
       const release = yield* Deferred.make<void>()
       const heard: Array<number> = []
@@ -68,7 +68,7 @@ describe("the host's listener", () => {
     })
   )
 
-  it.effect("that never answers is told the next after 30 s, and its silence is in the log", () => {
+  it.effect("that never returns gets the next notification after 30 s, which is logged", () => {
     const heard: Array<number> = []
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
@@ -83,7 +83,7 @@ describe("the host's listener", () => {
       assert.deepStrictEqual(heard, [1])
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(heard, [1, 2, 3])
-      assert.match(lines.at(-1) ?? "", /^Notification 1 was not taken by its listener within 30 s/)
+      assert.match(lines.at(-1) ?? "", /^Notification 1 was not handled by its listener within 30 s/)
     }).pipe(
       Effect.provide(
         Notifications.layer.pipe(
@@ -101,7 +101,7 @@ describe("the host's listener", () => {
       yield* (yield* Notifications).notify([notification(1)])
       yield* Effect.yieldNow
       yield* (yield* Notifications).notify(Array.from({ length: 1_001 }, (_, n) => notification(n + 2)))
-      assert.match(lines.at(-1) ?? "", /^Notification 1002 is not told to the listener: 1000 others wait for it/)
+      assert.match(lines.at(-1) ?? "", /^Notification 1002 is not sent to the listener: 1000 others wait for it/)
       assert.lengthOf(
         lines.filter((line) => line.includes("is not told")),
         1

@@ -1,5 +1,5 @@
 /**
- * Whatever the dispatcher adds is recorded once, in batches that one transaction can hold.
+ * All added results are recorded once, in batches that fit into one transaction.
  */
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"

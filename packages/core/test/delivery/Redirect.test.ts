@@ -2,15 +2,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { isRedirect, placeOf } from "../../src/delivery/Redirect.ts"
 import fc from "fast-check"
 
-describe("a status that sends elsewhere", () => {
+describe("a redirect status", () => {
   it("is one of 300 to 399, and no other", () => {
     for (const status of [300, 301, 308, 399]) assert.isTrue(isRedirect(status), String(status))
     for (const status of [null, 200, 299, 400, 500]) assert.isFalse(isRedirect(status), String(status))
   })
 })
 
-describe("where a redirect points", () => {
-  it("is told as a URL without its query; a relative one against the URL that was sent to", () => {
+describe("the target of a redirect", () => {
+  it("is shown as a URL without its query, and resolved against the request's URL", () => {
     const of = (location: string | null) => placeOf(location, "https://old.example/hook?key=s3cret")
     assert.strictEqual(of("https://new.example/hook?token=s3cret#x"), "points to https://new.example/hook")
     assert.strictEqual(of("/login?next=%2Fhook"), "points to https://old.example/login")
@@ -27,7 +27,7 @@ describe("where a redirect points", () => {
     assert.strictEqual(said.length, "points to ".length + 300)
   })
 
-  it("is told in one short line, whatever a receiver sends", () => {
+  it("is shown on one short line, whatever a receiver sends", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 2_000, unit: "binary" }), (location) => {
         const said = placeOf(location, "https://old.example/hook") ?? ""

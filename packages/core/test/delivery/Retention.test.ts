@@ -1,5 +1,5 @@
 /**
- * What keeps deleting what has served its time.
+ * Retention: expired data is deleted regularly.
  */
 import { assert, describe, it } from "@effect/vitest"
 import {
@@ -52,7 +52,7 @@ describe("housekeeping", () => {
   const hour = 3_600_000
   const day = 24 * hour
 
-  /** Retention by a wall clock that can be set, over a store that counts what it is asked to delete. */
+  /** Retention with a settable wall clock, over a store that counts deletions. */
   const startSkewed = Effect.gen(function* () {
     const clock = yield* Clock.Clock
     let skew = 0
@@ -106,7 +106,7 @@ describe("housekeeping", () => {
     let running = yield* boot
     const stop = Effect.suspend(() => Scope.close(running, Exit.void))
     const start = Effect.map(boot, (process) => void (running = process))
-    /** What was deleted from while the machine ran for so long. */
+    /** The stores from which data was deleted while the machine ran for some time. */
     const during = Effect.fnUntraced(function* (duration: number) {
       Object.assign(counted, { deliveries: 0, keys: 0, tokens: 0 })
       yield* TestClock.adjust(duration)
@@ -170,7 +170,7 @@ describe("housekeeping", () => {
       yield* during(5 * 60_000)
       jump(200 * day)
       assert.deepStrictEqual(yield* during(10 * hour), nothing)
-      // More than are read at once.
+      // More than one page.
       const about = {
         integration_id: IntegrationId.make(1),
         scope: { type: "building", id: BuildingId.make(1) }
@@ -217,7 +217,7 @@ describe("housekeeping", () => {
   it.effect("stops within a round when the clock jumps during it", () =>
     Effect.gen(function* () {
       const { during, jump, notifications } = yield* startSkewed
-      // The round has looked at tokens, and rests before it looks at keys.
+      // The round has purged tokens, and pauses before idempotency keys.
       const begun = yield* during(60)
       assert.isAbove(begun.tokens, 0)
       assert.strictEqual(begun.keys, 0)

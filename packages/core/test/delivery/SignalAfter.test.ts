@@ -6,7 +6,7 @@ import { signalAfter } from "../../src/delivery/SignalAfter.ts"
 const failing = (outcome?: "unknown" | "begun") =>
   Effect.fail(new StoreError({ operation: "DeliveryStore.recover", cause: "lost", ...(outcome && { outcome }) }))
 
-/** How often the dispatchers were woken by a change that answers a number. */
+/** How often the dispatchers were woken by a change that returns a number. */
 const signalsOf = Effect.fnUntraced(function* (change: Effect.Effect<number, StoreError>, interrupted = false) {
   let signals = 0
   const wake = WakeSignal.of({ signal: Effect.sync(() => void signals++), wait: Effect.never, changes: Effect.never })
@@ -20,7 +20,7 @@ const signalsOf = Effect.fnUntraced(function* (change: Effect.Effect<number, Sto
 })
 
 describe("a change that leaves something to send", () => {
-  it.effect("wakes the dispatchers where it did, and where nobody knows", () =>
+  it.effect("wakes the dispatchers if it was made, or if its outcome is unknown", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* signalsOf(Effect.succeed(2)), 1)
       assert.strictEqual(yield* signalsOf(Effect.succeed(0)), 0)

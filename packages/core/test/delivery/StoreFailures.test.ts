@@ -1,5 +1,5 @@
 /**
- * How a store is asked again that refuses.
+ * Repeated calls of a failing store.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
@@ -7,8 +7,8 @@ import { TestClock } from "effect/testing"
 import { StoreError } from "../../src/ports/StoreError.ts"
 import { retryUntilAvailable } from "../../src/delivery/StoreFailures.ts"
 
-describe("a store that refuses", () => {
-  it.effect("is asked again after pauses that double up to two seconds, until it answers", () =>
+describe("a failing store", () => {
+  it.effect("is called again until it succeeds, after pauses that double up to two seconds", () =>
     Effect.gen(function* () {
       const asked: Array<number> = []
       const transaction = Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -27,7 +27,7 @@ describe("a store that refuses", () => {
     })
   )
 
-  it.effect("is asked once when it answers, and a defect is no refusal", () =>
+  it.effect("is called once if it succeeds, and a defect is not repeated", () =>
     Effect.gen(function* () {
       let asked = 0
       const answer = yield* retryUntilAvailable(Effect.sync(() => ++asked))

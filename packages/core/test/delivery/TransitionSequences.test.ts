@@ -20,10 +20,10 @@ const waiting: Transitions.QueueEntry = {
   resend: 0
 }
 
-/** What is done to it, where it may be done then. */
+/** A step, applied if the delivery's state allows it. */
 interface Step {
   readonly call: "claim" | "claim early" | "settle" | "release" | "lose" | "resend" | "cancel"
-  /** How long after the step before. */
+  /** Time since the previous step. */
   readonly after: number
   readonly outcome: Settlement["state"]
   readonly attempted: boolean
@@ -52,7 +52,7 @@ const steps = fc.array(
 
 const isHeld = ({ state }: Transitions.QueueEntry): boolean => state === "delivering"
 
-/** Where it stands after a step; null when that can't be done to it. */
+/** The state after a step; null if the step is not possible. */
 const apply = (from: Transitions.QueueEntry, { attempted, call, outcome, toEnd }: Step, time: number) => {
   switch (call) {
     case "claim":
@@ -83,7 +83,7 @@ interface Move {
   readonly after: Transitions.QueueEntry
 }
 
-/** Makes the steps that can be made. */
+/** Applies the steps that are possible. */
 const follow = (made: ReadonlyArray<Step>): ReadonlyArray<Move> => {
   const moves: Array<Move> = []
   let before = waiting
@@ -119,7 +119,7 @@ describe("whatever happens to a delivery, in whatever order", () => {
   it("is followed by the attempt that was asked for, unless the integration takes no more", () => {
     fc.assert(
       fc.property(steps, (made) => {
-        // An attempt that was asked for: it has not begun, or it is the one that is under way.
+        // A requested attempt that has not begun, or is in progress.
         let owed = false
         let underway = false
         for (const { after, before, step, time } of follow(made)) {
@@ -134,7 +134,7 @@ describe("whatever happens to a delivery, in whatever order", () => {
           }
           if (owed) {
             assert.isTrue(isActive(after.state), "it is still to be sent")
-            // Only a release names a later time.
+            // Only a release sets a later time.
             if (step.call !== "release" && after.worker === null) assert.isAtMost(after.due_at ?? Infinity, time)
           }
         }

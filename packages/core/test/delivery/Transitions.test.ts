@@ -20,7 +20,7 @@ const waiting: Transitions.QueueEntry = {
   worker: null,
   resend: 0
 }
-/** Its second attempt is being made. */
+/** Its second attempt is in progress. */
 const underLease: Transitions.QueueEntry = {
   ...waiting,
   state: "delivering",
@@ -29,7 +29,7 @@ const underLease: Transitions.QueueEntry = {
   due_at: 40_000,
   worker: "worker"
 }
-/** Its second attempt was made, and its receiver failed once more. */
+/** Its second attempt has failed. */
 const failedAgain = settlementOf({
   attempt: attemptOf("timeout", { number: 2 }),
   state: "retrying",
@@ -255,7 +255,7 @@ describe("a delivery that is given back unattempted", () => {
       ...underLease,
       state,
       attempts,
-      // A resend that was asked for during the lease does not wait.
+      // A resend requested during the lease is not delayed.
       due_at: resend === 2 ? underLease.due_at : 60_000,
       worker: null,
       resend: still

@@ -1,7 +1,7 @@
 /**
- * The special addresses, written down again, from the registries rather than from the code: every block of the IANA
- * special-purpose registries for IPv4 and IPv6, and of the address space registries what is multicast, reserved, or
- * deprecated; and what a cloud gives another meaning on its own machines.
+ * The special addresses, copied from the registries and not from the code: all blocks of the IANA special-purpose registries
+ * for IPv4 and IPv6, and the multicast, reserved and deprecated blocks of the address space registries. Also addresses with a
+ * special meaning on a cloud's own machines.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Option } from "effect"
@@ -93,7 +93,7 @@ export const parts = (block: string): readonly [address: string, prefix: number]
   return [address, Number(prefix)]
 }
 
-/** Node's own arithmetic, so that the policy's is checked by another. */
+/** Address arithmetic from Node, as an independent check of the policy's. */
 const inRegistry = (blocks: ReadonlyArray<string>, family: "ipv4" | "ipv6") => {
   const list = new BlockList()
   for (const [address, prefix] of blocks.map(parts)) list.addSubnet(address, prefix, family)
@@ -107,7 +107,7 @@ export const ipv4Text = (value: bigint): string => [24n, 16n, 8n, 0n].map((shift
 export const ipv6Text = (value: bigint): string =>
   Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16)).join(":")
 
-/** The number of an address that is written as the lists above write it. */
+/** The number of an address in the notation of the lists above. */
 export const numberOf = (address: string): bigint => {
   if (isIPv4(address)) return address.split(".").reduce((sum, octet) => sum * 256n + BigInt(octet), 0n)
   const [head = [], tail = []] = address.split("::").map((half) => (half === "" ? [] : half.split(":")))
@@ -115,7 +115,7 @@ export const numberOf = (address: string): bigint => {
   return [...head, ...zeros, ...tail].reduce((sum, segment) => sum * 65_536n + BigInt(`0x${segment}`), 0n)
 }
 
-/** The number of any address inside one of the blocks. */
+/** The number of a random address within one of the blocks. */
 export const inside = (blocks: ReadonlyArray<string>, width: number): fc.Arbitrary<bigint> =>
   fc.constantFrom(...blocks).chain((block) => {
     const [address, prefix] = parts(block)
@@ -124,7 +124,7 @@ export const inside = (blocks: ReadonlyArray<string>, width: number): fc.Arbitra
 
 export const anyIpv4 = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
 
-/** With and without the long run of zeros, in either case, the last 32 bits in dots or not. */
+/** Notations of an address: zeros compressed or not, upper or lower case, the last 32 bits dotted or not. */
 export const hostOfIpv6 = (value: bigint): fc.Arbitrary<string> => {
   const long = ipv6Text(value)
   const dotted = `${ipv6Text(value).split(":").slice(0, 6).join(":")}:${ipv4Text(value & 0xffffffffn)}`

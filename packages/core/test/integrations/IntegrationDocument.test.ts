@@ -24,7 +24,7 @@ const documentOf = (attributes: unknown, more: Members = {}): Members => ({
   data: { type: "integrations", attributes, ...more }
 })
 
-/** Members that nobody knows. Prefixed, so that they are never known ones. */
+/** Unknown members. The prefix ensures that no name is known. */
 const noise = fc.dictionary(
   fc.string({ maxLength: 5 }).map((name) => `x-${name}`),
   fc.jsonValue({ maxDepth: 1 }),
@@ -34,7 +34,7 @@ const noise = fc.dictionary(
 const parts = fc.array(noise, { minLength: 6, maxLength: 6 })
 const spelling = fc.constantFrom("post", "POST", "Post")
 
-/** Whether a JSON Pointer leads to a value that a document has. */
+/** Whether a JSON Pointer refers to an existing value of a document. */
 const has = (document: unknown, pointer: string): boolean => {
   let value = document
   for (const name of pointer.split("/").slice(1)) {
@@ -56,7 +56,7 @@ describe("reading a whole document", () => {
               ...inner,
               ...attributes,
               configuration: { ...configuration, ...attributes.configuration, method },
-              // Every type twice, and with another name where there is one.
+              // Every type twice, the second time by an alias if there is one.
               bindings: [...attributes.bindings, ...attributes.bindings].map((each) => ({
                 ...binding,
                 ...each,
@@ -108,7 +108,7 @@ describe("reading a whole document", () => {
         for (const name of names) parent = Predicate.isObjectOrArray(parent) ? Reflect.get(parent, name) : undefined
         if (!Predicate.isObjectOrArray(parent)) throw new Error(`no ${path}`)
         Reflect.set(parent, last, value)
-        // What is sent is JSON: an undefined member is none, an undefined element is null.
+        // In JSON, an undefined member is absent and an undefined element is null.
         const document: unknown = JSON.parse(JSON.stringify(right))
 
         if (mismatchOf(document, null) !== null) {

@@ -42,7 +42,7 @@ const dispatcher = Layer.effect(
   }))
 )
 
-/** The service over a memory store; parts of the store and the look-up of names may be replaced. */
+/** The service over a memory store. Parts of the store and the name resolver can be replaced. */
 const integrations = (
   options: {
     readonly store?: (store: IntegrationStore["Service"]) => Partial<IntegrationStore["Service"]>
@@ -184,7 +184,7 @@ describe("changes at the same time", () => {
       assert.strictEqual(changed.bindings[0]?.resource_type, "access_log")
       assert.strictEqual(changed.version, 4)
     }).pipe(
-      // Between reading and writing, everybody else has a turn.
+      // All other fibers run between reading and writing.
       Effect.provide(
         integrations({
           store: (store) => ({
@@ -239,7 +239,7 @@ describe("changes at the same time", () => {
         const gone = yield* Effect.flip(service.get(actor, building, id))
         assert.strictEqual(gone._tag, "IntegrationNotFound")
       }).pipe(
-        // Somebody else's change comes between what the caller saw and the deletion, once.
+        // Once, another change happens between the caller's read and the deletion.
         Effect.provide(
           integrations({
             store: (store) => ({
@@ -280,7 +280,7 @@ describe("a change that is stored", () => {
       yield* Fiber.interrupt(removing)
       assert.deepStrictEqual(forgotten, [id])
     }).pipe(
-      // Removed at once, answered late: the caller is interrupted between the two.
+      // Removed at once, answered late: the caller is interrupted in between.
       Effect.provide(
         integrations({
           store: (store) => ({
@@ -395,7 +395,7 @@ describe("an integration that another client created", () => {
         assert.strictEqual(refused._tag, "NotYourIntegration")
       }
       assert.deepStrictEqual(yield* service.get(actor, building, id), integration)
-      // The user does not matter, if only they have the right.
+      // Any user with the right may do so.
       yield* service.rotateSecret({ ...actor, user_id: UserId.make("admin") }, building, id, null)
       assert.strictEqual((yield* service.patch(rival, building, id, patchOf({ status: "disabled" }), null)).version, 3)
       yield* service.replace(rival, building, id, document("https://other.example/"), null)

@@ -1,5 +1,5 @@
 /**
- * The queue gives out what is due first, whatever was added and taken out in between.
+ * The heap returns the item that is due first, whatever was added and removed before.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"

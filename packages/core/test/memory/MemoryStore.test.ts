@@ -1,5 +1,5 @@
 /**
- * The memory store keeps the contract.
+ * The memory store satisfies the contract.
  */
 import { MemoryStore } from "@doorhook/core"
 import { StoreSuite } from "@doorhook/core/testing"

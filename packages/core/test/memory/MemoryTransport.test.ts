@@ -1,5 +1,5 @@
 /**
- * The engine over the transport in memory, as a program's own tests would have it.
+ * The engine with the memory transport, as in tests of an embedding program.
  */
 import {
   AllowAllDirectory,
@@ -31,7 +31,7 @@ const engine = Publisher.layer.pipe(
   Layer.provide(Layer.mergeAll(DeliverySettings.layer(), WakeSignal.layerLocal, NodeCrypto.layer))
 )
 
-/** In small steps, so that what is to follow something is waited for from then on. */
+/** Advances in small steps, so that later events are scheduled from the time of their cause. */
 const minute = Effect.repeat(TestClock.adjust("1 second"), { times: 59 })
 
 const request: TransportRequest = {

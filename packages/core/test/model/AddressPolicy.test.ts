@@ -83,7 +83,7 @@ describe("AddressPolicy", () => {
   })
 
   it.each([
-    // These are no addresses as resolvers and sockets write them.
+    // Resolvers and sockets never write addresses like these.
     ["not an address", false],
     ["", false],
     ["127.1", false],
@@ -94,7 +94,7 @@ describe("AddressPolicy", () => {
     ["[::1]", false],
     ["::1%", false],
     ["1::2::3", false],
-    // These only resemble what is refused.
+    // These only resemble refused addresses.
     ["2606:4700::1234:5efe:a00:1", true],
     ["8.8.8.8", true],
     ["172.32.0.1", true],
@@ -113,9 +113,9 @@ describe("AddressPolicy", () => {
       ["::ffff:0:0:0/96", (ipv4) => (0xffffn << 48n) | ipv4],
       ["64:ff9b::/96", (ipv4) => (0x64ff9bn << 96n) | ipv4],
       ["2002::/16", (ipv4) => (0x2002n << 112n) | (ipv4 << 80n) | 1n],
-      // Teredo: the client's address, with all bits turned, behind a server that is public.
+      // Teredo: the client's address with inverted bits, and a public server.
       ["2001::/32", (ipv4) => (0x20010000n << 96n) | (0x08080808n << 64n) | (ipv4 ^ 0xffffffffn)],
-      // Teredo: the server's address, before a client that is public.
+      // Teredo: the server's address, and a public client.
       ["2001::/32", (ipv4) => (0x20010000n << 96n) | (ipv4 << 64n) | 0xf7f7f7f7n],
       // ISATAP, in a network that needs no allow-list.
       ["2606:4700::/32", (ipv4) => (0x26064700n << 96n) | (0x5efen << 32n) | ipv4],

@@ -5,7 +5,7 @@ import fc from "fast-check"
 const { defaultDisableAfter, evaluateFailure, leastFailedAttempts, warningThresholds, nextWarning, warningCutoffs } =
   FailureState
 
-/** The time that an integration may fail here. */
+/** How long an integration may fail in these tests. */
 const limit = 1_000
 const acknowledged = { acknowledged: true, failed: 0, retry_after: null }
 const failed = { acknowledged: false, failed: 1, retry_after: null }
@@ -20,7 +20,7 @@ const failing = (fields: Partial<FailureState.FailureState> = {}): FailureState.
 })
 const quiet = { warn: false, disable: false, recovered: false }
 
-/** Attempts of one integration, each so long after the one before; most of them fail. */
+/** Attempts of one integration with the time since the previous one. Most of them fail. */
 const attempts = fc.array(
   fc.record({
     after: fc.oneof(fc.integer({ min: 0, max: limit / 2 }), fc.constantFrom(limit / 2, limit - 1, limit)),
@@ -77,7 +77,7 @@ describe("an integration that fails", () => {
     )
   })
 
-  // Since 5,000, of 1,000.
+  // Failing since 5,000, disabled after 1,000.
   it.each([
     ["nothing at first", 5_499, 0, { warnings: 0 }],
     ["a warning, at half of its time", 5_500, 0, { warnings: 1, warn: true }],

@@ -3,7 +3,7 @@ import { JsonText } from "@doorhook/core"
 import { Option } from "effect"
 import fc from "fast-check"
 
-/** JSON text with the white space, escapes and long numbers that `JSON.stringify` never writes. */
+/** JSON text with white space, escapes and long numbers that `JSON.stringify` never writes. */
 const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => {
   const space = fc.constantFrom("", " ", "\n\t")
   const string = fc.oneof(

@@ -14,7 +14,7 @@ import { readSwitches } from "../../src/integrations/OperatorIntegrations.ts"
 
 const minute = 60_000
 
-/** A door that was forced, and a badge with two actions. */
+/** Two declared types: a forced door, and a badge with two actions. */
 const types = Result.getOrThrow(
   declareTypes({
     door_forced: { actions: ["create"], retry: ["1s", "5s"], lifetime: "10m", priority: "high" },

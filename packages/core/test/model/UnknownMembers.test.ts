@@ -9,8 +9,8 @@ const directory = {
   tennants: []
 }
 
-describe("a directory file with members that nobody reads", () => {
-  it("tells each of them, with what was meant, and no value", () => {
+describe("a directory file with unknown members", () => {
+  it("is reported for each of them, with the probable name and without values", () => {
     const told = unknownMembers(directory).map(({ detail, pointer }) => `${pointer} ${detail}`)
     const likes: ReadonlyArray<readonly [string, string]> = [
       ["/clients/0/secrt", "secret"],
@@ -21,9 +21,9 @@ describe("a directory file with members that nobody reads", () => {
       ["/tennants", "tenants"]
     ]
     for (const [pointer, meant] of likes) {
-      assert.include(told, `${pointer} is not known and not read; did you mean ${meant}?`)
+      assert.include(told, `${pointer} is unknown and was ignored; did you mean ${meant}?`)
     }
-    assert.include(told, "/users/0/shoe_size is not known and not read; known are login, password, buildings, tenants")
+    assert.include(told, "/users/0/shoe_size is unknown and was ignored; known are login, password, buildings, tenants")
     assert.lengthOf(told, likes.length + 1)
     assert.notMatch(told.join(), /s1|hidden|44|Dor\b/)
   })

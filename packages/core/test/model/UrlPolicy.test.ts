@@ -16,7 +16,7 @@ import {
 const problemOf = (url: string, allow = networks()) =>
   Result.match(UrlPolicy.check(url, allow), { onSuccess: () => null, onFailure: ({ code }) => code })
 
-// How an IPv4 address can be written in a URL.
+// Notations of an IPv4 address in a URL.
 
 const numeral = (value: bigint): fc.Arbitrary<string> =>
   fc.oneof(
@@ -26,7 +26,7 @@ const numeral = (value: bigint): fc.Arbitrary<string> =>
     fc.nat(4).map((zeros) => `0${"0".repeat(zeros)}${value.toString(8)}`)
   )
 
-/** One to four parts, of which the last takes what is left. */
+/** One to four parts. The last one takes the remaining bits. */
 const written = (value: bigint): fc.Arbitrary<string> =>
   fc.integer({ min: 1, max: 4 }).chain((count) => {
     const heads = [24n, 16n, 8n].slice(0, count - 1).map((shift) => (value >> shift) & 255n)
@@ -36,7 +36,7 @@ const written = (value: bigint): fc.Arbitrary<string> =>
 
 const codePoint = (character: string): number => character.codePointAt(0) ?? 0
 
-/** The same text to a URL parser: percent-encoded, full-width or another kind of full stop, character by character. */
+/** Equivalent texts for a URL parser: percent-encoded, full-width, or with other full stops. */
 const disguised = (text: string): fc.Arbitrary<string> =>
   fc
     .tuple(

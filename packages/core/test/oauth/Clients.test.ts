@@ -72,7 +72,7 @@ describe("a registered client", () => {
       assert.deepStrictEqual(yield* good, [true, true])
       yield* TestClock.adjust(59_999)
       assert.deepStrictEqual(yield* good, [true, true])
-      // A later rotation with a longer overlap does not lengthen the life of the first secret.
+      // A later rotation with a longer overlap does not extend the life of the first secret.
       yield* clients.rotate("acme", 600_000)
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(yield* good, [false, true])
@@ -84,7 +84,7 @@ describe("a registered client", () => {
   it.effect("keeps every secret that rotations at the same time gave out", () =>
     Effect.gen(function* () {
       const store = yield* ClientStore
-      // Every rotation has seen the same secrets before the first replaces them.
+      // Every rotation has read the same secrets before the first one replaces them.
       const slow = { ...store, find: (id: ClientId) => Effect.tap(store.find(id), Effect.yieldNow) }
       const clients = yield* Clients.pipe(
         Effect.provide(Layer.fresh(Clients.layer).pipe(Layer.provide(Layer.succeed(ClientStore, slow))))

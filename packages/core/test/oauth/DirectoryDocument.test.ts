@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Predicate, Redacted, Result } from "effect"
 import { directoryValue, readDirectory, includes } from "./fixtures.ts"
 
-/** The problems of a directory, as lines. */
+/** The problems of a directory, one per line. */
 const problems = (value: unknown): ReadonlyArray<string> => {
   const read = DirectoryDocument.fromText(JSON.stringify(value))
   return Result.isFailure(read) ? read.failure.problems.map(({ pointer, detail }) => `${pointer} ${detail}`) : []

@@ -17,7 +17,7 @@ describe("grants of a user", () => {
       yield* obtainPublicTokens
       yield* TestClock.adjust(1)
       yield* obtainTokens
-      // Nothing came of this login, so there is nothing that goes on working.
+      // This login's code was never redeemed, so the grant is not listed.
       yield* obtainCode(authorizeC1)
       const named = (yield* grants.list(admin)).map(({ client_name, grant }) => [
         client_name,

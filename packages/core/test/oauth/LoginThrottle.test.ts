@@ -17,7 +17,7 @@ const right = { _tag: "Done", value: "user" } as const
 const repeat = <A, E>(times: number, effect: Effect.Effect<A, E>) =>
   Effect.all(Array.from({ length: times }, () => effect))
 
-/** A throttle by the test's clock, whose attempts can be made several times. */
+/** A throttle with the test's clock, for repeated attempts. */
 const makeThrottle = (capacity?: number) =>
   Effect.map(Clock.Clock, (clock) => {
     const throttle = LoginThrottle.make(() => clock.currentTimeMillisUnsafe(), capacity)
@@ -88,7 +88,7 @@ describe("LoginThrottle", () => {
       const results = yield* many
       assert.deepStrictEqual([tried, results.filter(({ _tag }) => _tag === "Done").length], [10, 10])
       yield* TestClock.adjust("15 minutes")
-      // What has failed otherwise does not stay in the way; who hung up counts as wrong.
+      // The failed ones don't block further logins. Those that were interrupted count as failures.
       const [interrupted] = yield* Effect.all([Effect.forkChild(guard(user, Effect.never)), Effect.yieldNow])
       yield* Fiber.interrupt(interrupted)
       yield* Effect.flip(guard(user, Effect.fail("down")))
@@ -108,7 +108,7 @@ describe("LoginThrottle", () => {
             Array.from({ length: 50 }, () => guard(client, slowly)),
             { concurrency: "unbounded" }
           ),
-          // Begun before any failure was counted, over when all were.
+          // Started before any failure was counted, ended after all were.
           guard(client, Effect.delay(succeed, 1_000)),
           TestClock.adjust(1_000)
         ],
@@ -192,7 +192,7 @@ describe("LoginThrottle", () => {
         const at = (name: number): Credential => ({ ...user, kind, name: `user ${name}` })
         for (let n = 0; n < 450; n++) includes(yield* guard(at(n), fail), { _tag: "Done", value: null })
         includes(yield* guard(at(450), fail), { ...throttled, retry_after: 2 })
-        // A right login is not tried, as that costs the host something. A right secret is taken.
+        // A right login is not tried, because it would cost the host some work. A right secret is accepted.
         includes(yield* guard(at(451), succeed), kind === "login" ? { ...throttled, retry_after: 2 } : right)
         includes(yield* guard({ ...at(452), address: elsewhere.address }, succeed), right)
         yield* TestClock.adjust("2 seconds")
@@ -237,7 +237,7 @@ describe("LoginThrottle", () => {
           (guess) => Effect.forkChild(guard(guess, slowly), { startImmediately: true })
         )
         assert.strictEqual(tried, 5)
-        // Another login, and another address, is not behind them.
+        // Another login or another address does not wait behind them.
         const other = yield* Effect.forkChild(guard({ ...elsewhere, name: "other" }, slowly), {
           startImmediately: true
         })
@@ -306,11 +306,11 @@ describe("LoginThrottle", () => {
           (failures) =>
             Effect.gen(function* () {
               const { guard } = yield* makeThrottle(5)
-              /** Until when a guess must not be tried, by what it is. */
+              /** Until when a guess must not be tried, by its source. */
               const waits = new Map<string, { readonly guess: Credential; readonly until: number }>()
               const run = Effect.fnUntraced(function* (guess: Credential, attempt: Effect.Effect<string | null>) {
                 const fiber = yield* Effect.forkChild(guard(guess, attempt), { startImmediately: true })
-                // Paced where nothing can be counted.
+                // Paced if it can't be counted.
                 yield* TestClock.adjust("2 seconds")
                 return yield* Fiber.join(fiber)
               })

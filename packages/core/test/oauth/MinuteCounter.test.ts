@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { makeMinuteCounter } from "../../src/oauth/MinuteCounter.ts"
 
-describe("what is counted by the minute", () => {
-  it("begins again with the next minute, and when the clock was set back", () => {
+describe("a counter by minute", () => {
+  it("starts again with the next minute, and if the clock was set back", () => {
     const counted = makeMinuteCounter()
     counted("a", 3_600_000)
     assert.deepStrictEqual(counted("a", 3_600_000), { count: 2, seconds: 60 })

@@ -1,5 +1,5 @@
 /**
- * Scopes that a host declares: how they are granted (RFC 6749 section 3.3) and narrowed (section 6).
+ * Scopes declared by a host: granting (RFC 6749 section 3.3) and narrowing (section 6).
  */
 import { AuthorizationSettings, scopeNames } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -17,7 +17,7 @@ const knownName = fc.constantFrom(...known)
 const unknownName = fc
   .string({ minLength: 1, maxLength: 8 })
   .filter((name) => scopeNameFlaw(name) === null && !known.includes(name))
-/** Names as a parameter, with more spaces than are needed. */
+/** Names as a scope parameter, with additional spaces. */
 const parameterOf = (names: ReadonlyArray<string>, space: string) => space + names.join(space + " ") + space
 const space = fc.constantFrom("", " ", "  ")
 const unique = (names: ReadonlyArray<string>) => [...new Set(names)]

@@ -29,7 +29,7 @@ type Fields = Readonly<Record<string, string>>
 const send = (request: ClientRequest) => Effect.flatMap(AuthorizationServer, (service) => service.token(request))
 const token = (fields: Fields) => send(bodyOf(fields))
 
-/** The error of a request that must be refused. */
+/** The error of a request, which must be refused. */
 const refusal = Effect.fnUntraced(function* (
   request: ClientRequest
 ): Effect.fn.Return<OAuthError, unknown, AuthorizationServer> {
@@ -217,7 +217,7 @@ describe("exchanging a code", () => {
       yield* refused({ ...exchangeOf(code), ...c2 }, "invalid_grant")
       yield* refused({ ...exchangeOf(code), redirect_uri: `${redirectUri}/` }, "invalid_grant")
       yield* refused({ ...exchangeOf(code), redirect_uri: "" }, "invalid_request")
-      // None of which has used it up.
+      // None of these has used the code.
       wellFormed(yield* token(exchangeOf(code)))
     }).pipe(Effect.provide(testLayer()))
   )
@@ -275,7 +275,7 @@ describe("guessing a client's secret", () => {
       const ask = from("198.51.100.1", { ...c1, token: refresh_token })
       includes(yield* Effect.flip(introspect(ask)), { _tag: "TooManyAttempts" })
       includes(yield* Effect.flip(revoke(ask)), { _tag: "TooManyAttempts" })
-      // What needs no secret proves nothing and is not refused.
+      // A request that needs no secret proves nothing and is not refused.
       yield* send(from("198.51.100.1", refreshOf(refresh_token, "c1")))
       yield* send(from("198.51.100.2", exchangeOf(code)))
       includes(yield* introspect(from("198.51.100.2", { ...c1, token: refresh_token })), { active: true })
@@ -298,7 +298,7 @@ describe("guessing a client's secret", () => {
   )
 })
 
-describe("who asks for a token", () => {
+describe("client authentication at the token endpoint", () => {
   const withHeader = (fields: Fields, authorization: string): ClientRequest => ({
     parameters: parametersOf(fields),
     authorization,
@@ -597,7 +597,7 @@ describe("refreshing", () => {
   it.effect("twenty workers that refresh one token and use what they got at once are not locked out", () =>
     Effect.gen(function* () {
       const { refresh_token } = yield* obtainPublicTokens
-      // Half of them send their request when the first have used their access tokens already.
+      // Half of them send their request after the first have used their access tokens.
       const early = yield* Effect.all(
         Array.from({ length: 3 }, () => token(refreshOf(refresh_token))),
         { concurrency: "unbounded" }
@@ -609,7 +609,7 @@ describe("refreshing", () => {
       ]
       const issued = yield* Effect.all(workers, { concurrency: "unbounded" })
       for (const { access_token } of issued) assert.isNotNull(yield* authenticate(access_token))
-      // It is over in time: then who comes with it again ends the grant, whether or not anything was used since.
+      // After the burst, a further use of the token revokes the grant, whether or not an access token was used since.
       yield* TestClock.adjust("9999 millis")
       const last = yield* token(refreshOf(refresh_token))
       yield* TestClock.adjust("10 seconds")

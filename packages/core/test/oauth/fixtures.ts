@@ -1,5 +1,5 @@
 /**
- * A small world for the authorization server: two clients with secrets, one without, two users.
+ * A small setup for the authorization server: two clients with secrets, one without, and two users.
  */
 import {
   AuthorizationServer,
@@ -40,7 +40,7 @@ export const directoryValue = {
 export const readDirectory = (value: unknown): DirectoryDocument.DirectoryDocument =>
   Result.getOrThrow(DirectoryDocument.fromValue(value))
 
-/** Everything in memory, with nothing in it yet. */
+/** All services in memory, initially empty. */
 export const testLayer = (
   settings: Partial<AuthorizationSettingsShape> = {},
   store: Layer.Layer<TokenStore | ClientStore> = Layer.fresh(MemoryStore.layer)
@@ -55,10 +55,10 @@ type Fields = Readonly<Record<string, string>>
 
 export const parametersOf = (fields: Fields): Parameters.Parameters => Parameters.fromPairs(Object.entries(fields))
 
-/** Where requests come from. */
+/** The address that requests come from. */
 const address = "192.0.2.1"
 
-/** A request of a client's program, all in the body. */
+/** A request of a client, with all parameters in the body. */
 export const bodyOf = (fields: Fields) => ({ parameters: parametersOf(fields), authorization: null, address })
 
 export const c1 = { client_id: "c1", client_secret: "s1" } as const
@@ -71,11 +71,11 @@ export const authorizeP1: Fields = {
   code_challenge_method: "S256"
 }
 
-/** Whether a value has these members, whatever else it has. */
+/** Whether a value has at least these members. */
 export const includes = (actual: unknown, expected: object): void =>
   assert.deepInclude<object>(Object(actual), expected)
 
-/** A request that must be valid. */
+/** An authorize request, which must be valid. */
 export const checked = Effect.fnUntraced(function* (
   fields: Fields
 ): Effect.fn.Return<AuthorizeRequest, unknown, AuthorizationServer> {
@@ -87,7 +87,7 @@ export const checked = Effect.fnUntraced(function* (
 const administrator = { login: "admin@example.com", password: "correct horse" } as const
 export const tenant = { login: "tenant@example.com", password: "battery staple" } as const
 
-/** Logs a user in and answers the code. */
+/** Logs a user in and returns the code. */
 export const obtainCode = Effect.fnUntraced(function* (
   fields: Fields,
   { login, password }: typeof administrator | typeof tenant = administrator
@@ -98,7 +98,7 @@ export const obtainCode = Effect.fnUntraced(function* (
   return result.code
 })
 
-/** What c1 sends for a code. */
+/** The token request of c1 with a code. */
 export const exchangeOf = (code: string): Fields => ({
   grant_type: "authorization_code",
   code,
@@ -111,7 +111,7 @@ export const obtainTokens = Effect.gen(function* () {
   return yield* (yield* AuthorizationServer).token(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
 })
 
-/** What p1 sends for a code. */
+/** The token request of p1 with a code. */
 export const publicExchangeOf = (code: string): Fields => ({
   grant_type: "authorization_code",
   code,
@@ -120,7 +120,7 @@ export const publicExchangeOf = (code: string): Fields => ({
   code_verifier: pkce.verifier
 })
 
-/** Tokens of p1, which has none. */
+/** Tokens of p1, which has no secret. */
 export const obtainPublicTokens = Effect.gen(function* () {
   return yield* (yield* AuthorizationServer).token(bodyOf(publicExchangeOf(yield* obtainCode(authorizeP1))))
 })

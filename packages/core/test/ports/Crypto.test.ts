@@ -1,5 +1,5 @@
 /**
- * WebCrypto keeps the contract.
+ * WebCrypto satisfies the contract.
  */
 import { Crypto } from "@doorhook/core"
 import { CryptoSuite, provideEach } from "@doorhook/core/testing"

@@ -28,7 +28,7 @@ const answered = (elapsed: number): TransportResult => ({
 const unavailable = new TransportUnavailable({ message: "no way out" })
 const defect = new Error("a bug")
 
-/** What `send` has reported so far. */
+/** The reports of `send` so far. */
 const sendBy = (transport: Transport["Service"]) => {
   const reports: Array<TransportReport> = []
   return { reports, cancel: transport.send(request, (report) => reports.push(report)) }

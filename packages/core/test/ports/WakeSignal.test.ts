@@ -1,5 +1,5 @@
 /**
- * The wake signals within one process keep the contract.
+ * The wake signals within one process satisfy the contract.
  */
 import { WakeSignal } from "@doorhook/core"
 import { provideEach, WakeSignalSuite } from "@doorhook/core/testing"

@@ -14,7 +14,7 @@ const countEvents = Effect.gen(function* () {
 })
 
 describe("publishing with an idempotency key", () => {
-  it.effect("publishes once, however often it is asked, at once or later", () =>
+  it.effect("publishes once, however often and whenever it is repeated", () =>
     Effect.gen(function* () {
       const publisher = yield* Publisher
       const publish = publisher.publish([event(1), event(2)], request("k"))
@@ -61,7 +61,7 @@ describe("publishing with an idempotency key", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("answers what another process published meanwhile", () =>
+  it.effect("returns the answer of a concurrent publication by another process", () =>
     Effect.gen(function* () {
       const publisher = yield* Publisher
       const [mine] = yield* publisher.publish([event(1)], request("k"))
@@ -74,7 +74,7 @@ describe("publishing with an idempotency key", () => {
           return Effect.fnUntraced(function* (records, keys = []) {
             if (!first) return yield* enqueue(records, keys)
             first = false
-            // The other process is quicker by a moment.
+            // The other process is slightly faster.
             yield* enqueue(
               records,
               keys.map((key) => ({ ...key, answer: `[{"id":"evt_theirs0000000000000000","deliveries":0}]` }))

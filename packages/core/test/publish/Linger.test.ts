@@ -1,5 +1,5 @@
 /**
- * How long publications wait for each other: events that come one by one, quickly, share transactions; nobody else waits.
+ * Lingering of publish calls: frequent single events share transactions, and other calls don't wait.
  */
 import { Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,7 +9,7 @@ import * as fc from "fast-check"
 import { Linger, longest, patience, rest, sparse } from "../../src/publish/Linger.ts"
 import { event, publisherOver } from "./PublisherOver.ts"
 
-/** One that has seen so many calls, so far apart, by the time that follows. */
+/** A linger that has seen this many calls at this distance, and the time after them. */
 const after = (calls: number, gap: number) => {
   const linger = new Linger()
   let now = 1_000
@@ -18,7 +18,7 @@ const after = (calls: number, gap: number) => {
 }
 
 describe("Linger", () => {
-  it("waits for about four more while calls come quickly, and for nobody while they come seldom", () => {
+  it("waits for about four more calls while calls are frequent, and for none while they are rare", () => {
     const waitAt = (gap: number): number => {
       const { linger, now } = after(100, gap)
       return linger.wait(now)
@@ -30,7 +30,7 @@ describe("Linger", () => {
     assert.strictEqual(waitAt(1_000), 0)
   })
 
-  it("waits for nobody at first, nor after a pause", () => {
+  it("does not wait at the start, nor after a pause", () => {
     assert.strictEqual(after(1, 2).linger.wait(1_002), 0)
     const { linger, now } = after(100, 4)
     linger.arrived(1, now + 60_000)
@@ -43,7 +43,7 @@ describe("Linger", () => {
     assert.strictEqual(linger.wait(now), 0)
   })
 
-  it("rests after waits that brought nobody, and tries again", () => {
+  it("pauses after useless waits, and tries again", () => {
     const { linger, now } = after(100, 2)
     for (let n = 1; n < patience; n++) linger.waited(false, now)
     linger.waited(true, now)
@@ -72,7 +72,7 @@ describe("Linger", () => {
 })
 
 describe("a publisher", () => {
-  /** How many events each transaction had, on a store that takes so long to commit. */
+  /** The number of events in each transaction, on a store with this commit time. */
   const watched = (commit: number) => {
     const sizes: Array<number> = []
     const layer = publisherOver((enqueue) => (records, keys) => {
@@ -82,7 +82,7 @@ describe("a publisher", () => {
     return { layer, sizes }
   }
 
-  /** Publishes an event and says how long that took. */
+  /** Publishes an event and returns how long it took. */
   const timed = Effect.fnUntraced(function* (n: number, type: "access_log" | "call" = "access_log") {
     const began = yield* Clock.currentTimeMillis
     yield* Publisher.use(({ publish }) => publish([event(n, type)]))
@@ -116,7 +116,7 @@ describe("a publisher", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("hardly slows down who waits for each answer before the next event", () => {
+  it.effect("hardly slows down a caller that waits for each answer before its next event", () => {
     const { layer } = watched(2)
     return Effect.gen(function* () {
       const publishing = yield* Effect.forkChild(
@@ -140,7 +140,7 @@ describe("a publisher", () => {
         yield* Effect.forkChild(timed(n), { startImmediately: true })
         yield* TestClock.adjust(2)
       }
-      // Access logs are waiting now, or will be at the next one.
+      // Access logs are waiting now, or will be in the next one.
       yield* Effect.forkChild(timed(100), { startImmediately: true })
       yield* TestClock.adjust(0)
       const before = sizes.length
@@ -185,7 +185,7 @@ describe("a publisher", () => {
       }
       const before = sizes.length
       while (sizes.length === before) yield* TestClock.adjust(1)
-      // A transaction is under way now.
+      // A transaction is in progress now.
       yield* publish(100)
       const began = yield* Clock.currentTimeMillis
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })

@@ -116,9 +116,9 @@ describe("PublishRequest", () => {
     [1n, "holds a BigInt, which JSON can't: give a text or a number"],
     [cycle, "refers to itself in rows.0.back"],
     [{ user: failing }, "can't be read in user, which throws: not loaded"],
-    [new Map([["id", 1]]), "is a Map, of which JSON keeps nothing: give Object.fromEntries(map)"],
-    [{ seen: new Set([1]) }, "holds a Set in seen, of which JSON keeps nothing: give a list, [...set]"],
-    [Promise.resolve({ id: 1 }), "is a Promise, of which JSON keeps nothing: await it first"],
+    [new Map([["id", 1]]), "is a Map, which JSON can't represent: give Object.fromEntries(map)"],
+    [{ seen: new Set([1]) }, "holds a Set in seen, which JSON can't represent: give a list, [...set]"],
+    [Promise.resolve({ id: 1 }), "is a Promise, which JSON can't represent: await it first"],
     [deep, "can't be written as JSON: it is nested too deeply, or too large"],
     [() => ({ id: 1 }), "must be an object"]
   ])("says why a value is no data", (data, detail) => {
@@ -129,11 +129,11 @@ describe("PublishRequest", () => {
     assert.deepStrictEqual(problems, [{ pointer: "/1/data", detail }])
   })
 
-  it("notifications a member that was meant for the one that may be left out, and no other", () => {
+  it("warns about a member that was probably meant as `tenant_ids`, and about no other", () => {
     const { tenant_ids: _, ...others } = event
     const oversightsIn = (...changes: ReadonlyArray<object>) =>
       Result.getOrThrow(fromValue(changes.map((change) => ({ ...others, ...change })))).oversights
-    const oversight = (name: string) => `${name} is no member of an event and was not read; did you mean tenant_ids?`
+    const oversight = (name: string) => `${name} is not a member of an event and was ignored; did you mean tenant_ids?`
     for (const name of ["tenant_id", "tenantIds", "tenants", "tenat_ids"])
       assert.deepStrictEqual(oversightsIn({ [name]: [101] }), [oversight(name)])
     assert.deepStrictEqual(oversightsIn({ tenants: [1] }, { tenant_id: 1 }, { tenants: [2] }), [

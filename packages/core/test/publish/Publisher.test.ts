@@ -1,6 +1,6 @@
 /**
- * Calls share transactions, and not each other's failures: what can't be read refuses the calls that need it. A call with
- * an urgent event is in the next transaction, however many others are queued.
+ * Calls share transactions, but not each other's failures: an unreadable row refuses only the calls that need it. A call with
+ * an urgent event joins the next transaction, however many others are queued.
  */
 import type { NewEvent } from "@doorhook/core"
 import { BuildingId, DeliveryStore, Publisher, StoreError } from "@doorhook/core"
@@ -9,10 +9,10 @@ import { Context, Effect, Exit, Fiber, Latch, Layer, Result, Scope } from "effec
 import { TestClock } from "effect/testing"
 import { event, publisherOver } from "./PublisherOver.ts"
 
-/** How long a transaction takes. */
+/** Duration of a transaction. */
 const commit = 10
 
-/** A publisher that finds one building's integrations unreadable, and for each try to store how many events it had. */
+/** A publisher that can't read one building's integrations, and the number of events in each attempted transaction. */
 const watched = (failure: Pick<StoreError, "advice" | "outcome"> = { advice: "put it right." }) => {
   const sizes: Array<number> = []
   const layer = publisherOver(
@@ -30,7 +30,7 @@ const watched = (failure: Pick<StoreError, "advice" | "outcome"> = { advice: "pu
 
 const unreadable = BuildingId.make(3)
 
-/** Publishes to nine buildings while a transaction is under way, so that the calls share the next; says which of them failed. */
+/** Publishes to nine buildings during a transaction, so that the calls share the next. Returns which of them failed. */
 const publishTogether = Effect.fnUntraced(function* (type: NewEvent["resource_type"]) {
   const { publish } = yield* Publisher
   const publishing = (building: number) => {
@@ -57,7 +57,7 @@ describe("calls that share a transaction", () => {
       Effect.gen(function* () {
         assert.deepEqual(yield* publishTogether(type), [3])
         assert.strictEqual(yield* eventsStored, 9)
-        // The others still share.
+        // The others still share a transaction.
         assert.isBelow(sizes.length, 7)
       }).pipe(Effect.provide(layer))
     )
@@ -81,7 +81,7 @@ describe("calls that share a transaction", () => {
   })
 })
 
-/** What waits to be stored takes this much beside its data, in bytes. */
+/** Memory of a waiting event besides its data, in bytes. */
 const overhead = 256
 
 describe("a publisher that is full", () => {
@@ -89,7 +89,7 @@ describe("a publisher that is full", () => {
   const room = 1_000
   const waitingBytes = room * (overhead + event(1).data.length)
 
-  /** A publisher whose first transaction lasts until `release` is opened, and what each transaction stored. */
+  /** A publisher whose first transaction lasts until `release` opens, and the events of each transaction. */
   const held = Effect.gen(function* () {
     const release = yield* Latch.make(false)
     const transactions: Array<ReadonlyArray<NewEvent["resource_type"]>> = []
@@ -117,9 +117,9 @@ describe("a publisher that is full", () => {
       start,
       startLogs,
       open,
-      /** How many events were stored. */
+      /** Number of stored events. */
       stored: (type: NewEvent["resource_type"]) => transactions.flat().filter((each) => each === type).length,
-      /** Carries out what is in, and closes the publisher. */
+      /** Carries out the waiting calls, and closes the publisher. */
       close: Scope.close(scope, Exit.void)
     }
   })

@@ -1,6 +1,6 @@
 /**
- * A publisher on a store in memory, without a dispatcher behind it, whose storing, or reading of integrations, a test
- * can watch, slow down or replace.
+ * A publisher on a memory store without a dispatcher. A test can observe, delay or replace the storing of events and the reading
+ * of integrations.
  */
 import type { NewEvent } from "@doorhook/core"
 import {

@@ -1,5 +1,5 @@
 /**
- * The suites notice a store that lets several callers win at once.
+ * The suites detect a store in which several concurrent callers win.
  */
 import type { RedeliverRequest } from "@doorhook/core"
 import { ClientStore, DeliveryStore, IntegrationStore, MemoryStore, SettingStore, TokenStore } from "@doorhook/core"
@@ -7,7 +7,7 @@ import { StoreSuite } from "@doorhook/core/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer } from "effect"
 
-/** Gives all callers that ask while the first one waits the answer of the first. */
+/** Gives the first caller's answer to all callers that arrive while it waits. */
 const echoing = <Args extends ReadonlyArray<unknown>, A, E>(
   ask: (...args: Args) => Effect.Effect<A, E>
 ): ((...args: Args) => Effect.Effect<A, E>) => {
@@ -23,7 +23,7 @@ const echoing = <Args extends ReadonlyArray<unknown>, A, E>(
     })
 }
 
-/** The memory store with one of its ports changed. */
+/** The memory store with one port replaced. */
 const over = <Id extends StoreSuite.Stores, Store>(
   port: Context.Key<Id, Store>,
   change: (store: Store) => Store
@@ -32,7 +32,7 @@ const over = <Id extends StoreSuite.Stores, Store>(
     Effect.map(Layer.build(MemoryStore.layer), (stores) => Context.add(stores, port, change(Context.get(stores, port))))
   )
 
-/** Echoes redeliveries of one kind. */
+/** Repeats answers of one kind of redelivery. */
 const echoingOf =
   (type: RedeliverRequest["type"]) =>
   (store: DeliveryStore["Service"]): DeliveryStore["Service"] => {
@@ -42,7 +42,7 @@ const echoingOf =
     return { ...store, redeliver }
   }
 
-/** Each call of which one alone may win, echoing. */
+/** Each call that only one caller may win, with repeated answers. */
 const faults: Readonly<Record<string, Layer.Layer<StoreSuite.Stores>>> = {
   "ClientStore.add": over(ClientStore, (store) => ({ ...store, add: echoing(store.add) })),
   "ClientStore.replaceSecrets": over(ClientStore, (store) => ({

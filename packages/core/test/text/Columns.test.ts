@@ -1,5 +1,5 @@
 /**
- * Tables: what is in a column stands below each other, and nothing is cut off.
+ * Tables: cells of a column are aligned, and nothing is cut off.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { columns } from "@doorhook/core"

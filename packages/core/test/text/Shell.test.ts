@@ -1,5 +1,5 @@
 /**
- * Words of commands that are printed to be copied.
+ * Quoted words of printed commands.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Shell } from "@doorhook/core"
@@ -8,7 +8,7 @@ import * as fc from "fast-check"
 
 describe("a quoted word", () => {
   it("means to a shell what it says, whatever is in it and wherever the shell is", () => {
-    // A word can't hold NUL, nor a lone surrogate UTF-8. One shell reads them all: starting one is what takes its time.
+    // A word can't contain NUL, and UTF-8 has no lone surrogates. One shell reads all words, because starting one is slow.
     const words = fc
       .sample(fc.string({ unit: "binary" }), 400)
       .map((text) => text.replaceAll("\u0000", "").toWellFormed())

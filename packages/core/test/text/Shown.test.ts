@@ -1,10 +1,10 @@
 /**
- * What others wrote is shown without what would steer whoever reads it.
+ * Foreign texts are shown without characters that control a terminal.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { onOneLine, shownJson, shownText } from "@doorhook/core"
 
-/** Of ASCII, of what follows it, of both directions, of the end of a line, and one that takes two units. */
+/** Characters from ASCII and beyond, of both directions, line ends, and one with two UTF-16 units. */
 const steering = ["\u001b", "\u0007", "\u009b", "\u202e", "\u2028", "\u{e0001}"]
 
 describe("what is shown", () => {

@@ -419,16 +419,13 @@ describe("a host's functions", () => {
       for (const uri of refused) {
         const { status, text } = yield* open(uri)
         assert.strictEqual(status, 400)
-        assert.match(
-          text,
-          /is registered for the application, but it is none that is taken here: it must be an https URL/
-        )
+        assert.match(text, /is registered for the application, but it is not accepted here: it must be an https URL/)
       }
       // Once for the client: whoever asks can ask as often as they like.
       assert.lengthOf(lines, 1)
       assert.match(
         lines[0] ?? "",
-        /`client` answers a redirect URI that is not taken: it must be an https URL.* one of client c1\./
+        /`client` returns a redirect URI that is not accepted: it must be an https URL.* one of client c1\./
       )
       lines.length = 0
       assert.include((yield* open("https://client.example/other")).text, "is not registered")

@@ -59,7 +59,7 @@ describe("POST /operator/events", () => {
     Effect.gen(function* () {
       const { tenant_ids: _, ...others } = event()
       const { json } = yield* publish([{ ...others, tenant_id: 101 }, event()])
-      const hint = "tenant_id is no member of an event and was not read; did you mean tenant_ids?"
+      const hint = "tenant_id is not a member of an event and was ignored; did you mean tenant_ids?"
       assert.deepInclude(json, { hints: [hint] })
     }).pipe(Effect.provide(testServer()))
   )

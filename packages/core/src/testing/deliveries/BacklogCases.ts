@@ -1,6 +1,6 @@
 /**
- * Rules for an integration that is disabled or deleted with a large backlog. A store may move ended deliveries later; no
- * call shows it.
+ * Rules for disabling or deleting an integration with a large backlog. A store may move ended deliveries later, but no call
+ * may show it.
  */
 import { Effect } from "effect"
 import { activeStates, deliveryStates } from "../../model/Delivery.ts"
@@ -32,10 +32,10 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual, expectPresent } from "../SuiteCase.ts"
 
-/** More than a store moves in one transaction. */
+/** More deliveries than a store moves in one transaction. */
 const many = 2_500
 
-/** Two integrations, one with many deliveries of which the first three are leased, and one with a single one. */
+/** One integration with many deliveries, the first three of them leased, and another with a single delivery. */
 const fill = Effect.gen(function* () {
   yield* heartbeat(start)
   const dead = yield* createIntegration()
@@ -49,7 +49,7 @@ const fill = Effect.gen(function* () {
   return { dead, well, ids, other, first, second, third }
 })
 
-/** All calls show all deliveries of the first integration as cancelled. */
+/** Fails unless all calls show the deliveries of the first integration as cancelled. */
 const expectAllCancelled = Effect.fnUntraced(function* (
   { dead, ids, other }: Effect.Success<typeof fill>,
   reason: string
@@ -94,7 +94,7 @@ const enabled = (integration: Integration, version: number): Integration => ({
 
 export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
   {
-    name: "very many deliveries are cancelled at once with their integration, and can be recovered as soon as it is enabled",
+    name: "a large backlog is cancelled at once with its integration, and can be recovered as soon as it is enabled",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = yield* IntegrationStore
@@ -107,7 +107,7 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* expectEqual("next due", yield* nextDue(start), null)
       yield* expectEqual("resent", yield* resend(second.id, start), "integration_disabled")
       yield* expectEqual("recovered", yield* recover(dead.id, 0, start), "integration_disabled")
-      // What was under way is recorded once, and changes nothing else.
+      // An attempt in progress is recorded once, and changes nothing else.
       yield* expectEqual("settled", [...(yield* settle(start, settlement(first)))], [first.id])
       yield* expectEqual("settled again", [...(yield* settle(start, settlement(first)))], [])
       yield* release(start, start, [second])
@@ -133,7 +133,7 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
     })
   },
   {
-    name: "very many deliveries of a receiver that is gone are cancelled at once, and it can be probed, then deleted",
+    name: "a large backlog of a receiver that is gone is cancelled at once, and its integration can be probed, then deleted",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = yield* IntegrationStore
@@ -147,7 +147,7 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* expectEqual("probed", yield* probe(dead.id, start), [1, last])
       const { states } = yield* store.summary(start)
       yield* expectEqual("counted", [states.cancelled, states.pending], [many - 1, 2])
-      // A late acknowledgement of what was cancelled is not one of the probe.
+      // A late acknowledgement of a cancelled delivery must not count as the probe's.
       yield* settle(start, settlement(second))
       yield* expectEqual("status", (yield* integrations.find(dead.id))?.status, "disabled")
       yield* expectEqual("deleted", yield* integrations.remove((yield* integrations.find(dead.id)) ?? dead), true)

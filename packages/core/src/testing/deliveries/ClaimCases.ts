@@ -1,5 +1,5 @@
 /**
- * Rules of `DeliveryStore.claim`: what it takes, and in which order.
+ * Rules of `DeliveryStore.claim`: which deliveries it takes, and in which order.
  */
 import { Effect } from "effect"
 import type { IntegrationId } from "../../model/Ids.ts"
@@ -27,13 +27,13 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** Of each claimed delivery, the number of its integration. */
+/** The integration ids of claimed deliveries. */
 const integrationsOf = (claimed: ReadonlyArray<{ readonly integration: { readonly id: IntegrationId } }>) =>
   claimed.map(({ integration }) => integration.id)
 
 export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "claim leases a delivery with everything an attempt needs",
+    name: "claim leases a delivery with everything that an attempt needs",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const event = newEvent(1, { resource_type: "call" })
@@ -57,7 +57,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "claim returns the integration as it is now",
+    name: "claim returns the current state of the integration",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -73,7 +73,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "claim takes what is due at this moment, and nothing that is due later",
+    name: "claim takes deliveries that are due now, and none that are due later",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const [first, second] = yield* enqueue(
@@ -86,7 +86,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "claim reads no clock: now is a parameter",
+    name: "claim does not read a clock: now is a parameter",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const farFuture = 4_102_444_800_000
@@ -117,7 +117,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "retries wait behind first attempts of their type, and before what is less urgent",
+    name: "retries come after first attempts of their type, and before less urgent types",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const call = { resource_type: "call" } as const
@@ -157,7 +157,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a claim also says when the next delivery is due that is not leased; with limit 0 that is all it does",
+    name: "a claim returns when the next delivery without a lease is due; with limit 0 it does nothing else",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* expectEqual("with nothing stored", yield* nextDue(start), null)
@@ -202,7 +202,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "limits go before limitPerIntegration for the integrations they name; 0 takes nothing",
+    name: "limits override limitPerIntegration for the integrations they name; 0 takes nothing",
     run: Effect.gen(function* () {
       const none = yield* createIntegration()
       const more = yield* createIntegration()
@@ -220,7 +220,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a claim that can't take all spreads over the integrations, whatever their backlogs",
+    name: "a claim that can't take everything distributes its limit over the integrations, whatever their backlogs",
     run: Effect.gen(function* () {
       const big = yield* createIntegration()
       const small = yield* createIntegration()
@@ -235,7 +235,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "with more integrations than it may take, a claim takes the earliest due",
+    name: "with more integrations than its limit, a claim takes the earliest due deliveries",
     run: Effect.gen(function* () {
       const integrations = yield* Effect.replicateEffect(createIntegration(), 5)
       const ids = yield* enqueue(
@@ -247,7 +247,7 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "urgent deliveries of one integration go before the backlog of others",
+    name: "urgent deliveries of one integration come before the backlog of others",
     run: Effect.gen(function* () {
       const backlog = yield* Effect.replicateEffect(createIntegration(), 5)
       const ringing = yield* createIntegration()

@@ -1,5 +1,5 @@
 /**
- * Rules of early claims: retries that are sent before they are due, because their integration acknowledges again.
+ * Rules of early claims: retries sent before they are due because their integration acknowledges again.
  */
 import { Effect } from "effect"
 import { DeliveryId } from "../../model/Ids.ts"
@@ -32,7 +32,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** When a retry is due by its schedule. */
+/** The scheduled time of a retry. */
 const due = start + 900_000
 
 /** Stores a delivery whose first attempt failed, with its retry due at a time. */
@@ -54,7 +54,7 @@ const standing = Effect.fnUntraced(function* (id: DeliveryId) {
 
 export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "an early claim takes retries of one integration that are not due yet, the oldest delivery first",
+    name: "an early claim takes retries of one integration that are not yet due, the oldest delivery first",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -97,7 +97,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "an early attempt that is acknowledged delivers",
+    name: "an acknowledged early attempt delivers",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* retrying(1, integration, due)
@@ -108,7 +108,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "an early attempt that fails is recorded and counted as early, and the delivery stays due when it was",
+    name: "a failed early attempt is recorded and counted as early, and the delivery keeps its due time",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* retrying(1, integration, due)
@@ -126,7 +126,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "an early attempt whose worker is lost, or that is given back, leaves the delivery due when it was",
+    name: "a delivery keeps its due time if its early attempt is released or its worker is lost",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       yield* heartbeat(start, "other")
@@ -144,7 +144,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a resend during an early attempt makes the delivery due at once when that fails, is given back or lost",
+    name: "a delivery resent during an early attempt is due as soon as that attempt fails, is released or is lost",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       yield* heartbeat(start, "other")
@@ -169,7 +169,7 @@ export const earlyCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "what was cancelled with its integration is not claimed early",
+    name: "deliveries cancelled with their integration are not claimed early",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* retrying(1, integration, due)

@@ -32,7 +32,7 @@ import { concurrently, expectEqual } from "../SuiteCase.ts"
 
 export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "enqueue returns the ids of the deliveries, growing, in the order given",
+    name: "enqueue returns the ids of the deliveries, ascending, in the given order",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const a = yield* createIntegration()
@@ -70,7 +70,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "enqueue of nothing does nothing",
+    name: "enqueue without events does nothing",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* expectEqual("answer", yield* store.enqueue([]), [])
@@ -95,7 +95,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a delivery can begin as leased to the worker that publishes it, which loses it with its membership",
+    name: "a delivery can start as leased to the publishing worker, which loses it at the end of its membership",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const event = newEvent(1)
@@ -113,7 +113,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "what begins as leased is settled by its worker, and by no other",
+    name: "a delivery that starts as leased is settled by its worker only",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const event = newEvent(1)
@@ -130,7 +130,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a delivery can begin as skipped, with its reason",
+    name: "a delivery can start as skipped, with its reason",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration({ status: "disabled", disabled_reason: "manual" })
       const event = newEvent(1)
@@ -147,7 +147,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "nothing waits for an integration that was deleted or disabled since the event was matched",
+    name: "no delivery waits for an integration that was deleted or disabled after the event was matched",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const deleted = yield* createIntegration()
@@ -174,7 +174,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "nothing is leased of an integration that was changed since the event was matched: it waits to be claimed",
+    name: "a delivery is not leased if its integration was changed after the event was matched: it waits for a claim",
     run: Effect.gen(function* () {
       const matched = yield* createIntegration()
       const configuration = { url: "https://elsewhere.example/", method: "post" } as const
@@ -192,7 +192,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an event id that is taken refuses the whole call, and nothing of it is stored",
+    name: "a taken event id refuses the whole call, and nothing of it is stored",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -208,7 +208,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "of ten that store one event at once, one does",
+    name: "of ten concurrent calls that store one event, one succeeds",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -249,7 +249,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an id that was never given is not found",
+    name: "an unused id is not found",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* expectEqual("delivery", yield* store.find(DeliveryId.make(77)), null)

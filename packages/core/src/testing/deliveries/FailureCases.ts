@@ -1,5 +1,5 @@
 /**
- * Rules of what `DeliveryStore.settle` concludes of integrations: failing, disabled, recovered; and of its notifications.
+ * Rules for the effects of `DeliveryStore.settle` on integrations: failing, disabled, recovered, and the notifications.
  */
 import { Effect } from "effect"
 import type { Integration } from "../../model/Integration.ts"
@@ -36,18 +36,18 @@ const failingOf = Effect.fnUntraced(function* ({ id }: Integration) {
   return found.failing
 })
 
-/** An attempt of the only delivery fails at a time, and is to be made again a millisecond later. */
+/** Lets the only delivery fail once, with a retry due a millisecond later. */
 const fail = Effect.fnUntraced(function* (now: number) {
   const leased = yield* claimOne(now)
   return yield* settleWithConsequences(now, retryAt(leased, now + 1))
 })
 
-/** Attempts of the only delivery fail, as many as given, a millisecond apart. */
+/** Lets the only delivery fail several times, a millisecond apart. */
 const failOften = Effect.fnUntraced(function* (from: number, times: number) {
   for (let n = 0; n < times; n++) yield* fail(from + n)
 })
 
-/** Failing since a time, with as many failed attempts, and nothing warned of or asked for by default. */
+/** A failure state, by default without warnings and without `Retry-After`. */
 const failingSince = (since: number, attempts: number, fields: Partial<FailureState> = {}): FailureState => ({
   since,
   warnings: 0,
@@ -58,7 +58,7 @@ const failingSince = (since: number, attempts: number, fields: Partial<FailureSt
 
 export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "an integration fails from its first failed attempt on, until one is acknowledged",
+    name: "an integration fails from its first failed attempt until an acknowledgement",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -85,7 +85,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "one acknowledgement outweighs the failures of the same batch",
+    name: "one acknowledgement outweighs all failures of the same batch",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -96,7 +96,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "operators are warned at 50, 70 and 90 % of the time, once each, and the integration is disabled at its end",
+    name: "operators are warned once at 50, 70 and 90 % of the time, and the integration is disabled at its end",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const other = yield* createIntegration()
@@ -140,7 +140,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "of several warnings that became due between two attempts, one is stored",
+    name: "if several warnings fall due between two attempts, one is stored",
     run: Effect.gen(function* () {
       yield* enqueueOne(newEvent(1), yield* createIntegration())
       yield* fail(start)
@@ -154,7 +154,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "time alone leads to warnings, once each, and disables nothing",
+    name: "time alone causes each warning once, and disables nothing",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -188,7 +188,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a warning that an attempt led to is not repeated by time, nor the other way round",
+    name: "a warning caused by an attempt is not repeated by time, nor vice versa",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -206,7 +206,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "as many warnings are stored at once as asked for, and the others next",
+    name: "at most the requested number of warnings is stored at once, and the others next",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
@@ -225,7 +225,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "of twenty that warn at the same time, each integration is warned of once",
+    name: "of twenty concurrent calls of warn, each integration gets one warning",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
@@ -246,7 +246,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a failure that is the first one disables nothing, however long nothing was sent",
+    name: "a first failure disables nothing, however long nothing was sent",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
@@ -255,7 +255,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an integration that was warned of and acknowledges leads to a notification; one that was not does not",
+    name: "a recovery is reported only if a warning was",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -279,7 +279,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an integration is not disabled before ten failed attempts, however long it fails",
+    name: "an integration is not disabled before ten failed attempts, however long it has failed",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
@@ -298,7 +298,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an integration is not disabled before its time, however many attempts fail",
+    name: "an integration is not disabled before its time, however many attempts have failed",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
@@ -308,7 +308,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "each failed attempt of a batch counts, also of deliveries that were cancelled, and what was not attempted does not",
+    name: "each failed attempt of a batch counts, also of cancelled deliveries; settlements without an attempt do not",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, leastFailedAttempts + 1, integration))
@@ -324,7 +324,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "the latest time until which the receiver asked for no requests is kept while it fails",
+    name: "the latest Retry-After time is kept while an integration fails",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 6, integration))
@@ -349,7 +349,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "the acknowledgement that ends the failing of an integration says so, once, with its beginning",
+    name: "the acknowledgement that ends a failure reports the recovery once, with the start of the failure",
     run: Effect.gen(function* () {
       const [one, two] = [yield* createIntegration(), yield* createIntegration()]
       yield* enqueue(...records(1, 5, one, two))
@@ -371,7 +371,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "of twenty acknowledgements at once, one ends the failing of their integration",
+    name: "of twenty concurrent acknowledgements, one ends the failure of the integration",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 21, integration))
@@ -389,7 +389,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an acknowledged probe ends the failing of its integration; an acknowledgement beside a 410 does not",
+    name: "an acknowledged probe ends the failure of its integration; an acknowledgement together with a 410 does not",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
@@ -411,7 +411,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "deliveries that are given up are counted in one notification for each integration",
+    name: "deliveries that are given up are counted in one notification per integration",
     run: Effect.gen(function* () {
       const [one, two] = [yield* createIntegration(), yield* createIntegration()]
       yield* enqueue(...records(1, 3, one), record(newEvent(4), two))
@@ -433,7 +433,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a change by its users begins the time again",
+    name: "a change by its users resets the failure state of an integration",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
@@ -444,7 +444,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a stale settlement shows nothing of its integration",
+    name: "a stale settlement does not affect its integration",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
@@ -459,7 +459,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "notifications are listed by id, of all integrations or of one, after one of them, as many as asked for",
+    name: "notifications are listed by id, optionally for one integration, after an id and up to a limit",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const [one, two] = [yield* createIntegration(), yield* createIntegration()]
@@ -489,7 +489,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a notification about no integration is kept among the others, and is in the list of none",
+    name: "a notification about no integration is stored with the others, and in the list of no integration",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()

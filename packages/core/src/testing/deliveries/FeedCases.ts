@@ -21,7 +21,7 @@ import { expectEqual } from "../SuiteCase.ts"
 
 export const feedCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "a feed holds all deliveries of one integration with their events, in order, whatever their states",
+    name: "a feed has all deliveries of one integration with their events, in order, whatever their states",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -51,7 +51,7 @@ export const feedCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "a feed goes on after a delivery, also after one that is not there any more",
+    name: "a feed continues after any delivery, even a purged one",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()

@@ -1,5 +1,5 @@
 /**
- * What is stored comes back as it was, byte for byte.
+ * Rules for stored data: it is returned unchanged, byte for byte.
  */
 import { Effect } from "effect"
 import { BuildingId, DeliveryId, TenantId } from "../../model/Ids.ts"
@@ -25,7 +25,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** Texts that are easily changed by parsing, escaping or normalising them on the way. */
+/** Texts that parsing, escaping or normalization would easily change. */
 const delicateTexts: ReadonlyArray<string> = [
   `{"b":1,"a":2,"10":3,"9":4}`,
   `{"id":12345678901234567890,"small":-0.00000000000000000001}`,
@@ -42,7 +42,7 @@ const delicateTexts: ReadonlyArray<string> = [
 
 export const fidelityCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "an event is kept as published, also without deliveries",
+    name: "an event is stored as published, also without deliveries",
     run: Effect.gen(function* () {
       const event = newEvent(1, {
         resource_type: "call",
@@ -64,7 +64,7 @@ export const fidelityCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationS
     })
   },
   {
-    name: "the text of data is kept byte for byte",
+    name: "the text of data is stored byte for byte",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const events = delicateTexts.map((text, index) => newEvent(index + 1, { data: JsonText.make(text) }))
@@ -81,7 +81,7 @@ export const fidelityCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationS
     })
   },
   {
-    name: "an attempt's texts are kept as they were",
+    name: "the texts of an attempt are stored unchanged",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)

@@ -1,5 +1,5 @@
 /**
- * Rules of leases and of the membership of the workers that hold them.
+ * Rules of leases, and of the membership of the workers that hold them.
  */
 import { Effect } from "effect"
 import { DeliveryId } from "../../model/Ids.ts"
@@ -35,7 +35,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual, expectPresent } from "../SuiteCase.ts"
 
-/** When a membership ends that began at the start. */
+/** The end of a membership that began at the start. */
 const lapse = start + membershipLength
 
 const leave = Effect.fnUntraced(function* (now: number, by: string) {
@@ -44,7 +44,7 @@ const leave = Effect.fnUntraced(function* (now: number, by: string) {
 
 export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "a leased delivery is nobody else's while its worker is a member; the next heartbeat of anybody ends that",
+    name: "a leased delivery belongs to its worker until a heartbeat of any worker ends its expired membership",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "lost")
       yield* heartbeat(start, "other")
@@ -66,7 +66,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "until a heartbeat of anybody has noticed the end of a membership, its worker's settlements count",
+    name: "settlements of an expired member count until a heartbeat of any worker ends its membership",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
@@ -75,7 +75,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a worker that leaves gives back all it holds, each due when it was, and nothing of others",
+    name: "a leaving worker releases all its deliveries with their due times, and none of other workers",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "leaving")
       yield* heartbeat(start, "staying")
@@ -96,7 +96,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a heartbeat says whether the membership went on until then; if it did not, the worker holds nothing",
+    name: "a heartbeat returns whether the membership continued; if not, the worker holds nothing",
     run: Effect.gen(function* () {
       const continued = Effect.fnUntraced(function* (now: number, by: string) {
         return (yield* heartbeat(now, by)).continued
@@ -117,7 +117,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a heartbeat says how many workers there are, and the rank of this one: those that beat lately and did not leave",
+    name: "a heartbeat returns the number of members and this worker's rank, without expired and departed workers",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const beats = Effect.fnUntraced(function* (by: string, now: number) {
@@ -136,7 +136,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a heartbeat that says what its worker holds releases the rest, but nothing created since then, nor of others",
+    name: "a heartbeat that lists held deliveries releases the worker's other leases, except newer ones",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* heartbeat(start)
@@ -165,7 +165,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a heartbeat that says what its worker holds releases the rest, also what was cancelled under a lease",
+    name: "a heartbeat that lists held deliveries also releases those cancelled during a lease",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = yield* IntegrationStore
@@ -182,7 +182,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "what a worker claims or publishes that does not know that its membership ended is not lost",
+    name: "deliveries claimed or published by a worker that does not know of its expired membership are not lost",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "late")
       const integration = yield* createIntegration()
@@ -198,7 +198,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a settlement is stale by another worker, and by the same one for another attempt than the next",
+    name: "a settlement is stale from another worker, or for another attempt than the next",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const first = yield* claimOne(start)
@@ -223,7 +223,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "settlements and releases of one call each count for themselves",
+    name: "settlements and releases of one call are handled separately",
     run: Effect.gen(function* () {
       yield* enqueue(...records(1, 5, yield* createIntegration()))
       const leased = yield* claim(start)
@@ -247,7 +247,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "what is given back in the call that disables its integration is cancelled",
+    name: "a delivery released in the call that disables its integration is cancelled",
     run: Effect.gen(function* () {
       yield* enqueue(...records(1, 2, yield* createIntegration()))
       const [one, two] = yield* claim(start)
@@ -261,7 +261,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a release gives a delivery back for the time it names",
+    name: "a release makes a delivery due at the given time",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       yield* release(start, start + 500, [yield* claimOne(start)])
@@ -275,7 +275,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a release by another worker changes nothing, nor one of what is not leased",
+    name: "a release has no effect by another worker, or without a lease",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const [id = DeliveryId.make(1), waiting = DeliveryId.make(1)] = yield* enqueue(...records(1, 2, integration))
@@ -291,7 +291,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a delivery that was cancelled during its attempt stays so when its lease ends, and its attempt is stale then",
+    name: "a delivery cancelled during its attempt stays cancelled when its lease ends, and its attempt is then stale",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       yield* heartbeat(start, "other")
@@ -310,7 +310,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "concurrent claimers never get the same delivery",
+    name: "concurrent claims never return the same delivery",
     run: Effect.gen(function* () {
       const integrations = yield* Effect.replicateEffect(createIntegration(), 4)
       yield* enqueue(...records(1, 50, ...integrations))
@@ -321,7 +321,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "at the end of a membership a delivery is settled or claimed by another, never both",
+    name: "at the end of a membership a delivery is either settled or claimed by another worker, never both",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "slow")
       yield* heartbeat(start, "next")
@@ -333,13 +333,13 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
         if (own === undefined) return Effect.andThen(heartbeat(lapse, "next"), rest)
         return Effect.map(settleAs("slow", lapse, settlement(own)), (applied) => [...applied])
       })
-      // A claim may pass over what others look at.
+      // A claim may skip rows locked by another.
       const ids = [...answers.flat(), ...(yield* rest)]
       yield* expectEqual("each once", [ids.length, new Set(ids)], [20, new Set(idsOf(leased))])
     })
   },
   {
-    name: "what is settled and given back at once by one worker is one of both",
+    name: "a delivery that one worker settles and releases concurrently is either settled or released",
     run: Effect.gen(function* () {
       yield* enqueue(...records(1, 10, yield* createIntegration()))
       const leased = yield* claim(start)

@@ -67,7 +67,7 @@ const stateFilters: ReadonlyArray<DeliveryFilter["states"]> = [
   ["delivering", "delivered", "pending", "retrying", "exhausted", "expired", "cancelled", "skipped"]
 ]
 
-/** What a filter should select, the plain way. */
+/** The expected result of a filter, computed without indexes. */
 const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): ReadonlyArray<ListedDelivery> =>
   all
     .filter(
@@ -83,7 +83,7 @@ const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): R
 
 export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "list returns deliveries by growing id, from after a delivery, at most limit",
+    name: "list returns deliveries by ascending id, after a given one, up to a limit",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const ids = yield* enqueue(...records(1, 10, yield* createIntegration()))
@@ -103,7 +103,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "list filters by state, integration and event, alone and together",
+    name: "list filters by state, integration and event, separately and together",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const { a, b } = yield* everyState
@@ -149,7 +149,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "what was sent again is listed with its last attempt until there is another",
+    name: "a resent delivery is listed with its last attempt until there is another one",
     run: Effect.gen(function* () {
       const [id] = yield* enqueue(...records(1, 1, yield* createIntegration()))
       if (id === undefined) return yield* expectEqual("stored", 0, 1)
@@ -190,7 +190,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "summary says since when the delivery that waits longest has been due",
+    name: "summary returns when the longest overdue delivery fell due",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -211,7 +211,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "events are listed for their building and tenants, the newest first, by type, with their number",
+    name: "events are listed for their building and tenants, the newest first, by type, with a total",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const tenant_ids = (...ids: ReadonlyArray<number>) => ({ tenant_ids: ids.map((id) => TenantId.make(id)) })
@@ -241,7 +241,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "events are listed by publication time, whatever the order of storing, from a time on and before another",
+    name: "events are listed by publication time, not by the order of storing, and within a range of time",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const times = [30, 10, 20, 20, 40, 10]
@@ -277,7 +277,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
-    name: "events are counted up to a bound and no further, from whichever page",
+    name: "events are counted up to a limit, from any page",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const events = Array.from({ length: 7 }, (_, index) => newEvent(index + 1, { created_at: start + index }))
@@ -303,7 +303,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
   }
 ]
 
-/** The last attempts of some deliveries, as lists show them. */
+/** The last attempts of deliveries, as lists show them. */
 const lastOf = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
   const listed = yield* (yield* DeliveryStore).list({ limit: 100 })
   return ids.map((id) => listed.find((delivery) => delivery.id === id)?.last_attempt)

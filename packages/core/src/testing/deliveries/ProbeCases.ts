@@ -28,7 +28,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual } from "../SuiteCase.ts"
 
-/** An integration with two deliveries, that its receiver left with 410. */
+/** An integration with two deliveries, disabled because its receiver answered 410. */
 const gone = Effect.gen(function* () {
   const integration = yield* createIntegration()
   const ids = yield* enqueue(...records(1, 2, integration))
@@ -39,7 +39,7 @@ const gone = Effect.gen(function* () {
 
 export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "a probe sends the newest unacknowledged delivery once; acknowledged, it enables the integration",
+    name: "a probe sends the newest unacknowledged delivery once; an acknowledgement enables the integration",
     run: Effect.gen(function* () {
       const { ids, integration } = yield* gone
       yield* expectEqual("answer", yield* probe(integration.id, start + 10), [1, ids[1]])
@@ -69,7 +69,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "of ten that probe at once, none sends what another does",
+    name: "of ten concurrent probes, no two send the same delivery",
     run: Effect.gen(function* () {
       const { ids, integration } = yield* gone
       const results = yield* concurrently(10, () => probe(integration.id, start + 10))
@@ -79,7 +79,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a probe that fails ends as it was, without a word, and the integration stays disabled",
+    name: "a failed probe ends as it was, without a notification, and the integration stays disabled",
     run: Effect.gen(function* () {
       const { integration } = yield* gone
       yield* probe(integration.id, start + 10)
@@ -103,7 +103,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a probe that fails too late for another, or finds its receiver gone, ends as it was too",
+    name: "a probe that fails too late for another, or is answered with 410, also ends as it was",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
@@ -126,7 +126,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a probe passes over what a worker may still be sending",
+    name: "a probe leaves out deliveries that a worker may still be sending",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const [older] = yield* enqueue(...records(1, 2, integration))
@@ -147,7 +147,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a probe sends what was leased to a worker that died, once its membership has ended",
+    name: "a probe sends a delivery leased to a dead worker, once its membership has ended",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
@@ -166,7 +166,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "a delivery that is skipped, though its publisher was to keep it, is nobody's and can be probed at once",
+    name: "a skipped delivery that its publisher was to keep has no lease and can be probed at once",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration({ status: "disabled", disabled_reason: "failing" })
       const event = newEvent(1)
@@ -181,7 +181,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "what was under way when its integration was disabled does not enable it",
+    name: "an attempt in progress when its integration was disabled does not enable it",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -193,7 +193,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "only what doorhook disabled is probed, and only with what was not acknowledged",
+    name: "only integrations disabled by doorhook are probed, and only with unacknowledged deliveries",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const enabled = yield* createIntegration()

@@ -29,7 +29,7 @@ const spread = Effect.fnUntraced(function* (count: number) {
 
 export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "purge deletes old events with their settled deliveries and attempts, and what counted them",
+    name: "purge deletes old events with their settled deliveries and attempts, and updates the counts",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* spread(4)
@@ -57,7 +57,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge leaves what is not settled, whatever its age, with its event and the siblings of its deliveries",
+    name: "purge keeps unsettled deliveries of any age, with their event and the event's other deliveries",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const [one, two] = [yield* createIntegration(), yield* createIntegration()]
@@ -76,7 +76,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge goes on where it was, and steps over what stays",
+    name: "purge continues at its last place, and skips kept events",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* spread(7)
@@ -110,7 +110,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge steps over events that were dated too late, and ends where nothing is old",
+    name: "purge skips events that were dated too late, and ends where nothing is old",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const wrong = start + 365 * 86_400_000

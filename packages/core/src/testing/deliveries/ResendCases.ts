@@ -1,5 +1,5 @@
 /**
- * Rules of `DeliveryStore.redeliver` of a delivery or of what an integration missed.
+ * Rules of `DeliveryStore.redeliver` for a delivery, and for all that an integration missed.
  */
 import { Effect } from "effect"
 import type { DeliveryState, LeasedDelivery } from "../../model/Delivery.ts"
@@ -34,13 +34,13 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { concurrently, expectEqual } from "../SuiteCase.ts"
 
-/** When a membership ends that began at the start. */
+/** The end of a membership that began at the start. */
 const lapse = start + membershipLength
 
 const ended = (delivery: LeasedDelivery, state: Settlement["state"]): Settlement =>
   settlement(delivery, { state, next_attempt_at: state === "retrying" ? start + 900_000 : null })
 
-/** Stores a delivery and brings it into a state, by the calls that lead there. */
+/** Stores a delivery and brings it into a state by regular calls. */
 const bringInto = Effect.fnUntraced(function* (state: DeliveryState, n: number, integration: Integration) {
   const event = newEvent(n)
   if (state === "skipped") {
@@ -93,7 +93,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   })),
   {
-    name: "a resend during an attempt waits for its end, and then makes one more, however it ended",
+    name: "a resend during an attempt waits for its end, and then causes another one, whatever the outcome",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       for (const [index, state] of (["delivered", "retrying", "exhausted"] as const).entries()) {
@@ -116,7 +116,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a delivery that was cancelled during its attempt and is resent waits for the end of that attempt, or of its lease",
+    name: "a delivery cancelled during its attempt and then resent waits for the end of the attempt or its lease",
     run: Effect.gen(function* () {
       yield* heartbeat(start)
       yield* heartbeat(start + 1, "next")
@@ -152,7 +152,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a resend during an attempt whose worker is lost is the attempt that follows",
+    name: "after a resend during an attempt whose worker is lost, the next attempt is the resend",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "lost")
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
@@ -169,7 +169,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a resend after a lease was lost does not wait, and the one that lost it can't settle it",
+    name: "a resend after a lost lease does not wait, and the former worker can't settle it",
     run: Effect.gen(function* () {
       yield* heartbeat(start, "lost")
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
@@ -181,7 +181,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a resend that was given back unattempted is still asked for",
+    name: "a resend that was released without an attempt remains requested",
     run: Effect.gen(function* () {
       const id = yield* bringInto("exhausted", 1, yield* createIntegration())
       yield* resend(id, start + 10)
@@ -191,7 +191,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a resend during a lease that is given back unattempted is due at once, whatever time that names",
+    name: "a delivery resent during a lease is due at once after its release, whatever due time that gives",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)
@@ -203,7 +203,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "nothing is sent again to an integration that is disabled or deleted, nor what is unknown",
+    name: "nothing is resent to a disabled or deleted integration, and an unknown delivery is refused",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const disabled = yield* createIntegration()
@@ -221,7 +221,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "redelivery to an integration makes due what it has not acknowledged since a time, skipped ones and retries included",
+    name: "a recovery makes all deliveries due that were not acknowledged since a time, including skipped ones and retries",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const other = yield* createIntegration()
@@ -246,7 +246,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "of ten redeliveries to an integration at once, each counts other deliveries",
+    name: "of ten concurrent recoveries of an integration, each counts different deliveries",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const lost = yield* Effect.forEach([1, 2, 3, 4], (n) => bringInto("exhausted", n, integration))
@@ -260,7 +260,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "redelivery to an integration leaves what is older than the time it is given",
+    name: "a recovery leaves out deliveries older than the given time",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       for (const n of [1, 2, 3]) {

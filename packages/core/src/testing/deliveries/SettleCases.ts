@@ -55,7 +55,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   })),
   {
-    name: "settle as retrying makes a delivery due at the time it names, in the lane it names",
+    name: "settle as retrying makes a delivery due at the given time, in the given lane",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const first = yield* claimOne(start)
@@ -72,7 +72,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "attempts are recorded in order, with all that is known of them",
+    name: "attempts are recorded in order, with all their data",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const made = [
@@ -104,7 +104,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a settlement counts once; another of the same lease is stale, and so is one of an unknown delivery",
+    name: "a settlement counts once; a second one of the same lease, or one of an unknown delivery, is stale",
     run: Effect.gen(function* () {
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)
@@ -118,7 +118,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "of twenty that settle one lease at once, one does, and its attempt alone is kept",
+    name: "of twenty concurrent settlements of one lease, one counts, and only its attempt is stored",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
@@ -143,7 +143,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "of many that settle for one integration at once, one disables it",
+    name: "of many concurrent settlements of one integration, one disables it",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -173,7 +173,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "in a batch the stale settlements change nothing and the others count",
+    name: "stale settlements in a batch change nothing, and the others count",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       yield* enqueue(...records(1, 300, yield* createIntegration()))
@@ -190,7 +190,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a delivery that was cancelled while it was attempted stays cancelled, and its attempt is recorded",
+    name: "a delivery cancelled during its attempt stays cancelled, and its attempt is recorded",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
@@ -210,7 +210,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a settlement that says gone disables the integration once and cancels what else waits for it",
+    name: "a settlement with gone disables the integration once and cancels its waiting deliveries",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const integration = yield* createIntegration()
@@ -252,7 +252,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a stale settlement disables nothing, nor does one of a delivery that was cancelled during its attempt",
+    name: "a stale settlement disables nothing, nor does one of a delivery cancelled during its attempt",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const integration = yield* createIntegration()
@@ -272,7 +272,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a settled state is settled: none of them is ever claimed or due",
+    name: "settled deliveries are never claimed or due",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()

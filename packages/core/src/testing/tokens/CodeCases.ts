@@ -1,5 +1,5 @@
 /**
- * Rules of authorization codes: each is redeemed once.
+ * Rules of authorization codes: each can be redeemed once.
  */
 import { Effect } from "effect"
 import type { TokenStore } from "../../ports/TokenStore.ts"
@@ -31,7 +31,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "redeeming a code stores what was issued for it",
+    name: "redeeming a code stores the issued tokens",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = newGrant("g")
@@ -46,7 +46,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "a code is redeemed once; it stays to be found, and a second time stores nothing",
+    name: "a code can be redeemed once; it can still be found, and a second redemption stores nothing",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -60,7 +60,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "of twenty that redeem a code at once, one wins, and only its tokens exist",
+    name: "of twenty concurrent redemptions of a code, one succeeds, and only its tokens exist",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = newGrant("g")

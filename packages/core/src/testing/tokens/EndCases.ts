@@ -1,5 +1,5 @@
 /**
- * Rules of how tokens end: revoked, or expired and purged.
+ * Rules for the end of tokens by revocation, expiry and purging.
  */
 import { Effect } from "effect"
 import { ClientId, GrantId, UserId } from "../../model/Ids.ts"
@@ -12,7 +12,7 @@ import { access, granted, hash, issue, namedTokens, newCode, newGrant, refresh }
 
 export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "revokeGrant shows on the code and all tokens of the grant, and on no other",
+    name: "revokeGrant marks the code and all tokens of the grant, and no other",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -34,7 +34,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeGrantsTo ends what was given to a client, and to no other",
+    name: "revokeGrantsTo revokes all grants of a client, and no other",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -56,7 +56,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "grantsOf lists what a user has granted and can be refreshed, the oldest first",
+    name: "grantsOf lists a user's grants that can be refreshed, the oldest first",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const second = yield* granted("a second", { created_at: start + 20, client_id: ClientId.make("another client") })
@@ -71,14 +71,14 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const user = first.user_id
       yield* expectEqual("grants", yield* store.grantsOf(user, 10), [first, second, third])
       yield* expectEqual("at most two", yield* store.grantsOf(user, 2), [first, second])
-      // Its access tokens end by themselves, what it can get new ones with does not.
+      // Its access tokens expire, but its refresh token does not.
       yield* store.purgeExpired(start + 1_000_000_000_000, 1_000)
       yield* expectEqual("much later", yield* store.grantsOf(user, 10), [first, second, third])
       yield* expectEqual("of nobody", yield* store.grantsOf(UserId.make("nobody"), 10), [])
     })
   },
   {
-    name: "revokeGrantsOf ends all that a user has granted, and says how much of it could be refreshed",
+    name: "revokeGrantsOf revokes all grants of a user, and returns how many could be refreshed",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const one = yield* granted("one")
@@ -105,7 +105,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeGrantsOf ends what a user has granted to one client alone",
+    name: "revokeGrantsOf can revoke only a user's grants to one client",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const client_id = ClientId.make("another client")
@@ -121,7 +121,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeAccessToken ends that token alone",
+    name: "revokeAccessToken ends only that token",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -134,7 +134,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "revokeAccessToken ends no token of another hash, and none that has a number without it",
+    name: "revokeAccessToken requires the right hash, and the number of a token that has one",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       const grant = yield* granted("g")
@@ -154,7 +154,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
 
 export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "purgeExpired deletes expired access tokens in batches, and never a refresh token that was not rotated",
+    name: "purgeExpired deletes expired access tokens in batches, but no refresh token that was not rotated",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -174,7 +174,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "purgeExpired deletes codes a day after they have expired, used or not; a used one is found until then",
+    name: "purgeExpired deletes codes one day after their expiry; a used code can be found until then",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       yield* granted("used")
@@ -194,7 +194,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "purgeExpired deletes rotated refresh tokens in batches, ninety days after; they are found until then",
+    name: "purgeExpired deletes rotated refresh tokens in batches after ninety days; they can be found until then",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -204,7 +204,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       }
       yield* store.retireRefreshToken(hash("r0"), start + 20)
       const end = start + 10 + rotatedRetention
-      // Codes and access tokens are long gone.
+      // Codes and access tokens have been purged long before.
       yield* store.purgeExpired(end, 100)
       const found = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
       yield* expectEqual("at the very end of that", found.includes(null), false)
@@ -218,7 +218,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "purgeExpired deletes a revoked grant with all that belongs to it, in batches, a day after",
+    name: "purgeExpired deletes a revoked grant with all its data, in batches, after one day",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -245,18 +245,18 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
         store.findRefreshToken(hash("refresh-other"))
       ])
       yield* expectEqual("left", left, [null, null, null, null, null])
-      // What is there already can't be created.
+      // Creating fails for anything that still exists.
       for (const each of [grant, unused, other]) yield* store.createCode(each, newCode(each, `new-${each.id}`))
     })
   },
   {
-    name: "purgeExpired counts revoked grants of which nothing is left, so that a full batch says that there may be more",
+    name: "purgeExpired counts revoked grants without remaining data, so that a full batch shows that there may be more",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grants = Array.from({ length: 7 }, (_, n) => newGrant(`g${n}`))
       for (const grant of grants) yield* store.createCode(grant, newCode(grant, `code-${grant.id}`))
       const end = start + 600_000 + codeReuseWindow
-      // Revoked later than their codes are forgotten.
+      // Revoked after their codes were purged.
       for (const { id } of grants) yield* store.revokeGrant(id, end)
       yield* expectEqual("codes", yield* store.purgeExpired(end + 1, 100), 7)
       const purge = store.purgeExpired(end + revokedRetention + 1, 3)

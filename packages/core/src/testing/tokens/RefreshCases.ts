@@ -1,5 +1,5 @@
 /**
- * Rules of `TokenStore.refresh`: rotation, and the retirement of what was rotated.
+ * Rules of `TokenStore.refresh`: rotation, and retirement of rotated tokens.
  */
 import { Effect } from "effect"
 import { TokenStore } from "../../ports/TokenStore.ts"
@@ -10,7 +10,7 @@ import { access, expectTokensOf, granted, hash, issue, namedTokens, refresh } fr
 
 export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "refresh without a new refresh token stores the access token and leaves the rest",
+    name: "refresh without a new refresh token stores the access token and changes nothing else",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -22,7 +22,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "an access token is found by its number, whatever its hash, and numbers grow",
+    name: "an access token is found by its number, whatever its hash, and numbers are ascending",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       const grant = yield* granted("g")
@@ -40,7 +40,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "an access token that has a number is not found by its hash alone",
+    name: "an access token with a number is not found by its hash alone",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       yield* granted("g")
@@ -48,7 +48,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "refresh with a new refresh token rotates the presented one, which stays good until it is retired",
+    name: "refresh with a new refresh token rotates the presented one, which is accepted until it is retired",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -73,7 +73,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "refresh ends the oldest access tokens of the grant beyond the limit, and those of no other",
+    name: "refresh ends the oldest access tokens of the grant beyond the limit, and no tokens of other grants",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -97,13 +97,13 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "of twenty refreshes of one grant at once, as many access tokens are left as may be",
+    name: "after twenty concurrent refreshes of one grant, the number of access tokens is at its limit",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
       const issued = (n: number) => ({ ...issue(grant, `a${n}`, `r${n}`), maxAccessTokens: 7 })
       yield* store.refresh(hash("refresh-g"), { ...issue(grant, "a", "r"), maxAccessTokens: 7 }, start)
-      // By two refresh tokens: what they have in common is their grant.
+      // With two refresh tokens of the same grant.
       const answers = yield* concurrently(20, (n) =>
         store.refresh(hash(n % 2 === 0 ? "refresh-g" : "r"), issued(n), start + n)
       )
@@ -114,7 +114,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "of twenty that present a refresh token at once, each gets tokens, and it is rotated once",
+    name: "of twenty concurrent calls with one refresh token, each gets tokens, and the token is rotated once",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -130,7 +130,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   ...(["its grant is revoked", "it is retired"] as const).map((end) => ({
-    name: `whoever presents a refresh token while ${end} gets tokens before that, and none after`,
+    name: `a refresh while ${end} succeeds before that, and fails after it`,
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -148,7 +148,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   })),
   {
-    name: "only a rotated refresh token is retired",
+    name: "a refresh token is only retired if it was rotated",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")
@@ -162,7 +162,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "an unknown refresh token, or one of a revoked grant, refreshes nothing",
+    name: "an unknown refresh token, or one of a revoked grant, can't be used for a refresh",
     run: Effect.gen(function* () {
       const store = yield* namedTokens
       const grant = yield* granted("g")

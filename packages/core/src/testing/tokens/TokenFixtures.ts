@@ -1,5 +1,5 @@
 /**
- * Grants, codes and tokens to fill a store with.
+ * Grants, codes and tokens for filling a store.
  */
 import { Effect } from "effect"
 import { ClientId, GrantId, UserId } from "../../model/Ids.ts"
@@ -59,13 +59,13 @@ export const issue = (grant: Grant, accessText: string, refreshText: string | nu
   maxAccessTokens: 100
 })
 
-/** The numbers that each store has given to access tokens, by their hashes. */
+/** The numbers of access tokens by their hashes, for each store. */
 const numbers = new WeakMap<TokenStore["Service"], Map<TokenHash, number>>()
 
-/** How many numbers after the last known one are looked at for a token that must not be stored. */
+/** How many numbers beyond the last known one are searched for a token that must not be stored. */
 const numbersBeyond = 3
 
-/** The store, with its access tokens found by their hashes: cases name them, and stores number them. */
+/** The store with access tokens found by hash: cases use hashes, while stores assign numbers. */
 export const namedTokens = Effect.map(TokenStore, (store) => {
   const known = numbers.get(store) ?? new Map<TokenHash, number>()
   numbers.set(store, known)
@@ -108,7 +108,7 @@ export const namedTokens = Effect.map(TokenStore, (store) => {
   }
 })
 
-/** Fails unless the tokens `aN` and `rN` exist where answer number N says that they were issued, and nowhere else. */
+/** Fails unless exactly those tokens `aN` and `rN` exist for which answer number N is true. */
 export const expectTokensOf = Effect.fnUntraced(function* (answers: ReadonlyArray<boolean>) {
   const store = yield* namedTokens
   const found = yield* Effect.forEach(answers, (_, n) =>
@@ -121,7 +121,7 @@ export const expectTokensOf = Effect.fnUntraced(function* (answers: ReadonlyArra
   )
 })
 
-/** A grant whose code was redeemed for the tokens `access-ID` and `refresh-ID`. */
+/** A grant with a redeemed code and the tokens `access-ID` and `refresh-ID`. */
 export const granted = Effect.fnUntraced(function* (id: string, fields: Partial<Grant> = {}) {
   const store = yield* namedTokens
   const grant = newGrant(id, fields)

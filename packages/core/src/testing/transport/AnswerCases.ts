@@ -1,5 +1,5 @@
 /**
- * Rules of what is made of an answer.
+ * Rules for answers of receivers.
  */
 import { Effect } from "effect"
 import { maxExcerptLength } from "../../model/Delivery.ts"
@@ -21,7 +21,7 @@ import {
   start
 } from "./Receivers.ts"
 
-/** The excerpt of an answer that came at once. */
+/** The excerpt of an immediate answer. */
 const excerptOf = Effect.fnUntraced(function* (...steps: ReadonlyArray<ReceiverStep>) {
   const result = yield* postTo(yield* answering(...steps))
   return result._tag === "Answered" && result.elapsed < patience ? result.excerpt : result
@@ -31,7 +31,7 @@ const head = (...headers: ReadonlyArray<string>): ReceiverStep => ({
   write: `HTTP/1.1 200 OK\r\n${headers.map((line) => `${line}\r\n`).join("")}\r\n`
 })
 
-/** What is told where the answer's headers never come to an end. */
+/** Expected outcomes for answers whose headers never end. */
 const failures = {
   "connection_reset, of a connection that ends before the answer": [
     ["end"],
@@ -49,7 +49,7 @@ const failures = {
 
 export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>> = [
   {
-    name: "tells the status and the body of whatever answer",
+    name: "reports the status and the body of any answer",
     run: Effect.gen(function* () {
       for (const [status, body] of [
         [200, "ok"],
@@ -71,7 +71,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   {
-    name: "tells when the receiver wants to be asked again, as it says so",
+    name: "reports Retry-After as the receiver sent it",
     run: Effect.gen(function* () {
       for (const retry_after of ["7", "Fri, 31 Dec 1999 23:59:59 GMT", "soon"]) {
         const result = yield* postTo(yield* answering(answer(503, "", `Retry-After: ${retry_after}`)))
@@ -80,7 +80,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   {
-    name: "waits for the answer behind an interim one",
+    name: "waits for the final answer after an interim one",
     run: Effect.gen(function* () {
       const hint = { write: "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n" }
       const result = yield* postTo(yield* answering(hint, { wait: 20 }, hint, ok))
@@ -88,7 +88,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   {
-    name: "puts a body together that comes in pieces, and reads bytes that are no text",
+    name: "joins a body that arrives in pieces, and reads bytes that are not text",
     run: Effect.gen(function* () {
       const pieces: ReadonlyArray<ReceiverStep> = [
         head("content-length: 4"),
@@ -105,7 +105,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   {
-    name: "keeps no more than the first 16 KiB of a body, and reads no more of one without end",
+    name: "keeps at most the first 16 KiB of a body, and stops reading an endless one",
     run: Effect.gen(function* () {
       const body = `x${"é".repeat(maxExcerptLength)}`
       const endless = yield* answering(head("content-length: 1000000000000"), { write: body })
@@ -115,13 +115,13 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
       if (result._tag === "Failed") return
       yield* expectEqual("in time", result.elapsed < patience, true)
       yield* expectEqual("the beginning", body.startsWith(result.excerpt), true)
-      // Bytes or characters.
+      // The limit may apply to bytes or characters.
       const { length } = result.excerpt
       yield* expectEqual(`${length} long`, maxExcerptLength / 2 <= length && length <= maxExcerptLength, true)
     }).pipe(Effect.scoped)
   },
   {
-    name: "takes the headers for the answer, whatever becomes of the body",
+    name: "accepts an answer once its headers are complete, whatever happens to the body",
     run: Effect.gen(function* () {
       const begun = [head("content-length: 10"), { write: "ok" }, { wait: 20 }] as const
       yield* expectEqual("ends early", yield* excerptOf(...begun, "end"), "ok")
@@ -129,7 +129,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   },
   {
-    name: "gives each request its own answer, also where one comes too late or before it is asked for",
+    name: "gives each request its own answer, even if another answer comes too late or too early",
     run: Effect.gen(function* () {
       const slow = yield* start({
         onRequest: ({ body }) => [{ wait: body === "first" ? 150 : 200 }, answer(200, `to the ${body}`)]
@@ -158,7 +158,7 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
     }).pipe(Effect.scoped)
   })),
   {
-    name: "tells connection_refused where nobody listens, dns of a name without an address, tls of who speaks none",
+    name: "reports connection_refused without a listener, dns for a name without an address, tls for a peer without TLS",
     run: Effect.gen(function* () {
       const gone = yield* Effect.scoped(start({}))
       yield* expectFailed("nobody listens", yield* postTo(gone), "connection_refused")

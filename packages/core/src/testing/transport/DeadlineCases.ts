@@ -1,5 +1,5 @@
 /**
- * Rules of the deadline: one, from the start of a request to the end of its answer.
+ * Rules of the deadline, which covers a request from its start to the end of its answer.
  */
 import { Duration, Effect } from "effect"
 import type { Transport, TransportResult } from "../../ports/Transport.ts"
@@ -8,12 +8,12 @@ import { expectEqual } from "../SuiteCase.ts"
 import type { ReceiverScript, ReceiverStep, ScriptedReceivers } from "./Receivers.ts"
 import { expectClosed, expectFailed, postTo, start } from "./Receivers.ts"
 
-/** In milliseconds. Even of this a busy machine must leave enough to connect, and to be sent headers. */
+/** In milliseconds. Long enough that even a busy machine can connect and get headers within it. */
 const deadline = 1_000
-/** How much later than a timer of its own a result may come, in milliseconds: less than any that counts anew. */
+/** How late a result may be compared with a plain timer, in milliseconds. A deadline that starts again would exceed it. */
 const slack = 900
 
-/** Bytes one by one, for longer than the deadline. */
+/** Single bytes, for longer than the deadline. */
 const drip = (text: string): ReadonlyArray<ReceiverStep> =>
   Array.from({ length: 300 }, (_, at) => [{ write: text.charAt(at % text.length) }, { wait: 5 }]).flat()
 
@@ -25,13 +25,13 @@ const expectAtTheDeadline = (what: string, { elapsed }: TransportResult, fired: 
     true
   )
 
-/** Posts to receivers that do this, beside each other: what they take is time. */
+/** Posts to receivers with these scripts concurrently, because the cases mostly wait. */
 const postToEach = Effect.fnUntraced(function* (scripts: Readonly<Record<string, ReceiverScript>>) {
   return yield* Effect.forEach(
     Object.entries(scripts),
     Effect.fnUntraced(function* ([what, script]) {
       const receiver = yield* start(script)
-      // When a timer of as many milliseconds fires, which on a busy machine is late.
+      // Measures when a timer of the same length fires, which on a busy machine is late.
       const timer = Effect.timed(Effect.sleep(deadline))
       const [result, [fired]] = yield* Effect.all([postTo(receiver, { deadline }), timer], { concurrency: 2 })
       yield* expectAtTheDeadline(what, result, fired)
@@ -46,7 +46,7 @@ const head = { write: "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n" }
 
 export const deadlineCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>> = [
   {
-    name: "tells timeout at the deadline where the headers are not complete, and closes the connection",
+    name: "reports timeout at the deadline if the headers are not complete, and closes the connection",
     run: Effect.gen(function* () {
       const posted = yield* postToEach({
         "no answer": {},
@@ -61,7 +61,7 @@ export const deadlineCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceiver
     }).pipe(Effect.scoped)
   },
   {
-    name: "reads a body until the deadline, and tells when its headers were complete",
+    name: "reads a body until the deadline, and reports when its headers were complete",
     run: Effect.gen(function* () {
       const posted = yield* postToEach({
         "a body that does not come": { onRequest: () => [head] },

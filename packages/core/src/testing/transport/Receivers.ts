@@ -1,5 +1,5 @@
 /**
- * Receivers that do what a case says, and ways to send to them. Core opens no sockets: whoever runs the suite brings them.
+ * Receivers with scripts, and helpers to send to them. Core opens no sockets: the caller of the suite provides the receivers.
  */
 import type { Scope } from "effect"
 import { Context, Effect } from "effect"
@@ -8,21 +8,21 @@ import type { TransportRequest, TransportResult } from "../../ports/Transport.ts
 import { Transport } from "../../ports/Transport.ts"
 import { expectEqual, RuleBroken } from "../SuiteCase.ts"
 
-/** What a receiver does next with a connection. */
+/** A receiver's next action on a connection. */
 export type ReceiverStep =
-  /** Writes bytes; text is in UTF-8. */
+  /** Writes bytes. Text is encoded as UTF-8. */
   | { readonly write: string | Uint8Array }
-  /** Does nothing for some milliseconds. */
+  /** Waits for some milliseconds. */
   | { readonly wait: number }
-  /** Ends the connection in order. */
+  /** Ends the connection normally. */
   | "end"
-  /** Breaks it off (TCP RST). */
+  /** Resets the connection (TCP RST). */
   | "reset"
 
 export interface ReceiverScript {
-  /** As soon as the connection is there. */
+  /** Actions when a connection opens. */
   readonly onConnection?: ReadonlyArray<ReceiverStep>
-  /** When a request has arrived whole. */
+  /** Actions when a request is complete. */
   readonly onRequest?: (request: ReceivedRequest) => ReadonlyArray<ReceiverStep>
 }
 
@@ -35,24 +35,24 @@ export interface ReceivedRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Read as UTF-8. */
   readonly body: string
-  /** Which request on its connection it is, from 1. */
+  /** The number of the request on its connection, from 1. */
   readonly nth: number
 }
 
 /** A receiver that listens on 127.0.0.1. */
 export interface ScriptedReceiver {
   readonly port: number
-  /** The requests that have arrived whole. */
+  /** The complete requests so far. */
   readonly received: Effect.Effect<ReadonlyArray<ReceivedRequest>>
-  /** Returns once a request has arrived whole. */
+  /** Returns once a complete request has arrived. */
   readonly hasReceived: Effect.Effect<void>
-  /** How many connections it has accepted. */
+  /** Number of accepted connections. */
   readonly accepted: Effect.Effect<number>
-  /** Returns once none of them is open, by whoever closed them. */
+  /** Returns once no connection is open, no matter which side closed them. */
   readonly allClosed: Effect.Effect<void>
 }
 
-/** Starts receivers, each gone with its scope. */
+/** Starts receivers. Each ends with its scope. */
 export class ScriptedReceivers extends Context.Service<
   ScriptedReceivers,
   {
@@ -64,28 +64,28 @@ export const start = Effect.fnUntraced(function* (script: ReceiverScript) {
   return yield* (yield* ScriptedReceivers).start(script)
 })
 
-/** A receiver that carries out the same steps for each request. */
+/** A receiver that performs the same steps for each request. */
 export const answering = (...steps: ReadonlyArray<ReceiverStep>) => start({ onRequest: () => steps })
 
-/** An answer of HTTP/1.1 whose body has the length that it says. */
+/** An HTTP/1.1 answer with the right content length. */
 export const answer = (status: number, body = "", ...headers: ReadonlyArray<string>): ReceiverStep => {
   const lines = [`HTTP/1.1 ${status} Status`, ...headers]
-  // RFC 9110 section 8.6: an answer without content says no length.
+  // RFC 9110 section 8.6: an answer without content has no length.
   if (status !== 204) lines.push(`content-length: ${new TextEncoder().encode(body).length}`)
   return { write: `${lines.join("\r\n")}\r\n\r\n${body}` }
 }
 
 export const ok = answer(200, "ok")
 
-/** Long enough for any answer that comes at once, in milliseconds. */
+/** Long enough for any immediate answer, in milliseconds. */
 export const patience = 60_000
 
-/** Secrets are in every place where a request has any. */
+/** Test secrets are in every part of a request that can have some. */
 const path = "/hook?token=url-secret"
 
 const loopback = [IpNetwork.fromStringUnsafe("127.0.0.0/8")]
 
-/** What is posted unless a case says otherwise. */
+/** A request with default values. */
 export const requestTo = (host: string, fields: Partial<TransportRequest> = {}): TransportRequest => ({
   url: `http://${host}${path}`,
   headers: { "content-type": "application/json", "webhook-id": "evt_1", "x-secret": "header-secret" },
@@ -107,12 +107,12 @@ export const to = ({ port }: Pick<ScriptedReceiver, "port">, fields: Partial<Tra
 /** Posts to a receiver at 127.0.0.1. */
 export const postTo = (...[receiver, fields]: Parameters<typeof to>) => post(to(receiver, fields))
 
-/** The status, or the outcome where none came. */
+/** The status, or the outcome if there is none. */
 export const outcomeOf = (result: TransportResult) => (result._tag === "Failed" ? result.outcome : result.status)
 
 type Failure = TransportResult & { readonly _tag: "Failed" }
 
-/** Fails unless a request failed so, and its detail is one line that holds nothing secret. */
+/** Fails unless a request failed with this outcome, and its detail is one line without secrets. */
 export const expectFailed = Effect.fnUntraced(function* (
   what: string,
   result: TransportResult,
@@ -124,7 +124,7 @@ export const expectFailed = Effect.fnUntraced(function* (
   return yield* expectEqual(`${what}: secrets in ${result.detail}`, result.detail.includes("secret"), false)
 })
 
-/** Fails unless no connection to a receiver is left after a while. */
+/** Fails if a connection to a receiver stays open. */
 export const expectClosed = (what: string, { allClosed }: ScriptedReceiver) =>
   Effect.timeoutOrElse(allClosed, {
     duration: "10 seconds",

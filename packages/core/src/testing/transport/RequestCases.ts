@@ -1,5 +1,5 @@
 /**
- * Rules of what arrives: the request as it was given, once, and nowhere else.
+ * Rules for requests: they arrive as given, once, and only at their receiver.
  */
 import { Deferred, Effect, Fiber } from "effect"
 import { Transport } from "../../ports/Transport.ts"
@@ -20,10 +20,10 @@ import {
   to
 } from "./Receivers.ts"
 
-/** What HTTP/1.1 itself needs to carry a request. */
+/** Headers that HTTP/1.1 itself requires. */
 const carrying = new Set(["host", "connection", "content-length", "transfer-encoding"])
 
-/** Spellings of a loopback address that URL parsers and connections understand. */
+/** Spellings of a loopback address that URL parsers and connections accept. */
 const loopbackHosts = [
   "127.0.0.1",
   "localhost",
@@ -59,18 +59,18 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
-    name: "posts a large body whole",
+    name: "posts a large body completely",
     run: Effect.gen(function* () {
       const receiver = yield* answering(ok)
       const body = "é".repeat(1024 * 1024)
       yield* expectEqual("outcome", outcomeOf(yield* postTo(receiver, { body })), 200)
       const [received] = yield* receiver.received
-      // Not the bodies themselves: a rule that is broken is told of with what was expected.
+      // Compared here, because the message of a violated rule would contain the whole bodies.
       yield* expectEqual("received", received?.body === body, true)
     }).pipe(Effect.scoped)
   },
   {
-    name: "posts as many at once as are asked for, each once",
+    name: "posts any number of concurrent requests, each once",
     run: Effect.gen(function* () {
       const receiver = yield* answering({ wait: 20 }, ok)
       const results = yield* concurrently(20, (n) => postTo(receiver, { body: `number ${n}` }))
@@ -80,14 +80,14 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
-    name: "posts once more where a kept connection ends before a byte of the answer has come",
+    name: "posts again if a kept-alive connection ends before the first byte of the answer",
     run: Effect.gen(function* () {
       for (const ending of ["end", "reset"] as const) {
         const receiver = yield* start({ onRequest: ({ nth }) => (nth === 1 ? [ok] : [ending]) })
         for (let i = 1; i <= 3; i++) {
           yield* expectEqual(`${ending}: outcome`, outcomeOf(yield* postTo(receiver, { body: `number ${i}` })), 200)
         }
-        // The others never came back to a connection, where connections are not kept.
+        // Without kept-alive connections, no other request was repeated.
         const bodies = (yield* receiver.received).map(({ body }) => body)
         const atMostTwice = bodies.every((body, at) => bodies.indexOf(body) >= at - 1)
         yield* expectEqual(`${ending}: each at most twice`, [new Set(bodies).size, atMostTwice], [3, true])
@@ -95,7 +95,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
-    name: "posts no third time, and only once where an answer has begun",
+    name: "never posts a third time, and posts only once if an answer has begun",
     run: Effect.gen(function* () {
       let answered = 0
       const failing = yield* start({ onRequest: () => (++answered === 1 ? [ok] : ["end"]) })
@@ -108,7 +108,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
-    name: "does not follow a redirect, and tells where it leads",
+    name: "does not follow a redirect, and reports its target",
     run: Effect.gen(function* () {
       const target = yield* answering(ok)
       const location = `http://127.0.0.1:${target.port}/elsewhere`
@@ -121,7 +121,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
-    name: "connects to no refused address, however it is written",
+    name: "does not connect to a refused address in any spelling",
     run: Effect.gen(function* () {
       const receiver = yield* answering(ok)
       for (const host of loopbackHosts) {
@@ -132,7 +132,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
-    name: "uses no connection for a request whose allow-list would not have opened it",
+    name: "does not reuse a connection that the request's own allow-list would refuse",
     run: Effect.gen(function* () {
       const receiver = yield* answering(ok)
       yield* expectEqual("allowed", outcomeOf(yield* postTo(receiver)), 200)
@@ -141,7 +141,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
-    name: "refuses what is no http URL",
+    name: "refuses URLs that are not http or https",
     run: Effect.gen(function* () {
       for (const url of ["ftp://127.0.0.1/", "nonsense"]) {
         yield* expectFailed(url, yield* post(requestTo("", { url })), "blocked_address")
@@ -149,7 +149,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     })
   },
   {
-    name: "reports each request once, however it ends; cancelling it afterwards does nothing",
+    name: "reports each request once, however it ends; cancelling it afterwards has no effect",
     run: Effect.gen(function* () {
       const answers = yield* answering(ok)
       const breaking = yield* answering("reset")
@@ -195,7 +195,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
-    name: "closes the connection when it is interrupted",
+    name: "closes the connection when the effect is interrupted",
     run: Effect.gen(function* () {
       const receiver = yield* start({})
       const posting = yield* Effect.forkChild(postTo(receiver))
