@@ -19,7 +19,7 @@ const signers = Effect.fnUntraced(function* (id: string) {
 })
 
 describe("POST .../rotate_secret", () => {
-  it.effect("shows a new secret once; the one before signs too for a day", () =>
+  it.effect("shows a new secret once, and signs with the old one too for a day", () =>
     Effect.gen(function* () {
       const { one, reply, secret } = yield* created
       yield* TestClock.adjust(1_000)

@@ -12,7 +12,7 @@ const metricsKey = "a-metrics-key-of-more-than-32-characters"
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: {} }
 
 describe("the log of a store that refuses changes", () => {
-  it.effect("says what it said, and not that there was no answer", () => {
+  it.effect("reports what the store said, not a missing answer", () => {
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
     return Effect.gen(function* () {
@@ -169,7 +169,7 @@ describe("health", () => {
       assert.strictEqual(reply.at("/status"), "store_unreachable")
       assert.match(
         reply.textAt("/detail"),
-        /^The database does not answer, or not what it is asked; the log says why\. /
+        /^The database does not answer, or its answer can't be used; the log says why\. /
       )
       assert.notInclude(reply.text, "hunter2")
       assert.isNull(reply.at("/oldest_due_age_ms"))
