@@ -1,6 +1,6 @@
 /**
- * The commands for those who run a service, and what a service is told. They run in this process; `Service.test.ts` has
- * what the start and the end of processes add.
+ * The operator's commands, and the settings of a service. They run in this process; `Service.test.ts` covers the start and
+ * end of processes.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -19,7 +19,7 @@ import { callApi, discover, takeTokens } from "./harness/ThirdParty.ts"
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** A service in memory with an integration of building 1 on a receiver. */
+/** A service in memory with an integration of building 1 and its receiver. */
 const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: ReadonlyArray<string>) {
   const { url } = yield* serveHere([
     "--database",
@@ -35,7 +35,7 @@ const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: 
   const withKey = { DOORHOOK_OPERATOR_KEY: operatorKey }
   /** Runs a command against the service. */
   const run = (...args: ReadonlyArray<string>) => runHere([...args, "--url", url], withKey)
-  /** Runs a whole command that must succeed, and answers what it prints. */
+  /** Runs a complete command that must succeed, and returns its output. */
   const printed = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
     const { code, stderr, stdout } = yield* runHere(args, withKey)
     assert.strictEqual(code, 0, stderr)
@@ -72,7 +72,7 @@ describe("the operator's commands", () => {
         allow_targets: ["10.0.0.0/8"]
       })
       assert.match(yield* print(...set, "--status", "disabled"), /^1: disabled \(manual\)$/m)
-      // The id after a flag that has no value is the command's.
+      // The id after a flag without a value is an argument of the command.
       const values = ["--acknowledge", "200", "--status", "enabled"]
       const cleared = yield* print("integrations", "set", ...values, "--json", "--clear", "1")
       assert.deepStrictEqual(read(JSON.parse(cleared)).overrides, { acknowledge: "200" })
@@ -115,7 +115,7 @@ describe("the operator's commands", () => {
   )
 })
 
-/** What was given wrongly is told in one way, wherever it is noticed. */
+/** Invalid arguments are reported in one form, whichever part finds them. */
 const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
   [
     ["deliveries", "list", "--state", "lost"],
@@ -125,7 +125,7 @@ const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: Re
     ["deliveries", "list", "--state", "delivered,exausted"],
     /^doorhook: --state must be .*; did you mean exhausted\?\n$/
   ],
-  // A negative value is told of as a value, not as flags of one letter.
+  // A negative value is reported as a value, not as one-letter flags.
   [["integrations", "portal-link", "1", "--expires-in", "-1d"], /^doorhook: --expires-in must be a duration[^;]*\n$/],
   [
     ["deliveries", "list", "--limit", "many"],
@@ -196,7 +196,7 @@ describe("doorhook deliveries", () => {
         /^why: +The integration was disabled when the event came.*\nnext: .*410 Gone\. Probe/m
       )
 
-      // Whole commands, which do what they say when they are copied.
+      // These are complete commands that work when they are copied.
       const [, ...commands] = /^do: ((?:.*npx doorhook .*\n)+)/m.exec(yield* show(6)) ?? []
       const words = (commands[0] ?? "").split("\n").map((line) => line.replace(/^.*npx doorhook /, "").split(" "))
       const [, enable = [], resend = [], recover = []] = words
@@ -404,7 +404,7 @@ describe("doorhook grants", () => {
   )
 })
 
-/** Sends pieces over a connection, one every 50 ms, until the server closes it; answers what it says. */
+/** Sends pieces over a connection, one every 50 ms, until the server closes it. Returns the server's output. */
 const trickle = (url: string, pieces: ReadonlyArray<string>) =>
   Effect.callback<string>((resume) => {
     let said = ""
@@ -447,7 +447,7 @@ describe("a service whose clients are slow on purpose", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
-      // With the other one so long that it can't be what ends the connection.
+      // The other timeout is too long to end the connection.
       const serveWith = Effect.fnUntraced(function* (settings: object) {
         yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
         return yield* serveHere(["--database", "memory", "--config", file])
@@ -649,7 +649,7 @@ describe("settings of a service", () => {
       yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
       const args = ["--database", "memory", "--directory", directory, "--config", file]
       const page = "/oauth/authorize?response_type=code&client_id=c1&redirect_uri=https%3A%2F%2Fclient.example%2Fcb"
-      /** Guesses a client's secret from one address until it is refused, then asks from another. */
+      /** Guesses a client's secret from one address until it is refused, then sends a request from another address. */
       const guess = (url: string) =>
         Effect.promise(async () => {
           const ask = async (address: string) => {

@@ -1,5 +1,5 @@
 /**
- * `doorhook doctor` and `doorhook migrate`: what they find and do, and that looking changes nothing.
+ * `doorhook doctor` and `doorhook migrate`: their findings and effects. Checks must not change anything.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -55,7 +55,7 @@ describe("doorhook doctor", () => {
       )
       const mixed = yield* runHere(["doctor", "--config", file, "--directory", join(folder, "none.json")])
       assert.deepStrictEqual([mixed.code, mixed.stdout], [3, ""])
-      // Names, types and values, of the file and of what it leads to: all at once.
+      // All problems of the file and of files that it names, with their names, types and values.
       for (const said of [
         "databse: no such setting; did you mean database?; ",
         "port: must be a number, not a text",

@@ -1,5 +1,5 @@
 /**
- * doorhook inside a host's own process, as plain JavaScript uses it.
+ * doorhook inside a host's process, used from plain JavaScript.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"

@@ -1,5 +1,5 @@
 /**
- * Notifications by webhook: what `onNotification` tells a host goes to the operator's URL, like any other webhook.
+ * Notifications by webhook: the operator's URL gets the notifications of `onNotification` like any other webhook.
  */
 import { assert, describe } from "@effect/vitest"
 import { signatureVerifier } from "@doorhook/receiver"
@@ -84,7 +84,7 @@ describe("notifications by webhook", () => {
       assert.isDefined(waiting)
       yield* Effect.promise(() => second.deliveries.resend(waiting.id))
       yield* Effect.promise(() => operator.until(({ length }) => length === 2))
-      // A second integration fails: one more notification, and none again.
+      // A second failing integration causes one more notification, and no repetition of earlier ones.
       yield* failOnce(second)
       yield* Effect.promise(() => operator.until(({ length }) => length === 3))
       assert.deepStrictEqual(

@@ -1,5 +1,5 @@
 /**
- * What those who run doorhook inside a host see and set: integrations of their own, notifications, secrets that rotate.
+ * Operation of an embedded doorhook: settings of single integrations, notifications, rotated secrets.
  */
 import { AllowAllDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -49,7 +49,7 @@ const publicKeysOf = (url: string) =>
     return Schema.decodeUnknownSync(WebhookKeys)(answer).data.map(({ attributes }) => attributes.public_key)
   })
 
-/** The first delivery, once it is in a state. */
+/** The first delivery when it reaches a state. */
 const inState = (doorhook: Doorhook, state: string) =>
   eventually(
     `a delivery is ${state}`,
@@ -73,7 +73,7 @@ const isSignedBy = (secret: string, { body, headers }: Received): boolean => {
   }
 }
 
-/** Keeps the notifications that it is told; `until` resolves once one of a kind is among them. */
+/** Collects notifications. `until` resolves when there is one of a kind. */
 const listening = () => {
   const heard: Array<DoorhookNotification> = []
   let check = (): void => undefined
@@ -120,7 +120,7 @@ describe("those who run doorhook", () => {
       const folder = yield* temporaryFolder
       const database = join(folder, "doorhook.db")
       const keys = new Set<string>()
-      // The key stays when the service starts again; with `both`, the integration's secret signs as well.
+      // The key stays the same after a restart. With `both`, the integration's secret signs too.
       for (const signing of ["ed25519", "both"] as const) {
         const doorhook = yield* start({ signing, database })
         const { url } = yield* mount(doorhook)
@@ -304,7 +304,8 @@ describe("those who run doorhook", () => {
           assert.deepStrictEqual([delivery?.state, delivery?.reason], ["cancelled", "integration_disabled"])
           return heard.map(({ kind }) => kind)
         }).pipe(Effect.scoped)
-      // The first is told at an attempt between half of the time and its end: a busy machine may make none so soon.
+      // The first warning comes with an attempt in the second half of the time. A busy machine may make no attempt so
+      // early.
       let kinds: ReadonlyArray<string> = []
       for (let seconds = 1; kinds[0] !== "failing" && seconds <= 16; seconds *= 4) kinds = yield* fail(`${seconds}s`)
       assert.deepStrictEqual([kinds[0], kinds.at(-1)], ["failing", "disabled"])

@@ -1,5 +1,5 @@
 /**
- * Receivers whose certificates are from an authority of the host's own.
+ * Receivers with certificates of the host's own authority.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -18,7 +18,7 @@ import { runHere } from "./harness/InProcess.ts"
 const authority = makeAuthority()
 const retry = { access_log: [] }
 
-/** How the delivery to a receiver ends. */
+/** The outcome of a delivery to a receiver. */
 const deliveredTo = Effect.fnUntraced(function* (doorhook: Doorhook, receiver: string) {
   const { url } = yield* mount(doorhook)
   yield* integrate(url, receiver)

@@ -1,6 +1,6 @@
 /**
- * The pages as a host has them: links to an integration's own page, by the facade and by the command, and sessions behind https and over
- * several processes.
+ * The pages in a host: links to an integration's own page, from the facade and from the command, and sessions behind https
+ * and over several processes.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -16,7 +16,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 
 const key = "operator-key-of-this-test-0123456789"
 
-/** A handler behind a proxy that takes its own prefix off. */
+/** A handler behind a proxy that removes its prefix. */
 const behindProxy =
   (handle: Doorhook["node"]): Doorhook["node"] =>
   (request, response, next) => {
@@ -111,7 +111,7 @@ describe("portal links", () => {
   )
 })
 
-/** Signs in as an operator, as a browser would. */
+/** Signs in as an operator in a browser. */
 const signIn = (url: string, prefix = "") =>
   Effect.promise(async () => {
     const form = await fetch(`${url}${prefix}/console/notifications`)

@@ -1,5 +1,5 @@
 /**
- * The whole on PostgreSQL: a service, workers beside it, and what is left when one of them is killed.
+ * doorhook on PostgreSQL: a service with workers, also when one of them is killed.
  */
 import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -28,7 +28,7 @@ const run = promisify(execFile)
 
 const idsOf = (received: ReadonlyArray<Received>) => new Set(received.map(({ headers }) => headers["webhook-id"]))
 
-/** What a process that only stores has to do with a database. */
+/** The services that a process needs only to store events. */
 const openStore = (url: string) =>
   Layer.build(
     Layer.fresh(PostgresWakeSignal.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) }))))
@@ -37,13 +37,13 @@ const openStore = (url: string) =>
 const flagsFor = (database: string) => ["--database", database, "--allow-target", "127.0.0.0/8"]
 
 /**
- * For workers that deliver what a test stored itself: without a directory nobody is asked whose integrations these are, and
- * events of 1970 are not purged as soon as they are delivered.
+ * For workers that deliver events which the test stored itself. Without a directory, rights are not checked. With long
+ * retention, events of 1970 are not purged after their delivery.
  */
 const stored1970 = (database: string, settings: object = {}) =>
   configured(database, { directory: undefined, retention: "forever", ...settings })
 
-/** Resolves once the states are so. */
+/** Resolves when the deliveries are in these states. */
 const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Record<string, number>) => boolean) =>
   eventually(
     "the states are so",
@@ -51,7 +51,7 @@ const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Re
     isSo
   )
 
-/** What a service answers to requests in which every text that comes from outside has a NUL, which PostgreSQL can't keep. */
+/** A service's answers to requests in which every text has a NUL, which PostgreSQL can't store. */
 const answersToNul = async (url: string): Promise<Readonly<Record<string, number>>> => {
   const nul = "a\u0000b"
   const { access_token } = await tokensOf(url)
@@ -102,7 +102,7 @@ const answersToNul = async (url: string): Promise<Readonly<Record<string, number
 }
 
 await describeOnPostgres("doorhook on PostgreSQL", (server) => {
-  // Most of their time they wait for processes and leases.
+  // These tests mostly wait for processes and leases.
   describe("its processes", { concurrent: true }, () => {
     live(
       "a service delivers what is published, and keeps it over a restart",
@@ -245,7 +245,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           [events, states.delivered, states.pending + states.delivering + states.retrying, states.exhausted],
           [200, 1_000, 0, 0]
         )
-        // Each event five times, once for each integration; what the killed one had under way comes again.
+        // Each event five times, once for each integration. Deliveries that the killed worker had in flight come again.
         assert.strictEqual(idsOf(receiver.received).size, 200)
         assert.isAtLeast(receiver.received.length, 1_000)
         survivor.child.kill("SIGTERM")
@@ -265,11 +265,11 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           Effect.provideContext(stored)
         )
         yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
-        // The receiver answers when it is told to: no deadline is to come before.
+        // The receiver answers on demand, so the deadline must be late.
         const worker = yield* startWorker(yield* stored1970(database, { ackTimeout: "1m", lease: "70s" }))
         yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
         worker.child.kill("SIGTERM")
-        // It gives back what it has not begun; what it has begun it waits for.
+        // It releases deliveries that it has not started, and waits for the others.
         yield* untilStates(stored, ({ pending }) => (pending ?? 0) > 0)
         answer()
         assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)

@@ -1,5 +1,5 @@
 /**
- * The whole at its outer surface: `doorhook serve` as a process, a real OAuth client, a receiver that verifies.
+ * The complete service: `doorhook serve` as a process, a real OAuth client, and a receiver that verifies signatures.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -26,7 +26,7 @@ import { callApi, createIntegration, discover } from "./harness/ThirdParty.ts"
 const serviceOn = (database: string, ...more: ReadonlyArray<string>) =>
   startService(["--database", database, "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
-/** One in this process, where its start and its end are not what is tested. */
+/** A service in this process, for tests that are not about its start and end. */
 const service = (...more: ReadonlyArray<string>) =>
   serveHere(["--database", "memory", "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
@@ -258,7 +258,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       const folder = yield* temporaryFolder
       const flags = yield* configured(join(folder, "kill.db"), { lease: "1d" })
       const killed = Promise.withResolvers<void>()
-      // Nothing is answered before the kill: all that was sent by then is unacknowledged.
+      // Nothing is answered before the kill, so all requests until then are unacknowledged.
       const receiver = yield* startReceiver(async () => {
         await killed.promise
         return 200
@@ -280,7 +280,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       first.child.kill("SIGKILL")
       yield* Effect.promise(() => first.finished)
       killed.resolve()
-      // The file is free as soon as the process is gone.
+      // The file is free as soon as the process has ended.
       const second = yield* serveHere(flags)
       yield* Effect.promise(() =>
         receiver.until(
@@ -391,7 +391,7 @@ describe("a call that can't be carried out", () => {
       const { port } = yield* listening(createServer())
       const database = join(yield* temporaryFolder, "new", "doors.db")
       const { code, stderr, stdout } = yield* runHere(["serve", "--database", database, "--port", String(port)])
-      // Nothing is made, and nothing said to be made, by what can't start.
+      // A failing start creates nothing, and prints nothing else.
       assert.deepStrictEqual([code, stdout, existsSync(database)], [1, "", false])
       assert.match(stderr, new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use`))
     })

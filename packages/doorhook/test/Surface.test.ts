@@ -1,6 +1,6 @@
 /**
- * The settings of the HTTP surface, as a host gives them to `createDoorhook`: where real clients differ, who stands in front,
- * how people log in, and who clients are.
+ * Settings of the HTTP surface in `createDoorhook`: exceptions for existing clients, reverse proxies, the login, and
+ * clients.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -15,7 +15,7 @@ const { redirect_uri } = client
 const path = "/v4/buildings/1/integrations"
 const receiver = "http://127.0.0.1:9/hook"
 
-/** The value that names lead to. */
+/** The value at a path of names. */
 const at = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>(
     (parent, name) => (Predicate.isObjectOrArray(parent) ? Reflect.get(parent, name) : undefined),
@@ -31,7 +31,7 @@ const read = async (response: Response) => {
   }
 }
 
-/** A mounted doorhook and calls of its API as the administrator. */
+/** A mounted doorhook, and calls of its API as the administrator. */
 const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[0] = {}) {
   const doorhook = yield* start(options)
   const { url } = yield* mount(doorhook)
@@ -124,7 +124,7 @@ describe("clients that differ from the standards", () => {
         String(refused.at("errors", "0", "detail")),
         /has reached the limit of 2 integrations \(setting integrationsPerScope\)/
       )
-      // What was created under a key is still answered.
+      // A repetition by idempotency key is still answered.
       assert.strictEqual((yield* create("a")).at("data", "id"), first.at("data", "id"))
       const target = `${path}/${String(first.at("data", "id"))}`
       assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "DELETE", target))).status, 204)
@@ -238,7 +238,7 @@ describe("clients that differ from the standards", () => {
   )
 })
 
-/** The login form of a doorhook as a program that submits it: what comes of it, by the password. */
+/** The login form of a doorhook, submitted by a program. Returns the result for a password. */
 const formOf = Effect.fnUntraced(function* (send: (request: Request) => Promise<Response>) {
   const target = new URL(authorizeUrl("http://localhost", client))
   const page = yield* Effect.promise(() => send(new Request(target)))
@@ -378,7 +378,7 @@ describe("the host's own login", () => {
     "that answers nonsense lets nobody in",
     Effect.gen(function* () {
       for (const nonsense of ['{"id":7.5}', '"alice"', '{"login_url":""}', "{}"]) {
-        // As plain JavaScript would have it: no type stands in the way.
+        // As in plain JavaScript, without types to prevent it.
         const session = (): HostSession => Reflect.apply(JSON.parse, undefined, [nonsense])
         const doorhook = yield* start({ directory: { ...directory, session } })
         const target = authorizeUrl("http://localhost", client)

@@ -1,6 +1,6 @@
 /**
- * The login page as people have it: in Chromium, with and without JavaScript, on a phone, by keyboard alone, by what a
- * screen reader is told; and what the browser makes of its headers.
+ * The login page in Chromium, with and without JavaScript, on a phone, by keyboard only, and as seen by a screen reader.
+ * Also the effect of its headers in the browser.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { admin } from "../harness/KnownDirectory.ts"
@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
       cookies.map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite })),
       [{ httpOnly: true, name: "doorhook_login", sameSite: "Lax" }]
     )
-    // The app is not told where the user came from.
+    // The app does not learn where the user came from.
     const referrer = await page.evaluate("document.referrer")
     assert.strictEqual(referrer, "")
   })
@@ -97,7 +97,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     const code = await page.locator("#authorization_code").innerText()
     assert.match(code, /^dh_ac_[A-Za-z0-9_-]{43}$/)
     assert.strictEqual(page.url(), `${url}/oauth/authorize`)
-    // The client itself put its secret into the first address; no other has it.
+    // The client put its secret into the first URL itself; no other URL has it.
     assert.strictEqual(addresses.filter((address) => /client_secret|dh_ac_|correct/.test(address)).length, 1)
     await page.goBack()
     assert.notInclude(page.url(), "client_secret")
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     await fill(page, admin)
     await allow(page).dblclick({ noWaitAfter: true })
     const back = () => page.waitForURL(`${callback}?**`)
-    // The second click's navigation may abort the first one.
+    // The second click's navigation may cancel the first one.
     await back().catch(back)
     assert.strictEqual(await stage().exchange(codeAt(page)), 200)
     assert.deepStrictEqual(complaints, [])
@@ -208,7 +208,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
           assert.isAtLeast(box?.height ?? 0, 44)
           assert.isAtLeast(box?.width ?? 0, 44)
         }
-        // Smaller text makes phones zoom in on the field.
+        // Phones zoom in on fields with smaller text.
         const sizes = await page.evaluate(
           '[...document.querySelectorAll("input")].map((input) => getComputedStyle(input).fontSize)'
         )
@@ -295,7 +295,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
     const { toApp, url } = stage()
     const { complaints, page } = await stage().page()
     await page.goto(toApp)
-    // As an injection would.
+    // Like an injected script.
     await page.evaluate(
       'const script = document.createElement("script"); script.textContent = "window.injected = 1"; document.body.append(script); const image = new Image(); image.src = "https://evil.example/x.png"; document.body.append(image)'
     )
@@ -315,7 +315,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
   })
 })
 
-/** The contrast of every text with what it stands on, as WCAG 2.1 section 1.4.3 counts it. */
+/** The contrast of every text with its background (WCAG 2.1 section 1.4.3). */
 const contrast = `
 (() => {
   ${colors}

@@ -32,7 +32,7 @@ const heading = (page: Page, name: string | RegExp) => page.getByRole("heading",
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
 const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
 
-/** Opens what a button asks before it does it. */
+/** Opens the confirmation of a button. */
 const open = (page: Page, name: string) => page.locator("summary").getByText(name, { exact: true }).click()
 
 const signIn = async (page: Page) => {
@@ -42,7 +42,7 @@ const signIn = async (page: Page) => {
   await heading(page, "Overview")
 }
 
-/** Every page, below the console's address. */
+/** Every page, relative to the console's address. */
 const places = (): ReadonlyArray<string> => {
   const { broken, brokenDelivery, gone } = stage()
   return [
@@ -159,7 +159,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.clock.install()
     await signIn(page)
     await page.goto(`${stage().url}/console/deliveries/${brokenDelivery}?done=sent`)
-    // What was done is said once.
+    // The result is shown only once.
     assert.notInclude(page.url(), "done")
     await page.locator("summary", { hasText: "What the receiver answered" }).first().focus()
     await page.keyboard.press("Enter")
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       await (await answered).finished()
     }
     await page.locator("details[open] summary:focus").waitFor()
-    // A question that is open is not taken away.
+    // An open confirmation stays.
     await open(page, "Send again")
     const before = stage().bodiesAt("/broken").length
     await page.clock.fastForward("00:30")
@@ -187,7 +187,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.route("**/console", (route) => route.abort())
     await page.clock.fastForward("00:06")
     await page.getByRole("alert").getByText("The service does not answer.", { exact: false }).waitFor()
-    // What was shown before stays.
+    // Earlier content stays.
     assert.strictEqual(await page.getByRole("heading", { name: "Events a second" }).count(), 1)
     await page.unroute("**/console")
     await page.clock.fastForward("00:06")
@@ -330,7 +330,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     await page.goto(`${stage().url}/console/integrations/${good}`)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const action = `${stage().url}/console/integrations/${good}/status`
-    // As bad as can be: the other site knows the token.
+    // Worst case: the other site has the token.
     const form = `<form method="post" action="${action}"><input name="csrf_token" value="${token}"><input name="status" value="disabled"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(action)

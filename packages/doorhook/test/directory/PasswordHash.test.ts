@@ -42,7 +42,7 @@ describe("a stored password", () => {
 
   it("of another form is refused no sooner than a wrong one: such a login must not be told apart by time", async () => {
     const refused = verifyPassword("plain", "plain").then(() => "refused")
-    // Past the queue of doorhook's own hashes.
+    // After the queue of doorhook's own hashes.
     const cheap = promisify(scrypt)("plain", "some salt", 32).then(() => "hashed")
     assert.strictEqual(await Promise.race([refused, cheap]), "hashed")
     await refused
@@ -52,7 +52,7 @@ describe("a stored password", () => {
     const order: Array<number> = []
     const cost = { ln: 4, p: 1 }
     await Promise.all(Array.from({ length: 300 }, (_, n) => hashPassword("x", cost).then(() => order.push(n))))
-    // Two at once may end in either order.
+    // Two concurrent hashes may end in either order.
     for (const [at, n] of order.entries()) assert.isAtMost(Math.abs(at - n), 1)
   })
 
@@ -65,7 +65,7 @@ describe("a stored password", () => {
       verifyPassword("correct horse", stored).then((isRight) => ended.push(isRight ? "check" : "wrong"))
     )
     await Promise.all([...hashes, ...checks])
-    // Up to two hashes had begun before the first check, and up to two begin before the last check ends.
+    // Up to two hashes had started before the first check, and up to two start before the last check ends.
     assert.isBelow(ended.lastIndexOf("check"), 40 + 4)
     assert.lengthOf(
       ended.filter((one) => one === "check"),

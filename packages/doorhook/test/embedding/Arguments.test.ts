@@ -1,6 +1,6 @@
 /**
- * Calls of an embedded doorhook with what plain JavaScript lets through: what is wrong is a rejection, with a code and a message
- * that names the argument, and never something thrown.
+ * Invalid arguments from plain JavaScript to an embedded doorhook. Each call rejects with a code and a message that names
+ * the argument, and never throws.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -10,7 +10,7 @@ import { codeOf, event, integrate, live, mount, start } from "../harness/Embedde
 import { eventually } from "../harness/Eventually.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** Calls a method as JavaScript does, by its path: with whatever is given. A call that throws fails the test. */
+/** Calls a method by its path with any arguments, as JavaScript does. A call that throws fails the test. */
 const call = async (doorhook: Doorhook, path: string, given: ReadonlyArray<unknown>): Promise<unknown> => {
   const names = path.split(".")
   const part = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)

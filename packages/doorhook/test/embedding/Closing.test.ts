@@ -1,5 +1,5 @@
 /**
- * The end of an embedded doorhook: what is open is finished, nothing stays behind, and what comes later is told so.
+ * Closing an embedded doorhook: open work is finished, nothing is left, and later calls fail with `closed`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -70,7 +70,7 @@ describe("closing", () => {
       const receiver = yield* startReceiver(() => answered)
       const folder = yield* temporaryFolder
       const database = join(folder, "closing.db")
-      // A request is open while its directory is asked.
+      // The request stays open while its directory is called.
       const buildings = async () => {
         questions += 1
         if (questions === 2) Effect.runSync(Deferred.succeed(bothAsked, undefined))
@@ -144,7 +144,7 @@ live(
   })
 )
 
-/** Takes a file as doorhook does, in a process of its own, and keeps it. */
+/** Takes a file in another process, like doorhook does, and keeps it. */
 const keeping = `
   const lock = new (require("node:sqlite").DatabaseSync)(process.argv[1] + "-lock")
   lock.exec("CREATE TABLE owner (pid INTEGER, host TEXT, since TEXT)")
@@ -173,7 +173,7 @@ describe("a SQLite file", () => {
         assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, .* one process alone`))
         assert.strictEqual(yield* FileOwner.holderOf(database), named)
         const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
-        // Whoever waits can give up at once: the clock stands still.
+        // A waiting start can be interrupted at once: the clock stands still.
         yield* Fiber.interrupt(yield* wait)
         const waiting = yield* wait
         owner.child.kill("SIGKILL")

@@ -1,5 +1,5 @@
 /**
- * doorhook in an application that is written in Effect, through `doorhook/effect`.
+ * doorhook in an Effect application, through `doorhook/effect`.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
@@ -23,11 +23,11 @@ import { callApi } from "../harness/ThirdParty.ts"
 const engine = Doorhook.layer({ database: "memory", trustedProxies: ["127.0.0.0/8"] }, Doorhook.directoryOf(directory))
 const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
 
-/** Asks the server of the context. */
+/** Sends a request to the server of the context. */
 const ask = (path: string, init: RequestInit = {}) =>
   HttpServer.addressFormattedWith((url) => Effect.promise(() => fetch(url + path, { redirect: "manual", ...init })))
 
-/** What spans and lines say, the attributes of spans included. */
+/** The texts of spans and log lines, including attributes of spans. */
 const recorder = () => {
   const lines: Array<string> = []
   const { layer: tracer, spans } = keptSpans()
@@ -38,14 +38,14 @@ const recorder = () => {
   return { layer, lines, spans }
 }
 
-/** What the host has failed with, which says itself how it is answered. */
+/** An error of the host that defines its own response. */
 class Teapot extends Schema.TaggedError<Teapot>()("Teapot", {}) {
   [HttpServerRespondable.symbol]() {
     return Effect.succeed(HttpServerResponse.text("I am a teapot", { status: 418 }))
   }
 }
 
-/** Routes of the host's own, of every kind that something around them could change. */
+/** The host's own routes, of every kind that doorhook could affect. */
 const ownRoutes = Layer.mergeAll(
   HttpRouter.add("GET", "/own", HttpServerResponse.text("own")),
   HttpRouter.add("GET", "/teapot", Effect.fail(new Teapot())),
@@ -80,7 +80,7 @@ const ownRequests: ReadonlyArray<readonly [path: string, init?: RequestInit]> = 
   ["/"]
 ]
 
-/** What a host's requests are answered with, and what is logged of them. */
+/** The answers to a host's requests, and the log lines about them. */
 const answersOf = <E, R>(served: Layer.Layer<never, E, R | HttpServer.HttpServer>, requests = ownRequests) => {
   const { layer, lines } = recorder()
   return Effect.gen(function* () {
@@ -130,7 +130,7 @@ describe("in one router", () => {
         [200, 404, 200]
       )
       assert.isTrue(told.answers[0]?.[2].some(([name]) => name === "x-request-id"))
-      // Only the host's own request has a line of effect/http.
+      // Only the host's own request has a log line of effect/http.
       assert.lengthOf(told.lines, 1)
       const untold = yield* answersOf(served("https://house.example"), requests)
       assert.deepStrictEqual(
@@ -187,7 +187,7 @@ describe("in one router", () => {
   )
 })
 
-/** A transport of the application's own: it counts, and answers as it is told. */
+/** The application's own transport. It counts requests and gives configured answers. */
 const transportThat = (answers: (nth: number) => number) => {
   const sent: Array<TransportRequest> = []
   const layer = Layer.effect(
@@ -253,7 +253,7 @@ describe("ports of the application's own", () => {
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* stateOf, ["delivered"])
       assert.lengthOf(sent, 2)
-      // And a test may end while the clock stands still.
+      // A test may also end while the clock stands still.
       yield* publishOne
     }).pipe(Effect.provide(Doorhook.layer({ database: "memory" }, anybody, layer)))
   })

@@ -1,6 +1,6 @@
 /**
- * Answers of a host's own functions in plain JavaScript: an unambiguous answer is accepted in any form, and for one that can't be
- * used, the log says what is expected.
+ * Return values of a host's functions in plain JavaScript. Unambiguous ones are accepted in any form. For the others, the
+ * log says what is expected.
  */
 import { BuildingId, Directory, TenantId, UserId, withDeadlines } from "@doorhook/core"
 import type { DirectoryError } from "@doorhook/core"
@@ -26,7 +26,7 @@ const challenge = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM
 
 const row = { name: "App", redirect_uris: [client.redirect_uri] }
 
-/** A doorhook over a directory that answers in part in ways of its own, with the lines that it logs. */
+/** A doorhook over a directory with unusual answers, and its log lines. */
 const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>) {
   const lines: Array<string> = []
   const keep = (line: string) => void lines.push(line)
@@ -36,7 +36,7 @@ const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>
   return { doorhook, url, lines }
 })
 
-/** Requests that can't be answered before the host answers a question. */
+/** Requests that need the host's answer to a question. */
 const waiting: ReadonlyArray<
   readonly [question: keyof HostDirectory, send: (url: string, token: string) => Promise<Response>]
 > = [
@@ -50,7 +50,7 @@ const waiting: ReadonlyArray<
   ["tenants", (url, token) => callApi(url, token, "GET", "/v4/tenants")]
 ]
 
-/** Answers like a host's functions, and to one question never, once it is named. */
+/** A host whose answer to one named question never comes. */
 const silentTo = (host: HostDirectory, silence: { question?: string; asked: () => void }) =>
   Layer.effect(
     Directory,
@@ -139,7 +139,7 @@ describe("a promise that never settles", () => {
   )
 })
 
-/** Every question, as doorhook asks it of a host. */
+/** Every question, as doorhook calls it. */
 const questionsTo = Effect.fnUntraced(function* (host: HostDirectory) {
   const asked = yield* Effect.provide(Directory, withDeadlines(Doorhook.directoryOf(host)))
   const [user, password] = [UserId.make("admin"), Redacted.make("right")]
@@ -167,7 +167,7 @@ const names = [
   "tenants"
 ] as const
 
-/** A host that answers everything by one function. */
+/** A host that answers every question with one function. */
 const answering = (answer: () => unknown): HostDirectory =>
   Object.assign({ ...directory }, Object.fromEntries(names.map((name) => [name, answer])))
 
@@ -313,7 +313,7 @@ describe("a host's functions", () => {
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const { url } = yield* over({
-        // As a host that binds to an LDAP server with whatever it is given.
+        // Like a host that passes any password on to an LDAP server.
         authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
       })
       const statusOf = (login: string, password: string) =>
@@ -424,7 +424,7 @@ describe("a host's functions", () => {
           /is registered for the application, but it is none that is taken here: it must be an https URL/
         )
       }
-      // Once for the client: whoever asks can ask as often as they like.
+      // Logged only once for the client, because anyone can repeat the request.
       assert.lengthOf(lines, 1)
       assert.match(
         lines[0] ?? "",
@@ -486,7 +486,7 @@ describe("a host's functions", () => {
       const token = yield* tokenFrom(url)
       const read = (path: string) => Effect.promise(async () => (await callApi(url, token, "GET", path)).text())
       assert.match(yield* read("/v4/buildings"), /"id":"7".*"id":"?11\b.*"id":"?0\b/)
-      // 0 numbers units and access points, but no building or tenant.
+      // 0 is valid for units and access points, but not for buildings or tenants.
       assert.match(yield* read("/v4/tenants?scope=self"), /"id":"101".*"id":"?0\b.*"id":"102".*"id":"?0\b/)
       unit = "00"
       assert.match(yield* read("/v4/tenants?scope=self"), /"unavailable"/)
@@ -531,7 +531,7 @@ describe("a host's functions", () => {
   live(
     "must answer the client of exactly the id that is asked for: another spelling gets nothing, and no tries of its own",
     Effect.gen(function* () {
-      // As a database does that ignores case and spaces at the end.
+      // Like a database that ignores case and trailing spaces.
       const find = (id: string) => (id.trim().toLowerCase() === "c1" ? { ...row, id: "c1", secret: "s1" } : null)
       const { lines, url } = yield* over({ client: find })
       const statusOf = (client_id: string, client_secret: string) =>
@@ -541,7 +541,7 @@ describe("a host's functions", () => {
         const page = yield* Effect.promise(() => fetch(authorizeUrl(url, { ...client, client_id: spelling })))
         assert.strictEqual(page.status, 400)
       }
-      // Once: whoever asks can ask as often as they like.
+      // Logged only once, because anyone can repeat the request.
       assert.lengthOf(lines, 1)
       assert.match(lines[0] ?? "", /`client` must return the client of exactly the id that it is asked for/)
       for (let failure = 1; failure <= 10; failure++) assert.strictEqual(yield* statusOf("c1", "wrong"), 401)

@@ -1,5 +1,5 @@
 /**
- * Options of `createDoorhook` as plain JavaScript gives them: what is wrong is told, all of it at once.
+ * Options of `createDoorhook` from plain JavaScript. All problems are reported at once.
  */
 import { assert, describe, it, vi } from "@effect/vitest"
 import { builtInTable, DurationText } from "@doorhook/core"
@@ -14,7 +14,7 @@ import { eventually } from "../harness/Eventually.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** The settings in a file, each with the comment before it. */
+/** The settings in a file, each with its comment. */
 const settingsIn = (file: string): ReadonlyArray<readonly [name: string, comment: string]> => {
   const text = readFileSync(new URL(`../../src/config/${file}.ts`, import.meta.url), "utf8")
   return [...text.matchAll(/(?:\/\*\*((?:[^*]|\*(?!\/))*)\*\/\n)? {2}(\w+): Schema\.optional\(/g)].map(
@@ -154,7 +154,7 @@ describe("options", () => {
     "can name a logger, which gets doorhook's own lines",
     Effect.gen(function* () {
       const lines: Array<string> = []
-      // Called on itself, as loggers that keep state in `this` need it.
+      // Called as a method, because loggers may keep state in `this`.
       const logger = {
         lines,
         write(level: string, line: string) {
@@ -218,7 +218,7 @@ describe("options", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           const doorhook = yield* start({ logger, database, encryptionKey })
-          // At the start, before a page is opened.
+          // At the start, not when a page is first opened.
           assert.match(secrets()[0] ?? "", /^sealed:/)
           const { url } = yield* mount(doorhook)
           const opened = yield* Effect.promise(() => fetch(url + path, { redirect: "manual" }))

@@ -1,5 +1,5 @@
 /**
- * Resource types that a host declares: bound, published, sent, listed and described like the built-in ones.
+ * Resource types that a host declares. They are bound, published, sent, listed and described like the built-in ones.
  */
 import { assert, describe } from "@effect/vitest"
 import { publishIn } from "doorhook"
@@ -38,7 +38,7 @@ const hostClient = async (connectionString: string) => {
   return connected
 }
 
-/** A doorhook on a server, with an integration that is bound to some types. */
+/** A doorhook on a server, with an integration that is bound to given types. */
 const integrated = Effect.fnUntraced(function* (
   receiver: string,
   types: ReadonlyArray<string>,
@@ -51,7 +51,7 @@ const integrated = Effect.fnUntraced(function* (
   return { doorhook, url, token, id }
 })
 
-/** The one delivery of an event once it waits after this many attempts. */
+/** The only delivery of an event when it waits after this many attempts. */
 const attempted = (doorhook: Doorhook, event_id: string, attempts: number) =>
   eventually(
     `attempt ${attempts} has failed`,
@@ -72,7 +72,7 @@ describe("a declared resource type", () => {
       const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_forced"])
       const published = yield* Effect.promise(() => doorhook.publish({ ...forced, data: { id: 7, door: "north" } }))
       assert.strictEqual(published.deliveries, 1)
-      // Not bound to.
+      // The integration has no binding for this.
       assert.strictEqual((yield* Effect.promise(() => doorhook.publish(event))).deliveries, 0)
       yield* Effect.promise(() => receiver.until((received) => received.length === 2))
       const body = '{"event":{"resource_type":"door_forced","action":"create","data":{"id":7,"door":"north"}}}'
@@ -162,7 +162,7 @@ describe("a declared resource type", () => {
           )
           return deliveries.map(({ attempts, state }) => [state, attempts])
         })
-      // What has a lifetime expires when its schedule is over; what has none is given up.
+      // With a lifetime, a delivery expires after its last retry. Without one, it is exhausted.
       assert.deepStrictEqual(yield* endOf("door_forced"), [["expired", 3]])
       assert.deepStrictEqual(yield* endOf("door_held"), [["exhausted", 2]])
       yield* Effect.promise(() => doorhook.integrations.set(id, { overrides: { retry: { door_forced: [] } } }))
@@ -181,7 +181,7 @@ describe("a declared resource type", () => {
       yield* Effect.promise(() =>
         doorhook.publish(Array.from({ length: count }, () => ({ ...event, resource_type: "door_held" })))
       )
-      // Four fifths of the ten places of an integration; the others are kept for what is urgent.
+      // Four fifths of an integration's ten places. The others are reserved for high priority.
       yield* Effect.promise(() => receiver.until((received) => received.length === 8))
       yield* Effect.promise(() => doorhook.publish(forced))
       yield* Effect.promise(() => receiver.until((received) => received.some((one) => typeIn(one) === "door_forced")))
@@ -217,7 +217,7 @@ describe("a declared resource type", () => {
       const { id: delivery, next_attempt_at } = yield* attempted(doorhook, event_id, 2)
       const { attempts } = yield* Effect.promise(() => doorhook.deliveries.show(delivery))
       const wait = Date.parse(next_attempt_at) - Date.parse(attempts[1]?.started_at ?? "")
-      // The second delay of access logs, neither that of calls nor the hour of its declaration.
+      // The second delay of access logs, not that of calls or of the earlier declaration.
       assert.isAtLeast(wait, 30_000)
       assert.isBelow(wait, 3_600_000)
       status = 200

@@ -1,6 +1,6 @@
 /**
- * The files of a database are removed, replaced, linked or damaged: nothing is accepted that would be lost, and no second
- * process uses them.
+ * Database files that are removed, replaced, linked or damaged. doorhook accepts no event that would be lost, and no second
+ * process uses the files.
  */
 import { startService } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -28,7 +28,7 @@ import { startLoad } from "../harness/Load.ts"
 
 const parts = ["", "-wal", "-shm"]
 
-/** A service that has accepted some events, and how it is started. */
+/** A service with some accepted events, and its arguments. */
 const startAll = Effect.gen(function* () {
   const file = join(yield* temporaryFolder, "doors.db")
   const flags = yield* configured(file)
@@ -46,7 +46,7 @@ const ended = ({ finished, stderr, stdout }: Running) =>
     () => `${stdout()}\n${stderr()}`
   )
 
-/** How a service ends that is refused its database: here, which is another process than the one that has the database. */
+/** How a service ends when its database is refused, because another process owns it. */
 const refused = (flags: ReadonlyArray<string>) =>
   Effect.map(
     within("the start is refused", runHere(["serve", "--port", "0", ...flags]), () => "it serves"),
@@ -76,7 +76,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
       const again = yield* serveHere(flags)
       const stored = new Set((yield* listDeliveries(again.url)).map(({ event_id }) => event_id))
       const all = [...load.accepted]
-      // In the second until it was noticed, what was accepted went to the file of that name, which is back.
+      // Until this was noticed, within a second, accepted events went to the restored file of that name.
       assert.deepStrictEqual(
         all.filter((id) => !stored.has(id)),
         []
@@ -215,7 +215,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
         errors.join("\n")
       )
       yield* Effect.promise(() => doorhook.close())
-      // Another can be made in the same process.
+      // Another doorhook can be created in the same process.
       const next = yield* start({ database: file })
       yield* Effect.promise(() => next.publish(event))
     }),

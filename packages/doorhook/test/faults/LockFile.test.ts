@@ -1,5 +1,5 @@
 /**
- * The lock beside a SQLite database can't be created again after it was removed.
+ * The lock file beside a SQLite database was removed and can't be created again.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,5 +1,5 @@
 /**
- * The disk fails to sync: nothing is answered as if it were on disk, and all goes on by itself once it is.
+ * The disk fails to sync. No call is answered as if its data were on disk, and doorhook recovers by itself.
  */
 import { assert, describe } from "@effect/vitest"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
@@ -21,7 +21,7 @@ const shim = pathToFileURL(fileURLToPath(new URL("../fixtures/failingDisk.ts", i
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** Publishes an event under a key. */
+/** Publishes an event with an idempotency key. */
 const publish = (url: string, key: string) =>
   Effect.promise(() =>
     fetch(`${url}/operator/events`, {

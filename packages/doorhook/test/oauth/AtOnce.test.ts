@@ -1,5 +1,5 @@
 /**
- * What a request waits for answers when it is called, where store and directory do: a handler then needs no fiber.
+ * Calls complete synchronously if the store and the directory do. A handler then needs no fiber.
  */
 import {
   AuthorizationServer,

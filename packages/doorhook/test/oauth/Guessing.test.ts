@@ -1,5 +1,5 @@
 /**
- * Guessing of passwords and secrets at a host that embeds doorhook, by floods of requests.
+ * Floods of requests that guess passwords and secrets at an embedding host.
  */
 import { assert } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -12,11 +12,11 @@ const url = "http://localhost"
 const attacker = { remoteAddress: "192.0.2.1" }
 const elsewhere = { remoteAddress: "192.0.2.2" }
 
-/** The login form, to be sent many times. */
+/** The login form, which can be sent repeatedly. */
 const openForm = (doorhook: Doorhook) =>
   Effect.promise(async () => formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url))
 
-/** A request to the token endpoint that proves itself, with a code that nobody has. */
+/** An authenticated request to the token endpoint with an unknown code. */
 const tokenRequest = (client_id: string, client_secret: string): Request =>
   new Request(`${url}/oauth/token`, {
     method: "POST",
@@ -86,7 +86,7 @@ live(
       const refused = Promise.withResolvers<void>()
       let refusals = 0
       const guesses = Array.from({ length: 2_000 }, async () => {
-        // Right, so that none of them is made to wait for a failure.
+        // The right password, so none has to wait after a failure.
         const { headers, status } = await guess("right")
         if (status === 429 && ++refusals === 1_975) refused.resolve()
         return [status, headers.get("retry-after")].join(" ")

@@ -1,5 +1,5 @@
 /**
- * oauth4webapi, which checks every answer to the letter, through the whole life of a grant.
+ * oauth4webapi, which checks every answer strictly, for the whole life of a grant.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as oauth from "oauth4webapi"
@@ -27,7 +27,7 @@ const discover = async (): Promise<oauth.AuthorizationServer> => {
   )
 }
 
-/** Through login to tokens. */
+/** From login to tokens. */
 const takeTokens = async (
   server: oauth.AuthorizationServer,
   client: oauth.Client,
@@ -104,7 +104,7 @@ describe("oauth4webapi", () => {
     await oauth.processRevocationResponse(revocation)
     assert.strictEqual(await apiStatus(service().url, refreshed.access_token), 401)
 
-    // Why a refresh fails is told in the body, which a challenge would hide from this library.
+    // The body says why a refresh fails. With a challenge, this library would ignore it.
     const late = await oauth.refreshTokenGrantRequest(
       server,
       client,

@@ -1,5 +1,5 @@
 /**
- * The service, for client programs that know nothing of it but its address.
+ * The service for client programs that only have its address.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ export const redirectUri = "https://client.example/cb"
 export const appRedirectUri = "http://127.0.0.1:41234/cb"
 const admin = { login: "admin@example.com", password: "correct horse" } as const
 
-/** A secret that only survives the way through HTTP Basic when it is encoded and decoded as RFC 6749 says. */
+/** A secret that HTTP Basic carries correctly only with the encoding of RFC 6749. */
 export const oddSecret = "s:2 /+%é&="
 
 /** One that needs encoding all the same, for libraries that take no letters but ASCII's. */

@@ -1,5 +1,5 @@
 /**
- * The packages as they are published: packed, installed into an empty project, and used there.
+ * The published packages: packed, installed into an empty project, and used there.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -51,13 +51,13 @@ const startService = Effect.fnUntraced(function* (
   return { ...running, url }
 })
 
-/** How many threads a process has for files, name look-ups and passwords. */
+/** The number of threads of a process for files, name lookups and passwords. */
 const poolSize = (pid: number | undefined): number =>
   readdirSync(`/proc/${pid}/task`).filter(
     (thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8") === "libuv-worker\n"
   ).length
 
-/** Commands of packages that are installed separately. */
+/** Commands of separately installed packages. */
 const separate = { simulate: "@doorhook/simulator", conformance: "@doorhook/conformance" } as const
 
 describe("the packages", () => {
@@ -69,7 +69,7 @@ describe("the packages", () => {
     const { engines } = Schema.decodeUnknownSync(Manifest)(
       JSON.parse(readFileSync(join(folder, "node_modules/doorhook/package.json"), "utf8"))
     )
-    // As Node.js 20 does, which has no such modules: it does not link what imports them.
+    // Like Node.js 20, which lacks such modules and does not link their importers.
     const old = `import { registerHooks } from "node:module"
       registerHooks({ resolve: (specifier, context, next) => {
         if (specifier === "node:sqlite") throw new Error("No such built-in module: node:sqlite")
@@ -152,7 +152,7 @@ describe("the installed command", () => {
       const { id } = yield* integrate(url, "http://127.0.0.1:9/")
       const call = (method: string, path: string, body: unknown) =>
         Effect.promise(async () => (await callApi(url, operatorKey, method, path, body)).status)
-      // Deliveries of a disabled integration are kept and not sent.
+      // Deliveries of a disabled integration are stored but not sent.
       assert.strictEqual(yield* call("PATCH", `/operator/integrations/${id}`, { status: "disabled" }), 200)
       const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
       assert.strictEqual(
@@ -166,7 +166,7 @@ describe("the installed command", () => {
       const list = `"${process.execPath}" "${bin}" deliveries list --limit 1000 --url ${url}`
       const env = { ...process.env, DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
       const listed = yield* Effect.promise(() => run("bash", ["-c", list], { env }))
-      // More than a pipe holds: the command writes on when its reader is gone.
+      // More than a pipe's buffer, so the command still writes when its reader has gone.
       assert.isAbove(listed.stdout.length, 65_536)
       for (const command of [list, list, `${list} --json`]) {
         const { stderr, stdout } = yield* Effect.promise(() =>

@@ -1,5 +1,5 @@
 /**
- * The guide for receivers: the code that it shows.
+ * The code in the guide for receivers.
  */
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Crypto, Signature } from "@doorhook/core"

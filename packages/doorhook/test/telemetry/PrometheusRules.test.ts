@@ -1,5 +1,6 @@
 /**
- * The rules for alerts: Prometheus reads them, each fires when it should, and each leads to what the documentation says to do.
+ * The alerting rules. Prometheus accepts them, each fires when it should, and each links to instructions in the
+ * documentation.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -32,10 +33,10 @@ const decode = Schema.decodeUnknownSync(
 const rules = decode(parse(read(file))).groups.flatMap((group) => group.rules)
 const page = read(new URL("operations.md", docs))
 
-/** Whether there is a program that Prometheus comes with. */
+/** Whether a program of Prometheus is installed. */
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0
 
-/** What it complains about; nothing when it exits with 0. */
+/** The error output of promtool; empty if it exits with 0. */
 const complaintOf = (...args: ReadonlyArray<string>): string => {
   const { status, stderr, stdout } = spawnSync("promtool", args, { encoding: "utf8" })
   return status === 0 ? "" : `${stdout}${stderr}`
