@@ -144,7 +144,7 @@ const isWhole = /^ok +tables +version \d+, the newest$/m
 
 describe("a backup on SQLite", () => {
   live(
-    "is taken while the service runs, for its owner alone, and goes on where it stood",
+    "is taken while the service runs, is readable only by its owner, and continues from its state",
     Effect.gen(function* () {
       const [folder, other, tools] = [yield* temporaryFolder, yield* temporaryFolder, yield* withNpx]
       const backup = join(folder, "backup.db")
@@ -167,7 +167,7 @@ describe("a backup on SQLite", () => {
   )
 
   live(
-    "holds one state of a service that goes on accepting",
+    "is consistent while the service accepts events",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
@@ -193,7 +193,7 @@ describe("a backup on SQLite", () => {
   )
 
   live(
-    "is one of tables that are to be upgraded",
+    "also works on tables of an older version",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const from = join(folder, "older.db")
@@ -298,7 +298,7 @@ describe("a backup on SQLite", () => {
   )
 
   live(
-    "replaces a file with --force, and leaves nothing of one that is interrupted",
+    "replaces a file with --force, and leaves nothing after an interruption",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
@@ -343,7 +343,7 @@ const rehearseDump = (server: TestServer, programs: string) =>
 
 await describeOnPostgres("a backup on PostgreSQL", (server) => {
   live(
-    "is a copy of the database on its server, made by SQL alone, and goes on where it stood",
+    "is a copy of the database on its server, made only by SQL, and continues from its state",
     Effect.gen(function* () {
       const [from, to] = [yield* newDatabase(server), yield* newDatabase(server)]
       yield* rehearse(server.url(from), server.url(to), {
@@ -355,7 +355,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
     })
   )
 
-  it.live("is a dump of the schema, restored into another database, where it goes on", (context) =>
+  it.live("is a dump of the schema, which continues in another database", (context) =>
     Effect.gen(function* () {
       const tools = installedTools()
       if (typeof tools === "string") {
@@ -398,7 +398,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
       /can't be dumped: error: no; way$/
     ],
     [
-      "pg_dump fails, which other users of the machine see without the password",
+      "pg_dump fails, and its arguments have no password",
       {
         pg_dump: `const { argv, env } = process; console.error(argv.some((one) => one.includes(":" + env.PGPASSWORD)) ? "seen" : "not seen"); process.exit(1)`,
         pg_restore: ""
@@ -429,7 +429,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
   )
 
   live(
-    "leaves nothing of one that is interrupted",
+    "leaves nothing after an interruption",
     Effect.gen(function* () {
       const { args, env, folder } = yield* withPrograms({
         pg_dump: `${writesHalf}; setInterval(() => undefined, 60_000)`,

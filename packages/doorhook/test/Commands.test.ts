@@ -50,7 +50,7 @@ const live = (name: string, body: Effect.Effect<void, unknown, Effect.Services<t
 
 describe("the operator's commands", () => {
   live(
-    "show integrations and set what is particular to them",
+    "show integrations and set their overrides",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
       const { print, run } = yield* withIntegration(receiver.url)
@@ -146,7 +146,7 @@ const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: Re
 
 describe("doorhook deliveries", () => {
   live(
-    "says what was not delivered, why, and what to do",
+    "shows which deliveries failed, why, and what to do",
     Effect.gen(function* () {
       const statuses = [200, 302, 204, 429, 410]
       const receiver = yield* startReceiver((_, nth) => ({
@@ -251,7 +251,7 @@ describe("doorhook deliveries", () => {
 
 describe("what others wrote", () => {
   live(
-    "steers no terminal of the operator's, as a line or as JSON",
+    "can't control the operator's terminal, as a line or as JSON",
     Effect.gen(function* () {
       const answer = "a\u001b]0;b\u0007c\u009b2Jd\u202ee"
       const receiver = yield* startReceiver(() => ({ status: 500, body: answer }))
@@ -275,7 +275,7 @@ describe("what others wrote", () => {
 
 describe("what is no doorhook", () => {
   live(
-    "has done nothing, whatever it answers, and where it redirects to is told",
+    "counts as a failure for any answer, and a redirect is reported with its target",
     Effect.gen(function* () {
       const shown = {
         id: "dlv_1",
@@ -323,7 +323,7 @@ describe("what is no doorhook", () => {
 
 describe("doorhook clients", () => {
   live(
-    "registers clients whose secrets are printed once, gives them new ones, and ends them",
+    "registers clients, prints each secret only once, rotates secrets, and removes clients",
     Effect.gen(function* () {
       const { print, run, url } = yield* withIntegration("http://127.0.0.1:9/hook")
       const redirect = "https://beta.example/cb"
@@ -371,7 +371,7 @@ describe("doorhook clients", () => {
 
 describe("doorhook grants", () => {
   live(
-    "lists what a user has granted, and ends it",
+    "lists and revokes a user's grants",
     Effect.gen(function* () {
       const { print, run, url } = yield* withIntegration("http://127.0.0.1:9/hook")
       const user = ["--user", admin.login]
@@ -421,7 +421,7 @@ const trickle = (url: string, pieces: ReadonlyArray<string>) =>
 
 describe("what is no request that can be read", () => {
   live(
-    "is answered with what is wrong and an id, like any other",
+    "is answered with the problem and a request id, like any other",
     Effect.gen(function* () {
       const { url } = yield* serveHere(["--database", "memory"])
       for (const [sent, status, code] of [
@@ -443,7 +443,7 @@ describe("what is no request that can be read", () => {
 
 describe("a service whose clients are slow on purpose", () => {
   live(
-    "waits neither for heads nor for bodies longer than it is told",
+    "waits for heads and bodies only as long as configured",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -486,7 +486,7 @@ describe("settings of a service", () => {
   const idsOf = ({ data }: typeof Sources.Type) => data.map(({ id }) => id)
 
   live(
-    "come from a file, the environment and flags, of which flags win",
+    "come from a file, the environment and flags, and flags take precedence",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -505,7 +505,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "that are wrong are told all at once, with what was meant, before anything is started",
+    "that are wrong are reported all at once, with suggestions, before the start",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -565,7 +565,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "that contradict each other, are given twice or name nothing are refused before anything is made",
+    "that contradict each other, are repeated or empty are refused before anything is created",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -614,7 +614,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "an empty bearer token is nobody's key, and an empty DOORHOOK_OPERATOR_KEY none",
+    "an empty bearer token is never the key, and an empty DOORHOOK_OPERATOR_KEY is refused",
     Effect.gen(function* () {
       const { stdout, url } = yield* serveHere(["--database", "memory"], { DOORHOOK_OPERATOR_KEY: "" })
       assert.match(stdout(), /operator key \(shown only now\): dhop_/)
@@ -626,7 +626,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "a directory file with a mistyped member is used, and the member is told",
+    "a directory file with a misspelled member is used, with a warning",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "directory.json")
       const client = { id: "c1", secrt: "mistyped-secret", name: "Acme", redirect_uris: ["https://client.example/cb"] }
@@ -641,7 +641,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "say which proxies are trusted, by flags or by the environment, and how clients that differ are served",
+    "set trusted proxies by flags or the environment, and exceptions for existing clients",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -675,7 +675,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "leave requests unsigned where the file says so",
+    "leave requests unsigned if the file says so",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")

@@ -16,7 +16,7 @@ const linesOf = (text: string): Record<string, string> =>
 
 describe("doorhook doctor", () => {
   live(
-    "finds a new file all right, makes nothing, and warns of what is not set",
+    "accepts a new file, creates nothing, and warns of missing settings",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "deep", "doorhook.db")
       const { code, stdout } = yield* runHere(["doctor", "--database", database, "--directory", directoryFile])
@@ -27,7 +27,7 @@ describe("doorhook doctor", () => {
   )
 
   live(
-    "tells what keeps the service from running, in words, and exits with 1",
+    "explains what keeps the service from running, and exits with 1",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "other.db")
@@ -71,7 +71,7 @@ describe("doorhook doctor", () => {
   )
 
   live(
-    "says when others can read the file, and which version its tables have",
+    "warns if others can read the file, and shows the version of its tables",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const made = yield* runHere(["migrate", "--database", database])
@@ -87,7 +87,7 @@ describe("doorhook doctor", () => {
 })
 
 await describeOnPostgres("doorhook doctor", (server) => {
-  it.live("looks at a database without changing it, and migrate makes the tables", () =>
+  it.live("inspects a database without changing it, and migrate creates the tables", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       const env = { DOORHOOK_DATABASE: server.url(name) }

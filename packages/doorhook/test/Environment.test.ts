@@ -122,7 +122,7 @@ describe("the environment", () => {
   )
 
   live(
-    "is told all that is wrong with it at once, by the names of its variables",
+    "has all of its problems reported at once, by the names of its variables",
     Effect.gen(function* () {
       const { message } = yield* Effect.flip(readFrom(wrong))
       assert.sameMembers(namedIn(message), butExceptions)
@@ -157,7 +157,7 @@ describe("the environment", () => {
   )
 
   live(
-    "has its effect on a service, and a proxy its exceptions",
+    "affects a service, and a proxy has its exceptions",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
       // Nothing listens at the proxy's address, so a request that arrives did not use it.

@@ -50,7 +50,7 @@ const endsOf = ({ attempts }: DeliveryDetail): ReadonlyArray<number> =>
   attempts.map(({ duration_ms, started_at }) => Date.parse(started_at) + duration_ms)
 
 describe("doorhook among hostile receivers", () => {
-  it.live("tells of each how it went, and serves who is well at once", () =>
+  it.live("has the right outcome for each, and serves healthy ones at once", () =>
     Effect.scoped(
       Effect.gen(function* () {
         assert.strictEqual(hostile.length, chosen.length)

@@ -115,7 +115,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "may have requests signed with the service's own key, which receivers check without a secret",
+    "may have requests signed with the service's own key, which receivers verify without a secret",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "doorhook.db")
@@ -157,7 +157,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "let any 2xx acknowledge where a receiver answers so",
+    "accept any 2xx as an acknowledgement if a receiver needs it",
     Effect.gen(function* () {
       const doorhook = yield* start({ retry: { access_log: [] } })
       const receiver = yield* startReceiver(() => 204)
@@ -176,7 +176,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "add headers to the requests of one integration, whose values nobody sees again",
+    "add headers to the requests of one integration, whose values are never shown again",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const encryptionKey = "0123456789abcdef0123456789abcdef"
@@ -215,7 +215,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "open a network to one integration alone",
+    "open a network only to one integration",
     Effect.gen(function* () {
       const doorhook = yield* start({ allowTargets: [], retry: { access_log: [] } })
       const { api, create } = yield* admin(doorhook)
@@ -244,7 +244,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "hear that a receiver is gone, and that a probe found it again",
+    "are notified that a receiver is gone, and that a probe reached it again",
     Effect.gen(function* () {
       const { heard, onNotification, until } = listening()
       const doorhook = yield* start({ onNotification })
@@ -283,7 +283,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "hear of an integration that fails until it is disabled, whatever becomes of what they do about it",
+    "are notified of an integration that fails until it is disabled, even if their callback fails",
     Effect.gen(function* () {
       const fail = (disableAfter: string) =>
         Effect.gen(function* () {
@@ -313,7 +313,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "hear of an integration that failed once and was sent nothing since",
+    "are notified of an integration that failed once and got nothing since",
     Effect.gen(function* () {
       const { heard, onNotification, until } = listening()
       const doorhook = yield* start({ disableAfter: "2s", retry: { access_log: [] }, onNotification })
@@ -331,7 +331,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "publish once under one idempotency key, in the process or over HTTP",
+    "publish once with one idempotency key, in the process or over HTTP",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const { url } = yield* mount(doorhook)
@@ -356,7 +356,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "are told that too much waits to be stored while the database takes nothing, and that it was not stored",
+    "get a busy error while the database stores nothing, and the event is not stored",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const waitingBytes = 262_144
@@ -378,7 +378,7 @@ describe("those who run doorhook", () => {
     })
   )
 
-  it.effect("keep what is settled for as long as they say", () =>
+  it.effect("keep settled deliveries as long as configured", () =>
     Effect.gen(function* () {
       const publisher = yield* Publisher
       const countEvents = Effect.flatMap(DeliveryStore, (store) => Effect.map(store.summary(0), ({ events }) => events))

@@ -30,7 +30,7 @@ const runInto = async (file: string, ...args: ReadonlyArray<string>) => {
 
 describe("standard output that can't be written", () => {
   it.runIf(existsSync(fullDisk)).each([["--help"], ["simulate plan"], ["simulate preview"]])(
-    "ends %s with one line that says so",
+    "ends %s with one line about it",
     async (command) => {
       const { exitCode, stderr } = await runInto(fullDisk, ...command.split(" "))
       assert.strictEqual(stderr, "doorhook: cannot write to standard output: no space left on device\n")
@@ -45,7 +45,7 @@ const terminal = "/usr/bin/script"
 
 describe("a terminal that is closed", () => {
   it.runIf(process.platform === "linux" && existsSync(terminal))(
-    "stops what runs on it, which says so to nobody and finishes what is under way",
+    "stops a service on it, which loses its output and finishes work in flight",
     async () => {
       const serve = `${process.execPath} --conditions=source ${bin} serve --port 0 --database memory`
       // The shell survives its terminal, passes the signal on, and reports how the service ended.

@@ -61,7 +61,7 @@ describe("portal links", () => {
   )
 
   live(
-    "and test events are to be had from the facade and from the command",
+    "and test events are available from the facade and from the command",
     Effect.gen(function* () {
       const { doorhook, receiver, url } = yield* startAll
       const sent = yield* Effect.promise(() => doorhook.sendTestEvent("1"))
@@ -143,7 +143,7 @@ describe("an operator's session", () => {
   )
 
   live(
-    "holds in every process over the database with the same key, and in none with another",
+    "is valid in every process over the database with the same key, and in none with another",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const started = yield* Effect.forEach([key, key, `another-${key}`], (operatorKey) =>
@@ -167,7 +167,7 @@ describe("an operator's session", () => {
 
 describe("a login form", () => {
   live(
-    "that one process has shown is taken by another over the same database",
+    "of one process is accepted by another over the same database",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const [one, two] = yield* Effect.all([start({ database, logger: false }), start({ database, logger: false })])

@@ -105,7 +105,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
   // These tests mostly wait for processes and leases.
   describe("its processes", { concurrent: true }, () => {
     live(
-      "a service delivers what is published, and keeps it over a restart",
+      "a service delivers published events, and keeps them over a restart",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver()
@@ -138,7 +138,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service answers texts that PostgreSQL can't keep as one in memory does",
+      "a service answers texts that PostgreSQL can't store as in memory",
       Effect.gen(function* () {
         const serve = (database: string) => serveHere(["--database", database, "--directory", directory])
         const [inMemory, here] = [yield* serve("memory"), yield* serve(server.url(yield* newDatabase(server)))]
@@ -149,7 +149,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service runs workers beside itself, and stops them with itself",
+      "a service starts workers, and stops them at its own end",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const args = ["--port", "0", "--database", database, "--directory", directory, "--workers", "1"]
@@ -176,7 +176,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service without a directory starts no workers, which would ask nobody",
+      "a service without a directory starts no workers, which could not check rights",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const { stdout } = yield* startService(["--database", database, "--workers", "2"])
@@ -186,7 +186,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "an embedded doorhook hands over to a worker what it has no room for, and the worker hears of it",
+      "an embedded doorhook leaves deliveries that it has no room for to a worker, and wakes it",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver()
@@ -221,7 +221,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "of two workers under load one is killed: everything arrives, everything is accounted for",
+      "one of two workers under load is killed: everything arrives and is accounted for",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver(() => new Promise((resolve) => void setTimeout(() => resolve(200), 10)))
@@ -254,7 +254,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a worker that is told to stop finishes what is open, gives back the rest, and exits with 0",
+      "a stopping worker finishes open requests, releases the rest, and exits with 0",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         let answer = (): void => undefined

@@ -64,7 +64,7 @@ const gotAll = (receiver: Receiver, count: number) =>
 
 describe("doorhook serve", { concurrent: true }, () => {
   live(
-    "takes a third party from login to signed deliveries of exactly what it may see",
+    "leads a third party from login to signed deliveries of exactly its own events",
     Effect.gen(function* () {
       const { url } = yield* serviceOn("memory")
       const ofAdmin = yield* tokensFor(url)
@@ -122,7 +122,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "refreshes, and refuses a used code together with what it had issued",
+    "refreshes, and refuses a used code together with its tokens",
     Effect.gen(function* () {
       const { url } = yield* service()
       const config = yield* Effect.promise(() => discover(url, acme.client_id, acme.client_secret))
@@ -153,7 +153,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "says the same for a wrong password as for an unknown user, and shows the form again",
+    "gives the same answer to a wrong password and an unknown user, and shows the form again",
     Effect.gen(function* () {
       const { url } = yield* service()
       const attempt = (login: string) =>
@@ -202,7 +202,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "tells what was not delivered, and why",
+    "shows which deliveries failed, and why",
     Effect.gen(function* () {
       const { url } = yield* service("--retry", "access_log=")
       const gone = yield* Effect.scoped(startReceiver())
@@ -223,7 +223,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "stops on SIGTERM with exit code 0, after what is open has finished",
+    "stops on SIGTERM with exit code 0, after open requests have finished",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "stop.db")
@@ -253,7 +253,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "loses none of 2,000 deliveries in flight to kill -9, and waits for no lease to send them again",
+    "loses none of 2,000 deliveries in flight to kill -9, and sends them again without waiting for a lease",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const flags = yield* configured(join(folder, "kill.db"), { lease: "1d" })
@@ -308,7 +308,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "goes on when nobody reads what it says any more, and ends as ever",
+    "continues when its output has no reader, and ends as usual",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const { child, finished, url } = yield* startService(["--database", database])

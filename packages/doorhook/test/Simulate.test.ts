@@ -26,7 +26,7 @@ const textIn = (file: string) => Effect.promise(() => readFile(file, "utf8"))
 
 describe("a plan and its directory", () => {
   live(
-    "are what a service starts with, and delivers",
+    "start a service, which delivers them",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [plan, directory] = [join(folder, "events.ndjson"), join(folder, "directory.json")]

@@ -83,7 +83,7 @@ const countsOf = (doorhook: Doorhook) =>
 
 describe("a store of version 0.1.0", () => {
   live(
-    "is brought up to date: what was in it is there, tokens and secrets are good, deliveries go on",
+    "is upgraded: its contents are complete, tokens and secrets are valid, deliveries continue",
     Effect.gen(function* () {
       const database = yield* olderFile
       const doorhook = yield* start({ database, ...settings })
@@ -117,7 +117,7 @@ describe("a store of version 0.1.0", () => {
   )
 
   live(
-    "has afterwards the same tables as a new one",
+    "then has the same tables as a new one",
     Effect.gen(function* () {
       const older = yield* olderFile
       const fresh = join(yield* temporaryFolder, "fresh.db")
@@ -131,7 +131,7 @@ describe("a store of version 0.1.0", () => {
 
 describe("an access token that version 0.1.0 gave out", () => {
   live(
-    "is good until it expires, and can be revoked",
+    "is valid until it expires, and can be revoked",
     Effect.gen(function* () {
       const database = yield* olderFile
       const [valid, revoked, expired] = ["v", "r", "e"].map((letter) => `dh_at_${letter.repeat(43)}`)
@@ -166,7 +166,7 @@ describe("an access token that version 0.1.0 gave out", () => {
 
 describe("what a tenant may read in a store of version 0.1.0", () => {
   live(
-    "is listed afterwards, whether that version had prepared it for reading or not",
+    "is listed afterwards, even if that version had not prepared it for reading",
     Effect.gen(function* () {
       const database = yield* olderFile
       const before = new DatabaseSync(database)
@@ -191,7 +191,7 @@ describe("what a tenant may read in a store of version 0.1.0", () => {
 
 describe("a backup", () => {
   live(
-    "without the key that its secrets are sealed with is refused at the start, in words",
+    "is refused at the start without its encryption key, with an explanation",
     Effect.gen(function* () {
       const database = yield* olderFile
       const error: unknown = yield* Effect.promise(() =>

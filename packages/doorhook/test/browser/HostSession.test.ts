@@ -76,7 +76,7 @@ describe.skipIf(!hasBrowser)("a user of a host with its own login", () => {
     assert.deepStrictEqual(complaints, [])
   })
 
-  it("whose session ends while the page is open is asked to log in again, and nothing is allowed", async () => {
+  it("whose session ends while the page is open must log in again, and grants nothing", async () => {
     const { callback, toApp } = host()
     const { context, page } = await host().page()
     await page.goto(toApp)

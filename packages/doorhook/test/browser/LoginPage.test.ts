@@ -13,7 +13,7 @@ const stage = shared(openLoginStage, hasBrowser)
 afterEach(() => (hasBrowser ? stage().closePages() : undefined))
 
 describe.skipIf(!hasBrowser)("logging in with a browser", () => {
-  it("leads to the app with a code that works, silently, to no other place, with nothing secret in an address", async () => {
+  it("leads only to the app, with a working code, no console errors, and no secret in a URL", async () => {
     const { app, callback, toApp, url } = stage()
     const { addresses, complaints, context, page } = await stage().page()
     await page.goto(toApp)
@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.strictEqual(referrer, "")
   })
 
-  it("says that login or password is wrong, keeps the login and not the password, and goes on from there", async () => {
+  it("says that login or password is wrong, keeps only the login, and lets the user continue", async () => {
     const { callback, toApp } = stage()
     const { page } = await stage().page()
     await page.goto(toApp)
@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.isNotEmpty(codeAt(page))
   })
 
-  it("denies without a word typed, and the app is told so", async () => {
+  it("denies without any input, and the app gets the error", async () => {
     const { callback, toApp } = stage()
     const { complaints, page } = await stage().page()
     await page.goto(toApp)
@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.deepStrictEqual(complaints, [])
   })
 
-  it("shows an out-of-band code on a page, and neither it nor the client's secret in an address that stays", async () => {
+  it("shows an out-of-band code on a page, and leaves neither it nor the client's secret in a URL", async () => {
     const { outOfBand, url } = stage()
     const { addresses, page } = await stage().page()
     await page.goto(outOfBand)
@@ -104,7 +104,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.strictEqual(await page.locator("form").count(), 1)
   })
 
-  it("can be gone back to and done again", async () => {
+  it("can be repeated after going back", async () => {
     const { callback, toApp } = stage()
     const { page } = await stage().page()
     await page.goto(toApp)
@@ -267,7 +267,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
     }
   })
 
-  it("tells a password manager what its fields are", async () => {
+  it("describes its fields to password managers", async () => {
     const { toApp } = stage()
     const { page } = await stage().page()
     await page.goto(toApp)
@@ -280,7 +280,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
     assert.strictEqual(await page.locator("input[type=password]").count(), 1)
   })
 
-  it("is shown in no frame", async () => {
+  it("can't be framed", async () => {
     const { toApp } = stage()
     const evil = await stage().site(`<iframe src="${toApp.replaceAll("&", "&amp;")}"></iframe>`)
     const { complaints, page } = await stage().page()
@@ -291,7 +291,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
     assert.match(complaints.join("\n"), /frame-ancestors|X-Frame-Options/i)
   })
 
-  it("runs no script that got into it, and takes no form from another site", async () => {
+  it("blocks injected scripts, and refuses forms of another site", async () => {
     const { toApp, url } = stage()
     const { complaints, page } = await stage().page()
     await page.goto(toApp)

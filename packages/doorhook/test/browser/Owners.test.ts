@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.strictEqual(await link(page, "New integration").count(), 0)
   })
 
-  it("tries again what doorhook has disabled, and it is enabled", async () => {
+  it("probes an integration that doorhook disabled, which enables it", async () => {
     const { doorhook, gone, visitors } = stage()
     const { page } = await visitors.page()
     await page.goto((await doorhook.portalLink(gone)).url)
@@ -117,7 +117,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.strictEqual((await doorhook.integrations.show(gone)).status, "enabled")
   })
 
-  it("is told politely that the link has expired, while the page is open and when it is opened", async () => {
+  it("sees that the link has expired, both on an open page and on opening it", async () => {
     const { doorhook, good, visitors } = stage()
     const { page } = await visitors.page({ javaScriptEnabled: false })
     // Its lifetime is just long enough to open it on this machine.
@@ -134,7 +134,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.strictEqual(await title.innerText(), "This link has expired")
   })
 
-  it("sends nothing by a form of another site", async () => {
+  it("can't be made to send by a form of another site", async () => {
     const { broken, doorhook, site, visitors } = stage()
     const { page } = await visitors.page()
     await page.goto((await doorhook.portalLink(broken)).url)
@@ -267,7 +267,7 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
   const host = shared(openHost, hasBrowser)
   afterEach(() => (hasBrowser ? host().closePages() : undefined))
 
-  it("is sent to the host's login and back, and is nobody here once the host says so", async () => {
+  it("is redirected to the host's login and back, and is signed out when the host says so", async () => {
     const { url } = host()
     const { context, page } = await host().page()
     await page.goto(`${url}/portal`)
@@ -336,7 +336,7 @@ describe.skipIf(!hasBrowser)("an owner's page", () => {
     }
   })
 
-  it("is shown in no frame, whichever it is", async () => {
+  it("can't be framed, on any page", async () => {
     const { broken, brokenDelivery, visitors } = stage()
     const { context, page } = await visitors.page()
     await signIn(page)

@@ -57,7 +57,7 @@ const startHost = Effect.gen(function* () {
 })
 
 live(
-  "forty logins of made-up users leave the threads that publishing needs: two hashes at most are computed at once",
+  "forty logins of unknown users leave threads for publishing: at most two hashes are computed at once",
   Effect.gen(function* () {
     const { doorhook, logIn } = yield* startHost
     const { counted } = yield* countHashes
@@ -78,7 +78,7 @@ live(
 )
 
 live(
-  "logins beyond those that may wait for their hash are answered 503 with Retry-After, and later ones are checked again",
+  "logins beyond the waiting limit get 503 with Retry-After, and later ones are checked again",
   Effect.gen(function* () {
     const { logIn } = yield* startHost
     const answers = yield* Effect.promise(() =>

@@ -104,7 +104,7 @@ describe("the directory over tables", () => {
   })
 
   live(
-    "refuses ids that are no numbers when they are first asked for, with the value and the rule",
+    "refuses ids that are not numbers when they are first used, with the value and the rule",
     Effect.gen(function* () {
       const database = new DatabaseSync(":memory:")
       database.exec(`
@@ -136,7 +136,7 @@ describe("the directory over tables", () => {
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
   )
-  it("checks an unknown login as it does a known one, so that they take the same time, and lets nobody in by that", async () => {
+  it("checks an unknown login like a known one, so both take the same time, and refuses it in any case", async () => {
     const database = new DatabaseSync(":memory:")
     database.exec(own)
     const checked: Array<string> = []
@@ -175,7 +175,7 @@ describe("the directory over tables", () => {
     await costly
   })
 
-  it("tells every name that is none, and what is no database", () => {
+  it("reports every invalid name, and an invalid database", () => {
     const wrong = { users: { tabel: "x" }, tenant: {}, buildings: "houses" }
     assert.throws(
       () => Reflect.apply(sqlDirectory, undefined, [{ database: () => [], tables: wrong }]),
@@ -239,7 +239,7 @@ await describeOnPostgres("the directory over tables", (server) => {
   )
 
   live(
-    "answers from PostgreSQL, and its host publishes in transactions of its own",
+    "answers from PostgreSQL, and its host publishes in its own transactions",
     withPool(async (pool, url) => {
       await pool.query(standard + own)
       assert.deepStrictEqual(await answersOf(sqlDirectory({ database: pool })), expected)

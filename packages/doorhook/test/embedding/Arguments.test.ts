@@ -65,7 +65,7 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
 
 describe("arguments", () => {
   live(
-    "that a call can't take are told with their names",
+    "that are invalid are reported by name",
     Effect.gen(function* () {
       const doorhook = yield* start()
       for (const [path, given, message] of refusals) {
@@ -130,7 +130,7 @@ describe("arguments", () => {
   )
 
   live(
-    "that JSON can't hold are problems of the event, and what stands beside the event's members is overlooked",
+    "that JSON can't represent are problems of the event, and unknown members of the event are ignored",
     Effect.gen(function* () {
       const doorhook = yield* start()
       for (const data of [new Map([["id", 1]]), { n: 1n }]) {
@@ -148,7 +148,7 @@ describe("arguments", () => {
   )
 
   live(
-    "of a name that is none are refused, and the one that was meant is told",
+    "with an unknown name are refused with a suggestion",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const refused = yield* codeOf(Reflect.apply(doorhook.publish, doorhook, [event, { idempotencykey: "a" }]))

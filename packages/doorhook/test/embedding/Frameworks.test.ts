@@ -107,7 +107,7 @@ describe("doorhook on", () => {
   }
 
   live(
-    "Express, under a path, is found by a client that knows its issuer only, and takes no other issuer's place",
+    "Express, under a path, is discovered by its issuer alone, and does not replace another issuer",
     Effect.gen(function* () {
       const server = createServer()
       const { url: own } = yield* listening(server)
@@ -132,7 +132,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "web requests teach it no address, whatever their Host, and the log says once to set one",
+    "web requests do not set its address, for any Host, and the log says once to configure it",
     Effect.gen(function* () {
       const warnings: Array<string> = []
       const logger = { info: () => undefined, warn: (line: string) => warnings.push(line), error: () => undefined }
@@ -154,7 +154,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "Express behind a parser that keeps nothing tells the host so",
+    "Express behind a parser that keeps nothing reports that to the host",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const { url } = yield* Hosts.expressAfter(doorhook, (request, _response, next) => {
@@ -168,7 +168,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "a web request whose body something has read already is refused with what to do",
+    "a web request whose body was already read is refused with what to do",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const request = new Request("http://localhost/oauth/token", { method: "POST", body: new URLSearchParams("a=b") })
@@ -178,7 +178,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "node:http that has read a body and kept nothing answers 500, and the log says under the same id what to do",
+    "node:http that has read a body and kept nothing answers 500, and the log explains it with the same id",
     Effect.gen(function* () {
       const lines: Array<string> = []
       const keep = (line: string) => lines.push(line)
@@ -195,7 +195,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "behind a body parser, what no web request can say is answered as in front of one",
+    "behind a body parser, malformed requests are answered as in front of one",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const parse = async (request: IncomingMessage) => void Object.assign(request, { body: await text(request) })
@@ -252,7 +252,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "a host that has answered itself, because it took too long, is not disturbed by the answer that comes later",
+    "a host that has answered itself after a timeout is not disturbed by the later answer",
     Effect.gen(function* () {
       let late = (): void => undefined
       const answered = new Promise<void>((resolve) => (late = resolve))
@@ -284,7 +284,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "limits count the requests of node and of fetch together",
+    "limits apply to the requests of node and fetch together",
     Effect.gen(function* () {
       const doorhook = yield* start({ requestsPerMinute: 2 })
       const { url } = yield* mount(doorhook)

@@ -98,7 +98,7 @@ const answersOf = <E, R>(served: Layer.Layer<never, E, R | HttpServer.HttpServer
 
 describe("in one router", () => {
   live(
-    "all that is not doorhook's is answered, and logged, as without it",
+    "all other requests are answered and logged as without doorhook",
     Effect.gen(function* () {
       const config = { routerConfig: Doorhook.routerConfig, disableListenLog: true }
       const shared = HttpRouter.serve(Layer.merge(Doorhook.Routes, ownRoutes), config).pipe(Layer.provide(engine))
@@ -112,7 +112,7 @@ describe("in one router", () => {
   )
 
   live(
-    "doorhook's routes are under a prefix where the public URL has its path, and nowhere where it has not",
+    "doorhook's routes work under a prefix only if the public URL has its path",
     Effect.gen(function* () {
       const prefixed = Layer.effect(
         HttpRouter.HttpRouter,
@@ -141,7 +141,7 @@ describe("in one router", () => {
   )
 
   live(
-    "no other spelling leads to doorhook's routes, past what stands around them",
+    "no other spelling reaches doorhook's routes past the host's own guards",
     Effect.gen(function* () {
       const config = { disableListenLog: true, routerConfig: { caseSensitive: false, ignoreDuplicateSlashes: true } }
       const served = HttpRouter.serve(Doorhook.Routes, config).pipe(Layer.provide(engine))
@@ -160,7 +160,7 @@ describe("in one router", () => {
   )
 
   live(
-    "requests to doorhook leave no spans and no lines behind, and the host's own do",
+    "requests to doorhook leave no spans and log lines, and the host's own do",
     Effect.gen(function* () {
       const { layer, lines, spans } = recorder()
       const own = HttpRouter.add("GET", "/own", HttpServerResponse.text("own"))
@@ -215,7 +215,7 @@ const stateOf = Effect.flatMap(DeliveryStore, (store) =>
 
 describe("declared resource types", () => {
   live(
-    "reach doorhook's routes, and those of the host that publish",
+    "apply to doorhook's routes, and to the host's routes that publish",
     Effect.gen(function* () {
       const settings = { database: "memory", operatorKey, resourceTypes: { door_forced: {} } }
       const publishHere = Effect.gen(function* () {
@@ -242,7 +242,7 @@ describe("declared resource types", () => {
 })
 
 describe("ports of the application's own", () => {
-  it.effect("a transport is what sends, on the clock of a test", () => {
+  it.effect("a transport sends requests, on the test clock", () => {
     const { layer, sent } = transportThat((nth) => (nth === 1 ? 503 : 200))
     return Effect.gen(function* () {
       yield* StoreFixtures.createIntegration()
@@ -259,7 +259,7 @@ describe("ports of the application's own", () => {
   })
 
   live(
-    "stores keep what comes over HTTP, and no file is made",
+    "stores keep data from HTTP, and no file is created",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "doorhook.db")

@@ -172,7 +172,7 @@ const answering = (answer: () => unknown): HostDirectory =>
   Object.assign({ ...directory }, Object.fromEntries(names.map((name) => [name, answer])))
 
 describe("an answer that is there at once", () => {
-  it.effect("is used as it is: no fiber, promise or timer waits for it", () =>
+  it.effect("is used directly, without a fiber, promise or timer", () =>
     Effect.gen(function* () {
       const questions = yield* questionsTo({
         ...directory,
@@ -191,7 +191,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("means the same as a promise of it, also where it can't be used", () =>
+  it.effect("means the same as a promise of it, even if it is invalid", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(
@@ -219,7 +219,7 @@ describe("an answer that is there at once", () => {
 })
 
 describe("a promise that rejects", () => {
-  it.live("ends no process, even if the request that asked has gone", () =>
+  it.live("does not end the process, even if its request was cancelled", () =>
     Effect.gen(function* () {
       const unhandled: Array<unknown> = []
       const keep = (reason: unknown) => void unhandled.push(reason)
@@ -237,7 +237,7 @@ describe("a promise that rejects", () => {
 
 describe("a promise of a right", () => {
   live(
-    "is asked for once for all deliveries that wait for it, and again for the next",
+    "is requested once for all waiting deliveries, and again for the next",
     Effect.gen(function* () {
       const asked: Array<PromiseWithResolvers<boolean>> = []
       let isHeld = false
@@ -296,7 +296,7 @@ describe("a host's functions", () => {
   }
 
   live(
-    "may answer undefined where there is nobody and nothing",
+    "may return undefined if there is no result",
     Effect.gen(function* () {
       const { lines, url } = yield* over({ authenticate: () => undefined, client: directory.client })
       const refused = yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right"))
@@ -309,7 +309,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "are not asked about an empty login or password, nor about one with a NUL: these are wrong, and count as such",
+    "are not called with a login or password that is empty or has a NUL: these count as wrong",
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const { url } = yield* over({
@@ -336,7 +336,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer a right with true or false: until then nothing is shown, sent or cancelled, and the log says what is wrong",
+    "must answer a right with true or false: otherwise nothing is shown, sent or cancelled, and the log explains it",
     Effect.gen(function* () {
       let answer: unknown = true
       const { doorhook, lines, url } = yield* over({ administers: async () => answer })
@@ -366,7 +366,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer a user with an id that is a text or a whole number",
+    "must return a user with an id that is a text or a whole number",
     Effect.gen(function* () {
       let user: unknown = { id: 1.5 }
       const { lines, url } = yield* over({ authenticate: () => user })
@@ -406,7 +406,7 @@ describe("a host's functions", () => {
   }
 
   live(
-    "are told when a redirect URI of theirs is none that is taken, and so is who opens the page; others of the client work",
+    "have unusable redirect URIs logged and shown on the page, and the client's other URIs work",
     Effect.gen(function* () {
       const refused = ["http://intranet/cb", "myapp://cb", "https://client.example/cb?state=own"]
       const redirect_uris = [...refused, client.redirect_uri]
@@ -438,7 +438,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "may leave out what there is not, by null, undefined or not at all",
+    "may leave out missing values, by null, undefined or no member",
     Effect.gen(function* () {
       const host: HostDirectory = {
         ...directory,
@@ -501,7 +501,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer ids that are positive whole numbers: the log has the value and the rule, and nobody is asked to try again",
+    "must return ids that are positive whole numbers: the log has the value and the rule, and callers are not asked to try again",
     Effect.gen(function* () {
       const uuid = "0b8f2c0e-6f0d-4a7e-9b57-1f4f4d1c2a3b"
       const host: HostDirectory = {
@@ -529,7 +529,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer the client of exactly the id that is asked for: another spelling gets nothing, and no tries of its own",
+    "must return the client with exactly the requested id: another spelling gets nothing, and no separate limit",
     Effect.gen(function* () {
       // Like a database that ignores case and trailing spaces.
       const find = (id: string) => (id.trim().toLowerCase() === "c1" ? { ...row, id: "c1", secret: "s1" } : null)
@@ -551,7 +551,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer a client with all its members: what is missing is named",
+    "must return a client with all its members: missing ones are named",
     Effect.gen(function* () {
       const { lines, url } = yield* over({ client: (id: string) => ({ id, name: "Acme" }) })
       assert.strictEqual((yield* Effect.promise(() => fetch(authorizeUrl(url, client)))).status, 503)

@@ -35,7 +35,7 @@ describe("options", () => {
   })
 
   live(
-    "that are wrong are told all at once: their name, what was given, what is accepted",
+    "that are wrong are reported all at once, with their name, the given type and the accepted values",
     Effect.gen(function* () {
       const wrong: Parameters<typeof createDoorhook>[0] = {
         database: "memory",
@@ -68,7 +68,7 @@ describe("options", () => {
   )
 
   live(
-    "of the wrong type are told with what was given",
+    "of the wrong type are reported with the given type",
     Effect.gen(function* () {
       const given = {
         directory: { client: 5, buildings: [], authenticte: () => null, ownBusiness: true },
@@ -103,7 +103,7 @@ describe("options", () => {
   )
 
   live(
-    "that contradict each other, name nothing or can't be carried by a header are refused like all others",
+    "that contradict each other, are empty or can't be sent in a header are refused like all others",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const refusals = [
@@ -185,7 +185,7 @@ describe("options", () => {
   )
 
   live(
-    "without an encryptionKey are warned about once; with one, the portal secret is replaced by a sealed one at the start",
+    "without an encryptionKey cause one warning; with one, the portal secret is encrypted at the start",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const warnings: Array<string> = []
@@ -232,7 +232,7 @@ describe("options", () => {
   )
 
   live(
-    "can leave the logger out: the log is told on standard error what is probably mistyped, once for each thing",
+    "can leave the logger out: standard error has a warning for each probable misspelling, once",
     Effect.gen(function* () {
       const lines: Array<string> = []
       const spy = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(String(line)))
@@ -280,7 +280,7 @@ describe("options", () => {
   }
 
   live(
-    "of two doorhooks in one process are their own, and so are the numbers that they show",
+    "of two doorhooks in one process are separate, and so are their metrics",
     Effect.gen(function* () {
       const metricsFor = "anyone"
       const [busy, idle] = [yield* start({ metricsFor }), yield* start({ metricsFor })]

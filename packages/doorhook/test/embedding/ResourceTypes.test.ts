@@ -112,7 +112,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "that is not declared is refused, with those that are",
+    "that is not declared is refused, with the declared ones",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
       const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_held"])
@@ -147,7 +147,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "ends by its lifetime, and follows the schedule that the service or the integration sets for it",
+    "ends by its lifetime, and follows the schedule of the service or the integration",
     Effect.gen(function* () {
       const receiver = yield* startReceiver(() => 500)
       const options = { resourceTypes, retry: { door_held: ["60ms"] } }
@@ -192,7 +192,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "that is not declared any more is still sent and shown as it is, by the schedule of access logs",
+    "that is no longer declared is still sent and shown, by the schedule of access logs",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       let status = 500
@@ -241,7 +241,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "is refused with every problem, beside those of other settings",
+    "is refused with every problem, together with those of other settings",
     Effect.gen(function* () {
       const wrong = {
         database: "memory",
@@ -275,7 +275,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "is declared in the configuration file of a service too",
+    "can be declared in a service's configuration file too",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "settings.json")
       const serve = ["--database", "memory", "--config", file]
@@ -297,7 +297,7 @@ describe("a declared resource type", () => {
 
 await describeOnPostgres("a declared resource type on PostgreSQL", (server) => {
   live(
-    "is published in the host's own transaction",
+    "can be published in the host's own transaction",
     Effect.gen(function* () {
       const database = server.url(yield* newDatabase(server))
       const receiver = yield* startReceiver()

@@ -157,7 +157,7 @@ describe("a door of the host's own", () => {
 
 describe("a token whose scope was narrowed by a refresh", () => {
   live(
-    "opens what it names alone, here and in /v4; the next refresh gets all that was granted",
+    "opens only its own scope, here and in /v4, and the next refresh gets all granted scopes",
     Effect.gen(function* () {
       const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
       const url = yield* expressHost(doorhook)
@@ -220,7 +220,7 @@ describe("middleware", () => {
   }
 
   live(
-    "refuses nothing where the host has answered in the meantime",
+    "does not respond if the host has already answered",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const failures: Array<unknown> = []
@@ -242,7 +242,7 @@ describe("middleware", () => {
 
 describe("authenticate", () => {
   live(
-    "says who a token stands for, of every kind of request and of a header",
+    "returns the identity of a token for every kind of request and for a header",
     Effect.gen(function* () {
       const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
       const url = yield* plainHost(doorhook)

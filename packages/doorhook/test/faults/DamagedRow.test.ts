@@ -18,7 +18,7 @@ import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 
 describe("doorhook on a damaged row", () => {
   live(
-    "sends to all others, and deletes the integration whose row it is",
+    "sends to all others, and can delete the row's integration",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")
       const service = yield* startService(yield* configured(file))

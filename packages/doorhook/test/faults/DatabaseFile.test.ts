@@ -58,7 +58,7 @@ const refused = (flags: ReadonlyArray<string>) =>
 
 describe("doorhook when the files of its database are changed", { concurrent: true }, () => {
   live(
-    "one that is deleted while it is open ends the process, and the next start does not begin with an empty one",
+    "one that is deleted while open ends the process, and the next start does not begin with an empty one",
     Effect.gen(function* () {
       const { file, flags, load, service } = yield* startAll
       const kept = `${file}-kept`
@@ -86,7 +86,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "one whose log is deleted while it is open ends the process",
+    "one whose log is deleted while open ends the process",
     Effect.gen(function* () {
       const { file, load, service } = yield* startAll
       unlinkSync(`${file}-wal`)
@@ -99,7 +99,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "one that is replaced while it is open ends the process, and what took its place is left as it is",
+    "one that is replaced while open ends the process, and its replacement is left unchanged",
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       yield* Effect.promise(load.stop)
@@ -142,7 +142,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "one whose lock file is removed keeps its owner, and lets no other process in",
+    "one whose lock file is removed keeps its owner, and excludes other processes",
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       unlinkSync(`${file}-lock`)
@@ -155,7 +155,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "a damaged log is refused with what to do, and a torn end of one is not",
+    "a damaged log is refused with what to do, but a torn end is accepted",
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       yield* Effect.promise(load.stop)
@@ -187,7 +187,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "an embedded one tells its host, whose process goes on",
+    "an embedded one reports the loss to its host, whose process continues",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")
       const errors: Array<string> = []

@@ -72,7 +72,7 @@ const eventsById = (receiver: Receiver): ReadonlyMap<number, ReadonlySet<string>
 
 describe("doorhook on a file when it is killed", () => {
   live(
-    "again and again in the middle of publishing: every accepted event is stored and arrives, and no key makes two",
+    "repeatedly while publishing: every accepted event is stored and arrives, and no key publishes twice",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "killed.db")
       const flags = yield* configured(file)
@@ -103,7 +103,7 @@ await describeOnPostgres("doorhook when processes are killed", (server) => {
   // These tests mostly wait for the leases of dead processes.
   describe("under load", { concurrent: true }, () => {
     live(
-      "the service, while it takes events in and delivers",
+      "the service, while it accepts and delivers events",
       Effect.gen(function* () {
         const database = yield* newDatabase(server)
         const flags = yield* configured(server.url(database))
@@ -128,7 +128,7 @@ await describeOnPostgres("doorhook when processes are killed", (server) => {
     )
 
     live(
-      "workers, again and again: each is replaced, and said to be; they end with a service that is killed",
+      "workers, repeatedly: each is replaced with a log line, and they end with a killed service",
       Effect.gen(function* () {
         const database = yield* newDatabase(server)
         const flags = yield* configured(server.url(database))

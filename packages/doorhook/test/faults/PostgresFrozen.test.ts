@@ -24,7 +24,7 @@ const publish = (url: string) =>
 
 await describeOnOwnPostgres("doorhook when PostgreSQL says nothing", (server) => {
   live(
-    "refuses within its bound, is not ready, and goes on when the server does",
+    "refuses within its time limit, is not ready, and continues when the server does",
     Effect.gen(function* () {
       const database = yield* newDatabase(server)
       const flags = yield* configured(server.url(database), { databaseTimeout: "2s" })

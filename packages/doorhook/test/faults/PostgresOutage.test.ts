@@ -120,7 +120,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
   )
 
   livesThrough(
-    "the server cuts all connections, again and again",
+    "the server cuts all connections, repeatedly",
     Effect.fnUntraced(function* (all) {
       for (let cuts = 0; cuts < 10; cuts++) {
         const since = performance.now()
@@ -164,7 +164,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
   )
 
   livesThrough(
-    "all that was accepted arrives, and is recorded as often as it was sent",
+    "all accepted events arrive, and are recorded as often as they were sent",
     Effect.fnUntraced(function* (all) {
       const cutOff = all.longest < lease - 1_000 ? 0 : Number.POSITIVE_INFINITY
       yield* accountFor({ ...all, cutOff })
@@ -172,7 +172,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
   )
 
   livesThrough(
-    "all hear wake signals again: workers are told of what the database itself publishes",
+    "all get wake signals again: workers deliver events that the database function publishes",
     Effect.fnUntraced(function* (all) {
       yield* eventually("all hear wake signals again", listeners(all), (count) => count === 3)
       assert.strictEqual((yield* end(all.service, "SIGTERM")).code, 0)

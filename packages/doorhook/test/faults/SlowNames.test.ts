@@ -73,7 +73,7 @@ const start = Effect.fnUntraced(function* () {
 
 describe("names that resolve slowly", () => {
   live(
-    "hold up no other client, and what they kept from being looked up is counted against no receiver",
+    "delay no other client, and lookups that had to wait do not count against a receiver",
     Effect.gen(function* () {
       const { context, threads, url } = yield* start()
       const token = yield* tokenOf(url, client)
@@ -121,7 +121,7 @@ describe("names that resolve slowly", () => {
   )
 
   live(
-    "are not looked up for documents that are refused anyway",
+    "are not resolved for documents that are refused anyway",
     Effect.gen(function* () {
       const { threads, url } = yield* start()
       const token = yield* tokenOf(url, attacker)

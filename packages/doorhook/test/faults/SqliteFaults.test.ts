@@ -84,7 +84,7 @@ describe("doorhook when its file fails", { concurrent: true }, () => {
   )
 
   onFullDisk(
-    "the disk is full while nothing is under way: that is noticed before an event comes",
+    "the disk is full while idle: that is noticed before an event comes",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")
       const service = yield* startService(yield* configured(file, { pollInterval: "100ms" }))

@@ -47,7 +47,7 @@ const count = (text: string, what: RegExp) => text.match(what)?.length ?? 0
 
 describe("doorhook when its disk fails to sync", () => {
   live(
-    "publications, repeated ones and revocations are refused until the log is on disk again",
+    "publications, repetitions and revocations are refused until the log is on disk again",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const sign = join(folder, "failing")

@@ -62,9 +62,9 @@ const idsOf = (receiver: Receiver): ReadonlySet<string> =>
 const active = ["pending", "delivering", "retrying"]
 
 /**
- * Waits until nothing is on its way any more, and checks that every event whose publication was answered 202 is in the
- * store and was received, that nothing else is, and that no more was sent than is recorded and may have been cut off. One
- * integration gets all.
+ * Waits until no delivery is under way. Checks that exactly the events that were answered with 202 are in the store and
+ * were received. Also checks that no more requests were sent than are recorded or may have been interrupted. One
+ * integration gets all events.
  */
 export const accountFor = Effect.fnUntraced(function* (options: {
   readonly url: string

@@ -71,7 +71,7 @@ describe("at once", () => {
     )
   }
 
-  it.effect("a refresh answers over memory, and so do refusals", () =>
+  it.effect("a refresh completes over memory, and so do refusals", () =>
     Effect.gen(function* () {
       const { token } = yield* AuthorizationServer
       const { refresh_token } = yield* obtainTokens

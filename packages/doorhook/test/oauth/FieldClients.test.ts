@@ -85,7 +85,7 @@ describe("an SDK of apps", () => {
 })
 
 describe("a script that follows the document", () => {
-  it("sends the client's secret with the user, and forms of many parts", async () => {
+  it("sends the client's secret in the authorize URL, and multipart forms", async () => {
     const callback = await visit(authorize({ client_id: "c1", client_secret: "s1", redirect_uri: redirectUri }))
     const form = new FormData()
     const fields = {

@@ -30,7 +30,7 @@ const tokenRequest = (client_id: string, client_secret: string): Request =>
   })
 
 live(
-  "a login and a client that must wait go on waiting after 20,050 made-up clients and 500 made-up logins",
+  "a locked login and client stay locked after 20,050 unknown clients and 500 unknown logins",
   Effect.gen(function* () {
     const doorhook = yield* start()
     const form = yield* openForm(doorhook)
@@ -60,7 +60,7 @@ live(
 )
 
 live(
-  "of two thousand guesses at one login from unknown addresses, five are tried at once and twenty wait",
+  "of two thousand guesses at one login from unknown addresses, five run at once and twenty wait",
   Effect.gen(function* () {
     let [asked, asking, most] = [0, 0, 0]
     let isHeld = false

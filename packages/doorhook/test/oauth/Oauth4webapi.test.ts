@@ -117,7 +117,7 @@ describe("oauth4webapi", () => {
     assert.strictEqual(error.error, "invalid_grant")
   })
 
-  it("is challenged with a wrong secret, and told what it may not ask for", async () => {
+  it("gets a challenge for a wrong secret, and an error for a forbidden scope", async () => {
     const server = await discover()
     const client: oauth.Client = { client_id: "c1" }
     const response = await oauth.refreshTokenGrantRequest(server, client, oauth.ClientSecretBasic("no"), "x", insecure)
@@ -130,7 +130,7 @@ describe("oauth4webapi", () => {
     assert.throws(() => oauth.validateAuthResponse(server, client, callback, oauth.expectNoState), /iss/)
   })
 
-  it("learns at the API that its token is none", async () => {
+  it("gets the API's error for an invalid token", async () => {
     const api = new URL(`${service().url}/v4/buildings/1/integrations`)
     const asked = oauth.protectedResourceRequest("unknown", "GET", api, undefined, null, insecure)
     const error = await rejection(asked)

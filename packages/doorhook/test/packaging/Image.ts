@@ -33,7 +33,7 @@ const isDone = (command: string): boolean => /^(npm ci|mkdir \/packed|npm run pa
 
 /** Tests of the image with the archives in a folder. */
 export const describeImage = (packed: string): void => {
-  it.live("is made, runs, is healthy, and stops", (context) =>
+  it.live("builds, runs, is healthy, and stops", (context) =>
     Effect.scoped(
       Effect.gen(function* () {
         const folder = yield* temporaryFolder

@@ -123,12 +123,12 @@ export const describeRelease = (): void => {
     )
   )
 
-  it("proves where its packages come from", async () => {
+  it("proves the origin of its packages", async () => {
     const { stdout } = await run("npm", ["config", "get", "provenance"], { cwd: root })
     assert.strictEqual(stdout, "true\n")
   })
 
-  it.live("gives all packages one version, and each a changelog", () =>
+  it.live("gives all packages the same version, and each a changelog", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const copy = yield* temporaryFolder

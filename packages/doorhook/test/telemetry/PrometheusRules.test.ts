@@ -43,7 +43,7 @@ const complaintOf = (...args: ReadonlyArray<string>): string => {
 }
 
 describe("the rules for Prometheus", () => {
-  it("have a name each, and lead to a section that says what to do", () => {
+  it("have unique names, and link to a section that says what to do", () => {
     assert.lengthOf(new Set(rules.map(({ alert }) => alert)), rules.length)
     const anchors = new Set(
       [...page.matchAll(/^## (.*)$/gm)].map(([, heading = ""]) =>
@@ -59,7 +59,7 @@ describe("the rules for Prometheus", () => {
     }
   })
 
-  it("are all in the table of symptoms, and none that is not there", () => {
+  it("are exactly those in the table of symptoms", () => {
     const rows = /^## An alert\n[^]*?(?=^## )/m.exec(page)?.[0] ?? ""
     const listed = [...rows.matchAll(/`(Doorhook\w+)`/g)].map(([, name]) => name)
     assert.sameMembers(
@@ -68,11 +68,11 @@ describe("the rules for Prometheus", () => {
     )
   })
 
-  it.runIf(hasPromtool)("are what promtool accepts", () => {
+  it.runIf(hasPromtool)("are accepted by promtool", () => {
     assert.strictEqual(complaintOf("check", "rules", file), "")
   })
 
-  it.runIf(hasPromtool)("fire when something is wrong, and not when all is well", () => {
+  it.runIf(hasPromtool)("fire when something is wrong, and not otherwise", () => {
     const cases = fileURLToPath(new URL("prometheus-rules.test.yaml", import.meta.url))
     assert.strictEqual(complaintOf("test", "rules", cases), "")
   })

@@ -52,7 +52,7 @@ const attributesOf = (span: unknown): Record<string, string> =>
 
 describe("telemetry", () => {
   live(
-    "tells what happens, links attempts to publications, and names no secret and no person",
+    "records what happens, links attempts to publications, and names no secret and no person",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeFileSync(join(folder, "directory.json"), JSON.stringify(directory))
@@ -148,7 +148,7 @@ describe("telemetry", () => {
   )
 
   live(
-    "is sent, and being told to stop is no failure, whatever flags come before the command's name",
+    "is sent, and stopping is no failure, with any flags before the command's name",
     Effect.gen(function* () {
       const collector = yield* startCollector
       const args = ["--log-level", "info", "serve", "--port", "0", "--database", "memory"]
@@ -166,7 +166,7 @@ describe("telemetry", () => {
   )
 
   live(
-    "is sent nowhere unless the environment names a collector",
+    "is not sent unless the environment names a collector",
     Effect.gen(function* () {
       const { origin, received } = yield* startCollector
       const served = serveHere(["--database", "memory"], {
