@@ -1,12 +1,11 @@
 /**
- * What a rejected promise of the facade carries: an `Error` with a `code` to branch on and a message that says what to do.
+ * The error that promises of the facade reject with: a `code` to branch on, and a message that says what to do.
  */
 import { isStoreLost } from "@doorhook/core"
 import { Cause, Predicate } from "effect"
 
 /**
- * The codes that the facade itself gives, each with its meaning and the HTTP status that fits it. All others come from the
- * operator API, with theirs.
+ * Error codes that only the facade uses, each with its meaning and HTTP status. All other codes come from the operator API.
  */
 export const facadeCodes: Readonly<Record<string, { readonly status: number; readonly meaning: string }>> = {
   bad_request: { status: 400, meaning: "an argument that the call can't take; the message names it" },
@@ -15,19 +14,19 @@ export const facadeCodes: Readonly<Record<string, { readonly status: number; rea
   invalid_publish: { status: 422, meaning: "events that can't be published, all problems named" },
   body_consumed: {
     status: 500,
-    meaning: "something in front of `doorhook.node` read the body and kept nothing of it"
+    meaning: "a body parser in front of `doorhook.node` read the body and kept nothing of it"
   },
   invalid_config: { status: 500, meaning: "options that can't be used, all of them named" },
-  not_doorhook: { status: 502, meaning: "what answered is no doorhook of this version" },
+  not_doorhook: { status: 502, meaning: "the server that answered is not a doorhook of this version" },
   closed: { status: 503, meaning: "the call came after `close`" },
   database_unusable: { status: 503, meaning: "the database can't be opened, or is not doorhook's" },
   publisher_busy: {
     status: 503,
-    meaning: "too many events wait to be stored, and the call has waited for 5 s: publish them again later"
+    meaning: "too many events wait to be stored, and the call waited 5 s: publish them again later"
   },
-  too_busy: { status: 503, meaning: "as many passwords as may wait are waiting to be checked" },
+  too_busy: { status: 503, meaning: "too many passwords wait to be checked" },
   directory_error: { status: 503, meaning: "the directory failed or did not answer in time" },
-  store_error: { status: 503, meaning: "the database did not carry out what was asked" },
+  store_error: { status: 503, meaning: "the database did not carry out the call" },
   store_lost: {
     status: 503,
     meaning:
@@ -37,9 +36,9 @@ export const facadeCodes: Readonly<Record<string, { readonly status: number; rea
 
 /** Why a call failed: a `code` to branch on, and a message that says what to do. */
 export class DoorhookError extends Error {
-  /** What kind of failure it is, like `invalid_publish`, `not_found` or `store_error`: all are in the reference of error codes. */
+  /** The kind of failure, like `invalid_publish`, `not_found` or `store_error`. The reference of error codes lists all. */
   readonly code: string
-  /** The HTTP status that fits it, which Express and others answer with when the error is handed on to them. */
+  /** The HTTP status for this error. Express and other frameworks use it when the error is passed to them. */
   readonly status: number
 
   constructor(code: string, message: string, cause?: unknown, status = facadeCodes[code]?.status ?? 500) {
@@ -50,13 +49,13 @@ export class DoorhookError extends Error {
   }
 }
 
-/** A call to a doorhook that was closed. */
+/** A call to a closed doorhook. */
 export const closedError = (): DoorhookError =>
   new DoorhookError("closed", "This doorhook was closed. Create another to go on.")
 
-/** Errors that the operator API knows by other names than by those of their classes. */
+/** Errors whose code in the operator API is not derived from the name of their class. */
 const codes = new Map([
-  // Within the process only publications are read.
+  // Publications are the only input that is parsed within the process.
   ["InvalidInput", "invalid_publish"],
   ["KeyReused", "idempotency_key_reused"],
   ["PublisherClosed", "closed"]
@@ -64,7 +63,7 @@ const codes = new Map([
 
 const snakeCase = (tag: string): string => tag.replaceAll(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase()
 
-/** The error that says what a failed effect failed with. */
+/** Converts the cause of a failed effect to the error that the caller gets. */
 export const fromCause = (cause: Cause.Cause<unknown>): DoorhookError => {
   if (Cause.hasInterruptsOnly(cause)) return closedError()
   const error = Cause.squash(cause)

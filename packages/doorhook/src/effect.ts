@@ -1,10 +1,10 @@
 /**
- * doorhook for applications that are written in Effect: `doorhook/effect`.
+ * `doorhook/effect`: doorhook for applications that are written in Effect.
  *
- * Its services are those of `@doorhook/core` (`Publisher`, `Deliveries`, `Integrations`, ...) and its routes those of
- * `@doorhook/server`. They run in the application's own runtime: its clock, its logger, its tracer and its configuration.
+ * The services are those of `@doorhook/core` (`Publisher`, `Deliveries`, `Integrations`, ...), and the routes those of
+ * `@doorhook/server`. All run in the application's own runtime, with its clock, logger, tracer and configuration.
  */
-// First: it says when this Node.js is too old for what comes after it.
+// Imported first: it reports a Node.js that is too old for the other imports.
 export { supportedNode } from "./supportedNode.ts"
 export { layer } from "./embed/DoorhookLayer.ts"
 export { EngineConfig } from "./config/EngineConfig.ts"

@@ -1,6 +1,6 @@
 /**
- * Ends the import of the package on a Node.js that is too old, with both versions. It is the first import of each entry: packages
- * behind it fail on an old Node.js with errors that do not name the reason.
+ * Throws while the package is imported on a Node.js that is too old, and names both versions. Each entry imports it first,
+ * because other modules fail on an old Node.js with errors that hide the reason.
  */
 import { isTooOld, oldestNode } from "./version.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Backups as `docs/backup.md` describes them, each restored: what was accepted goes on where it stood. And what keeps
- * `doorhook backup` from writing one: then it leaves nothing behind.
+ * The backups of `docs/backup.md`. Each is restored, and accepted deliveries continue from it. If `doorhook backup` fails,
+ * it leaves nothing behind.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -31,7 +31,7 @@ const decodeWritten = Schema.decodeUnknownSync(
   Schema.fromJsonString(Schema.Struct({ bytes: Schema.Int, events: Schema.Int }))
 )
 
-/** Interrupts a backup as Ctrl-C does, as soon as its unfinished file is there and as it should be. */
+/** Interrupts a backup like Ctrl-C as soon as its unfinished file exists with the right mode. */
 const interruptWhen = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   folder: string,
@@ -69,7 +69,7 @@ const open = (database: string) =>
     (doorhook) => Effect.promise(() => doorhook.close())
   )
 
-/** Accepts an event that its receiver refuses, takes a backup, restores it, and delivers from what was restored. */
+/** Accepts an event that its receiver refuses, takes a backup, restores it, and delivers from the restored database. */
 const rehearse = Effect.fnUntraced(function* (
   from: string,
   to: string,
@@ -111,7 +111,7 @@ const rehearse = Effect.fnUntraced(function* (
   }
 })
 
-/** Runs the commands of `docs/backup.md` that mention a text, with some words replaced, as somebody with an open umask. */
+/** Runs the commands of `docs/backup.md` that contain a text, with some words replaced, under an open umask. */
 const runGuide = async (
   mentions: string,
   { folder, tools, words = {} }: { folder: string; tools: string; words?: Record<string, string> }
@@ -128,12 +128,12 @@ const runGuide = async (
   return stdout
 }
 
-/** Who may read a file, besides root. */
+/** The permissions of a file for group and others. */
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 
 const writeProgram = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o700 })
 
-/** A folder with an `npx` that runs the doorhook of this checkout. */
+/** A folder with an `npx` that runs this checkout's doorhook. */
 const withNpx = Effect.map(temporaryFolder, (folder) => {
   const bin = fileURLToPath(new URL("../bin/doorhook.js", import.meta.url))
   writeProgram(join(folder, "npx"), `#!/bin/sh\nshift\nexec "${process.execPath}" "${bin}" "$@"\n`)
@@ -144,12 +144,12 @@ const isWhole = /^ok +tables +version \d+, the newest$/m
 
 describe("a backup on SQLite", () => {
   live(
-    "is taken while the service runs, for its owner alone, and goes on where it stood",
+    "is taken while the service runs, is readable only by its owner, and continues from its state",
     Effect.gen(function* () {
       const [folder, other, tools] = [yield* temporaryFolder, yield* temporaryFolder, yield* withNpx]
       const backup = join(folder, "backup.db")
       const to = join(other, "doorhook.db")
-      // What a database that was lost has left there.
+      // The files of a lost database.
       for (const end of ["", "-wal", "-shm"]) writeFileSync(to + end, "of the old database")
       yield* rehearse(join(folder, "doorhook.db"), to, {
         running: async () => {
@@ -167,7 +167,7 @@ describe("a backup on SQLite", () => {
   )
 
   live(
-    "holds one state of a service that goes on accepting",
+    "is consistent while the service accepts events",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
@@ -193,7 +193,7 @@ describe("a backup on SQLite", () => {
   )
 
   live(
-    "is one of tables that are to be upgraded",
+    "also works on tables of an older version",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const from = join(folder, "older.db")
@@ -227,7 +227,7 @@ describe("a backup on SQLite", () => {
     database.close()
   }
 
-  /** What the folder has beside `doorhook.db`, a new database, and what the command is given and says. */
+  /** The files beside the new database `doorhook.db`, the arguments of the command, and its output. */
   const refusals: ReadonlyArray<
     readonly [
       what: string,
@@ -298,7 +298,7 @@ describe("a backup on SQLite", () => {
   )
 
   live(
-    "replaces a file with --force, and leaves nothing of one that is interrupted",
+    "replaces a file with --force, and leaves nothing after an interruption",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [from, to] = [join(folder, "doorhook.db"), join(folder, "backup.db")]
@@ -318,7 +318,7 @@ describe("a backup on SQLite", () => {
   )
 })
 
-/** A dump of one database, restored into another, by the programs in a folder. */
+/** A dump of one database, restored into another by the programs in a folder. */
 const rehearseDump = (server: TestServer, programs: string) =>
   Effect.gen(function* () {
     const [from, to] = [server.url(yield* newDatabase(server)), server.url(yield* newDatabase(server))]
@@ -343,7 +343,7 @@ const rehearseDump = (server: TestServer, programs: string) =>
 
 await describeOnPostgres("a backup on PostgreSQL", (server) => {
   live(
-    "is a copy of the database on its server, made by SQL alone, and goes on where it stood",
+    "is a copy of the database on its server, made only by SQL, and continues from its state",
     Effect.gen(function* () {
       const [from, to] = [yield* newDatabase(server), yield* newDatabase(server)]
       yield* rehearse(server.url(from), server.url(to), {
@@ -355,7 +355,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
     })
   )
 
-  it.live("is a dump of the schema, restored into another database, where it goes on", (context) =>
+  it.live("is a dump of the schema, which continues in another database", (context) =>
     Effect.gen(function* () {
       const tools = installedTools()
       if (typeof tools === "string") {
@@ -374,7 +374,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
     }).pipe(Effect.scoped)
   )
 
-  /** Runs a backup with programs of ours in place of those of PostgreSQL: JavaScript, by name. */
+  /** Runs a backup with substitutes for PostgreSQL's programs: JavaScript by program name. */
   const withPrograms = (programs: Readonly<Record<string, string>>) =>
     Effect.gen(function* () {
       const [folder, tools] = [yield* temporaryFolder, yield* temporaryFolder]
@@ -398,7 +398,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
       /can't be dumped: error: no; way$/
     ],
     [
-      "pg_dump fails, which other users of the machine see without the password",
+      "pg_dump fails, and its arguments have no password",
       {
         pg_dump: `const { argv, env } = process; console.error(argv.some((one) => one.includes(":" + env.PGPASSWORD)) ? "seen" : "not seen"); process.exit(1)`,
         pg_restore: ""
@@ -429,7 +429,7 @@ await describeOnPostgres("a backup on PostgreSQL", (server) => {
   )
 
   live(
-    "leaves nothing of one that is interrupted",
+    "leaves nothing after an interruption",
     Effect.gen(function* () {
       const { args, env, folder } = yield* withPrograms({
         pg_dump: `${writesHalf}; setInterval(() => undefined, 60_000)`,

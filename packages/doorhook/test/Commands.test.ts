@@ -1,6 +1,6 @@
 /**
- * The commands for those who run a service, and what a service is told. They run in this process; `Service.test.ts` has
- * what the start and the end of processes add.
+ * The operator's commands, and the settings of a service. They run in this process; `Service.test.ts` covers the start and
+ * end of processes.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -19,7 +19,7 @@ import { callApi, discover, takeTokens } from "./harness/ThirdParty.ts"
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** A service in memory with an integration of building 1 on a receiver. */
+/** A service in memory with an integration of building 1 and its receiver. */
 const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: ReadonlyArray<string>) {
   const { url } = yield* serveHere([
     "--database",
@@ -35,7 +35,7 @@ const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: 
   const withKey = { DOORHOOK_OPERATOR_KEY: operatorKey }
   /** Runs a command against the service. */
   const run = (...args: ReadonlyArray<string>) => runHere([...args, "--url", url], withKey)
-  /** Runs a whole command that must succeed, and answers what it prints. */
+  /** Runs a complete command that must succeed, and returns its output. */
   const printed = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
     const { code, stderr, stdout } = yield* runHere(args, withKey)
     assert.strictEqual(code, 0, stderr)
@@ -50,7 +50,7 @@ const live = (name: string, body: Effect.Effect<void, unknown, Effect.Services<t
 
 describe("the operator's commands", () => {
   live(
-    "show integrations and set what is particular to them",
+    "show integrations and set their overrides",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
       const { print, run } = yield* withIntegration(receiver.url)
@@ -72,7 +72,7 @@ describe("the operator's commands", () => {
         allow_targets: ["10.0.0.0/8"]
       })
       assert.match(yield* print(...set, "--status", "disabled"), /^1: disabled \(manual\)$/m)
-      // The id after a flag that has no value is the command's.
+      // The id after a flag without a value is an argument of the command.
       const values = ["--acknowledge", "200", "--status", "enabled"]
       const cleared = yield* print("integrations", "set", ...values, "--json", "--clear", "1")
       assert.deepStrictEqual(read(JSON.parse(cleared)).overrides, { acknowledge: "200" })
@@ -126,7 +126,7 @@ describe("the operator's commands", () => {
   )
 })
 
-/** What was given wrongly is told in one way, wherever it is noticed. */
+/** Invalid arguments are reported in one form, whichever part finds them. */
 const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
   [
     ["deliveries", "list", "--state", "lost"],
@@ -136,7 +136,7 @@ const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: Re
     ["deliveries", "list", "--state", "delivered,exausted"],
     /^doorhook: --state must be .*; did you mean exhausted\?\n$/
   ],
-  // A negative value is told of as a value, not as flags of one letter.
+  // A negative value is reported as a value, not as one-letter flags.
   [["integrations", "portal-link", "1", "--expires-in", "-1d"], /^doorhook: --expires-in must be a duration[^;]*\n$/],
   [
     ["deliveries", "list", "--limit", "many"],
@@ -157,7 +157,7 @@ const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: Re
 
 describe("doorhook deliveries", () => {
   live(
-    "says what was not delivered, why, and what to do",
+    "shows which deliveries failed, why, and what to do",
     Effect.gen(function* () {
       const statuses = [200, 302, 204, 429, 410]
       const receiver = yield* startReceiver((_, nth) => ({
@@ -207,7 +207,7 @@ describe("doorhook deliveries", () => {
         /^why: +The integration was disabled when the event came.*\nnext: .*410 Gone\. Probe/m
       )
 
-      // Whole commands, which do what they say when they are copied.
+      // These are complete commands that work when they are copied.
       const [, ...commands] = /^do: ((?:.*npx doorhook .*\n)+)/m.exec(yield* show(6)) ?? []
       const words = (commands[0] ?? "").split("\n").map((line) => line.replace(/^.*npx doorhook /, "").split(" "))
       const [, enable = [], resend = [], recover = []] = words
@@ -273,7 +273,7 @@ describe("doorhook deliveries", () => {
 
 describe("what others wrote", () => {
   live(
-    "steers no terminal of the operator's, as a line or as JSON",
+    "can't control the operator's terminal, as a line or as JSON",
     Effect.gen(function* () {
       const answer = "a\u001b]0;b\u0007c\u009b2Jd\u202ee"
       const receiver = yield* startReceiver(() => ({ status: 500, body: answer }))
@@ -297,7 +297,7 @@ describe("what others wrote", () => {
 
 describe("what is no doorhook", () => {
   live(
-    "has done nothing, whatever it answers, and where it redirects to is told",
+    "counts as a failure for any answer, and a redirect is reported with its target",
     Effect.gen(function* () {
       const shown = {
         id: "dlv_1",
@@ -345,7 +345,7 @@ describe("what is no doorhook", () => {
 
 describe("doorhook clients", () => {
   live(
-    "registers clients whose secrets are printed once, gives them new ones, and ends them",
+    "registers clients, prints each secret only once, rotates secrets, and removes clients",
     Effect.gen(function* () {
       const { print, run, url } = yield* withIntegration("http://127.0.0.1:9/hook")
       const redirect = "https://beta.example/cb"
@@ -393,7 +393,7 @@ describe("doorhook clients", () => {
 
 describe("doorhook grants", () => {
   live(
-    "lists what a user has granted, and ends it",
+    "lists and revokes a user's grants",
     Effect.gen(function* () {
       const { print, run, url } = yield* withIntegration("http://127.0.0.1:9/hook")
       const user = ["--user", admin.login]
@@ -426,7 +426,7 @@ describe("doorhook grants", () => {
   )
 })
 
-/** Sends pieces over a connection, one every 50 ms, until the server closes it; answers what it says. */
+/** Sends pieces over a connection, one every 50 ms, until the server closes it. Returns the server's output. */
 const trickle = (url: string, pieces: ReadonlyArray<string>) =>
   Effect.callback<string>((resume) => {
     let said = ""
@@ -443,7 +443,7 @@ const trickle = (url: string, pieces: ReadonlyArray<string>) =>
 
 describe("what is no request that can be read", () => {
   live(
-    "is answered with what is wrong and an id, like any other",
+    "is answered with the problem and a request id, like any other",
     Effect.gen(function* () {
       const { url } = yield* serveHere(["--database", "memory"])
       for (const [sent, status, code] of [
@@ -465,11 +465,11 @@ describe("what is no request that can be read", () => {
 
 describe("a service whose clients are slow on purpose", () => {
   live(
-    "waits neither for heads nor for bodies longer than it is told",
+    "waits for heads and bodies only as long as configured",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
-      // With the other one so long that it can't be what ends the connection.
+      // The other timeout is too long to end the connection.
       const serveWith = Effect.fnUntraced(function* (settings: object) {
         yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
         return yield* serveHere(["--database", "memory", "--config", file])
@@ -508,7 +508,7 @@ describe("settings of a service", () => {
   const idsOf = ({ data }: typeof Sources.Type) => data.map(({ id }) => id)
 
   live(
-    "come from a file, the environment and flags, of which flags win",
+    "come from a file, the environment and flags, and flags take precedence",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -527,7 +527,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "that are wrong are told all at once, with what was meant, before anything is started",
+    "that are wrong are reported all at once, with suggestions, before the start",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -587,7 +587,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "that contradict each other, are given twice or name nothing are refused before anything is made",
+    "that contradict each other, are repeated or empty are refused before anything is created",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -636,7 +636,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "an empty bearer token is nobody's key, and an empty DOORHOOK_OPERATOR_KEY none",
+    "an empty bearer token is never the key, and an empty DOORHOOK_OPERATOR_KEY is refused",
     Effect.gen(function* () {
       const { stdout, url } = yield* serveHere(["--database", "memory"], { DOORHOOK_OPERATOR_KEY: "" })
       assert.match(stdout(), /operator key \(shown only now\): dhop_/)
@@ -648,7 +648,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "a directory file with a mistyped member is used, and the member is told",
+    "a directory file with a misspelled member is used, with a warning",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "directory.json")
       const client = { id: "c1", secrt: "mistyped-secret", name: "Acme", redirect_uris: ["https://client.example/cb"] }
@@ -663,7 +663,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "say which proxies are trusted, by flags or by the environment, and how clients that differ are served",
+    "set trusted proxies by flags or the environment, and exceptions for existing clients",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
@@ -671,7 +671,7 @@ describe("settings of a service", () => {
       yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
       const args = ["--database", "memory", "--directory", directory, "--config", file]
       const page = "/oauth/authorize?response_type=code&client_id=c1&redirect_uri=https%3A%2F%2Fclient.example%2Fcb"
-      /** Guesses a client's secret from one address until it is refused, then asks from another. */
+      /** Guesses a client's secret from one address until it is refused, then sends a request from another address. */
       const guess = (url: string) =>
         Effect.promise(async () => {
           const ask = async (address: string) => {
@@ -697,7 +697,7 @@ describe("settings of a service", () => {
   )
 
   live(
-    "leave requests unsigned where the file says so",
+    "leave requests unsigned if the file says so",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")

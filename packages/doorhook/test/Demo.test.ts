@@ -17,7 +17,7 @@ const startDemo = (cwd: string, ...flags: ReadonlyArray<string>) =>
 
 describe("npm start", { concurrent: true }, () => {
   live(
-    "accounts for every event that it published, whoever publishes beside it, run after run",
+    "accounts for all events that it published, also beside other publishers and over several runs",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const first = yield* startDemo(folder)
@@ -48,13 +48,13 @@ describe("the demo's account", () => {
   const summary = { events: 9, states: { ...noDeliveries, delivered: 12 }, oldest_due_at: null }
   const many = new Map(Array.from({ length: 5 }, (_, n) => [id(n), 2]))
 
-  it("misses an event that is not there, and one with too few deliveries, and names some", () => {
+  it("reports missing events and events with too few deliveries, and names some", () => {
     const { complete, lines } = endReport(many, new Map([[id(0), 1]]), summary)
     assert.isFalse(complete)
     assert.strictEqual(lines.at(-1), `NOT accounted for: 5 events (${id(0)}, ${id(1)}, ${id(2)}, ...)`)
   })
 
-  it("misses nothing when there is more than was accepted", () => {
+  it("reports nothing missing if there are additional events", () => {
     const { complete, lines } = endReport(many, new Map([...many, [id(7), 1]]), summary)
     assert.isTrue(complete)
     assert.deepStrictEqual(lines, [

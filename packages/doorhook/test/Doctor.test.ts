@@ -1,5 +1,5 @@
 /**
- * `doorhook doctor` and `doorhook migrate`: what they find and do, and that looking changes nothing.
+ * `doorhook doctor` and `doorhook migrate`: their findings and effects. Checks must not change anything.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -16,7 +16,7 @@ const linesOf = (text: string): Record<string, string> =>
 
 describe("doorhook doctor", () => {
   live(
-    "finds a new file all right, makes nothing, and warns of what is not set",
+    "accepts a new file, creates nothing, and warns of missing settings",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "deep", "doorhook.db")
       const { code, stdout } = yield* runHere(["doctor", "--database", database, "--directory", directoryFile])
@@ -27,7 +27,7 @@ describe("doorhook doctor", () => {
   )
 
   live(
-    "tells what keeps the service from running, in words, and exits with 1",
+    "explains what keeps the service from running, and exits with 1",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "other.db")
@@ -55,7 +55,7 @@ describe("doorhook doctor", () => {
       )
       const mixed = yield* runHere(["doctor", "--config", file, "--directory", join(folder, "none.json")])
       assert.deepStrictEqual([mixed.code, mixed.stdout], [3, ""])
-      // Names, types and values, of the file and of what it leads to: all at once.
+      // All problems of the file and of files that it names, with their names, types and values.
       for (const said of [
         "databse: no such setting; did you mean database?; ",
         "port: must be a number, not a text",
@@ -71,7 +71,7 @@ describe("doorhook doctor", () => {
   )
 
   live(
-    "says when others can read the file, and which version its tables have",
+    "warns if others can read the file, and shows the version of its tables",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const made = yield* runHere(["migrate", "--database", database])
@@ -87,7 +87,7 @@ describe("doorhook doctor", () => {
 })
 
 await describeOnPostgres("doorhook doctor", (server) => {
-  it.live("looks at a database without changing it, and migrate makes the tables", () =>
+  it.live("inspects a database without changing it, and migrate creates the tables", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       const env = { DOORHOOK_DATABASE: server.url(name) }

@@ -1,5 +1,5 @@
 /**
- * doorhook inside a host's own process, as plain JavaScript uses it.
+ * doorhook inside a host's process, used from plain JavaScript.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -120,7 +120,7 @@ describe("createDoorhook", () => {
   )
 
   live(
-    "leaves to the host what is not its own, where the host's framework has a next",
+    "passes requests for other paths to the framework's next",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const withNext: Doorhook = {
@@ -142,7 +142,7 @@ describe("createDoorhook", () => {
   )
 
   live(
-    "goes out through a proxy where it is told to",
+    "uses a proxy if configured",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
       const proxy = yield* startProxy(receiver.port)
@@ -159,7 +159,7 @@ describe("createDoorhook", () => {
   )
 
   live(
-    "delays nobody for one dead receiver behind a proxy that hangs up",
+    "delays no other receiver for a dead one behind a proxy that hangs up",
     Effect.gen(function* () {
       const receiver = yield* startReceiver(() => ({ status: 200, headers: { connection: "close" } }))
       const proxy = yield* startProxy(receiver.port, (place) =>
@@ -213,7 +213,7 @@ describe("createDoorhook", () => {
   )
 
   live(
-    "keeps what it accepted over a close, and two of them apart in one process",
+    "keeps accepted events over a close, and keeps two instances in one process apart",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "embedded.db")

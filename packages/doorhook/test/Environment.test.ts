@@ -1,5 +1,5 @@
 /**
- * Settings from the environment: every one of the engine's has a variable, for the commands and for applications in Effect.
+ * Settings from the environment. Every engine setting has a variable, for commands and for Effect applications.
  */
 import { assert, describe } from "@effect/vitest"
 import { ConfigProvider, Effect, Schema } from "effect"
@@ -22,7 +22,7 @@ const authorities = join(folder, "authorities.pem")
 writeFileSync(authorities, makeAuthority().cert)
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** For each setting its variable, a text that can be used with what it means, and one that can't be used. */
+/** Each setting with its variable, a valid text with its value, and an invalid text. */
 const settings: {
   readonly [Name in keyof EngineConfig]-?: readonly [
     variable: string,
@@ -94,16 +94,16 @@ const wrong = Object.fromEntries(given.map(([variable, , , text]) => [variable, 
 const readFrom = (env: Readonly<Record<string, string>>) =>
   fromEnvironment.pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
 
-/** The settings whose variables a message names, beside their names. */
+/** The settings whose variables a message names. */
 const namedIn = (message: string) =>
   Object.entries(settings).flatMap(([name, [variable]]) => (message.includes(`${name} (${variable})`) ? [name] : []))
 
 const all = Object.keys(EngineConfig.fields)
 
-/** What a page is asked for with. */
+/** The Accept header of browsers for pages. */
 const query = new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: "https://client.example/cb" })
 
-/** A wrong proxy hides what is wrong with its exceptions. */
+/** An invalid proxy hides the problems of its exceptions. */
 const butExceptions = all.filter((name) => name !== "noProxy")
 const wrongExceptions = { DOORHOOK_PROXY: "http://proxy.internal:3128", DOORHOOK_NO_PROXY: "a..b" }
 
@@ -122,7 +122,7 @@ describe("the environment", () => {
   )
 
   live(
-    "is told all that is wrong with it at once, by the names of its variables",
+    "has all of its problems reported at once, by the names of its variables",
     Effect.gen(function* () {
       const { message } = yield* Effect.flip(readFrom(wrong))
       assert.sameMembers(namedIn(message), butExceptions)
@@ -157,10 +157,10 @@ describe("the environment", () => {
   )
 
   live(
-    "has its effect on a service, and a proxy its exceptions",
+    "affects a service, and a proxy has its exceptions",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
-      // Where a proxy would be, nobody is: what arrives has not gone there.
+      // Nothing listens at the proxy's address, so a request that arrives did not use it.
       const { url } = yield* serveHere(["--database", "memory", "--directory", directory], {
         DOORHOOK_ALLOW_TARGETS: "127.0.0.0/8",
         DOORHOOK_PROXY: `http://127.0.0.1:${yield* freePort}`,
@@ -184,7 +184,7 @@ describe("the environment", () => {
   )
 })
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 const freePort = Effect.promise(async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()))

@@ -1,17 +1,17 @@
 /**
- * What `--help` shows: of each command, and of one with many flags.
+ * The output of `--help`, for all commands and for one with many flags.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runHere } from "./harness/InProcess.ts"
 
-/** The commands that a help lists. */
+/** The commands in a help text. */
 const subcommandsIn = (help: string): ReadonlyArray<string> =>
   [...(/\nSUBCOMMANDS\n([^]*?)(?:\n\n|$)/.exec(`${help}\n`)?.[1] ?? "").matchAll(/^ {2}([a-z-]+)/gm)].map(
     ([, name = ""]) => name
   )
 
-/** Asks a command, and all below it, for its help; answers which they are. */
+/** Prints the help of a command and of all its subcommands. Returns their names. */
 const explained = (path: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> =>
   Effect.gen(function* () {
     const { code, stderr, stdout } = yield* runHere([...path, "--help"])

@@ -1,5 +1,6 @@
 /**
- * The whole engine among receivers that misbehave: each delivery tells how it went, and who is well is served at once.
+ * The complete engine with misbehaving receivers. Each delivery has the right outcome, and healthy receivers get theirs at
+ * once.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { DeliveryDetail, Doorhook } from "doorhook"
@@ -12,7 +13,7 @@ import { eventually } from "./harness/Eventually.ts"
 import { mount, start, tokenFrom } from "./harness/Embedded.ts"
 import { createIntegration } from "./harness/ThirdParty.ts"
 
-/** One of each kind of misbehaviour. */
+/** One receiver for each kind of misbehaviour. */
 const chosen = [
   "neverAnswers",
   "neverReads",
@@ -36,7 +37,7 @@ const chosen = [
 const authority = makeAuthority()
 const hostile = [...onHttp, ...onHttps(authority)].filter(({ name }) => chosen.includes(name))
 
-/** Makes integrations as a third party does, over HTTP; answers their ids. */
+/** Creates integrations over HTTP like a third party. Returns their ids. */
 const integrateAll = (doorhook: Doorhook, urls: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const { url } = yield* mount(doorhook)
@@ -49,7 +50,7 @@ const endsOf = ({ attempts }: DeliveryDetail): ReadonlyArray<number> =>
   attempts.map(({ duration_ms, started_at }) => Date.parse(started_at) + duration_ms)
 
 describe("doorhook among hostile receivers", () => {
-  it.live("tells of each how it went, and serves who is well at once", () =>
+  it.live("has the right outcome for each, and serves healthy ones at once", () =>
     Effect.scoped(
       Effect.gen(function* () {
         assert.strictEqual(hostile.length, chosen.length)
@@ -97,7 +98,7 @@ describe("doorhook among hostile receivers", () => {
           if (attempt?.status === null) assert.match(attempt.detail ?? "", /^\S.{10,500}$/, name)
           else assert.isAtMost(Buffer.byteLength(attempt?.response_excerpt ?? ""), maxExcerptLength, name)
         }
-        // Whoever is well had its event before the time of the others was over, and exactly once.
+        // Healthy receivers got their events before the others timed out, and exactly once.
         const all = [...shown.values()]
         const late = all.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === "timeout")).flatMap(endsOf)
         const well = shown.get(integrations.at(-1) ?? "")

@@ -1,5 +1,5 @@
 /**
- * Notifications by webhook: what `onNotification` tells a host goes to the operator's URL, like any other webhook.
+ * Notifications by webhook: the operator's URL gets the notifications of `onNotification` like any other webhook.
  */
 import { assert, describe } from "@effect/vitest"
 import { signatureVerifier } from "@doorhook/receiver"
@@ -38,7 +38,7 @@ const failOnce = Effect.fnUntraced(function* (doorhook: Doorhook) {
 
 describe("notifications by webhook", () => {
   live(
-    "are the notifications that onNotification gets, signed with the operator's secret, to a private address too",
+    "are the same as for onNotification, signed with the operator's secret, also to a private address",
     Effect.gen(function* () {
       const operator = yield* startReceiver()
       const heard: Array<DoorhookNotification> = []
@@ -67,7 +67,7 @@ describe("notifications by webhook", () => {
   )
 
   live(
-    "are retried, go on where they were after a restart, and cause none about themselves",
+    "are retried, continue after a restart, and cause none about themselves",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       let isBroken = true
@@ -84,7 +84,7 @@ describe("notifications by webhook", () => {
       assert.isDefined(waiting)
       yield* Effect.promise(() => second.deliveries.resend(waiting.id))
       yield* Effect.promise(() => operator.until(({ length }) => length === 2))
-      // A second integration fails: one more notification, and none again.
+      // A second failing integration causes one more notification, and no repetition of earlier ones.
       yield* failOnce(second)
       yield* Effect.promise(() => operator.until(({ length }) => length === 3))
       assert.deepStrictEqual(
@@ -97,7 +97,7 @@ describe("notifications by webhook", () => {
   )
 
   live(
-    "follow the setting: another URL gets them from then on, and none is sent without one",
+    "follow the setting: a new URL gets them from then on, and none is sent without one",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const [one, other] = [yield* startReceiver(), yield* startReceiver()]
@@ -119,7 +119,7 @@ describe("notifications by webhook", () => {
   )
 
   live(
-    "are signed with a secret that the service makes and prints once",
+    "are signed with a secret that the service generates and prints once",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const url = "http://127.0.0.1:9/"
@@ -140,7 +140,7 @@ describe("notifications by webhook", () => {
   )
 
   live(
-    "need settings that can be used",
+    "need valid settings",
     Effect.gen(function* () {
       for (const [given, problem] of [
         [{ notificationUrl: "ftp://ops.example", notificationSecret }, "notificationUrl: The URL must begin with http"],

@@ -1,5 +1,5 @@
 /**
- * What those who run doorhook inside a host see and set: integrations of their own, notifications, secrets that rotate.
+ * Operation of an embedded doorhook: settings of single integrations, notifications, rotated secrets.
  */
 import { AllowAllDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -49,7 +49,7 @@ const publicKeysOf = (url: string) =>
     return Schema.decodeUnknownSync(WebhookKeys)(answer).data.map(({ attributes }) => attributes.public_key)
   })
 
-/** The first delivery, once it is in a state. */
+/** The first delivery when it reaches a state. */
 const inState = (doorhook: Doorhook, state: string) =>
   eventually(
     `a delivery is ${state}`,
@@ -73,7 +73,7 @@ const isSignedBy = (secret: string, { body, headers }: Received): boolean => {
   }
 }
 
-/** Keeps the notifications that it is told; `until` resolves once one of a kind is among them. */
+/** Collects notifications. `until` resolves when there is one of a kind. */
 const listening = () => {
   const heard: Array<DoorhookNotification> = []
   let check = (): void => undefined
@@ -115,12 +115,12 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "may have requests signed with the service's own key, which receivers check without a secret",
+    "may have requests signed with the service's own key, which receivers verify without a secret",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "doorhook.db")
       const keys = new Set<string>()
-      // The key stays when the service starts again; with `both`, the integration's secret signs as well.
+      // The key stays the same after a restart. With `both`, the integration's secret signs too.
       for (const signing of ["ed25519", "both"] as const) {
         const doorhook = yield* start({ signing, database })
         const { url } = yield* mount(doorhook)
@@ -157,7 +157,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "let any 2xx acknowledge where a receiver answers so",
+    "accept any 2xx as an acknowledgement if a receiver needs it",
     Effect.gen(function* () {
       const doorhook = yield* start({ retry: { access_log: [] } })
       const receiver = yield* startReceiver(() => 204)
@@ -176,7 +176,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "add headers to the requests of one integration, whose values nobody sees again",
+    "add headers to the requests of one integration, whose values are never shown again",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const encryptionKey = "0123456789abcdef0123456789abcdef"
@@ -215,7 +215,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "open a network to one integration alone",
+    "open a network only to one integration",
     Effect.gen(function* () {
       const doorhook = yield* start({ allowTargets: [], retry: { access_log: [] } })
       const { api, create } = yield* admin(doorhook)
@@ -244,7 +244,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "hear that a receiver is gone, and that a probe found it again",
+    "are notified that a receiver is gone, and that a probe reached it again",
     Effect.gen(function* () {
       const { heard, onNotification, until } = listening()
       const doorhook = yield* start({ onNotification })
@@ -283,7 +283,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "hear of an integration that fails until it is disabled, whatever becomes of what they do about it",
+    "are notified of an integration that fails until it is disabled, even if their callback fails",
     Effect.gen(function* () {
       const fail = (disableAfter: string) =>
         Effect.gen(function* () {
@@ -304,7 +304,8 @@ describe("those who run doorhook", () => {
           assert.deepStrictEqual([delivery?.state, delivery?.reason], ["cancelled", "integration_disabled"])
           return heard.map(({ kind }) => kind)
         }).pipe(Effect.scoped)
-      // The first is told at an attempt between half of the time and its end: a busy machine may make none so soon.
+      // The first warning comes with an attempt in the second half of the time. A busy machine may make no attempt so
+      // early.
       let kinds: ReadonlyArray<string> = []
       for (let seconds = 1; kinds[0] !== "failing" && seconds <= 16; seconds *= 4) kinds = yield* fail(`${seconds}s`)
       assert.deepStrictEqual([kinds[0], kinds.at(-1)], ["failing", "disabled"])
@@ -312,7 +313,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "hear of an integration that failed once and was sent nothing since",
+    "are notified of an integration that failed once and got nothing since",
     Effect.gen(function* () {
       const { heard, onNotification, until } = listening()
       const doorhook = yield* start({ disableAfter: "2s", retry: { access_log: [] }, onNotification })
@@ -330,7 +331,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "publish once under one idempotency key, in the process or over HTTP",
+    "publish once with one idempotency key, in the process or over HTTP",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const { url } = yield* mount(doorhook)
@@ -355,7 +356,7 @@ describe("those who run doorhook", () => {
   )
 
   live(
-    "are told that too much waits to be stored while the database takes nothing, and that it was not stored",
+    "get a busy error while the database stores nothing, and the event is not stored",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const waitingBytes = 262_144
@@ -377,7 +378,7 @@ describe("those who run doorhook", () => {
     })
   )
 
-  it.effect("keep what is settled for as long as they say", () =>
+  it.effect("keep settled deliveries as long as configured", () =>
     Effect.gen(function* () {
       const publisher = yield* Publisher
       const countEvents = Effect.flatMap(DeliveryStore, (store) => Effect.map(store.summary(0), ({ events }) => events))

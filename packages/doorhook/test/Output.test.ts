@@ -1,5 +1,5 @@
 /**
- * What a command does when nobody gets its output.
+ * Commands whose output can't be written.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -12,7 +12,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 const bin = fileURLToPath(new URL("../bin/doorhook.js", import.meta.url))
 
-/** A disk that is full, where the system has one to try it with. */
+/** A device that behaves like a full disk, on systems that have one. */
 const fullDisk = "/dev/full"
 
 /** Runs a command whose standard output goes to a file. */
@@ -30,7 +30,7 @@ const runInto = async (file: string, ...args: ReadonlyArray<string>) => {
 
 describe("standard output that can't be written", () => {
   it.runIf(existsSync(fullDisk)).each([["--help"], ["simulate plan"], ["simulate preview"]])(
-    "ends %s with one line that says so",
+    "ends %s with one line about it",
     async (command) => {
       const { exitCode, stderr } = await runInto(fullDisk, ...command.split(" "))
       assert.strictEqual(stderr, "doorhook: cannot write to standard output: no space left on device\n")
@@ -40,15 +40,15 @@ describe("standard output that can't be written", () => {
   )
 })
 
-/** A program that runs another on a terminal of its own, which closes with it. */
+/** A program that runs another on its own terminal, and closes it. */
 const terminal = "/usr/bin/script"
 
 describe("a terminal that is closed", () => {
   it.runIf(process.platform === "linux" && existsSync(terminal))(
-    "stops what runs on it, which says so to nobody and finishes what is under way",
+    "stops a service on it, which loses its output and finishes work in flight",
     async () => {
       const serve = `${process.execPath} --conditions=source ${bin} serve --port 0 --database memory`
-      // The shell outlives its terminal, hands on what it hears of that, and tells how the service ended.
+      // The shell survives its terminal, passes the signal on, and reports how the service ended.
       const command = `trap 'kill -HUP $!' HUP; ${serve} & wait $!; wait $!; echo $? >&3`
       const child = spawn(terminal, ["-qfc", command, "/dev/null"], {
         stdio: ["ignore", "pipe", "ignore", "pipe"]

@@ -1,5 +1,5 @@
 /**
- * Receivers whose certificates are from an authority of the host's own.
+ * Receivers with certificates of the host's own authority.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -18,7 +18,7 @@ import { runHere } from "./harness/InProcess.ts"
 const authority = makeAuthority()
 const retry = { access_log: [] }
 
-/** How the delivery to a receiver ends. */
+/** The outcome of a delivery to a receiver. */
 const deliveredTo = Effect.fnUntraced(function* (doorhook: Doorhook, receiver: string) {
   const { url } = yield* mount(doorhook)
   yield* integrate(url, receiver)
@@ -40,7 +40,7 @@ const written = Effect.fnUntraced(function* (text: string) {
 
 describe("an authority of the host's own", () => {
   live(
-    "is trusted when a file names it, beside others",
+    "is trusted if a file contains it, beside others",
     Effect.gen(function* () {
       const receiver = yield* serve(isSecure(authority), { scheme: "https" })
       const caFile = yield* written(`The building's:\n${makeSelfSigned("other.example").cert}\n${authority.cert}`)
@@ -50,7 +50,7 @@ describe("an authority of the host's own", () => {
   )
 
   live(
-    "is not trusted else, and what to do is told",
+    "is not trusted otherwise, and the explanation says what to do",
     Effect.gen(function* () {
       const receiver = yield* serve(isSecure(authority), { scheme: "https" })
       const delivery = yield* deliveredTo(yield* start({ retry }), receiver.url)
@@ -60,7 +60,7 @@ describe("an authority of the host's own", () => {
   )
 
   live(
-    "is refused at the start when the file is no such file",
+    "is refused at the start if the file has no certificate",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const broken = `${authority.cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`

@@ -1,6 +1,6 @@
 /**
- * The pages as a host has them: links to an integration's own page, by the facade and by the command, and sessions behind https and over
- * several processes.
+ * The pages in a host: links to an integration's own page, from the facade and from the command, and sessions behind https
+ * and over several processes.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -16,7 +16,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 
 const key = "operator-key-of-this-test-0123456789"
 
-/** A handler behind a proxy that takes its own prefix off. */
+/** A handler behind a proxy that removes its prefix. */
 const behindProxy =
   (handle: Doorhook["node"]): Doorhook["node"] =>
   (request, response, next) => {
@@ -61,7 +61,7 @@ describe("portal links", () => {
   )
 
   live(
-    "and test events are to be had from the facade and from the command",
+    "and test events are available from the facade and from the command",
     Effect.gen(function* () {
       const { doorhook, receiver, url } = yield* startAll
       const sent = yield* Effect.promise(() => doorhook.sendTestEvent("1"))
@@ -111,7 +111,7 @@ describe("portal links", () => {
   )
 })
 
-/** Signs in as an operator, as a browser would. */
+/** Signs in as an operator in a browser. */
 const signIn = (url: string, prefix = "") =>
   Effect.promise(async () => {
     const form = await fetch(`${url}${prefix}/console/notifications`)
@@ -143,7 +143,7 @@ describe("an operator's session", () => {
   )
 
   live(
-    "holds in every process over the database with the same key, and in none with another",
+    "is valid in every process over the database with the same key, and in none with another",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const started = yield* Effect.forEach([key, key, `another-${key}`], (operatorKey) =>
@@ -167,7 +167,7 @@ describe("an operator's session", () => {
 
 describe("a login form", () => {
   live(
-    "that one process has shown is taken by another over the same database",
+    "of one process is accepted by another over the same database",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const [one, two] = yield* Effect.all([start({ database, logger: false }), start({ database, logger: false })])

@@ -1,5 +1,5 @@
 /**
- * The whole on PostgreSQL: a service, workers beside it, and what is left when one of them is killed.
+ * doorhook on PostgreSQL: a service with workers, also when one of them is killed.
  */
 import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -28,7 +28,7 @@ const run = promisify(execFile)
 
 const idsOf = (received: ReadonlyArray<Received>) => new Set(received.map(({ headers }) => headers["webhook-id"]))
 
-/** What a process that only stores has to do with a database. */
+/** The services that a process needs only to store events. */
 const openStore = (url: string) =>
   Layer.build(
     Layer.fresh(PostgresWakeSignal.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) }))))
@@ -37,13 +37,13 @@ const openStore = (url: string) =>
 const flagsFor = (database: string) => ["--database", database, "--allow-target", "127.0.0.0/8"]
 
 /**
- * For workers that deliver what a test stored itself: without a directory nobody is asked whose integrations these are, and
- * events of 1970 are not purged as soon as they are delivered.
+ * For workers that deliver events which the test stored itself. Without a directory, rights are not checked. With long
+ * retention, events of 1970 are not purged after their delivery.
  */
 const stored1970 = (database: string, settings: object = {}) =>
   configured(database, { directory: undefined, retention: "forever", ...settings })
 
-/** Resolves once the states are so. */
+/** Resolves when the deliveries are in these states. */
 const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Record<string, number>) => boolean) =>
   eventually(
     "the states are so",
@@ -51,7 +51,7 @@ const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Re
     isSo
   )
 
-/** What a service answers to requests in which every text that comes from outside has a NUL, which PostgreSQL can't keep. */
+/** A service's answers to requests in which every text has a NUL, which PostgreSQL can't store. */
 const answersToNul = async (url: string): Promise<Readonly<Record<string, number>>> => {
   const nul = "a\u0000b"
   const { access_token } = await tokensOf(url)
@@ -102,10 +102,10 @@ const answersToNul = async (url: string): Promise<Readonly<Record<string, number
 }
 
 await describeOnPostgres("doorhook on PostgreSQL", (server) => {
-  // Most of their time they wait for processes and leases.
+  // These tests mostly wait for processes and leases.
   describe("its processes", { concurrent: true }, () => {
     live(
-      "a service delivers what is published, and keeps it over a restart",
+      "a service delivers published events, and keeps them over a restart",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver()
@@ -138,7 +138,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service answers texts that PostgreSQL can't keep as one in memory does",
+      "a service answers texts that PostgreSQL can't store as in memory",
       Effect.gen(function* () {
         const serve = (database: string) => serveHere(["--database", database, "--directory", directory])
         const [inMemory, here] = [yield* serve("memory"), yield* serve(server.url(yield* newDatabase(server)))]
@@ -149,7 +149,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service runs workers beside itself, and stops them with itself",
+      "a service starts workers, and stops them at its own end",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const args = ["--port", "0", "--database", database, "--directory", directory, "--workers", "1"]
@@ -176,7 +176,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a service without a directory starts no workers, which would ask nobody",
+      "a service without a directory starts no workers, which could not check rights",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const { stdout } = yield* startService(["--database", database, "--workers", "2"])
@@ -186,7 +186,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "an embedded doorhook hands over to a worker what it has no room for, and the worker hears of it",
+      "an embedded doorhook leaves deliveries that it has no room for to a worker, and wakes it",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver()
@@ -221,7 +221,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "of two workers under load one is killed: everything arrives, everything is accounted for",
+      "one of two workers under load is killed: everything arrives and is accounted for",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         const receiver = yield* startReceiver(() => new Promise((resolve) => void setTimeout(() => resolve(200), 10)))
@@ -245,7 +245,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           [events, states.delivered, states.pending + states.delivering + states.retrying, states.exhausted],
           [200, 1_000, 0, 0]
         )
-        // Each event five times, once for each integration; what the killed one had under way comes again.
+        // Each event five times, once for each integration. Deliveries that the killed worker had in flight come again.
         assert.strictEqual(idsOf(receiver.received).size, 200)
         assert.isAtLeast(receiver.received.length, 1_000)
         survivor.child.kill("SIGTERM")
@@ -254,7 +254,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
-      "a worker that is told to stop finishes what is open, gives back the rest, and exits with 0",
+      "a stopping worker finishes open requests, releases the rest, and exits with 0",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
         let answer = (): void => undefined
@@ -265,11 +265,11 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           Effect.provideContext(stored)
         )
         yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
-        // The receiver answers when it is told to: no deadline is to come before.
+        // The receiver answers on demand, so the deadline must be late.
         const worker = yield* startWorker(yield* stored1970(database, { ackTimeout: "1m", lease: "70s" }))
         yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
         worker.child.kill("SIGTERM")
-        // It gives back what it has not begun; what it has begun it waits for.
+        // It releases deliveries that it has not started, and waits for the others.
         yield* untilStates(stored, ({ pending }) => (pending ?? 0) > 0)
         answer()
         assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)

@@ -1,5 +1,5 @@
 /**
- * The whole at its outer surface: `doorhook serve` as a process, a real OAuth client, a receiver that verifies.
+ * The complete service: `doorhook serve` as a process, a real OAuth client, and a receiver that verifies signatures.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -26,7 +26,7 @@ import { callApi, createIntegration, discover } from "./harness/ThirdParty.ts"
 const serviceOn = (database: string, ...more: ReadonlyArray<string>) =>
   startService(["--database", database, "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
-/** One in this process, where its start and its end are not what is tested. */
+/** A service in this process, for tests that are not about its start and end. */
 const service = (...more: ReadonlyArray<string>) =>
   serveHere(["--database", "memory", "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
@@ -64,7 +64,7 @@ const gotAll = (receiver: Receiver, count: number) =>
 
 describe("doorhook serve", { concurrent: true }, () => {
   live(
-    "takes a third party from login to signed deliveries of exactly what it may see",
+    "leads a third party from login to signed deliveries of exactly its own events",
     Effect.gen(function* () {
       const { url } = yield* serviceOn("memory")
       const ofAdmin = yield* tokensFor(url)
@@ -122,7 +122,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "refreshes, and refuses a used code together with what it had issued",
+    "refreshes, and refuses a used code together with its tokens",
     Effect.gen(function* () {
       const { url } = yield* service()
       const config = yield* Effect.promise(() => discover(url, acme.client_id, acme.client_secret))
@@ -153,7 +153,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "says the same for a wrong password as for an unknown user, and shows the form again",
+    "gives the same answer to a wrong password and an unknown user, and shows the form again",
     Effect.gen(function* () {
       const { url } = yield* service()
       const attempt = (login: string) =>
@@ -202,7 +202,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "tells what was not delivered, and why",
+    "shows which deliveries failed, and why",
     Effect.gen(function* () {
       const { url } = yield* service("--retry", "access_log=")
       const gone = yield* Effect.scoped(startReceiver())
@@ -223,7 +223,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "stops on SIGTERM with exit code 0, after what is open has finished",
+    "stops on SIGTERM with exit code 0, after open requests have finished",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const database = join(folder, "stop.db")
@@ -253,12 +253,12 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "loses none of 2,000 deliveries in flight to kill -9, and waits for no lease to send them again",
+    "loses none of 2,000 deliveries in flight to kill -9, and sends them again without waiting for a lease",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const flags = yield* configured(join(folder, "kill.db"), { lease: "1d" })
       const killed = Promise.withResolvers<void>()
-      // Nothing is answered before the kill: all that was sent by then is unacknowledged.
+      // Nothing is answered before the kill, so all requests until then are unacknowledged.
       const receiver = yield* startReceiver(async () => {
         await killed.promise
         return 200
@@ -280,7 +280,7 @@ describe("doorhook serve", { concurrent: true }, () => {
       first.child.kill("SIGKILL")
       yield* Effect.promise(() => first.finished)
       killed.resolve()
-      // The file is free as soon as the process is gone.
+      // The file is free as soon as the process has ended.
       const second = yield* serveHere(flags)
       yield* Effect.promise(() =>
         receiver.until(
@@ -308,7 +308,7 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "goes on when nobody reads what it says any more, and ends as ever",
+    "continues when its output has no reader, and ends as usual",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const { child, finished, url } = yield* startService(["--database", database])
@@ -391,7 +391,7 @@ describe("a call that can't be carried out", () => {
       const { port } = yield* listening(createServer())
       const database = join(yield* temporaryFolder, "new", "doors.db")
       const { code, stderr, stdout } = yield* runHere(["serve", "--database", database, "--port", String(port)])
-      // Nothing is made, and nothing said to be made, by what can't start.
+      // A failing start creates nothing, and prints nothing else.
       assert.deepStrictEqual([code, stdout, existsSync(database)], [1, "", false])
       assert.match(stderr, new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use`))
     })

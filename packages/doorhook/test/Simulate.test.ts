@@ -1,5 +1,5 @@
 /**
- * What `simulate plan` writes for a service: a service starts with the directory, and delivers the plan.
+ * The output of `simulate plan` for a service: the service starts with the directory and delivers the plan.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -26,7 +26,7 @@ const textIn = (file: string) => Effect.promise(() => readFile(file, "utf8"))
 
 describe("a plan and its directory", () => {
   live(
-    "are what a service starts with, and delivers",
+    "start a service, which delivers them",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [plan, directory] = [join(folder, "events.ndjson"), join(folder, "directory.json")]

@@ -1,6 +1,6 @@
 /**
- * The settings of the HTTP surface, as a host gives them to `createDoorhook`: where real clients differ, who stands in front,
- * how people log in, and who clients are.
+ * Settings of the HTTP surface in `createDoorhook`: exceptions for existing clients, reverse proxies, the login, and
+ * clients.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -15,7 +15,7 @@ const { redirect_uri } = client
 const path = "/v4/buildings/1/integrations"
 const receiver = "http://127.0.0.1:9/hook"
 
-/** The value that names lead to. */
+/** The value at a path of names. */
 const at = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>(
     (parent, name) => (Predicate.isObjectOrArray(parent) ? Reflect.get(parent, name) : undefined),
@@ -31,7 +31,7 @@ const read = async (response: Response) => {
   }
 }
 
-/** A mounted doorhook and calls of its API as the administrator. */
+/** A mounted doorhook, and calls of its API as the administrator. */
 const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[0] = {}) {
   const doorhook = yield* start(options)
   const { url } = yield* mount(doorhook)
@@ -43,7 +43,7 @@ const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[
 
 describe("clients that differ from the standards", () => {
   live(
-    "get what they wait for when the host says so",
+    "get their expected answers if so configured",
     Effect.gen(function* () {
       const { api } = yield* startApi({
         createdStatus: 200,
@@ -66,7 +66,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "get what the standards say otherwise",
+    "get the standards' answers otherwise",
     Effect.gen(function* () {
       const { api } = yield* startApi({ requestsPerMinute: 3 })
       const refused = yield* api("POST", path, integrationDocument(receiver, ["door_release"]))
@@ -81,7 +81,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "are issued as many tokens as the host says: in a minute, and at a time",
+    "are limited in tokens per minute and in live tokens",
     Effect.gen(function* () {
       const { url } = yield* mount(yield* start({ tokenRequestsPerMinute: 4, accessTokensPerGrant: 2 }))
       const code = codeIn(yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right")))
@@ -111,7 +111,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "are limited per building or tenant as the host sets it",
+    "are limited per building or tenant by a setting",
     Effect.gen(function* () {
       const { api, token, url } = yield* startApi({ integrationsPerScope: 2 })
       const create = (key: string) => api("POST", path, integrationDocument(receiver), { "idempotency-key": key })
@@ -124,7 +124,7 @@ describe("clients that differ from the standards", () => {
         String(refused.at("errors", "0", "detail")),
         /has reached the limit of 2 integrations \(setting integrationsPerScope\)/
       )
-      // What was created under a key is still answered.
+      // A repetition by idempotency key is still answered.
       assert.strictEqual((yield* create("a")).at("data", "id"), first.at("data", "id"))
       const target = `${path}/${String(first.at("data", "id"))}`
       assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "DELETE", target))).status, 204)
@@ -139,7 +139,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "may be called from pages of the origins that the host names",
+    "may be called from pages of configured origins",
     Effect.gen(function* () {
       const { url } = yield* mount(yield* start({ browserOrigins: ["https://app.example"] }))
       const headers = { origin: "https://app.example", "access-control-request-method": "POST" }
@@ -155,7 +155,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "are hidden from other clients of the same user where the host sets it",
+    "are hidden from other clients of the same user if configured",
     Effect.gen(function* () {
       const rival = { client_id: "rival", client_secret: "s2", redirect_uri }
       const known: HostDirectory["client"] = (id) =>
@@ -177,7 +177,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "refresh as the host says: with a secret, with a new refresh token each time; and ask for any scope",
+    "refresh as configured: with a secret, or with a new refresh token each time, and with unknown scopes ignored",
     Effect.gen(function* () {
       const behaviour = (options: Parameters<typeof start>[0]) =>
         Effect.gen(function* () {
@@ -212,7 +212,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "are told what is wrong with such a setting",
+    "have invalid settings reported",
     Effect.gen(function* () {
       for (const [options, message] of [
         [{ createdStatus: 204 }, /createdStatus/],
@@ -238,7 +238,7 @@ describe("clients that differ from the standards", () => {
   )
 })
 
-/** The login form of a doorhook as a program that submits it: what comes of it, by the password. */
+/** The login form of a doorhook, submitted by a program. Returns the result for a password. */
 const formOf = Effect.fnUntraced(function* (send: (request: Request) => Promise<Response>) {
   const target = new URL(authorizeUrl("http://localhost", client))
   const page = yield* Effect.promise(() => send(new Request(target)))
@@ -265,7 +265,7 @@ const failTenTimes = (logIn: (password: string) => Effect.Effect<number>) =>
 
 describe("metrics", () => {
   live(
-    "are for programs on the same machine, unless they are for anyone",
+    "are for programs on the same machine, unless configured for anyone",
     Effect.gen(function* () {
       for (const [options, expected] of [
         [{}, 403],
@@ -282,7 +282,7 @@ describe("metrics", () => {
   )
 
   live(
-    "are for those who have the key, where there is one",
+    "need the key, if there is one",
     Effect.gen(function* () {
       const metricsKey = "0123456789abcdefghijklmnopqrstuv"
       const doorhook = yield* start({ metricsKey })
@@ -302,7 +302,7 @@ describe("metrics", () => {
 
 describe("guessing passwords", () => {
   live(
-    "is slow for the address that a web request is said to come from",
+    "is slow for the address that the host gives for a web request",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const from = (remoteAddress: string) => formOf((request) => doorhook.fetch(request, { remoteAddress }))
@@ -314,7 +314,7 @@ describe("guessing passwords", () => {
   )
 
   live(
-    "where nobody says the address is slow and shuts nobody out",
+    "without an address is slow and locks out no other user",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const anybody = yield* formOf((request) => doorhook.fetch(request))
@@ -324,7 +324,7 @@ describe("guessing passwords", () => {
   )
 
   live(
-    "is slow for the peer of the host's server, or for whom a trusted proxy there names",
+    "is slow for the peer of the host's server, or for the client that a trusted proxy reports",
     Effect.gen(function* () {
       for (const [options, expected] of [
         [{}, 429],
@@ -375,10 +375,10 @@ describe("the host's own login", () => {
   )
 
   live(
-    "that answers nonsense lets nobody in",
+    "that returns nonsense lets nobody in",
     Effect.gen(function* () {
       for (const nonsense of ['{"id":7.5}', '"alice"', '{"login_url":""}', "{}"]) {
-        // As plain JavaScript would have it: no type stands in the way.
+        // As in plain JavaScript, without types to prevent it.
         const session = (): HostSession => Reflect.apply(JSON.parse, undefined, [nonsense])
         const doorhook = yield* start({ directory: { ...directory, session } })
         const target = authorizeUrl("http://localhost", client)
@@ -390,7 +390,7 @@ describe("the host's own login", () => {
 
 describe("clients", () => {
   live(
-    "are registered, get new secrets and end, and end with them what they were granted",
+    "are registered, get new secrets, and end together with their grants",
     Effect.gen(function* () {
       const { api, doorhook, url } = yield* startApi()
       const clients = doorhook.clients
@@ -427,7 +427,7 @@ describe("clients", () => {
 
 describe("what happened", () => {
   live(
-    "can be looked up by those who get webhooks of it",
+    "can be looked up by owners who get its webhooks",
     Effect.gen(function* () {
       const { api, doorhook } = yield* startApi()
       yield* Effect.promise(() => doorhook.publish({ ...event, data: { id: 42, name: "Ada" } }))

@@ -1,6 +1,6 @@
 /**
- * A store that an older version left behind: this version brings it up to date and goes on where that one stopped. And copies of
- * a store, as the documentation says to make them.
+ * A store of an older version: this version upgrades it and continues. And backups of a store that follow the
+ * documentation.
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -17,7 +17,7 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { runHere } from "./harness/InProcess.ts"
 import { callApi } from "./harness/ThirdParty.ts"
 
-/** What version 0.1.0 said when the fixture was made. */
+/** The ids and secrets of version 0.1.0 when the fixture was made. */
 const left = {
   encryptionKey: "fixture-encryption-key-0123456789abcdef",
   refresh_token: "dh_rt_2BCZkWPT_jHjp1EZ2BuZqm-h7vtX2lokeIeXpZZjzbQ",
@@ -27,7 +27,7 @@ const left = {
   deliveries: { delivered: 2, exhausted: 2, skipped: 1 }
 }
 
-/** Whatever year it is: nothing of it has grown too old. */
+/** Long enough that nothing in the fixture is ever too old. */
 const settings = {
   encryptionKey: left.encryptionKey,
   retention: "forever",
@@ -39,7 +39,7 @@ const settings = {
 
 const sqlOf = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), "utf8")
 
-/** A file that the older version left. */
+/** A file of the older version. */
 const olderFile = Effect.map(temporaryFolder, (folder) => {
   const path = join(folder, "older.db")
   const database = new DatabaseSync(path)
@@ -83,7 +83,7 @@ const countsOf = (doorhook: Doorhook) =>
 
 describe("a store of version 0.1.0", () => {
   live(
-    "is brought up to date: what was in it is there, tokens and secrets are good, deliveries go on",
+    "is upgraded: its contents are complete, tokens and secrets are valid, deliveries continue",
     Effect.gen(function* () {
       const database = yield* olderFile
       const doorhook = yield* start({ database, ...settings })
@@ -99,7 +99,7 @@ describe("a store of version 0.1.0", () => {
         callApi(url, token, "PATCH", "/v4/tenants/101/integrations/2", change)
       )
       assert.strictEqual(changed.status, 200, yield* Effect.promise(() => changed.text()))
-      // What was skipped while it was disabled, and what is new, signed with the secret that the older version sealed.
+      // Skipped deliveries and a new one, signed with the secret that the older version encrypted.
       yield* Effect.promise(() => doorhook.deliveries.recover("2", "2020-01-01T00:00:00Z"))
       yield* Effect.promise(() => doorhook.publish({ ...event, building_id: 2, tenant_ids: [101] }))
       yield* Effect.promise(() => receiver.until(({ length }) => length >= 2))
@@ -117,7 +117,7 @@ describe("a store of version 0.1.0", () => {
   )
 
   live(
-    "has afterwards the same tables as a new one",
+    "then has the same tables as a new one",
     Effect.gen(function* () {
       const older = yield* olderFile
       const fresh = join(yield* temporaryFolder, "fresh.db")
@@ -131,7 +131,7 @@ describe("a store of version 0.1.0", () => {
 
 describe("an access token that version 0.1.0 gave out", () => {
   live(
-    "is good until it expires, and can be revoked",
+    "is valid until it expires, and can be revoked",
     Effect.gen(function* () {
       const database = yield* olderFile
       const [valid, revoked, expired] = ["v", "r", "e"].map((letter) => `dh_at_${letter.repeat(43)}`)
@@ -158,7 +158,7 @@ describe("an access token that version 0.1.0 gave out", () => {
       })
       yield* Effect.promise(() => fetch(`${url}/oauth/revoke`, { method: "POST", body }))
       assert.deepStrictEqual(yield* Effect.forEach([valid, revoked], statusOf), [200, 401])
-      // What is issued now has a number.
+      // New tokens have a number.
       assert.match(yield* refresh(url), /^dh_at_[1-9][0-9]*\.[A-Za-z0-9_-]{43}$/)
     })
   )
@@ -166,7 +166,7 @@ describe("an access token that version 0.1.0 gave out", () => {
 
 describe("what a tenant may read in a store of version 0.1.0", () => {
   live(
-    "is listed afterwards, whether that version had prepared it for reading or not",
+    "is listed afterwards, even if that version had not prepared it for reading",
     Effect.gen(function* () {
       const database = yield* olderFile
       const before = new DatabaseSync(database)
@@ -191,7 +191,7 @@ describe("what a tenant may read in a store of version 0.1.0", () => {
 
 describe("a backup", () => {
   live(
-    "without the key that its secrets are sealed with is refused at the start, in words",
+    "is refused at the start without its encryption key, with an explanation",
     Effect.gen(function* () {
       const database = yield* olderFile
       const error: unknown = yield* Effect.promise(() =>

@@ -44,7 +44,7 @@ import { PortalLinks } from "./operator/PortalLinks.ts"
 import { History } from "./ui/History.ts"
 import { makeUiRoutes } from "./ui/Ui.ts"
 
-/** What the routes need. */
+/** Services that the routes need. */
 export type ServerServices =
   | AuthorizationServer
   | AuthorizationSettings
@@ -69,7 +69,7 @@ export type ServerServices =
   | ApiSettings
   | HealthSettings
 
-/** Every route, and how failures of the API look. */
+/** All routes, and the format of the API's failures. */
 export const makeRoutes = Effect.gen(function* () {
   const api = yield* makeApiEndpoint
   const routes: ReadonlyArray<Route> = [
@@ -83,7 +83,7 @@ export const makeRoutes = Effect.gen(function* () {
   return { routes: [...routes, yield* makeOpenApiRoute(routes)], api: api.face }
 })
 
-/** The surface. Built once, so that its limits count all requests, whichever way they come. */
+/** The HTTP surface. Built once, so that its limits count all requests, whether they come from a listener or from a host. */
 export const surface: Layer.Layer<HttpSurface, never, ServerServices> = Layer.effect(
   HttpSurface,
   Effect.flatMap(makeRoutes, ({ api, routes }) => makeHttpSurface(routes, { api, oauth: oauthFace }))
@@ -91,7 +91,7 @@ export const surface: Layer.Layer<HttpSurface, never, ServerServices> = Layer.ef
   Layer.provide(Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.layer, KeyGuard.layer, History.layer))
 )
 
-/** Answers the requests of a listener. */
+/** Serves the requests of a listener. */
 export const serve: Layer.Layer<never, never, Listener | ServerServices> = Layer.unwrap(
   Effect.gen(function* () {
     const { handle } = yield* HttpSurface
@@ -100,5 +100,5 @@ export const serve: Layer.Layer<never, never, Listener | ServerServices> = Layer
   })
 ).pipe(Layer.provide(surface))
 
-/** Every route, for a router of the caller's; other routes in it are left alone. */
+/** Adds all routes to the caller's own router. Its other routes are not affected. */
 export const Routes: Layer.Layer<never, never, HttpRouter.HttpRouter | ServerServices> = routesOf(surface)

@@ -32,7 +32,7 @@ it.effect("web requests are answered without a server, and links lead to the pub
   })
 )
 
-it.effect("web requests have no peer that metrics could trust", () =>
+it.effect("metrics refuse web requests without a peer address", () =>
   Effect.gen(function* () {
     const { fetch } = yield* handler
     const reply = yield* Effect.promise(() => fetch(new Request("http://localhost/metrics")))
@@ -41,7 +41,7 @@ it.effect("web requests have no peer that metrics could trust", () =>
   })
 )
 
-it.effect("a body is capped while it streams, and one that breaks off is a bad request", () =>
+it.effect("a body is limited while it streams, and an aborted one is a bad request", () =>
   Effect.gen(function* () {
     const { fetch } = yield* handler
     const post = (body: ReadableStream<Uint8Array>) =>
@@ -54,7 +54,7 @@ it.effect("a body is capped while it streams, and one that breaks off is a bad r
   })
 )
 
-it.effect("web requests whose Authorization header came twice are refused, in the form of their address", () =>
+it.effect("web requests with two Authorization headers are refused, in the format of their endpoint", () =>
   Effect.gen(function* () {
     const { fetch } = yield* handler
     const ask = (target: string, values: ReadonlyArray<string>) =>
@@ -69,13 +69,13 @@ it.effect("web requests whose Authorization header came twice are refused, in th
     assert.strictEqual(valueAt(api.body, "/errors/0/source/header"), "Authorization")
     const oauth = yield* ask("/oauth/token", ["Digest x=1", "Basic eDp5"])
     assert.deepStrictEqual([oauth.status, valueAt(oauth.body, "/error")], [400, "invalid_request"])
-    // One of another scheme, whose parameters have commas between them, says nothing here.
+    // A comma in the parameters of another scheme does not count as a second header.
     assert.strictEqual((yield* ask("/v4/buildings", ['Digest a="b", c=d'])).status, 401)
     assert.strictEqual((yield* ask("/v4/buildings", ["Bearer admin"])).status, 200)
   })
 )
 
-it.effect("web requests whose client has gone before are not carried out", () =>
+it.effect("web requests of a disconnected client are not carried out", () =>
   Effect.gen(function* () {
     const { fetch } = yield* handler
     const gone = new Request(url, {

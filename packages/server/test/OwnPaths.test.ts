@@ -6,15 +6,15 @@ const publicUrl = "https://doors.example"
 const metadata = "/.well-known/oauth-authorization-server"
 
 describe("own paths", () => {
-  it("are all that are served", () => {
+  it("include every route", () => {
     for (const route of routes) {
-      // Whose metadata may be below it, its public URL says.
+      // These depend on the public URL.
       if (route.path.endsWith("*")) continue
       for (const path of [targetOf(route), `${targetOf(route)}?a=b`]) assert.isTrue(isOwnPath(path, publicUrl), path)
     }
   })
 
-  it("are the one outside of its own path that metadata is asked for at, and none of another issuer", () => {
+  it("include the metadata path of its own issuer, and of no other", () => {
     const isOwn = (path: string) => isOwnPath(path, `${publicUrl}/a/doors`)
     assert.deepStrictEqual(
       [
@@ -31,7 +31,7 @@ describe("own paths", () => {
     )
   })
 
-  it("are no others", () => {
+  it("include nothing else", () => {
     for (const path of [
       "/",
       "",

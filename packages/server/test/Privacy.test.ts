@@ -5,7 +5,7 @@ import { HttpSurface } from "../src/http/HttpSurface.ts"
 import { serve, surface } from "../src/Server.ts"
 import { call, listener, services } from "./TestServer.ts"
 
-/** Everything that a request leaves behind in logs and spans. */
+/** Everything that a request leaves in logs and spans. */
 const recorder = () => {
   const written: Array<string> = []
   const logger = Logger.make(({ message }) => written.push(JSON.stringify(message)))
@@ -21,7 +21,7 @@ const recorder = () => {
 
 const target = "/oauth/authorize?client_id=c1&client_secret=hush&response_type=code"
 
-it.effect("requests leave no lines and no spans of their own behind on a server", () => {
+it.effect("requests leave no log lines and no spans on a server", () => {
   const { written, layer } = recorder()
   const server = serve.pipe(
     Layer.provide(PublicUrl.layerListening),
@@ -37,7 +37,7 @@ it.effect("requests leave no lines and no spans of their own behind on a server"
   }).pipe(Effect.provide(server))
 })
 
-it.effect("nor with a fetch handler", () => {
+it.effect("requests leave no log lines and no spans with a fetch handler", () => {
   const { written, layer } = recorder()
   return Effect.gen(function* () {
     const own = Layer.merge(services(), PublicUrl.layer("https://doors.example").pipe(Layer.orDie))

@@ -1,5 +1,5 @@
 /**
- * The table of routes, and what the description of the public surface says of it.
+ * The table of routes, and the description of the public surface.
  */
 import { builtInTable } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -22,7 +22,7 @@ const needed = Layer.mergeAll(
   History.layer
 ).pipe(Layer.provideMerge(Layer.merge(services(), Layer.orDie(PublicUrl.layer("https://doors.example")))))
 
-/** Every route that is served. */
+/** All routes. */
 export const routes: ReadonlyArray<Route> = await Effect.runPromise(
   Effect.map(makeRoutes, (made) => made.routes).pipe(Effect.provide(needed))
 )
@@ -30,6 +30,6 @@ export const routes: ReadonlyArray<Route> = await Effect.runPromise(
 /** The description with the built-in resource types. */
 export const description = await Effect.runPromise(describeRoutes(routes, builtInTable, "https://doors.example"))
 
-/** A target of a route, with something in the place of each parameter. */
+/** A target for a route, with a value for each parameter. */
 export const targetOf = ({ path }: Pick<Route, "path">, value = "1"): string =>
   path.replaceAll(/:\w+/g, value).replace(/\/\*$/, "/x")

@@ -1,7 +1,7 @@
 /**
- * The whole HTTP surface on a port of its own, over a memory store, for tests that speak HTTP to it.
+ * The whole HTTP surface on its own port, over a memory store, for tests that use HTTP.
  *
- * Time is the test's clock. Access tokens are the names in `users`; names of hosts and faults are the test's to set.
+ * It runs on the test clock. Access tokens are the names in `users`. Tests can set host names and faults.
  */
 import {
   AuthorizationServer,
@@ -58,7 +58,7 @@ import type { ServerServices } from "../src/Server.ts"
 import { HostTexts } from "../src/ui/Texts.ts"
 import type { TextsShape } from "../src/ui/Texts.ts"
 
-/** Users by access token: buildings they administer, tenants they are. The password of each is `password of NAME`. */
+/** Users by access token, with their buildings and tenants. The password of each is `password of NAME`. */
 const users: Readonly<
   Record<string, { readonly buildings: ReadonlyArray<number>; readonly tenants: ReadonlyArray<number> }>
 > = {
@@ -73,24 +73,24 @@ const users: Readonly<
 
 export const operatorKey = "operator-key-of-the-tests-of-the-server"
 
-/** What a test may set while the server runs. */
+/** Settings that a test may change while the server runs. */
 export class Controls extends Context.Service<
   Controls,
   {
-    /** Addresses of host names; other names have none. */
+    /** Addresses of host names. Other names have none. */
     readonly names: Map<string, ReadonlyArray<string>>
-    /** What looking up a name waits for. */
+    /** Delays name lookups until it completes. */
     lookup: Effect.Effect<void>
-    /** What happens instead of looking up an integration, or what is due. */
+    /** Replaces the lookup of an integration, or of due deliveries. */
     fault: "none" | "store" | "unreadable" | "lost_answer" | "read_only" | "silence" | "directory" | "defect" | "busy"
-    /** Done when a store that is silent is asked. */
+    /** Completes when a silent store is called. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
-    /** Runs between reading a secret and returning it. */
+    /** Runs between reading the secret and returning it. */
     secretRead: Effect.Effect<void>
-    /** How many transactions asked whether the store accepts changes. */
+    /** The number of transactions that probed whether the store accepts changes. */
     probes: number
-    /** Integrations that the dispatcher was told to forget. */
+    /** Integrations whose cached state the dispatcher dropped. */
     readonly forgotten: Array<IntegrationId>
   }
 >()("test/Controls") {
@@ -264,7 +264,7 @@ const TestNames = Layer.effect(
   }))
 )
 
-/** The access token of a user is their name; with a client other than "client", like `admin~rival`. */
+/** The access token of a user is the user's name; with a client other than "client", it is like `admin~rival`. */
 const TestAuthorization = Layer.effect(
   AuthorizationServer,
   Effect.gen(function* () {
@@ -297,7 +297,7 @@ export interface TestServerOptions {
   readonly texts?: TextsShape
 }
 
-/** Everything that the routes need, but the public URL. */
+/** Services that the routes need, except for the public URL. */
 export const services = (
   options: TestServerOptions = {}
 ): Layer.Layer<Exclude<ServerServices, PublicUrl> | DeliveryStore | IntegrationStore | TokenStore | Controls> =>
@@ -339,10 +339,10 @@ export const listener: Layer.Layer<Listener> = Layer.orDie(
   Listener.layer({ host: "127.0.0.1", port: 0, headersTimeout: 60_000, bodyTimeout: 20_000 })
 )
 
-/** Where the server of the context listens. */
+/** The address of the server in the context. */
 export const address: Effect.Effect<string, never, Listener> = Effect.map(Listener, ({ url }) => url)
 
-/** A running server; its address is that of the `Listener` in the context. */
+/** A running server. Its address is in the `Listener` of the context. */
 export const testServer = (options: TestServerOptions = {}) =>
   serve.pipe(
     Layer.provide(Layer.succeed(HostTexts, options.texts ?? {})),
@@ -352,20 +352,20 @@ export const testServer = (options: TestServerOptions = {}) =>
     Layer.fresh
   )
 
-/** An answer. */
+/** A response. */
 export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body's value; undefined when it is not JSON. */
+  /** The value of the body; undefined if it is not JSON. */
   readonly json: unknown
-  /** The value in the body that a JSON Pointer leads to; undefined when there is none. */
+  /** The value at a JSON Pointer in the body; undefined if there is none. */
   readonly at: (pointer: string) => unknown
-  /** The text that a JSON Pointer leads to; empty when there is none. */
+  /** The text at a JSON Pointer; empty if there is none. */
   readonly textAt: (pointer: string) => string
 }
 
-/** The value that a JSON Pointer (RFC 6901) leads to. */
+/** The value at a JSON Pointer (RFC 6901). */
 export const valueAt = (value: unknown, pointer: string): unknown =>
   pointer
     .split("/")
@@ -376,7 +376,7 @@ export const valueAt = (value: unknown, pointer: string): unknown =>
       value
     )
 
-/** Sends a request to the server of the context. `as` is an access token, `body` a value to send as JSON. */
+/** Sends a request to the server of the context. `as` is an access token, and `body` a value to send as JSON. */
 export const call = Effect.fnUntraced(function* (
   method: string,
   path: string,

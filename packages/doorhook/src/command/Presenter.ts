@@ -1,12 +1,12 @@
 /**
- * How the command speaks: help to standard output when it was asked for, and otherwise one line to standard error.
+ * Output of the command-line parser: requested help goes to standard output, an error to standard error as one line.
  */
 import { FlagGroups } from "@doorhook/core"
 import { Console, Context, Effect } from "effect"
 import type { CliError, HelpDoc } from "effect/cli"
 import { CliOutput, TerminalCapabilities } from "effect/cli"
 
-/** What is accepted, where the library says it in words of its own. */
+/** Replacements for the parser's own descriptions of accepted values. */
 const rewordings: ReadonlyArray<readonly [RegExp, string]> = [
   [/^Schema validation failed: /, ""],
   [/^Expected a string representing (?:a finite number|an integer).*$/, "must be a number"],
@@ -27,7 +27,7 @@ const accepted = (expected: string): string =>
 const didYouMean = (suggestions: ReadonlyArray<string>): string =>
   suggestions.length === 0 ? "" : `; did you mean ${suggestions.join(" or ")}?`
 
-/** What is wrong, beginning with what it is about. */
+/** Describes an error, beginning with the flag or argument that it is about. */
 const worded = (error: CliError.CliError): string => {
   switch (error._tag) {
     case "InvalidValue": {
@@ -52,14 +52,14 @@ const worded = (error: CliError.CliError): string => {
   }
 }
 
-/** One line for all that is wrong with a call, and where to read what is right. */
+/** One line with all problems of a call, and the help to read. */
 const invalid = (commandPath: ReadonlyArray<string>, errors: ReadonlyArray<CliError.CliError>): string => {
   const command = commandPath.join(" ")
   const problems = errors.map((error) => worded(error).replaceAll(/\s+/g, " ").trim())
   return `${command}: ${problems.join("; ").replace(/(?<![.?])$/, ".")} See ${command} --help.`
 }
 
-/** A help with a heading above each flag that begins a group. */
+/** Help text with a heading above the first flag of each group. */
 const grouped = (help: string, groups: Readonly<Record<string, string>>): string =>
   help
     .split("\n")

@@ -1,29 +1,29 @@
 /**
- * Runs a command on arguments, as its parser should read them.
+ * Prepares command-line arguments for the parser, and runs a command on them.
  */
 import { Command } from "effect/cli"
 import { version } from "../version.ts"
 
-/** A flag that takes its value from the argument after it, unless it takes none. */
+/** A flag whose value may be the next argument. */
 const flag = /^--[a-z][a-z-]*$/
 
-/** A number below zero, or a duration. No flag of any command begins so. */
+/** A negative number or duration. No flag begins with a digit. */
 const negative = /^-\d/
 
 /** Flags without a value, of commands that take an id. */
 const switches: ReadonlySet<string> = new Set(["--json", "--clear"])
 
-/** Ids that the parser would take for the value of a flag that has none, as it takes `true` and `false`. */
+/** Ids that the parser would take for the value of a flag without one, as it does with `true` and `false`. */
 const truthLikeId = /^[01]$/
 
-/** Says of such a flag before such an id that it is given, so that the id is left to the command. */
+/** Writes such a flag as `--flag=true` before such an id. The parser then leaves the id to the command. */
 const withIdArguments = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
   given.map((argument, at) =>
     switches.has(argument) && truthLikeId.test(given[at + 1] ?? "") ? `${argument}=true` : argument
   )
 
 /**
- * Joins a negative value to its flag: the parser would take `-1d` in `--duration -1d` for flags of one letter, and complain
+ * Joins a negative value to its flag. In `--duration -1d`, the parser would read `-1d` as one-letter flags, and complain
  * about these instead of the value.
  */
 const withNegativeValues = (given: ReadonlyArray<string>): ReadonlyArray<string> => {
@@ -38,7 +38,6 @@ const withNegativeValues = (given: ReadonlyArray<string>): ReadonlyArray<string>
   return joined
 }
 
-/** Runs a command on the arguments that it was given. */
 export const runWithArgv = <Name extends string, Input, E, R, ContextInput>(
   command: Command.Command<Name, Input, ContextInput, E, R>,
   given: ReadonlyArray<string>

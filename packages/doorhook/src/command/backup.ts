@@ -14,10 +14,10 @@ import { copySqlite, dumpPostgres } from "./backupSources.ts"
 import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
 import { stopOnSighup } from "./shutdown.ts"
 
-/** Ends of the names of files that SQLite and doorhook keep beside a database. */
+/** Suffixes of files that SQLite and doorhook keep beside a database. */
 const besides = ["-wal", "-shm", "-journal", "-lock"]
 
-/** Whether a file is the database or one that belongs to it, under whatever name. */
+/** Whether a path is the database itself or one of the files beside it, through symbolic links too. */
 const belongsTo = (database: string, out: string): boolean => {
   const place = existsSync(database) ? realpathSync(database) : Path.resolve(database)
   const folder = Path.dirname(Path.resolve(out))
@@ -28,13 +28,13 @@ const belongsTo = (database: string, out: string): boolean => {
   )
 }
 
-/** What keeps a copy from being written there; null when nothing does. */
+/** The reason why the copy can't be written to a path; null if it can. */
 const flawOfTarget = (out: string, database: string, mayReplace: boolean): string | null => {
   if (statSync(out, { throwIfNoEntry: false })?.isDirectory() === true) return "it is a folder. Name a file in it."
   if (isFile(database) && belongsTo(database, out)) return "it belongs to the database itself. Name another file."
   const log = ["-wal", "-journal"].map((end) => out + end).find(existsSync)
-  if (log !== undefined) return `${log} is there, and SQLite would read it as the copy's. Name another file.`
-  return existsSync(out) && !mayReplace ? "it is there already. Name another file, or replace it with --force." : null
+  if (log !== undefined) return `${log} exists, and SQLite would read it as the copy's. Name another file.`
+  return existsSync(out) && !mayReplace ? "it exists already. Name another file, or replace it with --force." : null
 }
 
 const checkTarget = (out: string, database: string, mayReplace: boolean): Effect.Effect<void, CommandFailure> =>
@@ -59,7 +59,7 @@ const syncAt = (path: string, mode: "r" | "r+"): void => {
   }
 }
 
-/** Makes an empty file that its owner alone can read, and removes it at the end of the scope unless it was renamed. */
+/** Makes an empty file that only its owner can read. Removes it at the end of the scope, unless it was renamed. */
 const partFor = (out: string) => {
   const part = `${out}.${process.pid}.part`
   return Effect.acquireRelease(
@@ -71,11 +71,11 @@ const partFor = (out: string) => {
   )
 }
 
-/** Gives a finished file its name, in a way that a power cut can't leave half of it under that name. */
+/** Renames a finished file to its final name. After a power cut, that name has either the whole file or none. */
 const finish = (part: string, out: string): Effect.Effect<void, CommandFailure> =>
   onDisk(out, () => {
     renameSync(part, out)
-    // Windows syncs no folders.
+    // Windows can't sync folders.
     if (process.platform !== "win32") syncAt(Path.dirname(Path.resolve(out)), "r")
   })
 
@@ -111,7 +111,7 @@ export const backupCommand = Command.make(
     const copied = yield* isPostgres(database) ? dumpPostgres(database, part) : copySqlite(database, part)
     yield* onDisk(given.out, () => syncAt(part, "r+"))
     const bytes = statSync(part).size
-    // Somebody else may have made it by now.
+    // Another process may have made the file in the meantime.
     yield* checkTarget(given.out, database, given.force)
     yield* finish(part, given.out)
     const { deliveries, engine, events, isSealed, version } = copied

@@ -1,5 +1,5 @@
 /**
- * Writes a copy of a database to a file, from a running service too, and reads the copy to check it.
+ * Copies a database to a file, also while a service uses it, and reads the copy to check it.
  */
 import { CommandFailure, onOneLine } from "@doorhook/core"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
@@ -12,17 +12,17 @@ import { checkOneName } from "../service/FileOwner.ts"
 import type { ProgramFailed } from "./runProgram.ts"
 import { runProgram } from "./runProgram.ts"
 
-/** What a copy was found to hold. */
+/** The contents of a checked copy. */
 export interface Copied extends Pick<Inspection, "engine" | "version"> {
   readonly events: number
   readonly deliveries: number
-  /** Whether it holds secrets that only the encryption key opens. */
+  /** Whether it holds secrets that are encrypted with the encryption key. */
   readonly isSealed: boolean
 }
 
 const failed = (message: string) => new CommandFailure({ message: onOneLine(message), exitCode: 1 })
 
-/** Fails unless the tables are doorhook's, and of a version whose names this doorhook knows. */
+/** Fails unless the tables are doorhook's, in a version that this doorhook knows. */
 const checkTables = (
   database: string,
   found: Inspection | null
@@ -42,8 +42,8 @@ const checkTables = (
 // ---- SQLite
 
 /**
- * Runs statements on a file and prints a row of each. In a process of its own: SQLite blocks the process that calls it, and
- * one that is blocked does not react to Ctrl-C.
+ * Runs statements on a file and prints one row of each. It runs in a process of its own, because SQLite blocks its process
+ * and a blocked process ignores Ctrl-C.
  */
 const statementRunner = `
 const { DatabaseSync } = process.getBuiltinModule("node:sqlite")
@@ -76,7 +76,7 @@ const checks: ReadonlyArray<string> = [
      OR EXISTS (SELECT 1 FROM settings WHERE value LIKE ${sealedPattern})`
 ]
 
-/** Until version 5 of the tables, deliveries that have not ended are in a table of their own. */
+/** Up to version 5 of the tables, deliveries that have not ended are in a table of their own. */
 const queueCheck = (version: number): string => (version <= 5 ? "SELECT count(*) FROM queue" : "SELECT 0")
 
 const copyFailure =
@@ -101,7 +101,7 @@ const checkSource = Effect.fnUntraced(function* (database: string) {
   if (flaw !== null) return yield* failed(`${database} can't be copied: ${flaw}`)
 })
 
-/** `VACUUM INTO` copies one state of the database, its log included, while another process writes. */
+/** `VACUUM INTO` copies one consistent state of the database, its log included, while another process writes. */
 export const copySqlite = Effect.fnUntraced(function* (
   database: string,
   copy: string
@@ -124,7 +124,7 @@ export const copySqlite = Effect.fnUntraced(function* (
 
 // ---- PostgreSQL
 
-/** Tables that each version has. */
+/** Tables that exist in every version. */
 const tables = ["migrations", "integrations", "events", "queue", "deliveries", "settings"]
 
 const majorOf = (text: string): number => Number(/(\d+)(?:\.\d+|devel|beta|rc)/.exec(text)?.[1] ?? 0)
@@ -132,7 +132,7 @@ const majorOf = (text: string): number => Number(/(\d+)(?:\.\d+|devel|beta|rc)/.
 const install = (major: number): string =>
   `Install the PostgreSQL client programs of version ${major} or later (Debian, Ubuntu: postgresql-client-${major}; Alpine: postgresql${major}-client; macOS: brew install libpq), and put them first in PATH.`
 
-/** Fails when a program is not there, or older than the server. */
+/** Fails when a program is missing, or older than the server. */
 const checkProgram = Effect.fnUntraced(function* (program: string, server: number) {
   let version = ""
   yield* runProgram(program, ["--version"], { onLine: (line) => (version += line) }).pipe(
@@ -147,7 +147,10 @@ const checkProgram = Effect.fnUntraced(function* (program: string, server: numbe
   }
 })
 
-/** The URL as an argument, which other users of the machine can see, and the password as they can't. */
+/**
+ * The URL without its password, because other users of the machine can read arguments, and the password as an environment
+ * variable.
+ */
 const withoutPassword = (database: string) => {
   const url = new URL(database)
   const password = url.searchParams.get("password") ?? decodeURIComponent(url.password)
@@ -156,7 +159,7 @@ const withoutPassword = (database: string) => {
   return { url: url.href, env: password === "" ? {} : { PGPASSWORD: password } }
 }
 
-/** Counts what a dump restores, line by line of the SQL that it stands for. */
+/** Counts the rows that a dump restores, from its SQL, line by line. */
 const makeCounter = () => {
   const rows = new Map<string, number>()
   let table: string | null = null
@@ -175,7 +178,7 @@ const makeCounter = () => {
   return { onLine, rows, isSealed: () => isSealed }
 }
 
-/** Reads a whole dump: its list of contents alone would not show that the end is missing. */
+/** Reads a whole dump. Its list of contents alone would not show that its end is missing. */
 const readDump = Effect.fnUntraced(function* (dump: string) {
   const { isSealed, onLine, rows } = makeCounter()
   yield* runProgram("pg_restore", ["--file=-", dump], { onLine }).pipe(
@@ -191,7 +194,7 @@ const readDump = Effect.fnUntraced(function* (dump: string) {
   return { events: count("events"), deliveries: count("queue") + count("deliveries"), isSealed: isSealed() }
 })
 
-/** `pg_dump` copies one state of the schema while other processes write. */
+/** `pg_dump` copies one consistent state of the schema while other processes write. */
 export const dumpPostgres = Effect.fnUntraced(function* (
   database: string,
   dump: string

@@ -1,12 +1,12 @@
 /**
- * Output without a reader. A reader that goes away is not a failure: `head` has seen enough, or a log collector died. Later
- * output is dropped, the work goes on, and the exit code stays true. The same holds for a closed terminal (EIO). A full disk
- * is a failure: nobody would notice the missing output.
+ * Handles output whose reader has gone. That is not a failure: `head` has read enough, or a log collector died. Later
+ * output is dropped, the work goes on, and the exit code does not change. A closed terminal (EIO) is handled the same. A
+ * full disk is a failure, because nobody would notice the missing output.
  */
 const isGone = ({ code }: NodeJS.ErrnoException, { isTTY }: NodeJS.WriteStream): boolean =>
   code === "EPIPE" || code === "ERR_STREAM_DESTROYED" || (code === "EIO" && isTTY)
 
-/** `ENOSPC: no space left on device, write` without the parts that only programs read. */
+/** The message of a write error, like `ENOSPC: no space left on device, write`, without its code and system call. */
 const plain = (message: string): string => message.replace(/^E[A-Z]+: /, "").replace(/, \w+$/, "")
 
 /** Handles write errors of standard output and standard error for the rest of the process. */

@@ -1,5 +1,5 @@
 /**
- * `doorhook clients`: OAuth clients that are registered with the service, over the operator API.
+ * `doorhook clients`: lists and changes the service's registered OAuth clients over the operator API.
  */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -17,7 +17,7 @@ const rowOf = (client: ClientSummary): ReadonlyArray<string> => [
   `${client.name}: ${client.redirect_uris.join(", ")} (${kindText(client)})`
 ]
 
-/** Prints a client with its new secret, and that nobody will see it again. */
+/** Prints a client with its new secret, and warns that the secret is shown only once. */
 const printAdded = Effect.fnUntraced(function* ({ client, client_secret }: ClientAdded) {
   yield* printLine(`client_id:     ${client.id}`)
   if (client_secret === null) return yield* printLine("no secret: it must use PKCE")

@@ -1,9 +1,9 @@
 /**
- * Half of a start's time is compiling. Node.js keeps what it compiled when a process ends by itself; what serves is
- * often killed.
+ * Saves the compile cache early. Compiling takes half of the start time, and Node.js saves its cache only at a normal exit.
+ * Services are often killed.
  */
 import { Effect } from "effect"
 import { flushCompileCache } from "node:module"
 
-/** Keeps what is compiled by now for the next start; does nothing where no cache is kept. */
+/** Saves all code that is compiled so far for the next start. Does nothing when the compile cache is off. */
 export const keepCompiled = Effect.sync(() => flushCompileCache())

@@ -1,5 +1,5 @@
 /**
- * The program `doorhook-conformance`: the suite alone, as one file for machines without a recent Node.js.
+ * The program `doorhook-conformance`: the suite as a single file, for machines without a recent Node.js.
  */
 import { conformanceCommand } from "@doorhook/conformance"
 import { runMain } from "./runMain.ts"

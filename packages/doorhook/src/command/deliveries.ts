@@ -1,5 +1,5 @@
 /**
- * `doorhook deliveries`: what was not delivered, why, and sending it again, over the operator API.
+ * `doorhook deliveries`: lists, explains and resends deliveries over the operator API.
  */
 import { CommandFailure, counted, deliveryStates, DurationText, isoOf, parseDeliveryId } from "@doorhook/core"
 import { Clock, Effect, Option } from "effect"
@@ -20,7 +20,7 @@ import {
   whereDisabled
 } from "./operatorApi.ts"
 
-/** How many there are in each state, of those states in which there are any. */
+/** The number of deliveries in each state, without empty states. */
 const countsLine = ({ deliveries }: DeliveryCounts): string =>
   `in all: ${
     deliveryStates
@@ -29,7 +29,7 @@ const countsLine = ({ deliveries }: DeliveryCounts): string =>
       .join(", ") || "none"
   }`
 
-/** What there is beyond the page: of all, of some states, or of what else was asked for. */
+/** The last line of a list: totals for the filter, or the number on this page when the total is unknown. */
 const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: DeliveryCounts): string => {
   const { after, event_id, integration_id, state } = filter
   const shown = page.deliveries.length
@@ -111,7 +111,7 @@ const resend = Command.make(
   })
 ).pipe(Command.withDescription("Send a delivery at once, whatever its state"))
 
-/** A time as the API takes it: what is written like one, or a duration before now. */
+/** Reads a point in time: ISO 8601, or a duration before now. Returns it as the API takes it. */
 const sinceOf = Effect.fnUntraced(function* (text: string) {
   const ago = DurationText.parse(text)
   if (Option.isSome(ago)) return isoOf((yield* Clock.currentTimeMillis) - ago.value)

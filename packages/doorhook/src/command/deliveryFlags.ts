@@ -1,5 +1,5 @@
 /**
- * The flags that say from which database deliveries are made, and how: the same for every command that delivers.
+ * Flags for the database and the delivery settings, shared by all commands that deliver.
  */
 import { Effect, Option, Result, Struct } from "effect"
 import type { LogLevel } from "effect"
@@ -66,7 +66,7 @@ export const deliveryFlags = {
 
 type DeliveryFlags = Command.Command.Config.Infer<typeof deliveryFlags>
 
-/** What else can be wrong with settings; `isSound` says that nothing was found wrong so far. */
+/** Checks settings further. `isSound` is true when no problem was found before. */
 type Check<R> = (
   config: ServeConfig,
   isSound: boolean
@@ -75,15 +75,14 @@ type Check<R> = (
 const failuresOf = (problems: ReadonlyArray<string>): ReadonlyArray<Result.Result<never, InvalidConfig>> =>
   problems.map((message) => Result.fail(new InvalidConfig({ message })))
 
-/** Nothing more to check. */
 const noMore = () => Effect.succeed([])
 
-/** Nothing is given by a file. */
+/** The result for a command without a configuration file. */
 const noFile: Reading<ServeConfig> = { usable: {}, problems: [] }
 
 /**
- * Flags go before the environment, and that before the file, whose other settings are answered too; `more` are what else a
- * command takes over what it is given, and `check` what else can be wrong with it. Fails with every problem of all of them.
+ * Merges flags, environment and file, in this order of precedence. `more` gives settings that only this command has, and
+ * `check` finds problems beyond the shared ones. Fails with every problem at once.
  */
 export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   given: DeliveryFlags,
@@ -93,7 +92,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   const file = Option.isSome(given.config) ? yield* fromFile(given.config.value) : noFile
   const environment = yield* readEnvironment
   const flagged = parseRetryFlags(given.retry)
-  // What holds where no flag says otherwise.
+  // The settings that apply when no flag is given.
   const otherwise: ServeConfig = {
     ...file.usable,
     ...environment.usable,
@@ -119,7 +118,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   const checks = collectAll<unknown>([...own, ...(yield* check(config, isSound))])
   yield* Effect.fromResult(
     collectAll<unknown>([
-      // The file's problems are told with the file's own names.
+      // Problems of the file use the names that the file has.
       ...failuresOf(file.problems),
       ...failuresOf(environment.problems).map(Result.mapError(withPlaces(variables))),
       Result.mapError(checks, inVariables)
@@ -131,7 +130,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
 /** The flags of commands that use a database and deliver nothing. */
 export const databaseFlags = { database: deliveryFlags.database, config: deliveryFlags.config }
 
-/** The same as `deliveryConfigOf`, of these flags. */
+/** `deliveryConfigOf` for these flags. */
 export const databaseConfigOf = (given: Command.Command.Config.Infer<typeof databaseFlags>) =>
   deliveryConfigOf({
     directory: Option.none(),
@@ -147,7 +146,7 @@ export const databaseConfigOf = (given: Command.Command.Config.Infer<typeof data
 const again = (flag: string, value: Option.Option<string>): ReadonlyArray<string> =>
   Option.match(value, { onNone: () => [], onSome: (text) => [flag, text] })
 
-/** The flags again as arguments, for another process over the same database, which is handed on by the environment. */
+/** The flags as arguments for another process. The database is left out: it is passed in the environment. */
 export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> => [
   ...again("--directory", given.directory),
   ...again("--ack-timeout", given.ackTimeout),
@@ -159,7 +158,7 @@ export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> =
   ...given.retry.flatMap((retry) => ["--retry", retry])
 ]
 
-/** The same of the level that is logged from, which any command takes. */
+/** The log level as an argument for another process. */
 export const logLevelArguments = (level: Option.Option<LogLevel.LogLevel>): ReadonlyArray<string> =>
   again(
     "--log-level",

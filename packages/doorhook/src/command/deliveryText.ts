@@ -1,5 +1,5 @@
 /**
- * Deliveries as the command shows them: a row in a list, or all about one and what can be done about it.
+ * Texts of deliveries for the command: a row of a list, and all details with suggested commands.
  */
 import type { Explanation } from "@doorhook/core"
 import { counted, shownText } from "@doorhook/core"
@@ -7,23 +7,23 @@ import type { DeliveryAttempt, DeliveryDetail, DeliverySummary } from "../embed/
 import type { Connection } from "./operatorApi.ts"
 import { commandTo } from "./operatorApi.ts"
 
-/** How an attempt ended, in the words of the API: what can be searched for. */
+/** How an attempt ended, in the API's own words, which can be searched for. */
 const outcomeText = ({ outcome, status }: Pick<DeliveryAttempt, "outcome" | "status">): string =>
   status === null ? outcome : `${outcome} ${status}`
 
 const reasonText = (reason: string): string => reason.replaceAll("_", " ")
 
-/** A time to the second: a list is read, not calculated with. */
+/** A time without fractions of a second, for reading. */
 const toTheSecond = (iso: string): string => iso.replace(/\.\d+Z$/, "Z")
 
-/** Why a delivery stands as it does, or when something happens with it, in few words. */
+/** Why a delivery is in its state, or when its next attempt is due. */
 const standing = ({ next_attempt_at: at, reason, state }: DeliverySummary): string => {
   if (reason !== null) return reasonText(reason)
   if (state === "delivering") return "is being sent"
   return at === null ? "" : `next ${toTheSecond(at)}`
 }
 
-/** A delivery in a list. */
+/** The row of a delivery in a list. */
 export const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
   delivery.id,
   delivery.state,
@@ -34,7 +34,7 @@ export const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
   standing(delivery)
 ]
 
-/** A whole command for each thing that can be done about a delivery. */
+/** The complete command for a suggested action. */
 const commandFor = (
   given: Connection,
   { created_at, id, integration_id }: DeliveryDetail,
@@ -42,7 +42,7 @@ const commandFor = (
 ): string => {
   switch (action) {
     case "allow":
-      // Which network is for somebody to decide, not for a line to be copied.
+      // A placeholder: the operator must choose the network, not copy one.
       return commandTo(given, "integrations set", integration_id, "--allow-target CIDR")
     case "probe":
       return commandTo(given, "integrations probe", integration_id)
@@ -55,7 +55,7 @@ const commandFor = (
   }
 }
 
-/** All about a delivery, line by line. */
+/** All details of a delivery, line by line. */
 export const describe = (given: Connection, delivery: DeliveryDetail): ReadonlyArray<string> => [
   `${delivery.id}: ${delivery.state}${delivery.reason === null ? "" : ` (${reasonText(delivery.reason)})`}`,
   `event ${delivery.event_id} to integration ${delivery.integration_id}, created ${delivery.created_at}`,

@@ -1,5 +1,5 @@
 /**
- * `doorhook doctor`: whether the service can run here, looked at without changing anything.
+ * `doorhook doctor`: checks whether the service can run here, without changing anything.
  */
 import { columns, CommandFailure, counted } from "@doorhook/core"
 import type { Inspection } from "@doorhook/sql"
@@ -14,7 +14,7 @@ import * as FileOwner from "../service/FileOwner.ts"
 import { isTooOld, oldestNode } from "../version.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 
-/** What one look found. A warning is worth knowing; a failure keeps the service from running. */
+/** The result of one check. A failure keeps the service from running, a warning does not. */
 interface Finding {
   readonly grade: "ok" | "warn" | "FAIL"
   readonly what: string
@@ -30,10 +30,13 @@ const nodeFinding = (): Finding => {
   return isTooOld(detail) ? fail("Node.js", `${detail}; ${oldestNode} or later is needed`) : ok("Node.js", detail)
 }
 
-/** Two clocks that differ by more, in milliseconds, are worth a warning: memberships and schedules compare them. */
+/**
+ * Largest difference between this machine's clock and the database's without a warning, in milliseconds. Memberships and
+ * schedules compare the two.
+ */
 const mostSkew = 1_000
 
-/** Before this doorhook was written no clock is right. */
+/** Any earlier time is wrong: doorhook did not exist then. */
 const earliest = Date.UTC(2025, 0, 1)
 
 const clockFinding = ({ clockAhead }: Pick<Inspection, "clockAhead">, now: number): Finding => {
@@ -100,11 +103,11 @@ const directoryFindings = ({ directory }: ServeConfig) =>
         ]
       })
 
-/** A file that is in use is none to start with. */
+/** Whether another process delivers from this file already. */
 const useFindings = ({ database = defaultDatabase }: ServeConfig) =>
   isFile(database)
     ? Effect.match(FileOwner.holderOf(database), {
-        // What keeps the database from being opened is told of the database.
+        // Another check reports why the database can't be opened.
         onFailure: () => [],
         onSuccess: (owner) =>
           owner === null ? [] : [warn("database", `${owner} delivers from it: a second service can't be started on it`)]
@@ -127,7 +130,7 @@ export const doctorCommand = Command.make(
   "doctor",
   deliveryFlags,
   Effect.fnUntraced(function* (given) {
-    // A directory that can't be used is one of the findings, unless there are none: then it is told with all else.
+    // An unusable directory is a finding of its own. If other settings are wrong too, it is reported with these.
     const config = yield* deliveryConfigOf(given, undefined, ({ directory }, isSound) =>
       isSound ? Effect.succeed([]) : FileDirectory.check(directory)
     )

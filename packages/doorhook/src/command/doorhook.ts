@@ -1,5 +1,5 @@
 /**
- * The `doorhook` command with all that it can do.
+ * The `doorhook` command and its subcommands.
  */
 import { Command } from "effect/cli"
 import { backupCommand } from "./backup.ts"

@@ -1,5 +1,5 @@
 /**
- * The program `doorhook` with the commands of packages that are installed separately.
+ * The program `doorhook` with the commands of separately installed packages.
  */
 import { Predicate } from "effect"
 import { makeDoorhook } from "./doorhook.ts"
@@ -22,7 +22,7 @@ const loaded = async <A, B>(name: string, load: () => Promise<A>, otherwise: B):
   }
 }
 
-/** Those that are installed; a placeholder for each of the others. */
+/** The commands of installed packages, and a placeholder for each missing one. */
 export const loadExtensions = async () => ({
   simulate: await loaded(
     simulator.package,
@@ -38,7 +38,7 @@ export const loadExtensions = async () => ({
 
 export type Extensions = Awaited<ReturnType<typeof loadExtensions>>
 
-/** The arguments up to the name of a command that is not installed: nobody can read those after it. */
+/** The arguments up to the name of a command that is not installed. Its own arguments can't be parsed. */
 const upToPlaceholder = (given: ReadonlyArray<string>, extensions: Extensions): ReadonlyArray<string> => {
   const end = given.findIndex(
     (argument) =>

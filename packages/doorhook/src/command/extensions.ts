@@ -1,11 +1,11 @@
 /**
- * Commands of packages that are installed separately: the simulator and the receiver suite.
+ * Commands of separately installed packages: the simulator and the receiver suite.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 
-/** Such a command, and the package that has it. */
+/** A command of a separate package. */
 interface Extension<Name extends string> {
   readonly name: Name
   readonly package: string
@@ -26,7 +26,7 @@ export const suite = makeExtension({
   description: "Proves that a webhook receiver handles events as it must"
 })
 
-/** Stands for a command in the help, and says how to install it. */
+/** Lists a missing command in the help. Running it says how to install its package. */
 const placeholder = <Name extends string>({ description, name, package: missing }: Extension<Name>) =>
   Command.make(name, {}, () =>
     Effect.fail(
@@ -39,9 +39,12 @@ const placeholder = <Name extends string>({ description, name, package: missing 
 
 export const placeholders = { simulate: placeholder(simulator), conformance: placeholder(suite) }
 
-/** Flags that show the commands with all that is below them. */
+/** Flags that show every command with its subcommands. */
 const showsAll = /^--(?:completions|wizard)/
 
-/** Whether arguments may be about such a command. The whole program does what others are about too, only later. */
+/**
+ * Whether the arguments may be for one of these commands. The extended program runs all other commands too, but starts more
+ * slowly.
+ */
 export const mayNeedExtensions = (given: ReadonlyArray<string>): boolean =>
   given.some((argument) => argument === simulator.name || argument === suite.name || showsAll.test(argument))

@@ -1,8 +1,8 @@
 /**
- * What the operator API says, in the words of a command: flags in place of members and parameters.
+ * Translates messages of the operator API for the command line: flags in place of members and parameters.
  */
 
-/** Members of bodies, as JSON Pointers at the beginning of a problem, and parameters in backquotes. */
+/** Patterns for members of bodies, as JSON Pointers at the beginning of a problem, and for parameters in backquotes. */
 const names: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?<=^|\s)\/overrides\/retry\/(\w+)(?:\/\d+)?/g, "--retry $1"],
   [/(?<=^|\s)\/overrides\/allow_targets(?:\/\d+)?/g, "--allow-target"],

@@ -1,5 +1,5 @@
 /**
- * `doorhook integrations`: list them, see which fail, and change their own settings, over the operator API.
+ * `doorhook integrations`: lists integrations, shows which fail, and changes their settings, over the operator API.
  */
 import { CommandFailure, scopeText, statusFilters } from "@doorhook/core"
 import { Effect, Option, Result } from "effect"
@@ -27,7 +27,7 @@ const statusText = ({ disabled_reason, status }: IntegrationSummary): string =>
 const failingText = ({ failing }: IntegrationSummary): string =>
   failing === null ? "" : `acknowledges nothing since ${failing.since}`
 
-/** How it fails, or catches up after an outage; empty when all is well. */
+/** Whether it fails, or catches up after an outage; empty when it is healthy. */
 const conditionOf = (integration: IntegrationSummary): string =>
   integration.catching_up === null ? failingText(integration) : `catches up since ${integration.catching_up.since}`
 
@@ -113,7 +113,7 @@ const show = Command.make(
   })
 ).pipe(Command.withDescription("Show one integration"))
 
-/** Reads headers as they are written in a request. */
+/** Reads headers in the form `name: value`. */
 const readHeaders = (given: ReadonlyArray<string>): Result.Result<Readonly<Record<string, string>>, CommandFailure> => {
   const headers = new Map<string, string>()
   for (const text of given) {
@@ -177,7 +177,7 @@ const set = Command.make(
         "Nothing to set. Give --status, --acknowledge, --retry, --allow-target, --header, --requests-per-second or --clear."
       )
     }
-    // The API replaces overrides as a whole.
+    // The API replaces all overrides at once, so those that stay are sent again.
     const before: IntegrationChange["overrides"] =
       changesOverrides && !given.clear ? (yield* ask(given, (api) => api.integrations.show(given.id))).overrides : {}
     const change: IntegrationChange = {

@@ -1,5 +1,5 @@
 /**
- * How the command logs: one line to standard error for what happened.
+ * The command's logger: one line on standard error for each entry.
  */
 import type { Layer } from "effect"
 import { Logger } from "effect"

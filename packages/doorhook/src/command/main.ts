@@ -1,8 +1,8 @@
 /**
  * The program `doorhook`.
  *
- * As it is published, this module and all that it imports are one file, Effect included: a service starts in half the time.
- * The packages that are installed separately share the Effect that npm installs; `extended.ts` is the same program on that.
+ * The published module is a single file with all of its imports, Effect included: that halves the start time. Separately
+ * installed packages share the Effect that npm installs, and `extended.ts` is the same program on that Effect.
  */
 import { makeDoorhook } from "./doorhook.ts"
 import { mayNeedExtensions, placeholders } from "./extensions.ts"

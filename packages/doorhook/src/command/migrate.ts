@@ -1,5 +1,5 @@
 /**
- * `doorhook migrate`: brings the tables up to date without serving, for deployments that do so as a step of its own.
+ * `doorhook migrate`: brings the tables up to date without serving, for deployments with a separate migration step.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
@@ -18,7 +18,7 @@ export const migrateCommand = Command.make(
     const before = yield* inspect(name)
     if (before === null) return yield* CommandFailure.usage("A database in memory has nothing to bring up to date.")
     yield* makeFolder(settings)
-    // Whoever opens a database brings it up to date.
+    // Opening a database brings it up to date.
     yield* Effect.scoped(Layer.build(Database.layer(settings)))
     const { newest, version } = before
     yield* Console.log(

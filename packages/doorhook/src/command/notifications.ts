@@ -1,5 +1,5 @@
 /**
- * `doorhook notifications`: notifications for operators, over the operator API.
+ * `doorhook notifications`: lists notifications for operators, over the operator API.
  */
 import { counted, scopeText } from "@doorhook/core"
 import { Effect } from "effect"

@@ -1,5 +1,5 @@
 /**
- * How commands call the operator API, and print what it answers.
+ * Calls the operator API for commands, and prints its answers.
  */
 import { columns, CommandFailure, onOneLine, shownJson } from "@doorhook/core"
 import type { Redacted } from "effect"
@@ -14,7 +14,7 @@ import { keyProblems, operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
 
 const defaultUrl = "http://127.0.0.1:4000"
 
-/** The flags of every command that calls it. */
+/** Flags of every command that calls the operator API. */
 export const connection = {
   url: Flag.String("url").pipe(
     Flag.withDescription(`The service (default ${defaultUrl}; or DOORHOOK_URL)`),
@@ -29,7 +29,7 @@ export interface Connection {
   readonly operatorKey: Option.Option<Redacted.Redacted<string>>
 }
 
-/** A whole command about the same service, to be copied. */
+/** A complete command for the same service, ready to copy. */
 export const commandTo = ({ url }: Connection, ...words: ReadonlyArray<string>): string =>
   ["npx doorhook", ...words, ...(url === defaultUrl ? [] : [`--url ${url}`])].join(" ")
 
@@ -51,7 +51,7 @@ const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) 
   return makeOperatorClient(makeHttpCalls(url.replace(/\/+$/, ""), key.value))
 })
 
-/** What to do about an answer, by its code. */
+/** What to do about a failed call, by error code. */
 export type Remedies = Readonly<Record<string, string>>
 
 /** What to do about an integration that is disabled. */
@@ -73,7 +73,7 @@ const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError
   }
 }
 
-/** Statuses that say that something was wrong with what the command was given. */
+/** Statuses that mean bad input to the command. */
 const badInput: ReadonlyArray<number> = [400, 422]
 
 const whys: Readonly<Record<string, string>> = {
@@ -83,7 +83,7 @@ const whys: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection broke"
 }
 
-/** Why a call came to nothing, as far as the system says. */
+/** The system's reason why a call got no answer. */
 const whyNoAnswer = (error: unknown): string => {
   const cause = Predicate.hasProperty(error, "cause") ? error.cause : error
   const code = Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
@@ -101,7 +101,7 @@ const failureOf = (given: Connection, error: unknown, remedies: Remedies): Comma
   })
 }
 
-/** Calls the API. A failure is one line, with what to do about it. */
+/** Calls the API. A failure is one line that says what to do. */
 export const ask = <A>(given: Connection, call: (client: OperatorClient) => Promise<A>, remedies: Remedies = {}) =>
   Effect.flatMap(clientOf(given), (client) =>
     Effect.tryPromise({
@@ -119,12 +119,15 @@ export const integrationArgument = Argument.String("integration").pipe(
   Argument.withDescription("The integration's id, like 12")
 )
 
-/** Prints a line. What others chose the text of, like a receiver its answer, steers no terminal. */
+/**
+ * Prints one line. Control characters are replaced: texts of others, like a receiver's answer, must not control the
+ * terminal.
+ */
 export const printLine = (text: string): Effect.Effect<void> => Console.log(onOneLine(text))
 
 export const printJson = (value: unknown): Effect.Effect<void> => Console.log(shownJson(value))
 
-/** Prints a page: a row for each item, or that there is none, and how to go on. */
+/** Prints a page: a row for each item or a line for an empty list, and how to get the next page. */
 export const printPage = Effect.fnUntraced(function* (
   rows: ReadonlyArray<ReadonlyArray<string>>,
   none: string,
@@ -135,11 +138,11 @@ export const printPage = Effect.fnUntraced(function* (
   if (next !== null) yield* printLine(`more: --after ${next}`)
 })
 
-/** A flag for a text that may be left out. */
+/** A flag for an optional text. */
 export const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional, Flag.map(Option.getOrUndefined))
 
-/** The order of a list: a flag, and what the API calls it. */
+/** The flag for the order of a list, with the API's value for it. */
 export const newest = Flag.Boolean("newest").pipe(
   Flag.withDescription("The newest first (default: the oldest first)"),
   Flag.withDefault(false),

@@ -1,5 +1,5 @@
 /**
- * The key of the operator API, wherever a command takes one.
+ * The operator key as a flag or environment variable.
  */
 import { Config, Effect, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
@@ -12,11 +12,11 @@ export const operatorKeyFlag = Flag.Redacted("operator-key").pipe(
   Flag.optional
 )
 
-/** What is wrong with a key, in the words of the command line. */
+/** Problems of a key, in the terms of the command line. */
 export const keyProblems = (operatorKey: string | undefined): ReadonlyArray<string> =>
   problemsIn([Result.mapError(presentedKeyOf({ operatorKey }), withFlags)])
 
-/** The key that was given: the flag goes before the environment. */
+/** The given key. The flag takes precedence over the environment. */
 export const operatorKeyOf = Effect.fnUntraced(function* (given: Option.Option<Redacted.Redacted>) {
   const inEnvironment = yield* Config.option(Config.Redacted("DOORHOOK_OPERATOR_KEY"))
   return Option.map(

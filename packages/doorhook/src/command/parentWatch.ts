@@ -1,9 +1,9 @@
 /**
- * Ends this process when the process that started it is gone.
+ * Ends this process when its parent process has ended.
  *
- * Where Node.js cannot replace itself by another program, the command runs as a child of the launcher, and a pipe connects
- * the two. When the launcher is killed, its end of the pipe closes and the command is killed too. The workers of
- * `doorhook serve --workers N` get SIGTERM instead, so that they finish the attempts in flight.
+ * Where Node.js can't replace itself with another program, the launcher runs the command as a child, and a pipe connects
+ * the two. When the launcher is killed, its end of the pipe closes and the command is killed too. The workers of `doorhook
+ * serve --workers N` get SIGTERM instead, and finish their attempts in flight.
  */
 import { Socket } from "node:net"
 
@@ -12,7 +12,7 @@ export const exitWithParent = (): void => {
   const descriptor = Number(process.env["DOORHOOK_LIFELINE"])
   const signal = process.env["DOORHOOK_LIFELINE_SIGNAL"] === "SIGTERM" ? "SIGTERM" : "SIGKILL"
 
-  // Processes started from here have no such pipe.
+  // Child processes do not inherit this pipe.
   delete process.env["DOORHOOK_LIFELINE"]
   delete process.env["DOORHOOK_LIFELINE_SIGNAL"]
 

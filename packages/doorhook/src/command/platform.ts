@@ -1,7 +1,7 @@
 /**
- * What every command runs on: files, processes and HTTP of Node.js, and the command's own voice.
+ * Services that every command needs: files, processes and HTTP of Node.js, and the output of help and errors.
  *
- * `@effect/platform-node-shared` is joined into the published command, so that nobody has to install it.
+ * The published command contains `@effect/platform-node-shared`, so users don't install it.
  */
 import * as NodeChildProcessSpawner from "@effect/platform-node-shared/NodeChildProcessSpawner"
 import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
@@ -22,9 +22,9 @@ export const platform = Layer.mergeAll(
   NodeTerminal.layer,
   FetchHttpClient.layer,
   CliOutput.layerPresenter(presenter),
-  // Standard output is for results.
+  // Logs go to standard error. Standard output is for results.
   logging.layer
 )
 
-/** What a command may ask of the platform. */
+/** The services of the platform. */
 export type Platform = Layer.Success<typeof platform>

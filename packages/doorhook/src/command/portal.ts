@@ -1,5 +1,5 @@
 /**
- * `doorhook integrations portal-link` and `test`, for an integration's owner, and `doorhook portal`.
+ * `doorhook integrations portal-link` and `test`, both for the owner of an integration, and `doorhook portal`.
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"

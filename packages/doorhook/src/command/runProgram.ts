@@ -1,17 +1,17 @@
 /**
- * Runs another program to its end. It is killed when the command is interrupted.
+ * Runs another program until it ends. Interruption kills it.
  */
 import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
 
-/** A program that could not be started, or that failed. */
+/** A program could not be started, or failed. */
 export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramFailed", {
   program: Schema.String,
-  /** Whether there is no such program. */
+  /** Whether the program does not exist. */
   isMissing: Schema.Boolean,
-  /** What it wrote to standard error, on one line. */
+  /** Its standard error, on one line. */
   said: Schema.String
 }) {
   override get message(): string {
@@ -20,9 +20,9 @@ export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramF
 }
 
 interface RunOptions {
-  /** Added to the environment of this process. */
+  /** Variables to add to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>
-  /** Takes standard output line by line. */
+  /** Gets each line of standard output. */
   readonly onLine: (line: string) => void
 }
 
@@ -34,7 +34,7 @@ const start = (program: string, args: ReadonlyArray<string>, { env, onLine }: Ru
   return { child, ended: once(child, "close"), said: () => stderr.trim().replaceAll(/\s*\n\s*/g, "; ") }
 }
 
-/** Fails when the program does not exit with 0. */
+/** Fails unless the program exits with 0. */
 export const runProgram = (
   program: string,
   args: ReadonlyArray<string>,

@@ -21,7 +21,7 @@ import { untilStopped } from "./untilStopped.ts"
 import { checkShared, keepWorkers } from "./workers.ts"
 
 const flags = {
-  // Read with all other settings, so that what is wrong with any of them is told at once.
+  // A string, not a number: a wrong port is then reported together with the problems of all other settings.
   port: Flag.String("port").pipe(
     Flag.withDescription("Port to listen on; 0 is any free one (default 4000)"),
     Flag.withMetavar("PORT"),
@@ -72,7 +72,7 @@ const flags = {
 
 type Flags = Command.Command.Config.Infer<typeof flags>
 
-/** Flags go before the environment, and that before the file. */
+/** Merges the settings. Flags take precedence over the environment, and the environment over the file. */
 const configOf = Effect.fnUntraced(function* (given: Flags) {
   const port = Option.map(given.port, parsePort)
   const workers = Option.map(given.workers, parseWorkers)
@@ -97,10 +97,10 @@ const configOf = Effect.fnUntraced(function* (given: Flags) {
   )
 })
 
-/** How many workers are run: one without a directory would ask nobody who may receive what it sends. */
+/** The number of workers to run. None without a directory: workers could not check who may receive an event. */
 const workersOf = ({ directory, workers = 0 }: ServeConfig): number => (directory === undefined ? 0 : workers)
 
-/** What an operator must know at the start. */
+/** Prints what an operator must know at the start. */
 const announce = Effect.fnUntraced(function* (config: ServeConfig) {
   const { created, key } = yield* OperatorKey
   if (created) yield* Console.log(`operator key (shown only now): ${Redacted.value(key)}`)
@@ -109,7 +109,7 @@ const announce = Effect.fnUntraced(function* (config: ServeConfig) {
   if (config.directory === undefined) {
     const without = config.workers === undefined || config.workers === 0 ? "" : "; no workers are started"
     yield* Console.log(
-      `no --directory: nobody can log in, and deliveries wait, because nobody can say who may receive them${without}`
+      `no --directory: nobody can log in, and deliveries wait, because doorhook can't check who may receive them${without}`
     )
   }
   const readable = readableSecretsOf(config)
@@ -133,7 +133,7 @@ export const serveCommand = Command.make(
       const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
       const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
       const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared)
-      // Ends by itself only when its database is lost.
+      // Runs until it is stopped. Ends by itself only when its database is lost.
       const serving = Effect.scoped(
         Effect.flatMap(Layer.build(service), (built) => Context.get(built, StoreHealth).lost)
       )

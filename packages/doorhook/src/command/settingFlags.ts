@@ -1,9 +1,9 @@
 /**
- * Settings in the words of the command line: beside its name, the flag or the variable that gives a setting.
+ * Adds the flag or the environment variable of a setting to messages that name the setting.
  */
 import { withPlaces } from "../config/ReadingSettings.ts"
 
-/** What gives a setting, beside a configuration file. */
+/** Where a setting can be given outside of a configuration file. */
 export const givenBy: Readonly<Record<string, string>> = {
   port: "--port",
   host: "--host",

@@ -1,17 +1,20 @@
 /**
- * What a process that runs until it is told to stop says when it is told: that it heard, and that it is done.
+ * Output of a process at shutdown: one line when it begins, and one when it is done.
  */
 import { Console, Effect } from "effect"
 import type { Scope } from "effect"
 import { onSighup } from "../service/Sighup.ts"
 
-/** Says so as soon as the scope is closed: before what was acquired earlier is finished and released. */
+/** Prints a line when the scope begins to close, before earlier resources are released. */
 export const logStopping = (name: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.addFinalizer(() => Console.log(`${name} stopping: what is under way is finished first`))
 
-/** With no directory file to read again, SIGHUP is what a closed terminal sends: it stops the process as SIGTERM does. */
+/**
+ * Stops the process at SIGHUP, as at SIGTERM, when there is no directory file to read again. A closing terminal sends
+ * SIGHUP.
+ */
 export const stopOnSighup = (directory: string | undefined): Effect.Effect<void, never, Scope.Scope> =>
   directory === undefined ? onSighup(() => process.kill(process.pid, "SIGTERM")) : Effect.void
 
-/** Says so when all of it has ended because it was told to. */
+/** Prints a line when everything has ended after an interruption. */
 export const logStopped = (name: string) => Effect.onInterrupt(() => Console.log(`${name} stopped`))

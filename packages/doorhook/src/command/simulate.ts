@@ -1,5 +1,5 @@
 /**
- * The simulator with the way out to real receivers that it can't bring along.
+ * The simulator's command with the Node.js transport, which the simulator itself does not include.
  */
 import { NodeCrypto, UndiciTransport } from "@doorhook/node"
 import { Equipment, simulateCommand as command } from "@doorhook/simulator"

@@ -1,10 +1,10 @@
 /**
- * What runs until it is told to stop: being told is then no failure, and what it does is told to a collector meanwhile.
+ * For commands that run until they are stopped. Stopping is then not a failure, and telemetry is exported while they run.
  */
 import { Context, Effect } from "effect"
 import * as Otlp from "../telemetry/Otlp.ts"
 
-/** How this process may end. The command that was understood says so: the arguments may begin with flags of any command. */
+/** How this process may end. The parsed command sets it, because arguments may begin with flags of any command. */
 export const Process = Context.Reference<{ runsUntilStopped: boolean }>("doorhook/command/Process", {
   defaultValue: () => ({ runsUntilStopped: false })
 })

@@ -1,5 +1,5 @@
 /**
- * `doorhook worker`: delivers from a database that other processes share, and takes no requests.
+ * `doorhook worker`: delivers from a shared database, without HTTP.
  */
 import { AllowAllDirectory, CommandFailure } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
@@ -30,7 +30,7 @@ export const workerCommand = Command.make(
       yield* stopOnSighup(config.directory)
       const announce = Effect.gen(function* () {
         if (config.directory === undefined) {
-          yield* Console.log("no --directory: the rights of users are not asked for again before each attempt")
+          yield* Console.log("no --directory: users' rights are not checked again before each attempt")
         }
         yield* Console.log("doorhook worker ready")
         yield* logStopping("doorhook worker")

@@ -1,6 +1,5 @@
 /**
- * The workers that `doorhook serve --workers N` runs beside itself: `doorhook worker` processes over the same database,
- * started again when they end.
+ * The workers of `doorhook serve --workers N`: `doorhook worker` processes over the same database, restarted when they end.
  */
 import { Clock, Console, Effect, Result } from "effect"
 import { spawn } from "node:child_process"
@@ -10,22 +9,22 @@ import { invalid } from "../config/ReadingSettings.ts"
 import { defaultDatabase, isPostgres } from "../service/Database.ts"
 import { onSighup } from "../service/Sighup.ts"
 
-/** Environment variable that hands the database on, because a URL may carry a password. */
+/** Environment variable for the database. An argument would show a password in the URL to other users of the machine. */
 const databaseVariable = "DOORHOOK_DATABASE"
 
-/** How long to wait before a worker is started again, in milliseconds: doubled each time it ends soon after its start. */
+/** First delay before a worker is started again, in milliseconds. It doubles each time a worker ends soon after its start. */
 const firstPause = 500
 const longestPause = 30_000
 
-/** A worker that lives so long, in milliseconds, does not end because of how it was started. */
+/** A worker that ran for this long, in milliseconds, did not end because of how it was started. */
 const longLife = 60_000
 
-/** Runs one worker until it ends, and says how it did; or until interrupted: then it drains and ends too. */
+/** Runs one worker until it ends, and returns how it ended. Interruption stops the worker gracefully. */
 const runWorker = (args: ReadonlyArray<string>, database: string) =>
   Effect.acquireUseRelease(
     Effect.sync(() =>
       spawn(process.execPath, [...process.execArgv, process.argv[1] ?? "", "worker", ...args], {
-        // When this process is killed, its workers drain and end: whoever starts it again starts workers too.
+        // When this process is killed, its workers finish their attempts and end too. Its restart starts new workers.
         env: {
           ...process.env,
           [databaseVariable]: database,
@@ -38,7 +37,8 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
     (child) =>
       Effect.scoped(
         Effect.gen(function* () {
-          // It has read the directory itself. One that does not listen yet ends by this, and the next reads what is there then.
+          // The service has read the directory itself. A worker that has no SIGHUP handler yet ends, and its replacement
+          // reads the current directory.
           yield* onSighup(() => child.kill("SIGHUP"))
           yield* Console.log(`worker process ${child.pid}`)
           return yield* Effect.promise(() =>
@@ -70,7 +70,7 @@ const keepWorker = Effect.fnUntraced(function* (args: ReadonlyArray<string>, dat
   }
 })
 
-/** Fails when more than one process is to deliver from a database that belongs to one alone. */
+/** Fails when several processes would deliver from a database that only one may use. */
 export const checkShared = (
   count: number = 0,
   database: string = defaultDatabase
@@ -81,7 +81,7 @@ export const checkShared = (
         "workers: more than one process can deliver from PostgreSQL only; give --database postgres://... or leave workers out"
       )
 
-/** Keeps so many workers running. `args` are the flags that they share with the service. */
+/** Keeps a number of workers running. `args` are the flags that they share with the service. */
 export const keepWorkers = (count: number, database: string, args: ReadonlyArray<string>): Effect.Effect<never> =>
   count === 0
     ? Effect.never

@@ -1,5 +1,6 @@
 /**
- * Authorities that the host trusts beside those that everybody does: a building's own, which sign receivers' certificates.
+ * Certificate authorities that the host trusts beside the public ones: a building's own, for example, which signs its
+ * receivers' certificates.
  */
 import { fileTroubleOf } from "@doorhook/core"
 import { Result } from "effect"
@@ -9,7 +10,7 @@ import type { EngineConfig } from "./EngineConfig.ts"
 import type { InvalidConfig } from "./ReadingSettings.ts"
 import { invalid } from "./ReadingSettings.ts"
 
-/** The certificates of a text in PEM (RFC 7468), each by itself. */
+/** Splits a text in PEM (RFC 7468) into its certificates. */
 const certificatesIn = (text: string): ReadonlyArray<string> =>
   text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 
@@ -21,7 +22,7 @@ const isCertificate = (pem: string): boolean => {
   }
 }
 
-/** The certificates that a configuration names, in PEM; none when it names no file. */
+/** The certificates in the file that a configuration names, in PEM. Empty without a file. */
 export const authoritiesOf = ({
   caFile: file
 }: Pick<EngineConfig, "caFile">): Result.Result<ReadonlyArray<string>, InvalidConfig> => {

@@ -1,5 +1,5 @@
 /**
- * What can be set about the engine, by `createDoorhook`, by a configuration file, or by flags: one list of names.
+ * Settings of the engine, with the same names in `createDoorhook`, configuration files and flags.
  */
 import type { DeliverySettingsOverrides, ResourceTypeTable, RetryPolicy } from "@doorhook/core"
 import {
@@ -54,7 +54,7 @@ const engineFields = {
    * `GET /v4/webhook_keys`; `both`; or `off`. Default `hmac`.
    */
   signing: Schema.optional(Schema.Literals(signings)),
-  /** A URL of the operator that gets the notifications about integrations and the service, as webhooks. Default none. */
+  /** A URL of the operator. Notifications about integrations and the service are sent to it as webhooks. Default none. */
   notificationUrl: Schema.optional(Text),
   /**
    * The secret that requests to `notificationUrl` are signed with: `whsec_` and base64 of 24 bytes or more. Default: made at
@@ -64,40 +64,40 @@ const engineFields = {
   /** How long settled deliveries and their events are kept, or `forever`. Default `90d`. */
   retention: Schema.optional(Text),
   /**
-   * For how long an integration may acknowledge nothing before it is disabled; it is not disabled before its tenth failed
-   * attempt. Default `3d`.
+   * How long an integration may acknowledge nothing before it is disabled. It needs at least ten failed attempts. Default
+   * `3d`.
    */
   disableAfter: Schema.optional(Text),
   /** The most integrations of one building or tenant, or `unlimited`. Default 100. */
   integrationsPerScope: Schema.optional(CountOrUnlimited),
   /**
-   * Whether clients see only the integrations that they created. Off, each client sees and changes all integrations of what its
-   * user administers or is, except for their signing secrets. Default false.
+   * Whether a client sees only the integrations that it created. If false, each client sees and changes all integrations of
+   * its user's buildings and tenants, except for their signing secrets. Default false.
    */
   clientIsolation: Schema.optional(Schema.Boolean),
   /**
-   * How long a process counts as alive after its last heartbeat: when it dies, others send what it held after that. More than
-   * `ackTimeout` and 5 s. Default `20s`.
+   * How long a process counts as alive after its last heartbeat. When it dies, other processes send its deliveries after
+   * this time. Must be more than `ackTimeout` plus 5 s. Default `20s`.
    */
   lease: Schema.optional(Text),
   /**
-   * Whether an integration that acknowledges again after an outage of a minute or more is sent its waiting retries early.
+   * Whether waiting retries are sent early when an integration acknowledges again after an outage of a minute or more.
    * Default true.
    */
   catchUp: Schema.optional(Schema.Boolean),
   /**
-   * The most event data of deliveries that a process holds in memory, in bytes; beyond that, deliveries wait in the database.
+   * The most event data of deliveries that a process holds in memory, in bytes. Further deliveries wait in the database.
    * Default 33554432 (32 MiB).
    */
   queueBytes: Schema.optional(Schema.Number),
   /**
-   * The most event data of publications that wait to be stored, in bytes; beyond that, a call waits up to 5 s and is then
+   * The most event data of publications that wait to be stored, in bytes. Beyond that, a call waits up to 5 s and is then
    * refused. Default 67108864 (64 MiB).
    */
   waitingBytes: Schema.optional(Schema.Number),
   /**
-   * How long PostgreSQL may take for a statement. It cancels what takes longer; when it says nothing at all, calls fail a
-   * second later and its connections are given up. Default `15s`.
+   * How long PostgreSQL may take for a statement, which it cancels after that. When PostgreSQL does not respond at all,
+   * calls fail a second later and their connections are closed. Default `15s`.
    */
   databaseTimeout: Schema.optional(Text),
   /**
@@ -106,16 +106,16 @@ const engineFields = {
    */
   pollInterval: Schema.optional(Text),
   /**
-   * Where the service is reached from outside: the issuer of tokens, and the base of links. Default: the address that
-   * `doorhook serve` listens on; when embedded, where the first request of `doorhook.node` or `doorhook.fastify` came in, and
-   * `http://localhost:4000` before. `doorhook.fetch` learns no address: set it there.
+   * The service's address as clients see it: the issuer of tokens, and the base of links. Default: the address that
+   * `doorhook serve` listens on. When embedded, the address of the first request to `doorhook.node` or `doorhook.fastify`,
+   * and `http://localhost:4000` before it. `doorhook.fetch` can't learn the address, so set it there.
    */
   publicUrl: Schema.optional(Text),
   /** The key of the operator API: 32 characters or more. Default: made at the first start and kept in the database. */
   operatorKey: Schema.optional(Text),
   /**
-   * Encrypts signing secrets and the secret behind portal links in the database: 32 characters or more, kept apart from it.
-   * Default: they are kept readable, and a warning says so.
+   * Encrypts signing secrets and the secret behind portal links in the database: 32 characters or more, kept apart from the
+   * database. Default: these secrets are stored readable, and a warning is logged.
    */
   encryptionKey: Schema.optional(Text),
   /**
@@ -130,8 +130,8 @@ const engineFields = {
 } as const
 
 /**
- * Settings of the engine as a person writes them. All are optional; one that is undefined counts as not given. The type names
- * both lists of fields, because declarations keep no comments of fields that are spread.
+ * The engine's settings as people write them. All are optional, and undefined counts as not given. The type names both
+ * lists of fields, because emitted declarations lose the comments of spread fields.
  */
 export const EngineConfig: Schema.Struct<typeof engineFields & typeof surfaceFields> = Schema.Struct({
   ...engineFields,
@@ -139,7 +139,7 @@ export const EngineConfig: Schema.Struct<typeof engineFields & typeof surfaceFie
 })
 export type EngineConfig = typeof EngineConfig.Type
 
-/** Fails when the public URL can't be one. Asks the one who knows what a public URL is. */
+/** Fails for an invalid public URL. `PublicUrl` itself decides what is valid. */
 export const publicUrlOf = ({ publicUrl: url }: EngineConfig): Result.Result<unknown, InvalidConfig> =>
   url === undefined || Exit.isSuccess(Effect.runSyncExit(Effect.scoped(Layer.build(PublicUrl.layer(url)))))
     ? Result.succeed(url)
@@ -153,7 +153,7 @@ const parseRetention = (text: string | undefined): Result.Result<number | null |
         ({ message }) => new InvalidConfig({ message: `${message}, or forever` })
       )
 
-/** The resource types of a service: the built-in ones and those that its configuration declares. */
+/** The resource types of a service: the built-in ones and those of its configuration. */
 export const resourceTypesOf = ({
   doorReleaseAlias = false,
   resourceTypes = {}
@@ -179,13 +179,13 @@ const parseRetry = (
     collectAll(delays.map((delay) => parseDuration(`retry.${type}`, delay))),
     (millis): [string, RetryPolicy.RetryPolicy] => [
       type,
-      // A schedule of one's own does not make a late ring welcome: the lifetime stays.
+      // A schedule of the host's own leaves the lifetime as it is: a call that rings too late is still unwelcome.
       { delays: millis, lifetime: definition.retry.lifetime }
     ]
   )
 }
 
-/** The forward proxy that a configuration names; null for none. */
+/** The forward proxy that a configuration names, or null. */
 export const egressProxyOf = ({
   noProxy = [],
   proxy
@@ -194,17 +194,20 @@ export const egressProxyOf = ({
     ? Result.succeed(null)
     : Result.mapError(
         EgressProxy.parse({ url: proxy, noProxy }),
-        // What is wrong with the exceptions begins with their name.
+        // Messages about the exceptions begin with `noProxy`.
         ({ message, option }) => new InvalidConfig({ message: option === "noProxy" ? message : `proxy: ${message}` })
       )
 
-/** What begins a URL. One letter would be a drive. */
+/** The beginning of a URL. A single letter would be a Windows drive. */
 const scheme = /^([a-z][a-z0-9+.-]+):/i
 
-/** What can be nothing but the name of a folder, or of nothing. */
+/** A name that can't be a file: empty, or ending like a folder. */
 const noFile = /^\s*$|[/\\]$/
 
-/** A URL of another database must not become a file of that name. The error has its kind only: the rest may hold a password. */
+/**
+ * Refuses URLs of other databases, which would become files of that name. The error names only the scheme, because the rest
+ * may hold a password.
+ */
 export const databaseOf = ({ database }: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
   if (database === undefined) return Result.succeed(database)
   const [, kind] = scheme.exec(database) ?? []
@@ -212,7 +215,7 @@ export const databaseOf = ({ database }: EngineConfig): Result.Result<string | u
   if (kind !== undefined) {
     return invalid(`database: ${kind} databases cannot be used; give a file, postgres://..., or memory`)
   }
-  // What other libraries call it. A file of that name would keep what nobody expects to be kept, and lose what is.
+  // Other libraries' name for a database in memory. A file of this name would surprise: people expect nothing to be stored.
   if (database === ":memory:") return invalid('database: ":memory:" is no file; for a database in memory give memory')
   return noFile.test(database)
     ? invalid(`database: must be a file, postgres://..., or memory, not ${nameOf(database)}`)
@@ -224,15 +227,15 @@ export const databaseTimeoutOf = ({
   databaseTimeout
 }: EngineConfig): Result.Result<number | undefined, InvalidConfig> => parseTimeout("databaseTimeout", databaseTimeout)
 
-/** What was read of a setting; undefined where it was not given, or is told as a problem by itself. */
+/** The value of a setting; undefined when it is not given or invalid. Invalid settings are reported separately. */
 const usable = <A>(read: Result.Result<A | undefined, InvalidConfig>): A | undefined =>
   Result.getOrElse(read, () => undefined)
 
-/** The delivery settings that a configuration changes. All that can be read of them must fit together. */
+/** The delivery settings that a configuration changes. The valid ones are also checked against each other. */
 export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliverySettingsOverrides, InvalidConfig> => {
   const declared = resourceTypesOf(config)
   const types = usable(declared) ?? builtInTable
-  // Schedules of types whose declarations can't be used are not judged.
+  // Schedules of types with an invalid declaration are not checked.
   const schedules = Object.entries(config.retry ?? {}).filter(
     ([type]) => Result.isSuccess(declared) || !Object.hasOwn(config.resourceTypes ?? {}, type)
   )
@@ -249,7 +252,7 @@ export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliveryS
   const ackTimeout = usable(read.ackTimeout)
   const disableAfter = usable(read.disableAfter)
   const retention = usable(read.retention)
-  // Too long or too short for what? That can't be said.
+  // The lease is compared with `ackTimeout`, so it can't be checked when that is invalid.
   const lease = Result.isFailure(read.ackTimeout) ? undefined : usable(read.lease)
   const pollInterval = usable(read.pollInterval)
   const overrides = {

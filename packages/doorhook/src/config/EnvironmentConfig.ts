@@ -1,7 +1,8 @@
 /**
- * The engine's settings from the environment, or from whatever else a `ConfigProvider` reads: `DOORHOOK_DATABASE`,
- * `DOORHOOK_ACK_TIMEOUT`, and so on, each setting of `EngineConfig` under its name in capitals. Lists are separated by commas,
- * retry schedules are written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`; `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES`, `DOORHOOK_APPEARANCE` and `DOORHOOK_TEXTS` are JSON.
+ * The engine's settings from a `ConfigProvider`, by default the environment: each setting of `EngineConfig` under its name
+ * in capitals, like `DOORHOOK_DATABASE` or `DOORHOOK_ACK_TIMEOUT`. Lists are separated by commas, and retry schedules are
+ * written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`. `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES`, `DOORHOOK_APPEARANCE`
+ * and `DOORHOOK_TEXTS` are JSON.
  */
 import { Config, Effect, Option, Record, Redacted, Result, Struct } from "effect"
 import { EngineConfig } from "./EngineConfig.ts"
@@ -9,7 +10,10 @@ import type { Reading } from "./ReadingSettings.ts"
 import { collectAll, invalid, InvalidConfig, problemsIn, readSettings, withPlaces } from "./ReadingSettings.ts"
 import { checkConfig, parseRetryFlags } from "./ServeConfig.ts"
 
-/** What a text stands for. One that stands for nothing is left as it is: the schema says what is accepted. */
+/**
+ * Converts a variable's text to the value of its setting. Invalid text stays as it is, and the schema reports what is
+ * accepted.
+ */
 type Meaning = (text: string) => Result.Result<unknown, InvalidConfig>
 
 const text: Meaning = Result.succeed
@@ -32,7 +36,7 @@ const truth: Meaning = (word) => Result.succeed(truths.get(word) ?? word)
 
 const number: Meaning = (digits) => Result.succeed(/^\d+$/.test(digits) ? Number(digits) : digits)
 
-/** One without items is not given. */
+/** A list without items counts as not given. */
 const texts: Meaning = (list) => {
   const items = list.split(/[\s,]+/).filter((item) => item !== "")
   return Result.succeed(items.length === 0 ? undefined : items)
@@ -50,7 +54,7 @@ const json =
     }
   }
 
-/** All of the settings: the type keeps one from being forgotten. */
+/** One entry for each setting. The type makes sure that none is missing. */
 const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   database: text,
   allowTargets: texts,
@@ -100,18 +104,18 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
 
 const capitals = (setting: string): string => setting.replaceAll(/[A-Z]/g, "_$&").toUpperCase()
 
-/** The variables that settings are read from, by the names of the settings. */
+/** The environment variable of each setting. */
 export const variables: Readonly<Record<keyof EngineConfig, string>> = Record.map(
   meanings,
   (_, setting) => `DOORHOOK_${capitals(setting)}`
 )
 
-// Each as a secret, so that no message of a provider has its value.
+// Redacted, so that no error of a provider contains a value.
 const written = Config.all(
   Record.map(meanings, (_, setting) => Config.option(Config.Redacted(capitals(setting))))
 ).pipe(Config.nested("DOORHOOK"))
 
-/** What the environment gives: what of it can be used, and every problem that it has. */
+/** Reads the settings from the environment: the valid ones, and all problems. */
 export const readEnvironment = Effect.map(written, (given): Reading<EngineConfig> => {
   const found = Struct.keys(meanings).flatMap((setting) =>
     Option.match(given[setting], {
@@ -126,7 +130,7 @@ export const readEnvironment = Effect.map(written, (given): Reading<EngineConfig
   return { usable, problems: [...problemsIn(found.map(([, meant]) => meant)), ...problems] }
 })
 
-/** The settings; fails with all that is wrong with any, and the variables it is in. What is not there has its default. */
+/** The settings from the environment. Fails with every problem and its variable. Missing settings keep their defaults. */
 export const fromEnvironment = Effect.gen(function* () {
   const { problems, usable } = yield* readEnvironment
   const unread = problems.map((message) => Result.fail(new InvalidConfig({ message })))

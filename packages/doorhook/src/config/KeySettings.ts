@@ -1,5 +1,5 @@
 /**
- * The keys that are given as settings. Their values are in no message.
+ * Checks settings that are keys. Messages never contain their values.
  */
 import { AddressPolicy, english, Signature, UrlPolicy } from "@doorhook/core"
 import { Array, Effect, Redacted, Result } from "effect"
@@ -8,13 +8,13 @@ import { collectAll, invalid, InvalidConfig } from "./ReadingSettings.ts"
 
 type KeySettings = Pick<EngineConfig, "operatorKey" | "encryptionKey" | "metricsKey">
 
-/** Visible characters of ASCII, with spaces between them: what a header carries unchanged. */
+/** Visible ASCII characters with spaces between them, which an HTTP header carries unchanged. */
 const carried = /^[!-~](?:[ -~]*[!-~])?$/
 
-/** What a scraper sends as a Bearer token unchanged (RFC 6750 section 2.1). */
+/** Characters of a Bearer token (RFC 6750 section 2.1), which scrapers send unchanged. */
 const tokenCarried = /^[A-Za-z0-9\-._~+/]+=*$/
 
-/** The operator may send notifications anywhere. */
+/** All networks: the operator may send notifications anywhere. */
 const everywhere = Array.getSomes(["0.0.0.0/0", "::/0"].map(AddressPolicy.parseNetwork))
 
 /** Minimum length of a configured key; shorter ones can be guessed. */
@@ -28,7 +28,7 @@ const tooShort = (key: string): string =>
 
 const invalidOperatorKey = (flaw: string) => invalid(`operatorKey: ${flaw}. Make one with: openssl rand -base64 32`)
 
-/** A key of the operator API that is presented to a service; undefined for none. Only what a header can't carry is refused. */
+/** The operator key that a client presents; undefined for none. Refuses only keys that a header can't carry. */
 export const presentedKeyOf = ({
   operatorKey: key
 }: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
@@ -39,7 +39,7 @@ export const presentedKeyOf = ({
   )
 }
 
-/** The key that a service gives its operator API; undefined for one that it makes. */
+/** The operator key of a service; undefined if the service is to make one. */
 export const operatorKeyOf = (config: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> =>
   Result.flatMap(presentedKeyOf(config), (key) =>
     key !== undefined && Redacted.value(key).length < minKeyLength
@@ -64,10 +64,10 @@ export const encryptionKeyOf = ({
     : invalid(`encryptionKey: ${flaw}. Make one with: openssl rand -base64 32`)
 }
 
-/** Minimum length of the key of a secret, in bytes: Standard Webhooks asks for as many. */
+/** Minimum length of a secret's key, in bytes, as Standard Webhooks requires. */
 const minSecretBytes = 24
 
-/** Where notifications go, and what they are signed with. */
+/** Checks the URL and the secret of notifications. */
 export const checkNotifications = ({
   notificationSecret: secret,
   notificationUrl: url
@@ -94,7 +94,7 @@ const checkNotificationSecret = (secret: string): Result.Result<void, InvalidCon
       )
 }
 
-/** The key of `/metrics`; undefined for none. */
+/** The key for `/metrics`; undefined for none. */
 export const metricsKeyOf = ({
   metricsKey: key
 }: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
@@ -110,7 +110,7 @@ export const metricsKeyOf = ({
     : invalid(`metricsKey: ${flaw}. Make one with: openssl rand -base64 32`)
 }
 
-/** What is readable in the database of these settings; null when nothing that an encryption key would hide. */
+/** Describes the secrets that these settings leave readable in the database; null for none. */
 export const readableSecretsOf = ({
   database,
   encryptionKey
@@ -119,7 +119,7 @@ export const readableSecretsOf = ({
     ? null
     : "signing secrets and the secret behind portal links are kept readable in the database and its backups"
 
-/** Logs what a host that gave no encryption key should know, once at the start. */
+/** Logs a warning at the start when secrets are stored readable. */
 export const warnOfReadableSecrets = (config: EngineConfig): Effect.Effect<void> => {
   const readable = readableSecretsOf(config)
   return readable === null

@@ -1,14 +1,14 @@
 /**
- * How settings that people write are read: names must be known, and every problem says which setting and what is accepted.
+ * Reads settings that people write. Every name must be known, and every problem names its setting and the accepted values.
  */
 import type { InvalidInput, Problem } from "@doorhook/core"
 import { AddressPolicy, didYouMean, DurationText, nameOf, schemaProblems } from "@doorhook/core"
 import { JsonPointer, Predicate, Result, Schema } from "effect"
 
-/** A setting that can't be used; the message says which and what is accepted. */
+/** An invalid setting. The message names it and the accepted values. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
 
-/** What kind of thing was given. Not the thing itself: it may be a secret. */
+/** The type of a value, in words. Never the value itself, which may be a secret. */
 export const kindOf = (given: unknown): string => {
   if (Predicate.isString(given)) return "a text"
   if (Predicate.isNumber(given)) return "a number"
@@ -17,14 +17,14 @@ export const kindOf = (given: unknown): string => {
 
 const pathOf = (pointer: string): ReadonlyArray<string> => pointer.split("/").slice(1).map(JsonPointer.unescapeToken)
 
-/** What is at a JSON Pointer. */
+/** The value at a JSON Pointer. */
 const valueAt = (given: unknown, pointer: string): unknown =>
   pathOf(pointer).reduce((value: unknown, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), given)
 
 /** A problem with a setting, or with something in one, like `retry.access_log: must be a list`. */
 const settingText = ({ detail, pointer }: Problem): string => `${pathOf(pointer).join(".")}: ${detail}`
 
-/** The same, with an example and what was given instead, like `must be a list like ["..."], not a text`. */
+/** The same with an example and the type of the given value, like `must be a list like ["..."], not a text`. */
 const problemOf = ({ detail, pointer }: Problem, given: unknown): string => {
   const example = detail === "must be a list" ? ' like ["..."]' : ""
   const value = valueAt(given, pointer)
@@ -34,11 +34,11 @@ const problemOf = ({ detail, pointer }: Problem, given: unknown): string => {
   return settingText({ pointer, detail: `${detail}${example}${found}` })
 }
 
-/** What core says of settings, by the names that people know them by. */
+/** Converts an error of core to one with the settings' names. */
 export const asConfig = ({ problems }: InvalidInput): InvalidConfig =>
   new InvalidConfig({ message: problems.map(settingText).join("; ") })
 
-/** Names that are none, with what was probably meant; all names there are when that can't be said of each. */
+/** Describes unknown names, each with a suggestion. Lists all names when there is no suggestion for one of them. */
 const unknownNames = (unknown: ReadonlyArray<string>, names: ReadonlyArray<string>): ReadonlyArray<string> => {
   const meant = unknown.map((name) => didYouMean(name, names))
   const told = unknown.map((name, at) => `${name}: no such setting${meant[at] ?? ""}`)
@@ -59,15 +59,15 @@ const without = (given: unknown, pointers: ReadonlySet<string>, at = ""): unknow
   )
 }
 
-/** Settings that people gave: what of them can be used, and every problem with the others. */
+/** Settings as they were given: the valid ones, and every problem of the others. */
 export interface Reading<A> {
   readonly usable: A
   readonly problems: ReadonlyArray<string>
 }
 
 /**
- * Reads settings given by people, all of which may be left out. Names must be known: these, or `others` that somebody else
- * reads. They may also be written as flags write them (`allow-target`) or as tables do (`allow_targets`).
+ * Reads settings that people wrote, all of them optional. Accepts the schema's names and `others`, which the caller reads
+ * itself. Names may also be written as in flags (`allow-target`) or tables (`allow_targets`).
  */
 export const readSettings = <F extends Schema.Struct.Fields>(
   schema: Schema.Struct<F> & { readonly DecodingServices: never },
@@ -89,7 +89,7 @@ export const readSettings = <F extends Schema.Struct.Fields>(
     onSuccess: () => [],
     onFailure: schemaProblems
   })
-  // What is wrong is left out, so that what is beside it is checked too; a whole setting where that is not enough.
+  // Drop invalid members, so that the others are still checked. If the rest is still invalid, drop the whole setting.
   const members = new Set(wrong.map(({ pointer }) => pointer))
   const settings = new Set(wrong.map(({ pointer }) => pointer.split("/").slice(0, 2).join("/")))
   const usable = Result.orElse(decode(without(known, members)), () => decode(without(known, settings)))
@@ -107,7 +107,7 @@ export const readSettings = <F extends Schema.Struct.Fields>(
 export const invalid = (message: string): Result.Result<never, InvalidConfig> =>
   Result.fail(new InvalidConfig({ message }))
 
-/** All of these by their names, or every problem that there is with any of them. */
+/** Combines named results into one value, or fails with every problem. */
 export function collect<A extends object>(read: {
   readonly [K in keyof A]: Result.Result<A[K], InvalidConfig>
 }): Result.Result<A, InvalidConfig>
@@ -123,12 +123,12 @@ const tellAll = <A>(
 ): Result.Result<A, InvalidConfig> =>
   Result.mapError(all, () => new InvalidConfig({ message: problemsIn(read).join("; ") }))
 
-/** All of a list, or every problem. */
+/** Combines a list of results into one list, or fails with every problem. */
 export const collectAll = <A>(
   read: ReadonlyArray<Result.Result<A, InvalidConfig>>
 ): Result.Result<ReadonlyArray<A>, InvalidConfig> => tellAll(Result.all(read), read)
 
-/** What is wrong, of those that failed. */
+/** The messages of all failed results. */
 export const problemsIn = (read: ReadonlyArray<Result.Result<unknown, InvalidConfig>>): ReadonlyArray<string> =>
   read.flatMap((one) => (Result.isFailure(one) ? [one.failure.message] : []))
 
@@ -144,16 +144,16 @@ export const parseOptional = (
 ): Result.Result<number | undefined, InvalidConfig> =>
   text === undefined ? Result.succeed(undefined) : parseDuration(name, text)
 
-/** A time span in which something must be able to happen. */
+/** A duration of more than 0. */
 export const parseSpan = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
   Result.flatMap(parseOptional(name, text), (millis) =>
     millis === 0 ? invalid(`${name}: must be more than 0, like 5s`) : Result.succeed(millis)
   )
 
-/** The longest that anybody is waited for who is connected, in milliseconds. */
+/** Longest timeout for clients that are connected, in milliseconds. */
 const longestTimeout = 3_600_000
 
-/** How long somebody is waited for. */
+/** A timeout for clients that are connected, in milliseconds. */
 export const parseTimeout = (
   name: string,
   text: string | undefined
@@ -181,12 +181,12 @@ export const parseNetworks = (
     )
   )
 
-/** Tells, beside the name of a setting, where it is given: a flag, or a variable of the environment. */
+/** Adds to the name of a setting where it is given: a flag or an environment variable. */
 export const withPlaces =
   (places: Readonly<Record<string, string>>) =>
   ({ message }: InvalidConfig): InvalidConfig =>
     new InvalidConfig({
-      // Problems begin with the name of what they are about, and the path of what is in it, and stand one after the other.
+      // Problems are separated by `; `. Each begins with the name of its setting and a path within it.
       message: message.replaceAll(/(?<=^|; )([a-z]+)(\.[^\s:;]+)?(?=[ :])/gi, (found, name: string) =>
         Object.hasOwn(places, name) ? `${found} (${places[name] ?? ""})` : found
       )

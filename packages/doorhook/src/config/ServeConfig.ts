@@ -1,5 +1,5 @@
 /**
- * What can be set about `doorhook serve`: by a JSON file (`--config`) and by flags, which win.
+ * Settings of `doorhook serve`, from a JSON file (`--config`) and from flags, which take precedence.
  */
 import { authorizationSettingsOf, fileTrouble, nameOf } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
@@ -21,12 +21,12 @@ const greatestPort = 65_535
 
 const mostWorkers = 64
 
-/** A port to listen on; 0 takes any free one. */
+/** The port to listen on. With 0, the system chooses a free port. */
 const ListenPort = Schema.Int.check(
   Schema.isBetween({ minimum: 0, maximum: greatestPort }, { message: `must be a port, 0 to ${greatestPort}` })
 )
 
-/** How many processes deliver beside the service. */
+/** How many additional processes deliver. */
 const WorkerCount = Schema.Int.check(
   Schema.isBetween(
     { minimum: 0, maximum: mostWorkers },
@@ -53,13 +53,13 @@ export type ServeConfig = typeof ServeConfig.Type
 export const headersTimeoutOf = ({ headersTimeout }: ServeConfig): Result.Result<number, InvalidConfig> =>
   Result.map(parseTimeout("headersTimeout", headersTimeout), (millis) => millis ?? 15_000)
 
-/** The address to listen on. An empty one would be every address of the machine, which nobody means by it. */
+/** The address to listen on. An empty one is refused, because it would mean every address of the machine. */
 const hostOf = ({ host }: ServeConfig): Result.Result<unknown, InvalidConfig> =>
   host === undefined || host.trim() !== ""
     ? Result.succeed(host)
     : invalid(`host: must be an address to listen on, like 127.0.0.1 or 0.0.0.0, not ${nameOf(host)}`)
 
-/** Fails with every problem of a configuration that can be told before anything is started. */
+/** Fails with every problem of a configuration that is visible before the start. */
 export const checkConfig = (config: ServeConfig): Result.Result<unknown, InvalidConfig> =>
   collectAll<unknown>([
     deliveryOverrides(config),
@@ -79,7 +79,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     hostOf(config)
   ])
 
-/** A whole number that was written as one, within bounds; anything else is said of `name`. */
+/** Reads a whole number within bounds. Errors begin with `name`. */
 const parseCount = (
   name: string,
   text: string,
@@ -89,11 +89,11 @@ const parseCount = (
     ? Result.succeed(Number(text))
     : invalid(`${name}: must be ${what}, 0 to ${maximum}, not ${JSON.stringify(text)}`)
 
-/** The port that a flag names. */
+/** Reads the value of `--port`. */
 export const parsePort = (text: string): Result.Result<number, InvalidConfig> =>
   parseCount("port", text, { maximum: greatestPort, what: "a port" })
 
-/** The number of workers that a flag asks for. */
+/** Reads the value of `--workers`. */
 export const parseWorkers = (text: string): Result.Result<number, InvalidConfig> =>
   parseCount("workers", text, { maximum: mostWorkers, what: "a number of processes" })
 
@@ -107,7 +107,7 @@ const fromText = (text: string): Result.Result<Reading<ServeConfig>, InvalidConf
   }
 }
 
-/** Reads a configuration file: what of it can be used, and every problem that it has. */
+/** Reads a configuration file: the valid settings, and every problem. */
 export const fromFile = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   const read = yield* files.readFileString(file).pipe(
@@ -129,7 +129,7 @@ export const fromFile = Effect.fnUntraced(function* (file: string) {
   })
 })
 
-/** Reads the `RESOURCE=d1,d2,...` of a retry flag; nothing after the sign is no retry. */
+/** Reads retry flags, `RESOURCE=d1,d2,...` each. Nothing after the sign means no retry. */
 export const parseRetryFlags = (
   flags: ReadonlyArray<string>
 ): Result.Result<Readonly<Record<string, ReadonlyArray<string>>>, InvalidConfig> => {

@@ -1,6 +1,6 @@
 /**
- * What can be set about the HTTP surface: where real clients differ from the standards that it follows by default, who stands
- * in front of it, and how its pages look.
+ * Settings of the HTTP surface: exceptions from its standards for existing clients, reverse proxies and origins, and the
+ * look of its pages.
  */
 import type { AuthorizationSettingsShape, ResourceType } from "@doorhook/core"
 import { AppearanceShape, TextsShape } from "@doorhook/server"
@@ -12,7 +12,7 @@ import { collect, collectAll, invalid, parseNetworks, parseTimeout } from "./Rea
 const Text = Schema.String
 const Texts = Schema.Array(Text)
 
-/** A limit that may be left out. */
+/** A limit, or `unlimited`. */
 export const CountOrUnlimited = Schema.Union([
   Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1, or unlimited" })),
   Schema.Literal("unlimited")
@@ -22,8 +22,8 @@ export const surfaceFields = {
   /** The networks that deliveries come from, listed at `GET /v4/webhook_sources` for receivers that filter by address. Default none. */
   webhookSources: Schema.optional(Texts),
   /**
-   * The networks of reverse proxies in front of the service, like `10.0.0.0/8`: their `X-Forwarded-For` says who a client
-   * is. Default none: that header is not read.
+   * Networks of the reverse proxies in front of the service, like `10.0.0.0/8`. Their `X-Forwarded-For` header gives the
+   * client's address. Default none: the header is ignored.
    */
   trustedProxies: Schema.optional(Texts),
   /**
@@ -36,8 +36,8 @@ export const surfaceFields = {
   /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or anyone. Default `loopback`. */
   metricsFor: Schema.optional(Schema.Literals(["loopback", "anyone"])),
   /**
-   * Key for `/metrics`, sent as `Authorization: Bearer KEY`: 32 characters or more. With a key, every client must send it, and
-   * the address does not matter. Default: no key.
+   * Key for `/metrics`, sent as `Authorization: Bearer KEY`: 32 characters or more. With a key, every client must send it,
+   * and `metricsFor` has no effect. Default: no key.
    */
   metricsKey: Schema.optional(Text),
   /** How many requests to `/v4` one authorization may make in a minute, or `unlimited`. Default 600. */
@@ -47,47 +47,50 @@ export const surfaceFields = {
    * user. Default 600.
    */
   tokenRequestsPerMinute: Schema.optional(CountOrUnlimited),
-  /** The most live access tokens of one authorization: with one more, the oldest ends. Default 100. */
+  /** The most live access tokens of one authorization. The next one ends the oldest. Default 100. */
   accessTokensPerGrant: Schema.optional(
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1" }))
   ),
-  /** The host's own look of the pages that people see. Default: doorhook's. */
+  /** The host's own look of the pages. Default: doorhook's. */
   appearance: Schema.optional(AppearanceShape),
   /**
-   * The host's own texts of the pages, by language and name, like `{ "fr": { "log_in": "Se connecter" } }`. Default: doorhook's,
-   * in English and German.
+   * The host's own texts of the pages, by language and name, like `{ "fr": { "log_in": "Se connecter" } }`. Default:
+   * doorhook's texts in English and German.
    */
   texts: Schema.optional(TextsShape),
   /**
-   * Scopes of the host's own beside `public`, each with what the consent page says that it allows, like
-   * `{ "doors:open": "Open your doors" }`. Default none.
+   * The host's own scopes beside `public`, each with its description on the consent page, like `{ "doors:open": "Open your
+   * doors" }`. Default none.
    */
   scopes: Schema.optional(Schema.Record(Text, Text)),
-  /** Whether a client that has a secret must send it to refresh. Default false. */
+  /** Whether a client with a secret must send it to refresh a token. Default false. */
   refreshRequiresSecret: Schema.optional(Schema.Boolean),
-  /** Whose refresh tokens rotate. Default `public`: those of clients without a secret. */
+  /** Which clients' refresh tokens rotate. Default `public`: clients without a secret. */
   refreshRotation: Schema.optional(Schema.Literals(["never", "public", "always"])),
-  /** What a scope that is neither `public` nor declared is: an error, or left out of what is granted. Default `refuse`. */
+  /**
+   * How a request for an undeclared scope is handled: refused with an error, or granted without that scope. Default
+   * `refuse`.
+   */
   unknownScope: Schema.optional(Schema.Literals(["refuse", "ignore"])),
-  /** The status of a creation in `/v4`. Default 201; some clients wait for 200. */
+  /** The status of a creation in `/v4`. Default 201; some clients expect 200. */
   createdStatus: Schema.optional(Schema.Literals([200, 201])),
-  /** Answer `/v4` in `application/json`, whatever `Accept` says. Default false. */
+  /** Whether `/v4` answers as `application/json`, whatever `Accept` says. Default false. */
   plainJson: Schema.optional(Schema.Boolean),
-  /** Repeat `meta.page_info` at the top of a list. Default false. */
+  /** Whether a list repeats `meta.page_info` at its top level. Default false. */
   topLevelPageInfo: Schema.optional(Schema.Boolean),
-  /** Repeat `configuration` of an integration as `config`. Default false. */
+  /** Whether an integration repeats its `configuration` as `config`. Default false. */
   configAlias: Schema.optional(Schema.Boolean),
-  /** Take `door_release` in bindings for `access_log`. Default false. */
+  /** Whether bindings accept `door_release` for `access_log`. Default false. */
   doorReleaseAlias: Schema.optional(Schema.Boolean)
 } as const
 
 const SurfaceConfig = Schema.Struct(surfaceFields)
 type SurfaceConfig = typeof SurfaceConfig.Type
 
-/** A limit as the engine takes it: null for unlimited. */
+/** A limit as the engine represents it: null for unlimited. */
 export const limitOf = (limit: number | "unlimited"): number | null => (limit === "unlimited" ? null : limit)
 
-/** The settings of the authorization server that a configuration changes. */
+/** The settings of the authorization server that differ from its defaults. */
 export const authorizationOverrides = (config: SurfaceConfig): Partial<AuthorizationSettingsShape> => ({
   ...(config.scopes !== undefined && { scopes: config.scopes }),
   ...(config.refreshRequiresSecret !== undefined && { refreshRequiresSecret: config.refreshRequiresSecret }),
@@ -99,7 +102,7 @@ export const authorizationOverrides = (config: SurfaceConfig): Partial<Authoriza
   })
 })
 
-/** How `/v4` answers, as far as a configuration says. */
+/** The settings of `/v4` that differ from its defaults. */
 export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSettingsShape>, InvalidConfig> =>
   Result.map(parseNetworks("webhookSources", config.webhookSources), (webhookSources) => ({
     webhookSources,
@@ -112,7 +115,7 @@ export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSe
     })
   }))
 
-/** Origins as browsers send them: a scheme and a host, and a port that is not the scheme's own. */
+/** Reads origins as browsers send them: scheme and host, with the port only if it is not the scheme's default. */
 const parseOrigins = (given: ReadonlyArray<string> = []): Result.Result<ReadonlyArray<string>, InvalidConfig> =>
   collectAll(
     given.map((origin) => {
@@ -125,7 +128,7 @@ const parseOrigins = (given: ReadonlyArray<string> = []): Result.Result<Readonly
     })
   )
 
-/** How requests are taken, as far as a configuration says. */
+/** The settings of HTTP requests that differ from their defaults. */
 export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> => {
   const all = collect({
     trustedProxies: parseNetworks("trustedProxies", config.trustedProxies),
@@ -139,7 +142,7 @@ export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<Http
   }))
 }
 
-/** Other names for resource types that bindings may have. */
+/** Additional names for resource types in bindings. */
 export const resourceTypeAliases = ({
   doorReleaseAlias = false
 }: SurfaceConfig): Readonly<Record<string, ResourceType>> => (doorReleaseAlias ? { door_release: "access_log" } : {})

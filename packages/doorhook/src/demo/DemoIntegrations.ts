@@ -1,7 +1,7 @@
 /**
  * The demo's integrations: one for each building, and one for a tenant.
  *
- * They outlive the process with the database, the receiver's port does not: what is there is pointed at the receiver.
+ * The database keeps them between runs. The receiver's port changes, so each start points them at the new one.
  */
 import { bindAll, builtInTable, BuildingId, ClientId, Integrations, TenantId, UserId } from "@doorhook/core"
 import type { Scope } from "@doorhook/core"
@@ -24,7 +24,7 @@ const documentFor = (url: string) => ({
   }
 })
 
-/** Makes sure that every one of them exists, is enabled and points at the receiver. */
+/** Makes sure that all of them exist, are enabled and point at the receiver. */
 export const ensureIntegrations = Effect.fnUntraced(function* (url: string) {
   const integrations = yield* Integrations
   for (const { login, scope } of owners) {

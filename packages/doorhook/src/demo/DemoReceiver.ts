@@ -1,20 +1,20 @@
 /**
- * A receiver for the demo: it takes a believable while, and now and then it answers 503, so that retries show.
+ * The demo's receiver. It answers after a realistic delay, and sometimes with 503 to show retries.
  */
 import { Context, Effect, Layer } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 
-/** How often it answers 503 instead of 200. */
+/** The share of requests that get 503 instead of 200. */
 const badMoments = 0.01
 
-/** Milliseconds it takes, at least and at most. */
+/** Smallest and largest delay, in milliseconds. */
 const slowness = [3, 40] as const
 
 const receive = (request: IncomingMessage, response: ServerResponse): void => {
   const [fastest, slowest] = slowness
-  // What is not read would keep the connection from its next request.
+  // An unread body would block the next request on the connection.
   request.resume()
   response.statusCode = Math.random() < badMoments ? 503 : 200
   setTimeout(() => response.end(), fastest + Math.random() * (slowest - fastest))
@@ -36,7 +36,7 @@ const listening = Effect.acquireRelease(
 export class DemoReceiver extends Context.Service<DemoReceiver, { readonly url: string }>()(
   "doorhook/demo/DemoReceiver"
 ) {
-  /** On a free port of this machine. */
+  /** Listens on a free port of this machine. */
   static readonly layer = Layer.effect(
     DemoReceiver,
     Effect.map(listening, (server) => {

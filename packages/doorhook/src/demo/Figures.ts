@@ -1,11 +1,11 @@
 /**
- * What the demo shows while it runs and when it ends.
+ * The demo's live figures and its summary at the end.
  */
 import type { DeliveryId, DeliverySummary, EventId } from "@doorhook/core"
 import { counted, Deliveries, DeliveryMetrics, deliveryStates, DurationText } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 
-/** The events that this run was told are accepted, each with the number of its deliveries. */
+/** The events that were accepted in this run, each with its number of deliveries. */
 export type Accepted = ReadonlyMap<EventId, number>
 
 const statesText = ({ states }: Pick<DeliverySummary, "states">): string =>
@@ -33,16 +33,18 @@ export const liveLine = Effect.fnUntraced(function* (events: number, elapsed: nu
 
 const total = ({ states }: DeliverySummary): number => deliveryStates.reduce((sum, state) => sum + states[state], 0)
 
-/** How many deliveries are read at once. */
+/** How many deliveries are read at a time. */
 const page = 1_000
 
-/** The delivery that was stored last; undefined before the first. */
+/** The delivery that was stored last; undefined if there is none. */
 export const newestDelivery = Effect.gen(function* () {
   const [newest] = yield* (yield* Deliveries).list({ order: "newest", limit: 1 })
   return newest?.id
 })
 
-/** The events of all deliveries that were stored after one, each with how many it has; undefined: of all that there are. */
+/**
+ * The events of all deliveries that were stored after a given one, each with its number of deliveries. Undefined means all.
+ */
 export const storedAfter = Effect.fnUntraced(function* (newest: DeliveryId | undefined) {
   const { list } = yield* Deliveries
   const stored = new Map<EventId, number>()
@@ -56,7 +58,7 @@ export const storedAfter = Effect.fnUntraced(function* (newest: DeliveryId | und
   return stored
 })
 
-/** How many missing events are named. */
+/** How many missing events the message names. */
 const named = 3
 
 const missingText = (missing: ReadonlyArray<EventId>): string => {
@@ -65,8 +67,8 @@ const missingText = (missing: ReadonlyArray<EventId>): string => {
 }
 
 /**
- * Whether the store holds all that was accepted, event by event, and how it ended, in words. Whoever publishes to the demo
- * too, and what was stored without an answer because the run stopped before, is no error.
+ * Compares the store with the accepted events, one by one, and describes the result. Additional events are not an error:
+ * others may publish to the demo, and the run may stop before an answer arrives.
  */
 export const endReport = (
   accepted: Accepted,

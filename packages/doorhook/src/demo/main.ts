@@ -1,6 +1,6 @@
 /**
- * `npm start`: the whole of doorhook with something to see. A service on SQLite, a directory of two buildings, a
- * receiver, integrations on it, and live simulated traffic.
+ * `npm start`: a complete demo of doorhook. It runs a service on SQLite with a directory of two buildings, a receiver with
+ * integrations on it, and live simulated traffic.
  */
 import {
   builtInTable,
@@ -28,7 +28,7 @@ import { endReport, liveLine, newestDelivery, storedAfter } from "./Figures.ts"
 
 const database = ".doorhook/demo.db"
 
-/** How many times busier than in truth: a quiet house makes a dull demo. */
+/** How much busier than in reality the traffic is. Real traffic would be too slow to watch. */
 const rateScale = 400
 
 const directory = Layer.unwrap(
@@ -37,7 +37,7 @@ const directory = Layer.unwrap(
   )
 )
 
-/** What a newcomer needs to know, once everything is up. */
+/** The addresses and logins that a newcomer needs, printed once everything runs. */
 const introduce = Effect.gen(function* () {
   const url = yield* Serving.address
   const receiver = yield* DemoReceiver
@@ -65,7 +65,7 @@ const introduce = Effect.gen(function* () {
 
 const reader = PublishRequest.readerOf(builtInTable)
 
-/** The service in this process, as a run of the simulator publishes to it. What is accepted is noted, come what may. */
+/** This process's own service as a target of the simulator. Records every accepted event, even when the run is interrupted. */
 const thisService = (publisher: Publisher["Service"], accepted: Map<EventId, number>): Target<never> => ({
   name: "the demo's service",
   greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),
@@ -107,10 +107,10 @@ const demo = Effect.fnUntraced(function* (stopAfter: number | null) {
   )
 })
 
-/** How long the summary waits for what is on its way, in milliseconds. */
+/** How long the summary waits for deliveries under way, in milliseconds. */
 const drainPatience = 6_000
 
-/** Waits until nothing is on its way any more, or for as long as an attempt can take. */
+/** Waits until no delivery is under way, at most for the duration of an attempt. */
 const drain = Effect.flatMap(Deliveries, ({ summary }) => summary).pipe(
   Effect.repeat({
     until: ({ states }) => states.delivering + states.pending === 0,
@@ -119,7 +119,7 @@ const drain = Effect.flatMap(Deliveries, ({ summary }) => summary).pipe(
   Effect.timeoutOption(drainPatience)
 )
 
-/** Says how the run ended; an event that is not accounted for is a failure. */
+/** Prints the summary. Fails when an accepted event is missing. */
 const finish = Effect.fnUntraced(function* (accepted: Accepted, before: DeliveryId | undefined) {
   yield* Console.log("\nstopping: what is on its way is finished")
   yield* drain

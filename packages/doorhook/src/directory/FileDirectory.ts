@@ -1,5 +1,5 @@
 /**
- * The directory of `doorhook serve`: one JSON file, read at the start and again at each SIGHUP.
+ * The directory of `doorhook serve`: a JSON file, read at the start and again at each SIGHUP.
  */
 import type { Crypto, Problem } from "@doorhook/core"
 import {
@@ -19,7 +19,10 @@ const unusable = (file: string, why: string): InvalidConfig =>
 
 const said = ({ detail, pointer }: Problem): string => (pointer === "" ? detail : `${pointer} ${detail}`)
 
-/** Reads the file, with what it says that nobody reads, most of it mistyped; fails with every problem of the file. */
+/**
+ * Reads the file. Returns its document and warnings about unused members, which are mostly misspelled. Fails with every
+ * problem.
+ */
 export const read = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   const text = yield* files
@@ -31,18 +34,18 @@ export const read = Effect.fnUntraced(function* (file: string) {
   return { document, oversights: unknownMembers(JSON.parse(text)).map(({ detail, pointer }) => `${pointer} ${detail}`) }
 })
 
-/** What is wrong with the file, if one is named, among what else can be. */
+/** The problems of the directory file, if one is given. */
 export const check = (file: string | undefined) =>
   file === undefined ? Effect.succeed([]) : Effect.map(Effect.result(read(file)), (result) => [result])
 
-/** Reads the file and warns of what nobody reads. */
+/** Reads the file and logs a warning for each unused member. */
 const readAloud = Effect.fnUntraced(function* (file: string) {
   const { document, oversights } = yield* read(file)
   for (const oversight of oversights) yield* Effect.logWarning(`directory ${file}: ${oversight}`)
   return document
 })
 
-/** A file that has become wrong is reported, and what was read before stays in force. */
+/** Reads the file again at SIGHUP. If it is invalid, logs the problem and keeps the earlier directory. */
 const rereadOnHangup = (file: string) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -60,7 +63,7 @@ const rereadOnHangup = (file: string) =>
     })
   )
 
-/** The directory in a file; fails with every problem of the file. */
+/** The directory in a file. Fails with every problem of the file. */
 export const layer = (file: string): Layer.Layer<Directory, InvalidConfig, Crypto | FileSystem.FileSystem> =>
   Layer.unwrap(
     Effect.map(readAloud(file), (document) =>
@@ -74,8 +77,8 @@ const unknown = (operation: string): Effect.Effect<never, DirectoryError> =>
   Effect.fail(new DirectoryError({ operation, cause: new Error(withoutDirectory) }))
 
 /**
- * The directory of a service that was started without one. Nobody can log in; nobody is denied a right either, so that
- * deliveries wait for a directory rather than being cancelled.
+ * The directory of a service that was started without one. Nobody can log in. Rights are unknown rather than denied, so
+ * deliveries wait for a directory instead of being cancelled.
  */
 export const layerNone: Layer.Layer<Directory> = Layer.succeed(Directory, {
   client: () => Effect.succeed(null),

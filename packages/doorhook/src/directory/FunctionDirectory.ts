@@ -17,9 +17,9 @@ import { Effect, Layer, Predicate, Redacted, Schema, SchemaGetter } from "effect
 import type { Answer } from "./HostAnswers.ts"
 import { askWhether, found, foundList, foundUser, questionFor } from "./HostAnswers.ts"
 
-/** A client as the host keeps it. Without a secret, or with null for one, it is public and must use PKCE. */
+/** A client as the host stores it. Without a secret, or with null, it is public and must use PKCE. */
 export interface HostClient {
-  /** The `client_id`: exactly the one that was asked for. */
+  /** The `client_id`, exactly as requested. */
   readonly id: string
   /** The name that users see when they log in. */
   readonly name: string
@@ -30,8 +30,8 @@ export interface HostClient {
 }
 
 /**
- * The id of a building or tenant: a positive whole number up to 2^53 - 1. A BigInt and decimal text, as database clients return
- * a `bigint`, count as the number. UUIDs and other texts are refused.
+ * The id of a building or tenant: a positive whole number up to 2^53 - 1. A BigInt or decimal text counts as the number,
+ * because database clients return a `bigint` in these forms. UUIDs and other texts are refused.
  */
 export type HostId = number | bigint | string
 
@@ -73,21 +73,21 @@ export interface HostUnit {
   readonly label: string
 }
 
-/** The page of the authorize step that somebody has opened. */
+/** A request for the page of the authorize step. */
 export interface HostSessionRequest {
-  /** Where the page is, seen from outside, with what it needs to be opened again. */
+  /** The page's URL as the browser sees it, with everything needed to open the page again. */
   readonly url: string
-  /** The headers of the browser's request, names in lower case: the host's own cookies are among them. */
+  /** The headers of the browser's request, with names in lower case. They include the host's own cookies. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A user's id. A whole number is taken as its text, and every other question about the user is asked with that text. */
+/** A user's id. A whole number is converted to text, and all later questions about the user use that text. */
 export type HostUserId = string | number | bigint
 
-/** Who opened the page; null or undefined for doorhook's own login form. */
+/** The user who opened the page. Null or undefined shows doorhook's own login form. */
 export type HostSession = HostVisitor | HostLogin | null | undefined
 
-/** A user who is logged in at the host, and is asked for consent only. */
+/** A user who is logged in at the host. The page asks only for consent. */
 export interface HostVisitor {
   /** The user's id. */
   readonly id: HostUserId
@@ -95,7 +95,7 @@ export interface HostVisitor {
   readonly name?: string | undefined
 }
 
-/** Where the user logs in first. */
+/** The host's login page, to which the user is sent first. */
 export interface HostLogin {
   /** An http or https URL, or a path. The page's own URL is added as `return_to`. */
   readonly login_url: string
@@ -107,29 +107,32 @@ export interface HostUser {
   readonly id: HostUserId
 }
 
-/** Questions that doorhook asks its host, at each request and before each attempt. Each may return a promise. */
+/**
+ * The questions that doorhook asks its host. Rights are checked at each request and before each attempt. Each function may
+ * return a promise.
+ */
 export interface HostDirectory {
-  /** The client of that id, or null or undefined: tokens of a client that is not there any more do not work. */
+  /** The client with this id, or null or undefined. Tokens of a client that no longer exists stop working. */
   readonly client: (id: string) => Answer<HostClient | null | undefined>
   /** The user of that login and password, or null or undefined. Not called for an empty login or password: doorhook refuses those. */
   readonly authenticate: (login: string, password: string) => Answer<HostUser | null | undefined>
   /**
-   * Who is logged in at the host: its own login, with whatever factors it has, takes the place of doorhook's form. Default:
-   * doorhook asks for login and password.
+   * The user who is logged in at the host. The host's own login then replaces doorhook's form. Default: doorhook asks for
+   * login and password.
    */
   readonly session?: (request: HostSessionRequest) => Answer<HostSession>
   /**
-   * Whether the user administers the building. `true` or `false`: undefined is taken for no answer, and deliveries wait, because
-   * one that is cancelled by mistake is not sent again by itself.
+   * Whether the user administers the building. Must be `true` or `false`. Undefined counts as no answer, and deliveries
+   * wait: a delivery that is cancelled by mistake is not sent again automatically.
    */
   readonly administers: (userId: string, buildingId: number) => Answer<boolean>
-  /** Whether the user is the tenant; `true` or `false`, as `administers`. */
+  /** Whether the user is the tenant. Must be `true` or `false`, as for `administers`. */
   readonly isTenant: (userId: string, tenantId: number) => Answer<boolean>
-  /** Whether the user still exists; `true` or `false`, as `administers`. Default: always. */
+  /** Whether the user still exists. Must be `true` or `false`, as for `administers`. Default: always true. */
   readonly isActive?: (userId: string) => Answer<boolean>
-  /** The buildings the user administers. Default: none are listed. */
+  /** The buildings that the user administers. Default: none are listed. */
   readonly buildings?: (userId: string) => Answer<ReadonlyArray<HostBuilding> | null | undefined>
-  /** The tenants the user is. Default: none are listed. */
+  /** The tenants that the user is. Default: none are listed. */
   readonly tenants?: (userId: string) => Answer<ReadonlyArray<HostTenant> | null | undefined>
   /**
    * Called once when doorhook starts, which does not wait for it: checks what the other functions need. `warn` logs a line, then
@@ -143,7 +146,7 @@ const optional = ["session", "isActive", "buildings", "tenants", "check"] as con
 
 const known: ReadonlyArray<string> = [...required, ...optional]
 
-/** What is wrong with an object that should answer the questions: a host in plain JavaScript has no types to rely on. */
+/** Problems of a host's directory object. A host in plain JavaScript has no types to rely on. */
 export const problemsOf = (host: unknown): ReadonlyArray<string> => {
   if (!Predicate.isObject(host)) {
     return [`directory: must be an object of functions (${required.join(", ")}), not ${nameOf(host)}`]
@@ -160,7 +163,7 @@ export const problemsOf = (host: unknown): ReadonlyArray<string> => {
   ]
 }
 
-/** Members that are nearly a question which the host does not answer. Whatever else it has is its own business. */
+/** Members whose name is close to that of a missing question. Other members are ignored. */
 const mistyped = (host: object): ReadonlyArray<string> => {
   const unanswered = known.filter((name) => !Predicate.hasProperty(host, name))
   return Object.keys(host).flatMap((name) => {
@@ -169,7 +172,7 @@ const mistyped = (host: object): ReadonlyArray<string> => {
   })
 }
 
-/** Reads the number of an access point or a unit, which may be 0, from a number, decimal text or BigInt. Null for anything else. */
+/** The number of an access point or a unit, which may be 0, from a number, decimal text or BigInt. Null for anything else. */
 const readNumber = (given: unknown): number | null => {
   if (given === "0" || given === 0n) return 0
   return Predicate.isNumber(given) && Number.isSafeInteger(given) ? given : readHostId(given)
@@ -213,8 +216,8 @@ const askBuildings = questionFor("buildings", Schema.Array(Building))
 const askTenants = questionFor("tenants", Schema.Array(Tenant))
 
 /**
- * The directory that such an object describes. The functions are called when a question is asked, not when its effect is run:
- * ask again for each new answer.
+ * The directory over a host's functions. A function is called as soon as a question is asked, not when its effect runs, so
+ * a repeated effect gives the same answer.
  */
 export const layer = (host: HostDirectory): Layer.Layer<Directory> =>
   Layer.merge(questionsOf(host), Layer.effectDiscard(checked(host)))

@@ -1,21 +1,21 @@
 /**
- * Answers of a host's functions, checked: a host in plain JavaScript has no types to rely on, and an answer that can't be used
- * is reported with what is expected.
+ * Checks what a host's functions return. A host in plain JavaScript has no types to rely on. An unusable answer is reported
+ * with the expected one.
  */
 import { DirectoryError, schemaProblems } from "@doorhook/core"
 import { Effect, Exit, Predicate, Schema } from "effect"
 import { kindOf } from "../config/ReadingSettings.ts"
 
-/** An answer of the host's function, or a promise of it. */
+/** The return value of a host's function, or a promise of it. */
 export type Answer<A> = A | Promise<A>
 
-/** Continues with an answer: at once where it is there. */
+/** Continues with an answer, synchronously if it is not a promise. */
 const whenAnswered = <A, B>(answer: Answer<A>, next: (answer: A) => B): Answer<B> =>
   Predicate.isPromiseLike(answer) ? answer.then(next) : next(answer)
 
 type Asked<A> = Effect.Effect<A, DirectoryError>
 
-/** Waits for a promise of the host. A rejection is handled even if nobody runs the effect. */
+/** Waits for a promise of the host. Its rejection counts as handled even when nobody runs the effect. */
 const settled = (operation: Question, promise: Promise<unknown>): Asked<unknown> => {
   const outcome = promise.then(Effect.succeed, (cause: unknown) =>
     Effect.fail(new DirectoryError({ operation, cause }))
@@ -24,8 +24,8 @@ const settled = (operation: Question, promise: Promise<unknown>): Asked<unknown>
 }
 
 /**
- * Asks the host right now, not when the effect is run: a synchronous answer is an `Exit`, without a promise or a timer. Deadlines
- * are set by `withDeadlines`.
+ * Calls the host's function immediately, not when the effect runs. A synchronous answer is an `Exit`, without a promise or
+ * a timer. `withDeadlines` sets deadlines.
  */
 const ask = <A>(
   operation: Question,
@@ -42,7 +42,7 @@ const ask = <A>(
   return Effect.flatMap(settled(operation, Promise.resolve(answer)), (value) => check(operation, value))
 }
 
-/** What a question may be answered with, in words. */
+/** The expected answer to each question, in words. */
 const expected = {
   client: "a client like { id, name, secret, redirect_uris }, or null",
   authenticate: "a user like { id }, or null",
@@ -55,7 +55,7 @@ const expected = {
 } as const
 type Question = keyof typeof expected
 
-/** A failure that says what is wrong with an answer, and nothing that the answer holds. */
+/** The error for an unusable answer. It says what is wrong, without the answer's content. */
 const unusable = (operation: Question, answer: unknown, cause?: Schema.SchemaError): DirectoryError => {
   const inside = cause === undefined ? [] : schemaProblems(cause).filter(({ pointer }) => pointer !== "")
   const found =
@@ -66,7 +66,7 @@ const unusable = (operation: Question, answer: unknown, cause?: Schema.SchemaErr
   return new DirectoryError({ operation, flaw, cause: cause ?? new TypeError(flaw) })
 }
 
-/** A question whose answers have the shape of a schema. */
+/** A question whose answers are checked by a schema. */
 export const questionFor = <A>(operation: Question, schema: Schema.Codec<A, unknown>) => {
   const decode = Schema.decodeUnknownExit(schema)
   const check = (_: Question, answer: unknown): Asked<A> =>
@@ -82,25 +82,25 @@ const checkBoolean = (operation: Question, answer: unknown): Asked<boolean> => {
   return answer === false ? no : Effect.fail(unusable(operation, answer))
 }
 
-/** Asks a question whose answer is `true` or `false`. This is asked before each attempt, so it needs no schema. */
+/** A question with the answer `true` or `false`. It is asked before each attempt, so it avoids the cost of a schema. */
 export const askWhether = (
   operation: "isActive" | "administers" | "isTenant",
   question: () => Answer<unknown>
 ): Asked<boolean> => ask(operation, question, checkBoolean)
 
-/** Asks for one of many: what finds none in a list or a map of its own answers undefined. */
+/** A question for a single item. Undefined means that there is none, as a lookup in a list or map returns it. */
 export const found =
   (question: () => Answer<unknown>): (() => Answer<unknown>) =>
   () =>
     whenAnswered(question(), (answer) => answer ?? null)
 
-/** Asks for a list, which may be left out when it is empty. */
+/** A question for a list. A missing list is an empty one. */
 export const foundList =
   (question: () => Answer<unknown>): (() => Answer<unknown>) =>
   () =>
     whenAnswered(question(), (answer) => answer ?? [])
 
-/** Asks for a user. Only whole numbers that JavaScript holds exactly are texts without a doubt: no two of them have one text. */
+/** A question for a user. Numeric ids must be safe integers, because only these have a unique text. */
 export const foundUser =
   (question: () => Answer<unknown>): (() => Answer<unknown>) =>
   () =>

@@ -1,6 +1,6 @@
 /**
- * Passwords as a host keeps them that has no way of its own: scrypt (RFC 7914) in the PHC string format,
- * `$scrypt$ln=15,r=8,p=3$SALT$HASH`, which the libraries of other languages read and write too.
+ * Password hashes for hosts without their own: scrypt (RFC 7914) in the PHC string format,
+ * `$scrypt$ln=15,r=8,p=3$SALT$HASH`. Libraries of other languages read and write it too.
  */
 import { NameLookup } from "@doorhook/node"
 import { Option } from "effect"
@@ -18,13 +18,16 @@ export interface PasswordCost {
   readonly p?: number
 }
 
-/** The defaults are among the settings that OWASP's Password Storage Cheat Sheet counts as equally strong. */
+/** These defaults are among the settings that OWASP's Password Storage Cheat Sheet lists as equally strong. */
 const defaults = { ln: 15, r: 8, p: 3 }
 
-/** Above this a stored hash is not checked, in bytes of memory: whoever can write one must not be able to stop the process. */
+/**
+ * Most memory for checking a stored hash, in bytes. Hashes that need more are not checked, because a manipulated hash must
+ * not stop the process.
+ */
 const mostMemory = 512 * 1024 * 1024
 
-/** What is shorter, in bytes, was cut off: a short hash is that of many passwords, and an empty one that of all. */
+/** Shortest accepted hash, in bytes. A truncated hash matches many passwords, and an empty one matches all. */
 const leastHash = 16
 const leastSalt = 8
 
@@ -41,23 +44,23 @@ interface Stored {
 const memoryOf = ({ ln, p, r }: Required<PasswordCost>): number => 128 * r * (2 ** ln + p + 2)
 
 /**
- * Hashes that are computed at once in this process: two, but at most a quarter of libuv's threads. libuv gives look-ups at most
- * half, so that one of four threads is always left for syncs.
+ * How many hashes this process computes at once: two, but at most a quarter of libuv's threads. Lookups of names use at
+ * most half of the threads. One of four threads always stays free for syncs.
  */
 const maxHashing = Math.max(1, Math.min(2, Math.floor(NameLookup.threads / 4)))
 
 /**
- * Passwords that wait to be checked. One at a time and at the default cost, about 200 ms each, the last waits for 8 seconds: a
- * directory must answer within 10 (`withDeadlines`).
+ * How many passwords may wait to be checked. At the default cost, a hash takes about 200 ms. One at a time, the last
+ * password waits for 8 seconds, and a directory must answer within 10 (`withDeadlines`).
  */
 const maxWaiting = 40
 
 let hashing = 0
-/** Each starts a hash that waits, oldest first: of passwords that are checked, which go first, and of those to be stored. */
+/** Callbacks that start a waiting hash, oldest first. Checks of passwords run before new hashes to store. */
 const checks: Array<() => void> = []
 const others: Array<() => void> = []
 
-/** Computes a hash when those before it in its queue have begun. */
+/** Computes a hash when its turn in the queue comes. */
 const hashIn = async (
   queue: Array<() => void>,
   password: string,
@@ -82,13 +85,13 @@ const hashIn = async (
   }
 }
 
-/** Computes the hash of a password that is checked, unless too many wait already. */
+/** Computes the hash of a password that is checked. Fails when too many wait. */
 const checkWith = (password: string, salt: Buffer, length: number, cost: Required<PasswordCost>): Promise<Buffer> => {
   if (checks.length < maxWaiting) return hashIn(checks, password, salt, length, cost)
   throw new DoorhookError("too_busy", `${maxWaiting} passwords wait to be checked already. Try again in a moment.`)
 }
 
-/** Base64 without padding, as PHC strings have it. */
+/** Base64 without padding, as in PHC strings. */
 const unpadded = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "")
 
 const form = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/.]+)\$([A-Za-z0-9+/.]+)$/
@@ -108,8 +111,8 @@ const parse = (stored: string): Option.Option<Stored> => {
 export const isPasswordHash = (stored: string): boolean => Option.isSome(parse(stored))
 
 /**
- * The text to store for a password. A process computes at most two hashes at once. Others wait, without a limit, and passwords that
- * are checked go first.
+ * Hashes a password for storage. A process computes at most two hashes at once. Further hashes wait without a limit, and
+ * checks of passwords run first.
  */
 export const hashPassword = async (password: string, cost: PasswordCost = {}): Promise<string> => {
   const { ln, p, r } = { ...defaults, ...cost }
@@ -118,17 +121,16 @@ export const hashPassword = async (password: string, cost: PasswordCost = {}): P
   return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`
 }
 
-/** Takes as long as checking a password does, for logins that nobody has: they must not be told apart by time. */
+/** Takes as long as checking a password. Used for unknown logins, so that timing does not reveal which logins exist. */
 export const dummyVerify = async (password: string): Promise<void> => {
   await checkWith(password, Buffer.alloc(16), 32, defaults)
 }
 
 /**
- * Whether this is the password of a stored text. One of another form is refused after as long as checking a text of
- * `hashPassword` takes.
+ * Whether a password matches a stored hash. A hash in another form returns false, after as long as a check normally takes.
  *
- * A process computes at most two hashes at once, of this function and of `hashPassword`, this function's first. Rejects with
- * `too_busy` when 40 passwords wait to be checked.
+ * A process computes at most two hashes at once, of this function and of `hashPassword`. This function runs first. Rejects
+ * with `too_busy` when 40 passwords wait to be checked.
  */
 export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>
   Option.match(parse(stored), {

@@ -1,5 +1,5 @@
 /**
- * The directory of a host that keeps its users and buildings in SQL tables.
+ * The directory of a host with users and buildings in SQL tables.
  */
 import { readHostId, rootMessage } from "@doorhook/core"
 import { Schema } from "effect"
@@ -10,25 +10,26 @@ import { runnerOf } from "./SqlSource.ts"
 import type { SqlTableNames, SqlTables } from "./SqlTables.ts"
 import { isTrue, quoted, tableChecks, tablesOf } from "./SqlTables.ts"
 
-/** Where users and buildings are, in SQL. */
+/** Where the host's users and buildings are stored. */
 export interface SqlDirectoryOptions {
   /**
-   * The host's database: a pool of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function that is given a
-   * statement with `$1`, `$2`, ... and its values, and answers rows.
+   * The host's database: a pool of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function. The function gets
+   * a statement with `$1`, `$2`, ... and its values, and returns the rows.
    */
   readonly database: SqlSource
-  /** Names that differ from the default schema; null for a table that is not there. */
+  /** Names that differ from the default schema, or null for a table that does not exist. */
   readonly tables?: SqlTableNames | undefined
   /**
-   * Whether a password is that of a user. Default: the column holds scrypt in PHC form, as `hashPassword` writes it. For an
-   * unknown login it is called with another user's hash, so that the answer takes as long, and its result is ignored.
+   * Whether a password matches the stored hash. Default: the column holds scrypt in PHC form, as `hashPassword` writes it.
+   * For an unknown login, it is called with another user's hash and the result is ignored, so that timing does not reveal
+   * which logins exist.
    */
   readonly verifyPassword?: ((password: string, stored: string) => boolean | Promise<boolean>) | undefined
-  /** OAuth clients of the host's own. Default: only those that are registered with doorhook (`clients.add`). */
+  /** The host's own OAuth clients. Default: only clients that are registered with doorhook (`clients.add`). */
   readonly client?: HostDirectory["client"] | undefined
 }
 
-/** Database clients return a `bigint` as number, BigInt or text. Other ids are refused, with their value, where they are used. */
+/** Database clients return a `bigint` as number, BigInt or text. Other ids are refused later, with their value. */
 const Id = Schema.Union([Schema.Number, Schema.BigInt, Schema.String])
 const numbered = (id: HostId): HostId => readHostId(id) ?? id
 const User = Schema.Struct({ id: Schema.Union([Schema.String, Schema.Int]), password: Schema.NullOr(Schema.String) })
@@ -42,7 +43,7 @@ const Tenant = Schema.Struct({
   unit_label: Schema.NullOr(Schema.String)
 })
 
-/** Columns under the names that they are read by; a column that is not there is null. */
+/** Selects columns under the names that doorhook reads. A missing column is null. */
 const columns = (names: Readonly<Record<string, string | null>>): string =>
   Object.entries(names)
     .map(([as, name]) => `${name === null ? "NULL" : quoted(name)} AS ${as}`)
@@ -137,7 +138,7 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
   const verify = options.verifyPassword ?? verifyPassword
   const exists = async (text: string, values: Array<string | number>): Promise<boolean> =>
     (await run(`SELECT 1 AS found FROM ${text} LIMIT 1`, values)).length > 0
-  /** Some user's stored password. Checks of unknown logins take as long as one of it. */
+  /** Some user's stored hash. Checks of unknown logins take as long as a check of this one. */
   let example: string | null = null
   const findExample = async (): Promise<string | null> => {
     const { password, table } = users
@@ -159,7 +160,7 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
     client: options.client ?? (() => null),
     authenticate: async (login, password) => {
       const [user, second] = await Schema.decodeUnknownPromise(Schema.Array(User))(await run(findUser, [login]))
-      // A login that two accounts have opens neither of them.
+      // A login that two accounts share opens neither.
       if (user === undefined || second !== undefined || user.password === null) {
         example ??= await findExample()
         if (example !== null) await verify(password, example)

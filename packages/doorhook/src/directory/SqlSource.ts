@@ -1,21 +1,21 @@
 /**
- * The host's own database, in any of the forms in which hosts have one.
+ * Access to the host's own database, in the forms that hosts use.
  */
 import { Predicate } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 
-/** A statement's rows. */
+/** The rows of a statement. */
 type Rows = ReadonlyArray<unknown>
 
-/** Runs a statement whose values are written `$1`, `$2`, ... */
+/** Runs a statement with the placeholders `$1`, `$2`, ... */
 export type SqlQuery = (text: string, values: Array<unknown>) => Promise<Rows | { readonly rows: Rows }>
 
-/** A pool or client of `pg`, or what behaves like one. */
+/** A pool or client of `pg`, or a compatible object. */
 export interface PgLike {
   readonly query: (text: string, values: Array<unknown>) => Promise<{ readonly rows: Rows }>
 }
 
-/** A database of `node:sqlite` or `better-sqlite3`, or what behaves like one. */
+/** A database of `node:sqlite` or `better-sqlite3`, or a compatible object. */
 export interface SqliteLike {
   readonly prepare: (text: string) => { readonly all: (...values: Array<string | number>) => Rows }
 }
@@ -23,7 +23,10 @@ export interface SqliteLike {
 /** The host's database: a pool or client of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function that queries. */
 export type SqlSource = PgLike | SqliteLike | SqlQuery
 
-/** Runs a statement. Written once for all: its values are texts and numbers, `$1`, `$2`, ... in the order of their use. */
+/**
+ * Runs a statement on any kind of database. Values are texts and numbers. `$1`, `$2`, ... appear in the order of the
+ * values.
+ */
 export type RunSql = (text: string, values: Array<string | number>) => Promise<Rows>
 
 const rowsOf = (answer: unknown): Rows => {
@@ -38,7 +41,7 @@ const unusable = (): DoorhookError =>
     "sqlDirectory: database must be a pool of pg, a database of node:sqlite or better-sqlite3, or a function of text and values that answers rows"
   )
 
-/** How statements are run; throws a `DoorhookError` when it is no database. */
+/** The function that runs statements on a host's database. Throws a `DoorhookError` for anything else. */
 export const runnerOf = (source: SqlSource): RunSql => {
   if (typeof source === "function") return async (text, values) => rowsOf(await source(text, values))
   if (Predicate.hasProperty(source, "query") && Predicate.isFunction(source.query)) {

@@ -1,24 +1,24 @@
 /**
- * The tables of a host that keeps its users and buildings in SQL, and what each of their columns means.
+ * The tables and columns of a host with users and buildings in SQL.
  */
 import { Predicate } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 
-/** Who can log in. */
+/** Users who can log in. */
 export interface UsersTable {
   /** Default `users`. */
   readonly table: string
-  /** What identifies the user from then on; a number or a text. Default `id`. */
+  /** The user's id in all other tables, a number or a text. Default `id`. */
   readonly id: string
   /** What the user types as login. Default `login`. */
   readonly login: string
-  /** What `verifyPassword` compares with. Default `password_hash`. */
+  /** The hash for `verifyPassword`. Default `password_hash`. */
   readonly password: string
-  /** True, or 1, while the user may use the service; null when there is no such column. Default null. */
+  /** A column that is true, or 1, while the user may use the service; null without such a column. Default null. */
   readonly active: string | null
 }
 
-/** Who administers which building. */
+/** Administrators of buildings. */
 export interface AdministratorsTable {
   /** Default `building_administrators`. */
   readonly table: string
@@ -28,7 +28,7 @@ export interface AdministratorsTable {
   readonly building: string
 }
 
-/** Which tenant each user is, and where. */
+/** Users who are tenants, and their buildings. */
 export interface TenantsTable {
   /** Default `tenants`. */
   readonly table: string
@@ -44,7 +44,7 @@ export interface TenantsTable {
   readonly label: string | null
 }
 
-/** What administrators are shown of their buildings. */
+/** Buildings, as shown to their administrators. */
 export interface BuildingsTable {
   /** Default `buildings`. */
   readonly table: string
@@ -68,17 +68,17 @@ export interface AccessPointsTable {
   readonly name: string
 }
 
-/** All tables; null for those that the host does not have. */
+/** All tables; null for a table that the host does not have. */
 export interface SqlTables {
-  /** Who can log in. */
+  /** Users who can log in. */
   readonly users: UsersTable
-  /** Who administers which building; null when nobody does. */
+  /** Administrators of buildings; null if there are none. */
   readonly administrators: AdministratorsTable | null
-  /** Which tenant each user is; null without tenants. */
+  /** Users who are tenants; null if there are none. */
   readonly tenants: TenantsTable | null
-  /** What administrators see of their buildings; null lists none. */
+  /** Buildings for lists; null if buildings are not listed. */
   readonly buildings: BuildingsTable | null
-  /** The doors of each building; null lists none. */
+  /** The doors of each building; null if doors are not listed. */
   readonly accessPoints: AccessPointsTable | null
 }
 
@@ -102,7 +102,7 @@ const defaults = {
   accessPoints: { table: "access_points", id: "id", building: "building_id", name: "name" }
 } satisfies SqlTables
 
-/** Columns that a host may not have. */
+/** Columns that may be missing. */
 const optional: ReadonlyArray<string> = ["users.active", "tenants.unit", "tenants.label"]
 
 const problemsOf = (given: SqlTableNames): ReadonlyArray<string> => {
@@ -127,7 +127,7 @@ const problemsOf = (given: SqlTableNames): ReadonlyArray<string> => {
 const merge = <T extends object>(standard: T, given: Partial<T> | null | undefined): T | null =>
   given === null ? null : { ...standard, ...given }
 
-/** The tables by their default names but for those given; throws a `DoorhookError` with every name that is none. */
+/** All tables with their default or given names. Throws a `DoorhookError` with every invalid name. */
 export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   const problems = problemsOf(given)
   if (problems.length > 0) throw new DoorhookError("invalid_config", `sqlDirectory: ${problems.join("; ")}`)

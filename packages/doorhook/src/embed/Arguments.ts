@@ -1,37 +1,37 @@
 /**
- * Arguments of calls: plain JavaScript has no types to rely on. An error names the argument, what was given and what is
- * accepted.
+ * Checks arguments of calls, because plain JavaScript has no types to rely on. An error names the argument, the given value
+ * and the accepted ones.
  */
 import { didYouMean, nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 
-/** Refuses an argument. */
+/** The error for an invalid argument. */
 export const badArgument = (name: string, expected: string, given: unknown, hint = ""): DoorhookError =>
   new DoorhookError("bad_request", `${name}: must be ${expected}, not ${nameOf(given)}${hint}`)
 
-/** An id. A whole number counts as its text; nothing, or half a character, can be none. */
+/** Reads an id. A whole number counts as its text. An empty text, or one with half of a surrogate pair, is no id. */
 export const idIn = (name: string, given: unknown, expected: string): string => {
   const id: unknown = Number.isSafeInteger(given) ? String(given) : given
   if (Predicate.isString(id) && id.isWellFormed() && id !== "") return id
   throw badArgument(name, expected, given)
 }
 
-/** An id that goes into a path, which dots alone can't be part of. */
+/** Reads an id that goes into a URL path. A path segment can't consist of dots alone. */
 export const idInPath = (given: unknown, expected: string): string => {
   const id = idIn("id", given, expected)
   if (/^\.{1,2}$/.test(id)) throw badArgument("id", expected, given)
   return id
 }
 
-/** Options that may be left out; null is none too. */
+/** Optional options. Null counts as left out. */
 const givenOf = <A extends object>(given: A | null | undefined): Partial<A> => {
   if (given === undefined || given === null) return {}
   if (Predicate.isObject(given)) return given
   throw badArgument("options", "an object or left out", given)
 }
 
-/** Options of a call that knows these; a name that is none of them was meant for one, and is refused. */
+/** Reads the options of a call. Refuses unknown names, which are misspelled ones in most cases. */
 export const optionsOf = <A extends object>(
   given: A | null | undefined,
   known: ReadonlyArray<keyof A & string>
@@ -44,7 +44,7 @@ export const optionsOf = <A extends object>(
   throw new DoorhookError("bad_request", `options: ${problems.join("; ")}`)
 }
 
-/** What a call is about, which can't be left out. */
+/** Reads the required object that a call is about. */
 export const bodyOf = (name: string, given: unknown, example: string): object => {
   if (Predicate.isObject(given)) return given
   throw badArgument(name, `an object like ${example}`, given)
@@ -54,8 +54,8 @@ const isPlain = (value: unknown): value is string | number | bigint | boolean =>
   Predicate.isString(value) || Predicate.isNumber(value) || Predicate.isBigInt(value) || Predicate.isBoolean(value)
 
 /**
- * Options as a query, without its question mark; undefined and null are left out. A null `after` is refused: it is the `next` of
- * the last page, and a loop that begins again with it would never end.
+ * Options as a query string, without the question mark. Undefined and null are left out, but a null `after` is refused: it
+ * is the `next` of the last page, and a loop that went on with it would begin again and never end.
  */
 export const queryOf = (options: object | null | undefined): string => {
   const query = new URLSearchParams()

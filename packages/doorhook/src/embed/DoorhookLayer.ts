@@ -15,10 +15,10 @@ import { Tracing } from "../telemetry/Spans.ts"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
 /**
- * Every service of doorhook, over a directory of the application's own. The settings are given, or read by an effect like
- * `fromEnvironment`. Ports of the application's own, if there are any, stand in for doorhook's; its stores come together, and
- * no database is opened then. A server that this is provided to makes no spans of requests to doorhook. Closing its scope
- * drains it. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what to do.
+ * All services of doorhook, over the application's own directory. Settings are a value, or an effect that reads them, like
+ * `fromEnvironment`. Ports of the application replace doorhook's. The stores can only be replaced together, and then no
+ * database is opened. A server that this layer is provided to records no spans for requests to doorhook. Closing the scope
+ * drains doorhook. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what to do.
  */
 export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Port = never, E3 = never, R3 = never>(
   settings: EngineConfig | Effect.Effect<EngineConfig, E2, R2>,
@@ -30,10 +30,10 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
       Effect.gen(function* () {
         const config = Effect.isEffect(settings) ? yield* settings : settings
         yield* Effect.fromResult(checkConfig(config))
-        // Stores of the application's own keep secrets as they like.
+        // The application's own stores decide themselves how they keep secrets.
         const isOwnStore = Option.isSome(Context.getOption(own, SettingStore))
         const engine = engineLayer(config, withDeadlines(directory), own)
-        // After the database is open: one that was stored under a key is refused without it.
+        // Logged only after the database is open: opening fails without the key that its secrets were encrypted with.
         return Layer.effectDiscard(isOwnStore ? Effect.void : warnOfReadableSecrets(config)).pipe(
           Layer.provideMerge(engine),
           Layer.provideMerge(untracedLayer),

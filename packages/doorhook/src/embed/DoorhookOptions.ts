@@ -1,6 +1,6 @@
 /**
- * What `createDoorhook` is given, and how it is read: every problem at once, each with the option's name, what was given and
- * what is accepted.
+ * The options of `createDoorhook`. All problems are reported at once, each with the option's name, the given value and the
+ * accepted ones.
  */
 import { nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
@@ -15,40 +15,40 @@ import * as HostListener from "./HostListener.ts"
 import type { HostLogger } from "./HostLogger.ts"
 import * as HostLoggers from "./HostLogger.ts"
 
-/** What `createDoorhook` takes. All but `directory` have defaults. */
+/** The options of `createDoorhook`. All but `directory` have defaults. */
 export interface DoorhookOptions extends EngineConfig {
-  /** The host's users, clients and buildings: functions of its own, or `sqlDirectory` over its tables. */
+  /** The host's users, clients and buildings: the host's own functions, or `sqlDirectory` over its tables. */
   readonly directory: HostDirectory
   /**
-   * Gets each notification about integrations: that one fails, was disabled, recovered, or had deliveries given up. May return a
-   * promise; what it throws is logged. Default: notifications are only logged.
+   * Called with each notification about an integration: it fails, was disabled, recovered, or had deliveries given up. May
+   * return a promise. Its errors are logged. Default: notifications are only logged.
    */
   readonly onNotification?: OnNotification | undefined
-  /** Takes doorhook's own lines, as `console` and pino do; `false` for none. Default: the console. */
+  /** Gets doorhook's log lines. `console` and pino have this shape. `false` disables logging. Default: the console. */
   readonly logger?: HostLogger | false | undefined
   /**
-   * Whether traces, metrics and logs go to an OpenTelemetry collector, which the usual `OTEL_*` variables of the environment
-   * name. Default false.
+   * Whether traces, metrics and logs are exported to an OpenTelemetry collector. The usual `OTEL_*` environment variables
+   * configure it. Default false.
    */
   readonly telemetry?: boolean | undefined
 }
 
-/** The public URL of an embedded doorhook that neither has one set nor has learned one. */
+/** The public URL when it is neither set nor inferred yet. */
 export const defaultPublicUrl = "http://localhost:4000"
 
-/** What the options mean that the engine has no name for. */
+/** Options that are not settings of the engine. */
 const hostOptions = ["directory", "onNotification", "logger", "telemetry"] as const
 
 const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
 
-/** A service prints a secret that it makes; a host's log is no place for one. */
+/** A service prints a secret that it makes, but an embedded doorhook must not write it to the host's log. */
 const secretProblems = ({ notificationSecret, notificationUrl }: EngineConfig): ReadonlyArray<string> =>
   notificationUrl === undefined || notificationSecret !== undefined
     ? []
     : ["notificationSecret: must be given with notificationUrl, like `whsec_` and 24 random bytes in base64"]
 
-/** The settings among the options; throws a `DoorhookError` with every problem when there are any. */
+/** The settings among the options. Throws a `DoorhookError` with every problem. */
 export const readOptions = (options: unknown): EngineConfig => {
   const isObject = Predicate.isObject(options)
   const given: Readonly<Record<string, unknown>> = isObject ? { ...options } : {}

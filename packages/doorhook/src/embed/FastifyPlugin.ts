@@ -1,7 +1,7 @@
 /**
- * The HTTP surface as a Fastify plugin: `app.register(doorhook.fastify)`, with a `prefix` where wanted.
+ * The HTTP surface as a Fastify plugin: `app.register(doorhook.fastify)`, optionally with a `prefix`.
  *
- * It has its own types of what it needs of Fastify, so that Fastify is no dependency.
+ * The types declare only what the plugin needs, so Fastify is no dependency.
  */
 import { metadataPath, ownPaths, ownPrefixes } from "@doorhook/server"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -16,7 +16,7 @@ interface FastifyReply {
   hijack(): unknown
 }
 
-/** What the plugin needs of an instance of Fastify. */
+/** The methods of a Fastify instance that the plugin uses. */
 export interface FastifyHost {
   readonly prefix: string
   readonly supportedMethods: ReadonlyArray<string>
@@ -32,10 +32,10 @@ export interface FastifyHost {
   }): unknown
 }
 
-/** A plugin of Fastify. Hooks of the host run before it; its body parsers do not, because doorhook reads bodies itself. */
+/** A Fastify plugin. The host's hooks run before it. The host's body parsers do not, because doorhook reads bodies itself. */
 export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
 
-/** `seen` is called with each request, and the path that the plugin is registered under. */
+/** `seen` is called with each request and the plugin's prefix. */
 export const makeFastifyPlugin =
   (handle: NodeRequestHandler, seen: (request: IncomingMessage, mount: string) => void): FastifyPlugin =>
   (instance, _, done) => {
@@ -54,7 +54,7 @@ export const makeFastifyPlugin =
         }
       })
     for (const path of ownPaths) route(path)
-    // What is doorhook's below it depends on the public URL (RFC 8414 section 3.1); the rest is answered with 404.
+    // Which of these paths is doorhook's depends on the public URL (RFC 8414 section 3.1). Others get 404.
     route(`${metadataPath}/*`)
     for (const prefix of ownPrefixes) route(`${prefix}*`)
     done()

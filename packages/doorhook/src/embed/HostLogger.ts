@@ -1,5 +1,5 @@
 /**
- * The host's own logger, in place of lines on standard error.
+ * Logs to the host's own logger, instead of standard error.
  */
 import { nameOf } from "@doorhook/core"
 import { Logger, Predicate } from "effect"
@@ -7,21 +7,21 @@ import type { Layer, LogLevel } from "effect"
 import { guarded } from "../telemetry/GuardedLogger.ts"
 import { consoleLogger, logLine } from "../telemetry/LogLine.ts"
 
-/** Takes lines: `console`, pino, winston and most others do. */
+/** A logger for lines of text. `console`, pino, winston and most others have this shape. */
 export interface HostLogger {
-  /** Takes lines for debugging; they are dropped without it. */
+  /** Logs a debug line. Without this method, debug lines are dropped. */
   readonly debug?: (line: string) => unknown
-  /** Takes lines about normal operation. */
+  /** Logs a line about normal operation. */
   readonly info: (line: string) => unknown
-  /** Takes warnings. */
+  /** Logs a warning. */
   readonly warn: (line: string) => unknown
-  /** Takes errors. */
+  /** Logs an error. */
   readonly error: (line: string) => unknown
 }
 
 const methods = ["info", "warn", "error"] as const
 
-/** What is wrong with it: a host in plain JavaScript has no types to rely on. */
+/** Problems of the logger. A host in plain JavaScript has no types to rely on. */
 export const problemsOf = (given: unknown): ReadonlyArray<string> => {
   if (given === undefined || given === false) return []
   const isLogger = Predicate.isObject(given) && methods.every((name) => Predicate.isFunction(Reflect.get(given, name)))
@@ -30,7 +30,7 @@ export const problemsOf = (given: unknown): ReadonlyArray<string> => {
     : [`logger: must be an object with the methods ${methods.join(", ")}, or false, not ${nameOf(given)}`]
 }
 
-/** Hands a line on, to the method of its level. Loggers are called on themselves: many need their `this`. */
+/** Calls the method for the level. It is called on the logger itself, because many loggers need their `this`. */
 const write = (logger: HostLogger, level: LogLevel.LogLevel, line: string): unknown => {
   switch (level) {
     case "Fatal":
@@ -45,7 +45,7 @@ const write = (logger: HostLogger, level: LogLevel.LogLevel, line: string): unkn
   }
 }
 
-/** Writes to the host's logger; nothing when it is false; without one to standard error, like the command. */
+/** Logs to the host's logger. False disables logging, and undefined logs to standard error like the command. */
 export const layer = (logger: HostLogger | false | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Logger.layer([guarded(consoleLogger)])
   if (logger === false) return Logger.layer([])

@@ -1,14 +1,14 @@
 /**
- * What is under way, so that closing can wait for it.
+ * Calls in flight, so that closing can wait for them.
  */
 
-/** How long closing waits for it, in milliseconds: longer than any call takes that makes progress. */
+/** How long closing waits, in milliseconds. Longer than any call that makes progress. */
 const patience = 5_000
 
 export interface InFlightCalls {
-  /** Counts it as under way until it is over, whatever comes of it. */
+  /** Counts a call as in flight until its promise settles. */
   readonly track: <A>(call: Promise<A>) => Promise<A>
-  /** Resolves once nothing is under way, or when that takes too long. */
+  /** Resolves when no call is in flight, or when waiting takes too long. */
   readonly settled: () => Promise<void>
 }
 

@@ -1,16 +1,16 @@
 /**
- * The base URL of an embedded doorhook without `publicUrl`: the address and port that its first request came in at. Good
- * enough for trying it out; behind a proxy it takes `publicUrl`.
+ * The base URL of an embedded doorhook without `publicUrl`: the address and port of its first request. That is enough to
+ * try doorhook out. Behind a proxy, set `publicUrl`.
  *
- * It is learned from connections only, because the issuer of tokens must not change. A web request carries only its `Host`,
- * which the sender chooses.
+ * The URL comes from `node:http` connections only, because the issuer of tokens must not change. A web request has only its
+ * `Host` header, which the sender chooses.
  */
 import { Predicate } from "effect"
 import type { IncomingMessage } from "node:http"
 import { isIPv6 } from "node:net"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
-/** The path that a framework has mounted the handler under: Express takes it off the URL. */
+/** The path under which a framework mounted the handler. Express removes it from the URL. */
 const mountOf = (request: IncomingMessage): string =>
   Predicate.hasProperty(request, "baseUrl") && Predicate.isString(request.baseUrl) ? request.baseUrl : ""
 
@@ -21,12 +21,12 @@ export class InferredUrl {
     return this.#learned !== null
   }
 
-  /** A base for `PublicUrl`. */
+  /** The current base URL, for `PublicUrl`. */
   get url(): string {
     return this.#learned ?? defaultPublicUrl
   }
 
-  /** From the connection: what the request says of its host could be invented. */
+  /** Reads the address from the connection, because the headers of a request can be forged. */
   fromConnection(request: IncomingMessage, mount = mountOf(request)): void {
     const { localAddress, localPort } = request.socket
     if (this.#learned !== null || localAddress === undefined || localPort === undefined) return

@@ -1,5 +1,5 @@
 /**
- * The HTTP surface as a handler of `node:http` requests, for hosts that have a server already.
+ * The HTTP surface as a `node:http` handler, for hosts with a server of their own.
  */
 import { bareAnswer, failure, internalError, stopped } from "@doorhook/server"
 import type { HttpSurface, RequestFailure } from "@doorhook/server"
@@ -11,8 +11,8 @@ import type { InFlightCalls } from "./InFlightCalls.ts"
 import { parsedBodyOf } from "./ParsedBody.ts"
 
 /**
- * Handles a request. Where the host's framework gives a `next`, as Express does, it gets the requests that are not
- * doorhook's, and the errors of the host's own making; without one they are answered with 404 and 503.
+ * Handles a request. With a `next`, as in Express, requests for other paths go to it, and so do errors. Without one, these
+ * are answered with 404 and 503.
  */
 export type NodeRequestHandler = (
   request: IncomingMessage,
@@ -20,16 +20,15 @@ export type NodeRequestHandler = (
   next?: (error?: unknown) => void
 ) => void
 
-/** Logs an error under the id that the caller was answered with. */
+/** Logs an error with the request id in the response to the caller. */
 export type HostLog = (requestId: string, error: Error) => void
 
-/** What a host's handler is made of. */
 interface HostHandlerOptions {
   readonly handle: HttpSurface["Service"]["handle"]
   readonly isClosed: () => boolean
-  /** Whether the target of a request is doorhook's. */
+  /** Whether a request's target is a path of doorhook. */
   readonly isOwn: (target: string) => boolean
-  /** Called with each request that is doorhook's. */
+  /** Called with each request for a path of doorhook. */
   readonly seen: (request: IncomingMessage) => void
   readonly open: InFlightCalls
   readonly log: HostLog
@@ -50,7 +49,10 @@ const refusalOf = (error: Error): RequestFailure => {
   return error.code === "closed" ? stopped : unavailable
 }
 
-/** The answer to a request that failed with an error, which the log explains; the caller learns nothing of the host's inside. */
+/**
+ * The response to a request that failed with an error. The error is logged, and the response reveals nothing about the
+ * host.
+ */
 export const answerTo = (error: Error, log: HostLog): ReturnType<typeof bareAnswer> => {
   const refusal = refusalOf(error)
   const answer = bareAnswer(refusal)
@@ -58,7 +60,7 @@ export const answerTo = (error: Error, log: HostLog): ReturnType<typeof bareAnsw
   return answer
 }
 
-/** Gives an error to the host's framework; without one it is answered and logged here. */
+/** Passes an error to the host's framework. Without a framework, logs it and responds. */
 const refuse = (
   error: Error,
   response: ServerResponse,
@@ -71,13 +73,13 @@ const refuse = (
   response.writeHead(status, headers).end(body)
 }
 
-/** Given something else than a server of `node:http` gives, like the request of a framework for the web. */
+/** The error for a caller that is not a `node:http` server, like a framework for web requests. */
 const noResponse = (given: unknown): DoorhookError =>
   badArgument("response", "a response of node:http", given, "; web requests are for doorhook.fetch")
 
 export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
-/** The handler for the host: of what is doorhook's, with or without a body parser in front. */
+/** Makes the host's handler. It works with or without a body parser in front. */
 export const makeHostHandler =
   ({ handle, isClosed, isOwn, log, open, seen }: HostHandlerOptions): NodeRequestHandler =>
   (request, response, next) => {
@@ -85,9 +87,9 @@ export const makeHostHandler =
     if (next !== undefined && !own) return next()
     if (isClosed()) return refuse(closedError(), response, next, log)
     if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
-    // Another's address says nothing of where doorhook is mounted.
+    // Requests for other paths do not show where doorhook is mounted.
     if (own) seen(request)
-    // A client that hung up while the host did something before is gone already, and its response says so once only.
+    // The client may have hung up before the host called this handler. Then the close event does not come again.
     if (!response.closed) void open.track(new Promise((resolve) => response.once("close", resolve)))
     try {
       const body = parsedBodyOf(request)

@@ -1,5 +1,5 @@
 /**
- * Calls of the operator API: within an embedding process by calling its operations, over the network by `fetch`. Both give the
+ * Calls of the operator API. An embedding process calls the operations directly, other processes use `fetch`. Both give the
  * same answers and reject with the same errors.
  */
 import { isRedirect, JsonEncoding } from "@doorhook/core"
@@ -7,19 +7,19 @@ import type { Operation, OperatorApi, RequestFailure } from "@doorhook/server"
 import { Effect, Option, Result, Schema } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 
-/** What an operation is called with. */
+/** Arguments of an operation. */
 interface OperatorCallOptions {
-  /** The `:id` in its path. */
+  /** The value of `:id` in its path. */
   readonly id?: string
-  /** Its query, without the question mark. */
+  /** Its query string, without the question mark. */
   readonly query?: string
   readonly body?: object
 }
 
-/** Calls an operation. Rejects with a `DoorhookError` that says what the API says. */
+/** Calls an operation. Rejects with a `DoorhookError` that has the API's code and message. */
 export type OperatorCalls = <Answer>(operation: Operation<Answer>, options?: OperatorCallOptions) => Promise<Answer>
 
-/** A body as JSON; what JSON can't hold is refused. */
+/** A body as JSON. Throws for values that JSON can't represent. */
 const jsonOf = (body: object): string =>
   Result.match(JsonEncoding.encode(body), {
     onSuccess: (text = "") => text,
@@ -31,7 +31,7 @@ const jsonOf = (body: object): string =>
 const refused = ({ errors: [first], message, status }: RequestFailure): DoorhookError =>
   new DoorhookError(first.code, message, undefined, status)
 
-/** Calls operations of this process. `run` runs them in its runtime. */
+/** Calls the operations in this process. `run` runs their effects. */
 export const makeInProcessCalls =
   ({ call }: OperatorApi["Service"], run: <A>(effect: Effect.Effect<A>) => Promise<A>): OperatorCalls =>
   async (operation, { body, id, query } = {}) => {
@@ -51,16 +51,16 @@ const ApiErrors = Schema.Struct({
   )
 })
 
-/** The JSON in a response; undefined when there is none. */
+/** The JSON of a response; undefined if it has none. */
 const bodyOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
 
-/** The answer of something that is no doorhook, or one of another version. */
+/** The error for a response that is not from a doorhook of this version. */
 const strangeAnswer = ({ status }: Response): DoorhookError =>
   new DoorhookError("not_doorhook", `What answers there is no doorhook of this version: it answered ${status}.`)
 
 /**
- * A redirect is not followed: that would leave the key behind, and make a GET of a POST. The message says where the service may be,
- * without a query, which may hold a secret.
+ * The error for a redirect. Redirects are not followed, because that would drop the key and turn a POST into a GET. The
+ * message says where the service may be, without the query, which may hold a secret.
  */
 const elsewhere = (place: URL, path: string): DoorhookError => {
   const whole = place.origin + place.pathname + place.search
@@ -68,7 +68,7 @@ const elsewhere = (place: URL, path: string): DoorhookError => {
   return new DoorhookError("not_doorhook", `What answers there redirects to ${base}.`)
 }
 
-/** Why an answer of the API is not the one that was asked for. */
+/** The error for a response without the expected status. */
 const failureOf = async (response: Response, base: string, path: string): Promise<DoorhookError> => {
   const place = isRedirect(response.status) ? URL.parse(response.headers.get("location") ?? "", `${base}${path}`) : null
   if (place !== null) return elsewhere(place, path)

@@ -42,23 +42,23 @@ export type DeliveryDetail = DeliveryDetailDocument
 /** A page of deliveries. */
 export type DeliveryPage = DeliveryPageDocument
 
-/** What is stored, in numbers. */
+/** The number of stored events, and of deliveries by state. */
 export type DeliveryCounts = DeliveryCountsDocument
 
-/** A state, or any string: editors complete the states. */
+/** A state, or any other string. Editors complete the states. */
 type ListedState = DeliveryState | (string & Record<never, never>)
 
 /** Which deliveries to list. */
 export interface DeliveryListOptions {
-  /** Only those in this state; several as a list, or as one string with commas. Default: all states. */
+  /** Only deliveries in this state. Several states are a list, or one string with commas. Default: all states. */
   readonly state?: ListedState | ReadonlyArray<ListedState> | undefined
-  /** Only those of this integration. */
+  /** Only deliveries to this integration. */
   readonly integration_id?: string | number | undefined
-  /** Only those of this event. */
+  /** Only deliveries of this event. */
   readonly event_id?: string | undefined
-  /** Which comes first; default `oldest`. */
+  /** Whether the oldest or the newest comes first. Default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
-  /** The `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
+  /** The `next` of the page before. A null `next` means that the list has ended, and is refused here. */
   readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
@@ -67,32 +67,35 @@ export interface DeliveryListOptions {
 /** A time: a `Date`, or ISO 8601. */
 type Since = Date | string
 
-/** The time as a member, as the operator API has it. */
+/** A time as a named member, as in the operator API. */
 interface SinceOptions {
   /** The time. */
   readonly since: Since
 }
 
-/** Each call rejects with a `DoorhookError`: `not_found` for an unknown id, `invalid_parameter` for a wrong option, `bad_request` for what is no id or no time at all. */
+/**
+ * Each call rejects with a `DoorhookError`: `not_found` for an unknown id, `invalid_parameter` for a wrong option,
+ * `bad_request` for a malformed id or time.
+ */
 export interface DeliveriesClient {
   /** A page of deliveries, the oldest first unless `order` says otherwise. */
   readonly list: (options?: DeliveryListOptions) => Promise<DeliveryPage>
   /** One delivery with all its attempts. */
   readonly show: (id: string) => Promise<DeliveryDetail>
   /**
-   * Sends a delivery again at once, as its next attempt. Rejects with `integration_disabled` or `integration_deleted` when there is
-   * nowhere to send it.
+   * Sends a delivery again at once, as its next attempt. Rejects with `integration_disabled` or `integration_deleted` when
+   * the integration gets no deliveries.
    */
   readonly resend: (id: string) => Promise<void>
   /**
-   * Sends all deliveries that an integration has not acknowledged since a time, those that have ended and those that wait for a
-   * retry, and returns their number. Rejects as `resend`.
+   * Sends all deliveries since a time that an integration has not acknowledged, whether they have ended or wait for a
+   * retry. Returns their number. Rejects as `resend`.
    */
   readonly recover: (
     integrationId: string | number,
     since: Since | SinceOptions
   ) => Promise<{ readonly deliveries: number }>
-  /** How many there are in each state. */
+  /** The number of deliveries in each state. */
   readonly summary: () => Promise<DeliveryCounts>
 }
 
@@ -104,47 +107,50 @@ export type IntegrationPage = OperatorIntegrationPageDocument
 
 /** Which integrations to list. */
 export interface IntegrationListOptions {
-  /** Troubled are those that fail and those that doorhook disabled. */
+  /** Only integrations with this status. `unhealthy` are those that fail and those that doorhook disabled. */
   readonly status?: "enabled" | "disabled" | "unhealthy" | undefined
-  /** The `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
+  /** The `next` of the page before. A null `next` means that the list has ended, and is refused here. */
   readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
 }
 
-/** What to set. What is left out stays. */
+/** Changes to an integration. Members that are left out stay as they are. */
 export interface IntegrationChange {
   /** Whether it gets deliveries. */
   readonly status?: "enabled" | "disabled"
-  /** Where its deliveries differ from the others', in place of what was set before: `{}` takes everything back. */
+  /** Settings of this integration alone. They replace all earlier overrides: `{}` removes them. */
   readonly overrides?: {
     /** Which statuses acknowledge: 200 alone, or any of 2xx. */
     readonly acknowledge?: "200" | "2xx"
     /** Delays between attempts by resource type, like `{ access_log: ["5s", "30s"] }`; an empty list is no retry. */
     readonly retry?: Readonly<Record<string, ReadonlyArray<string>>>
-    /** Special-purpose networks that it may use beside those that all may, like `10.0.0.0/8`. */
+    /** Special-purpose networks that only this integration may use, like `10.0.0.0/8`, beside `allowTargets`. */
     readonly allow_targets?: ReadonlyArray<string>
     /**
-     * Headers of its requests beside those of all, by their names in lower case. Their values are not shown again: `(hidden)`
-     * stands for each, and written back leaves it as it is.
+     * Additional headers of its requests, with names in lower case. The API never returns their values and shows `(hidden)`
+     * instead. Writing `(hidden)` back keeps a value.
      */
     readonly headers?: Readonly<Record<string, string>>
-    /** The most requests that are started in a second, 0.01 to 1,000. */
+    /** The most requests that start in a second, 0.01 to 1,000. */
     readonly requests_per_second?: number
   }
 }
 
-/** Each call rejects with a `DoorhookError`: `not_found` for an unknown id, `invalid` for a change that can't be made, `bad_request` for what is no id or no change at all. */
+/**
+ * Each call rejects with a `DoorhookError`: `not_found` for an unknown id, `invalid` for an impossible change,
+ * `bad_request` for a malformed id or change.
+ */
 export interface IntegrationsClient {
   /** A page of integrations, by id. */
   readonly list: (options?: IntegrationListOptions) => Promise<IntegrationPage>
   /** One integration. */
   readonly show: (id: string | number) => Promise<IntegrationSummary>
-  /** Changes status and overrides, and returns the integration as it is then. */
+  /** Changes status and overrides, and returns the changed integration. */
   readonly set: (id: string | number, change: IntegrationChange) => Promise<IntegrationSummary>
   /**
-   * Sends the newest unacknowledged delivery of an integration that doorhook disabled, and returns which one that is.
-   * Acknowledged, it enables the integration. Rejects with `not_disabled` or `nothing_to_send` when there is nothing to probe.
+   * Sends the newest unacknowledged delivery of an integration that doorhook disabled, and returns the delivery's id. An
+   * acknowledgement enables the integration. Rejects with `not_disabled` or `nothing_to_send` when a probe is not possible.
    */
   readonly probe: (id: string | number) => Promise<{ readonly delivery_id: string }>
 }
@@ -152,32 +158,35 @@ export interface IntegrationsClient {
 /** A client, without its secrets. Times are ISO 8601 UTC. */
 export type ClientSummary = ClientDocument
 
-/** A client with the secret that was just made for it, which is shown this once; null when the client is public. */
+/** A client with its new secret, which is shown only once. The secret of a public client is null. */
 export type ClientAdded = ClientWithSecretDocument
 
-/** What to register. */
+/** A client to register. */
 export interface ClientToAdd {
-  /** The `client_id`. Default: made up. */
+  /** The `client_id`. Default: generated. */
   readonly id?: string | undefined
-  /** What users are shown when they log in. */
+  /** The name that users see when they log in. */
   readonly name: string
-  /** At least one; `urn:ietf:wg:oauth:2.0:oob` shows codes on a page. */
+  /** At least one redirect URI. With `urn:ietf:wg:oauth:2.0:oob`, codes are shown on a page. */
   readonly redirect_uris: ReadonlyArray<string>
-  /** Whether it gets a secret; one without must use PKCE. Default true. */
+  /** Whether it gets a secret. A client without one must use PKCE. Default true. */
   readonly confidential?: boolean | undefined
 }
 
-/** How a new secret replaces the old ones. */
+/** Options for a new secret. */
 export interface ClientRotateOptions {
-  /** How long the old secrets stay valid, like `24h`, which is the default. */
+  /** How long the old secrets stay valid. Default `24h`. */
   readonly overlap?: string | undefined
 }
 
-/** Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` for a secret of one that has none, `bad_request` for what is no id or no client at all. */
+/**
+ * Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` when a client without a
+ * secret should get a new one, `bad_request` for a malformed id or client.
+ */
 export interface ClientsClient {
   /** All registered clients. */
   readonly list: () => Promise<ReadonlyArray<ClientSummary>>
-  /** Registers a client; its secret is in this answer only. */
+  /** Registers a client. Only this call returns its secret. */
   readonly add: (client: ClientToAdd) => Promise<ClientAdded>
   /** Gives a client a new secret. */
   readonly rotate: (id: string, options?: ClientRotateOptions) => Promise<ClientAdded>
@@ -185,22 +194,28 @@ export interface ClientsClient {
   readonly remove: (id: string) => Promise<void>
 }
 
-/** What a user has granted to a client by logging in for it. `created_at` is ISO 8601 UTC. */
+/** The access that a user granted to a client by logging in for it. `created_at` is ISO 8601 UTC. */
 export type GrantSummary = GrantDocument
 
-/** What to end. */
+/** Which grants to end. */
 export interface GrantRevokeOptions {
-  /** The `client_id` of one client. Left out: all clients. Never undefined or null, which may be an id that is missing. */
+  /**
+   * The `client_id` of one client. Leave it out for all clients. Undefined and null are refused, because they may be a
+   * missing id.
+   */
   readonly client?: string
 }
 
-/** Calls reject with a `DoorhookError`: `bad_request` for what is no id at all. */
+/** Calls reject with a `DoorhookError`: `bad_request` for a malformed id. */
 export interface GrantsClient {
-  /** The grants of a user that still work, the oldest first, 1,000 at most. `userId` is what the directory's `authenticate` or `session` answers. */
+  /**
+   * The active grants of a user, oldest first, at most 1,000. `userId` is the id that the directory's `authenticate` or
+   * `session` returns.
+   */
   readonly list: (userId: string) => Promise<ReadonlyArray<GrantSummary>>
   /**
-   * Ends what a user has granted, to all clients or to one, and returns the number of grants that it ended: their tokens are refused
-   * from the next request on. Call it when a password has changed, after that and after sessions of your own were ended.
+   * Ends a user's grants to all clients or to one, and returns their number. Their tokens are refused from the next request
+   * on. Call it after a password change, when your own sessions of the user have ended.
    */
   readonly revoke: (userId: string, options?: GrantRevokeOptions) => Promise<number>
 }
@@ -213,11 +228,14 @@ export type NotificationPage = NotificationPageDocument
 
 /** Which notifications to list. */
 export interface NotificationListOptions {
-  /** Only those of this integration. */
+  /** Only notifications about this integration. */
   readonly integration_id?: string | number | undefined
-  /** Which comes first; default `oldest`. */
+  /** Whether the oldest or the newest comes first. Default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
-  /** Only notifications after this one in that order, like the `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
+  /**
+   * The `next` of the page before, or the id of a notification in the same order. A null `next` means that the list has
+   * ended, and is refused here.
+   */
   readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
@@ -229,37 +247,39 @@ export interface NotificationsClient {
   readonly list: (options?: NotificationListOptions) => Promise<NotificationPage>
 }
 
-/** How a portal link is made. */
+/** Options for a portal link. */
 export interface PortalLinkOptions {
-  /** How long the link, and the page that it opens, are good: `1s` to `24h`; default `15m`. */
+  /** How long the link and its page are valid: `1s` to `24h`. Default `15m`. */
   readonly expiresIn?: string | undefined
 }
 
-/** A test event that is on its way. */
+/** A test event that was queued. */
 export type TestSent = TestSentDocument
 
 /** Calls for the owner of an integration. Each rejects with a `DoorhookError`: `not_found` for an unknown id. */
 export interface PortalClient {
-  /** Makes a link to an integration's own page, for its owner, whom the host has to know. `expires_at` is ISO 8601 UTC. */
+  /**
+   * Makes a link to an integration's own page, for its owner. The host must know who that is. `expires_at` is ISO 8601 UTC.
+   */
   readonly portalLink: (integrationId: string | number, options?: PortalLinkOptions) => Promise<PortalLink>
-  /** Sends a made-up event, marked `"test": true`, to one integration and to no other. */
+  /** Sends a made-up event, marked `"test": true`, to one integration only. */
   readonly sendTestEvent: (integrationId: string | number) => Promise<TestSent>
   /**
-   * Replaces the secret that signs portal links. All links, the pages that they opened, and login and consent forms that are
-   * open now stop working: in this process at once, in others over the same database within two seconds.
+   * Replaces the secret that signs portal links. All links, their open pages, and open login and consent forms stop
+   * working. In this process that happens at once, and in others over the same database within two seconds.
    */
   readonly rotatePortalSecret: () => Promise<void>
 }
 
-/** The calls of the operator API, in the process or over HTTP. */
+/** The calls of the operator API, within the process or over HTTP. */
 export interface OperatorClient extends PortalClient {
-  /** Deliveries: why they were not made, and sending them again. */
+  /** Deliveries: why they were not acknowledged, and sending them again. */
   readonly deliveries: DeliveriesClient
-  /** Integrations: which fail, and settings of their own. */
+  /** Integrations: which fail, and their overrides. */
   readonly integrations: IntegrationsClient
-  /** OAuth clients that are registered here, beside those that the directory knows. */
+  /** Registered OAuth clients. Clients of the directory are not included. */
   readonly clients: ClientsClient
-  /** What a user has granted to clients, and ending it: when a password changes, or a phone is lost. */
+  /** Grants of users to clients. End them when a password changes or a phone is lost. */
   readonly grants: GrantsClient
   /** The notifications that `onNotification` gets. */
   readonly notifications: NotificationsClient
@@ -272,7 +292,7 @@ const userIn = (id: string): string => idIn("userId", id, "the id of a user, as 
 
 const exampleClient = '{ name: "Acme", redirect_uris: ["https://client.example/callback"] }'
 
-/** The time in ISO 8601; given by itself or as a member, as the API has it. */
+/** A time in ISO 8601, given directly or as a named member. */
 const timeIn = (given: unknown): string => {
   const since: unknown = Predicate.isObject(given) && !Predicate.isDate(given) ? given["since"] : given
   if (Predicate.isString(since)) return since
@@ -280,7 +300,7 @@ const timeIn = (given: unknown): string => {
   throw badArgument("since", 'a Date, or a time in ISO 8601 like "2026-03-02T00:00:00Z"', since)
 }
 
-/** The client whose grants to end, as a member; none for all clients. An id that is missing by mistake must not end everything. */
+/** The client whose grants to end; nothing for all clients. An id that is missing by mistake must not end all grants. */
 const clientOf = (options: GrantRevokeOptions | undefined): { readonly client_id?: string } => {
   const given = optionsOf(options, ["client"])
   if (!("client" in given)) return {}

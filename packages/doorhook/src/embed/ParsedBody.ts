@@ -1,9 +1,8 @@
 /**
- * Requests whose body something in front of doorhook has read already, as the body parsers of Express do, and what can be
- * made of what they left behind.
+ * Restores request bodies that a body parser in front of doorhook, like Express's, has already read.
  *
- * What a parser left is the meaning of a body and not its text: the members of an event's `data` that JavaScript can't hold,
- * like numbers of twenty digits, are gone by then. A host that publishes over HTTP mounts doorhook before its parsers.
+ * A parser keeps the values of a body, not its text. Values in an event's `data` that JavaScript can't represent, like
+ * numbers of twenty digits, are lost. A host that publishes over HTTP mounts doorhook before its parsers.
  */
 import type { ReadBody } from "@doorhook/server"
 import { Predicate } from "effect"
@@ -16,7 +15,7 @@ const lost = (): DoorhookError =>
     "Something in front of doorhook read the request's body and left nothing of it in request.body. Mount doorhook.node before it."
   )
 
-/** A form's fields, as parsers read them: texts, lists of texts, and with brackets in their names objects of these. */
+/** A form's fields as parsers produce them: texts, lists of texts, and objects of these for names with brackets. */
 const fieldsOf = (name: string, value: unknown): Array<[string, string]> => {
   if (Array.isArray(value)) return value.flatMap((item) => fieldsOf(name, item))
   if (Predicate.isObject(value)) {
@@ -31,12 +30,12 @@ const form = "application/x-www-form-urlencoded"
 
 const encoder = new TextEncoder()
 
-/** A body as bytes, with the type that it has now. */
+/** Encodes a parsed body again. Returns the bytes and their media type. */
 const encodeAs = (type: string, body: unknown): ReadBody => {
   if (body instanceof Uint8Array) return { type, content: body }
   if (Predicate.isString(body)) return { type, content: encoder.encode(body) }
   const essence = type.split(";")[0]?.trim().toLowerCase()
-  // Parsers of multipart forms leave the same fields as those of the other kind of form, which is easier to write.
+  // Parsers leave the same fields for both kinds of forms. The URL-encoded kind is easier to write.
   if (essence === form || essence === "multipart/form-data") {
     return {
       type: form,
@@ -47,7 +46,8 @@ const encodeAs = (type: string, body: unknown): ReadBody => {
 }
 
 /**
- * What was in the body; null when it has not been read yet. Throws a `DoorhookError` when it was read and is nowhere to be found.
+ * The body that a parser left; null if the body has not been read yet. Throws a `DoorhookError` if it was read and not
+ * kept.
  */
 export const parsedBodyOf = (request: IncomingMessage): ReadBody | null => {
   if (!request.readableDidRead) return null

@@ -1,6 +1,6 @@
 /**
- * doorhook's access tokens on the host's own routes: who a token stands for, and middleware that refuses requests without one
- * (RFC 6750).
+ * doorhook's access tokens on the host's own routes: the identity behind a token, and middleware that refuses requests
+ * without a valid one (RFC 6750).
  */
 import type { Principal } from "@doorhook/core"
 import { isoOf, publicScope } from "@doorhook/core"
@@ -21,9 +21,9 @@ import { badArgument, optionsOf } from "./Arguments.ts"
 import { answerTo, asError } from "./NodeHandler.ts"
 import type { HostLog } from "./NodeHandler.ts"
 
-/** Who an access token stands for. */
+/** The user and client that an access token stands for. */
 export interface TokenIdentity {
-  /** The user, by the id that the directory knows. */
+  /** The user's id in the directory. */
   readonly user_id: string
   /** The OAuth client that acts for the user. */
   readonly client_id: string
@@ -33,36 +33,36 @@ export interface TokenIdentity {
   readonly expires_at: string
 }
 
-/** What a token must be good for. */
+/** Requirements on a token. */
 export interface TokenOptions {
   /** A scope that the token must have: `public`, or one of the option `scopes`. Default: none in particular. */
   readonly scope?: string | undefined
 }
 
-/** Anything with headers, as requests of the web, of `node:http` and of frameworks have them. */
+/** Any object with headers, like requests of the web, `node:http` and frameworks. */
 export interface RequestWithHeaders {
-  /** `Headers` of the web, or an object with the names in lower case. */
+  /** `Headers` of the web, or an object with names in lower case. */
   readonly headers: object
 }
 
 declare module "node:http" {
   interface IncomingMessage {
-    /** Who the request's access token stands for; set by `doorhook.requireToken`. */
+    /** The identity of the request's access token, set by `doorhook.requireToken`. */
     doorhook?: TokenIdentity
   }
 }
 
-/** What the middleware needs of a context of Hono. */
+/** The members of a Hono context that the middleware uses. */
 export interface HonoContextLike {
   readonly req: { readonly raw: Request }
   readonly set: (key: never, value: never) => void
 }
 
-/** What the middleware needs of a request and a reply of Fastify. */
+/** The members of a Fastify request that the middleware uses. */
 export interface FastifyRequestLike {
   readonly raw: IncomingMessage
 }
-/** What `requireToken` needs of a reply of Fastify. */
+/** The members of a Fastify reply that the middleware uses. */
 export interface FastifyReplyLike {
   readonly raw: ServerResponse
   code(status: number): unknown
@@ -71,8 +71,8 @@ export interface FastifyReplyLike {
 }
 
 /**
- * Refuses requests without a good access token. Works as middleware of Express and Connect (identity at `request.doorhook`), as a
- * `preHandler` of Fastify (`request.doorhook`) and as middleware of Hono (`c.get("doorhook")`).
+ * Refuses requests without a valid access token. Works as middleware of Express and Connect (identity in
+ * `request.doorhook`), as a `preHandler` of Fastify (`request.doorhook`) and as middleware of Hono (`c.get("doorhook")`).
  */
 export interface TokenMiddleware {
   (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown>
@@ -80,16 +80,15 @@ export interface TokenMiddleware {
   (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void
 }
 
-/** What the calls of this file are made of. */
 interface TokenChecks {
-  /** Who a token stands for; null when it can't be used. */
+  /** The identity of a token; null if it is not valid. */
   readonly identify: (token: string) => Promise<Principal | null>
   /** The scopes that the host declares. */
   readonly declared: ReadonlyArray<string>
   readonly log: HostLog
 }
 
-/** The values of the `Authorization` header of what was given. */
+/** The `Authorization` headers of a request. */
 interface Credentials {
   readonly header: string | undefined
   readonly all: ReadonlyArray<string>
@@ -118,10 +117,10 @@ const credentialsOf = (given: unknown): Credentials => {
 const isTwice = ({ all, header }: Credentials): boolean =>
   isRepeated({ header: () => header, authorizations: () => all })
 
-/** The scope that a call asks for; throws for one that nothing declares: that is a mistake of the program. */
+/** The required scope of a call. An undeclared scope is a programming error, and throws. */
 const scopeIn = (options: TokenOptions | null | undefined, declared: ReadonlyArray<string>): string | null => {
   const given = optionsOf(options, ["scope"])
-  // One that is there and undefined was looked up and not found: a route would be left without its guard.
+  // A scope that is present but undefined is a failed lookup. Ignoring it would leave the route unprotected.
   if (!("scope" in given)) return null
   const { scope } = given
   const known = [publicScope, ...declared]
@@ -139,7 +138,7 @@ const identityOf = ({ client_id, expires_at, scopes, user_id }: Principal): Toke
   expires_at: isoOf(expires_at)
 })
 
-/** The call that hosts make for a request. */
+/** Makes `doorhook.authenticate`. */
 export const makeAuthenticate =
   ({ declared, identify }: Omit<TokenChecks, "log">) =>
   async (
@@ -155,10 +154,10 @@ export const makeAuthenticate =
     return identityOf(principal)
   }
 
-/** Who a request's token stands for, or the refusal of the request. */
+/** The identity of a request's token, or the reason to refuse the request. */
 type Checked = { readonly identity: TokenIdentity } | { readonly refusal: RequestFailure }
 
-/** Makes middleware. */
+/** Makes `doorhook.requireToken`. */
 export const makeRequireToken =
   ({ declared, identify, log }: TokenChecks) =>
   (options?: TokenOptions): TokenMiddleware => {
@@ -187,7 +186,7 @@ export const makeRequireToken =
     }
 
     const inHono = async (context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined> => {
-      // Hono answers 500 to an error, whatever its status is.
+      // Hono ignores the status of an error and answers 500.
       const checked = await check(context.req.raw).catch((error: unknown) => asError(error))
       if ("identity" in checked) {
         Reflect.apply(context.set, context, ["doorhook", checked.identity])
@@ -204,7 +203,7 @@ export const makeRequireToken =
           request.doorhook = checked.identity
           return next()
         }
-        // A host whose patience has ended has answered in the meantime.
+        // The host may have answered already, for example after a timeout.
         if (response.headersSent) return
         const { body, headers, status } = bareAnswer(checked.refusal)
         response.writeHead(status, headers).end(body)

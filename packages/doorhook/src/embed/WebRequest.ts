@@ -1,13 +1,14 @@
 /**
- * Requests of the web, as hosts give them.
+ * Checks web requests that hosts pass to `doorhook.fetch`.
  */
 import { Predicate } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 
 /**
- * Throws when it is no web request, or one whose body is gone. A text or a URL is none either: `fetch` of the web takes a method and headers beside it, where
- * this one takes the client's address. Checked by members, because frameworks and test runners have classes of their own.
+ * Throws if the argument is no web request, or one whose body was read. A text or a URL is refused too: the web's `fetch`
+ * takes a method and headers beside it, but this one takes the client's address there. Members are checked instead of the
+ * class, because frameworks and test runners have their own classes.
  */
 export const checkWebRequest = (given: unknown): void => {
   const isRequest =

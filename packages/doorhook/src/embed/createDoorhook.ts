@@ -1,5 +1,5 @@
 /**
- * doorhook inside a backend: promises and plain objects over the same engine that the service runs.
+ * doorhook inside a backend: promises and plain objects over the engine that the service runs too.
  */
 import type { BuiltInType, NewEvent } from "@doorhook/core"
 import {
@@ -39,46 +39,49 @@ import type { RequestWithHeaders, TokenIdentity, TokenMiddleware, TokenOptions }
 import { makeAuthenticate, makeRequireToken } from "./RequireToken.ts"
 import { checkWebRequest } from "./WebRequest.ts"
 
-/** An event to publish: something that happened at a door. */
+/** An event to publish. */
 export interface PublishInput {
-  /** `access_log`: a door was opened, or was not; `call`: somebody rings; or a declared one (`resourceTypes`). */
+  /**
+   * The resource type: `access_log` for an opened or refused door, `call` for a ring, or a type declared in
+   * `resourceTypes`.
+   */
   readonly resource_type: BuiltInType | (string & Record<never, never>)
-  /** What happened to it: `create`, or another action that its declaration has. */
+  /** The action: `create`, or another one that the type declares. */
   readonly action: "create" | (string & Record<never, never>)
-  /** The building, by the id that the directory knows: a positive whole number. */
+  /** The building's id in the directory: a positive whole number. */
   readonly building_id: HostId
-  /** The tenants it involves, by id. Default none: only integrations of the building get it. */
+  /** The ids of the tenants that it concerns. Default none: only integrations of the building get it. */
   readonly tenant_ids?: ReadonlyArray<HostId> | undefined
-  /** What receivers get as `event.data`; at most 256 KiB as JSON. */
+  /** The `event.data` that receivers get, at most 256 KiB as JSON. */
   readonly data: object
 }
 
-/** How to publish. */
+/** Options for publishing. */
 export interface PublishOptions {
   /**
-   * Names this call, so that it can be made again when its outcome is unknown: the same call under the same key within 24
-   * hours publishes nothing more and answers as before. 1 to 255 visible ASCII characters.
+   * Identifies this call, so that it can be repeated when its outcome is unknown. The same call with the same key within 24
+   * hours publishes nothing again and returns the first result. 1 to 255 visible ASCII characters.
    */
   readonly idempotencyKey?: string | undefined
 }
 
-/** An event that was accepted: it and its deliveries are durable. */
+/** An accepted event. It and its deliveries are durable. */
 export interface PublishResult {
-  /** Like `evt_...`: what receivers get as `webhook-id`. */
+  /** Like `evt_...`. Receivers get it as `webhook-id`. */
   readonly id: string
-  /** To how many integrations it goes. */
+  /** The number of integrations that get it. */
   readonly deliveries: number
 }
 
-/** Where a web request came from, which the request itself does not say. */
+/** The sender of a web request, which the request itself does not contain. */
 export interface RequestPeer {
-  /** The client's IP address. With it, failed logins and secrets slow down that address alone. */
+  /** The client's IP address. With it, only this address is slowed down after failed logins and wrong secrets. */
   readonly remoteAddress?: string | undefined
 }
 
-/** What Next.js passes to a route handler beside the request. */
+/** The second argument of a Next.js route handler. */
 export interface RouteContext {
-  /** What the route matched; not read. */
+  /** The matched parameters of the route. Ignored. */
   readonly params: unknown
 }
 
@@ -88,57 +91,59 @@ export interface RouteContext {
  */
 export interface Doorhook extends OperatorClient {
   /**
-   * Handles requests of `node:http`, and of Express by `app.use(doorhook.node)`: what is not doorhook's goes on to `next`.
-   * Behind a body parser it works too, but an event's `data` is then kept as the parser read it, not as it was written.
+   * Handles requests of `node:http`. In Express: `app.use(doorhook.node)`. Requests for other paths go to `next`. It also
+   * works behind a body parser, but an event's `data` is then stored as the parser read it, not as it was written.
    */
   readonly node: NodeRequestHandler
-  /** Handles web requests, as Hono, Next.js, Bun and Deno have them. Requests for other paths get 404. */
+  /** Handles web requests, as in Hono, Next.js, Bun and Deno. Requests for other paths get 404. */
   readonly fetch: (request: Request, peer?: RequestPeer | RouteContext) => Promise<Response>
-  /** Whether a web request is for doorhook: for frameworks whose own routes stand beside `fetch`. */
+  /** Whether a web request is for doorhook, for frameworks with other routes beside `fetch`. */
   readonly handles: (request: Pick<Request, "url">) => boolean
-  /** The same as a Fastify plugin: `app.register(doorhook.fastify)`. */
+  /** The HTTP surface as a Fastify plugin: `app.register(doorhook.fastify)`. */
   readonly fastify: FastifyPlugin
   /**
-   * Accepts an event, or up to 1,000 at once: all of them or none. Resolves once they are durable. What JSON can't hold is
-   * refused: a BigInt, a cycle, a Map, a Set, a promise.
+   * Accepts an event, or up to 1,000 at once: all of them or none. Resolves when they are durable. Values that JSON can't
+   * represent are refused: a BigInt, a cycle, a Map, a Set, a promise.
    *
-   * Rejects with `invalid_publish`, which names every problem; with `store_error` when the database did not carry it out: then
-   * call again, with an `idempotencyKey` if a second event would harm; with `idempotency_key_reused`; with `store_lost` when
-   * the database file is gone: then close this doorhook and create another, or end the process.
+   * Rejects with `invalid_publish`, which names every problem, or with `idempotency_key_reused`. After `store_error`, the
+   * database did not carry out the call: repeat it, with an `idempotencyKey` if a second event would do harm. After
+   * `store_lost`, the database file is gone: close this doorhook and create another, or end the process.
    */
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
-  // The last of them, because compilers explain that one when none fits.
+  // Declared last, because compilers explain the last overload when none matches.
   publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   /**
-   * Who the access token of a request to one of the host's own routes stands for; also for the value of an `Authorization` header.
-   * Null when it is missing, malformed, expired, revoked, or lacks the scope. Rejects with `bad_request` for a scope that is not
-   * declared (option `scopes`), and with `store_error` or `directory_error` when that can't be found out.
+   * The identity of the access token in a request to one of the host's own routes, or in the value of an `Authorization`
+   * header. Null if the token is missing, malformed, expired or revoked, or lacks the scope. Rejects with `bad_request` for
+   * an undeclared scope (option `scopes`), and with `store_error` or `directory_error` when the token can't be checked.
    */
   readonly authenticate: (
     request: RequestWithHeaders | string | null | undefined,
     options?: TokenOptions
   ) => Promise<TokenIdentity | null>
   /**
-   * Middleware for the host's own routes that lets only requests with a good access token through, and answers others as RFC 6750
-   * says: 401, or 403 when the token lacks the scope. For Express, Connect, Hono, and as a `preHandler` of Fastify.
+   * Middleware for the host's own routes that refuses requests without a valid access token, as in RFC 6750: with 401, or
+   * with 403 when the token lacks the scope. For Express, Connect and Hono, and as a `preHandler` of Fastify.
    */
   readonly requireToken: (options?: TokenOptions) => TokenMiddleware
-  /** The key of the operator API, given or made. */
+  /** The key of the operator API, as configured or generated. */
   readonly operatorKey: string
   /**
-   * Answers the requests that are open, finishes what is being sent, gives back the rest, and closes the database. Calls that
-   * come later reject with the code `closed`; closing again is nothing more. The host's own server is the host's to close.
+   * Answers open requests, finishes the attempts in flight, releases other claimed deliveries, and closes the database.
+   * Later calls reject with the code `closed`, and closing again has no effect. The host closes its own server itself.
    */
   readonly close: () => Promise<void>
-  /** As `close`: `await using doorhook = await createDoorhook(...)`. */
+  /** The same as `close`: `await using doorhook = await createDoorhook(...)`. */
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** The text of a call under a key; of its events alone where what the host gave with them is beyond JSON. */
+/**
+ * The text of a call that an idempotency key stands for. If the input can't be represented in JSON, the text of its events.
+ */
 const sayingOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
   Result.getOrElse(JsonEncoding.encode(input), () => undefined) ?? JSON.stringify(events)
 
-const unknownAddress = `publicUrl: not set, and doorhook.fetch learns no address from requests, because anybody can send any Host. Links and the issuer of tokens say ${defaultPublicUrl}. Set publicUrl to the address that browsers and clients use. This is logged once.`
+const unknownAddress = `publicUrl: not set, and doorhook.fetch learns no address from requests, because a client can send any Host header. Links and the issuer of tokens use ${defaultPublicUrl}. Set publicUrl to the address that browsers and clients use. This is logged once.`
 
 /**
  * Starts doorhook in this process. Rejects with a `DoorhookError` whose message says what to do when a setting or the
@@ -148,7 +153,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const config = readOptions(options)
   const learned = new InferredUrl()
   const engine = engineLayer(config, FunctionDirectory.layer(options.directory))
-  // After the database is open: one that was stored under a key is refused without it.
+  // Logged only after the database is open: opening fails without the key that its secrets were encrypted with.
   const services = Layer.effectDiscard(warnOfReadableSecrets(config)).pipe(
     Layer.provideMerge(engine),
     Layer.provideMerge(
@@ -157,7 +162,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     Layer.provide(HostListener.layer(options.onNotification)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger)),
-    // Counters of its own: another doorhook of this process has others.
+    // Each doorhook of this process has its own counters.
     Layer.provideMerge(Layer.sync(Metric.MetricRegistry, () => new Map()))
   )
   const runtime = ManagedRuntime.make(Layer.merge(surface, OperatorApi.layer).pipe(Layer.provideMerge(services)))
@@ -171,7 +176,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return exit.value
   }
 
-  // What can't be started leaves nothing open.
+  // Closes everything again when the start fails.
   const begin = <A>(begun: Promise<A>): Promise<A> =>
     begun.catch(async (error: unknown) => {
       await runtime.dispose()
@@ -187,7 +192,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url)
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
-    // Servers that are given the function itself call it with arguments of their own.
+    // A server that is given this function directly may call it with other arguments.
     const address = Predicate.hasProperty(peer, "remoteAddress") ? peer.remoteAddress : undefined
     return open.track(own.fetch(request, Predicate.isString(address) ? address : null))
   }
@@ -213,7 +218,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     log
   })
 
-  /** Oversights in publications that were logged. */
+  /** Warnings about publications that were already logged. */
   const logged = new Set<string>()
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(

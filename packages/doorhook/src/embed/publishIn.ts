@@ -8,7 +8,7 @@ import type { PublishInput, PublishResult } from "./createDoorhook.ts"
 import { DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 
-/** A client of `pg` that has begun a transaction, or what behaves like one. */
+/** A client of `pg` in a transaction, or a compatible object. */
 export interface TransactionClient {
   /** Runs a statement whose values are written `$1`, `$2`, ... */
   readonly query: (text: string, values: Array<unknown>) => Promise<{ readonly rows: ReadonlyArray<unknown> }>
@@ -17,7 +17,10 @@ export interface TransactionClient {
 const Published = Schema.Struct({ id: Schema.String, deliveries: Schema.Int })
 const decode = Schema.decodeUnknownOption(Schema.Struct({ rows: Schema.Array(Published) }))
 
-/** Can't be made where no transaction has begun: what would be published there could not be taken back by the host. */
+/**
+ * The savepoint around a publication. Setting it fails outside a transaction, where the host could not roll the publication
+ * back.
+ */
 const savepoint = "doorhook_publish"
 
 const notBegun =
@@ -26,10 +29,10 @@ const notBegun =
 /** `no_active_sql_transaction`, by SQLSTATE. */
 const outsideTransaction = "25P01"
 
-/** `invalid_parameter_value`: what `doorhook.publish` refuses an event with. */
+/** `invalid_parameter_value`: the SQLSTATE when `doorhook.publish` refuses an event. */
 const refusedEvent = "22023"
 
-/** What the function says of a type or an action, which the database knows and this program does not. */
+/** The function's message for a resource type or action that the database does not have. */
 const undeclared = /^(resource_type|action) (must be .*)$/
 
 /** The database's own error, as hosts retry by it, but for those that doorhook knows more about. */
@@ -87,10 +90,10 @@ const warnOnce = (oversight: string): void => {
 }
 
 /**
- * Publishes an event, or several, in the transaction that the client has begun, on the database that doorhook uses: what
- * commits is delivered, what is rolled back was never there. Rejects with the code `invalid_publish` when an event can't be
- * one, with `bad_request` when the client can't be one or has begun no transaction, with `database_unusable` where doorhook is
- * not there or not for this user, and with the database's own error when that refuses anything else.
+ * Publishes one or several events within the client's transaction, on the database that doorhook uses. Deliveries start
+ * after the commit, and a rollback leaves nothing. Rejects with `invalid_publish` for an invalid event, with `bad_request`
+ * when the client is unusable or in no transaction, with `database_unusable` when doorhook is not installed or not
+ * accessible to this user, and otherwise with the database's own error.
  */
 export function publishIn(
   client: TransactionClient,

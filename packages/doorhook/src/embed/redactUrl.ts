@@ -1,5 +1,5 @@
 /**
- * Keeps doorhook's secrets out of a host's own request log.
+ * Keeps doorhook's secrets out of a host's request log.
  */
 
 /** Query parameters that may carry a secret. The interface lets clients send `client_secret` to `/oauth/authorize`. */
@@ -20,14 +20,14 @@ const isSecret = (encoded: string): boolean => {
   return secretNames.has(name.toLowerCase())
 }
 
-// Browsers percent-encode a quote in a query, so that one ends the URL in a line of JSON.
+// Browsers percent-encode a quote in a query. A raw quote therefore ends a URL within JSON.
 const valueEnd = /[&#\s"]|$/g
 
 /**
- * Replaces the secrets in a URL, or in a log line that has URLs, with `[redacted]`: values of query parameters like
+ * Replaces the secrets in a URL, or in a log line with URLs, by `[redacted]`: values of query parameters like
  * `client_secret` and `code`, and the tokens of portal links. Everything else stays as it is.
  *
- * A value ends at a quote. If URLs in your log may hold raw quotes, redact each URL before you serialize it as JSON.
+ * A value ends at a quote. If URLs in your log may contain raw quotes, redact each URL before you serialize it as JSON.
  */
 export const redactUrl = (text: string): string => {
   let shown = ""

@@ -1,5 +1,5 @@
 /**
- * The database that a setting names, with the wake signals that go with it.
+ * Opens the configured database, with the matching wake signals.
  */
 import {
   ClientStore,
@@ -21,13 +21,13 @@ import { encryptionKeyOf } from "../config/KeySettings.ts"
 import type { InvalidConfig } from "../config/ReadingSettings.ts"
 import { collect } from "../config/ReadingSettings.ts"
 
-/** The database of a process that is given none. */
+/** The default database. */
 export const defaultDatabase = "doorhook.db"
 
-/** Whether a database is a server's, which any number of processes share and wake each other over. */
+/** Whether a setting names a PostgreSQL server, which any number of processes share and wake each other over. */
 export const isPostgres = (database: string): boolean => /^postgres(?:ql)?:/.test(database)
 
-/** Whether it is a file, which one process delivers from. */
+/** Whether a setting names a SQLite file, which only one process delivers from. */
 export const isFile = (database: string): boolean => database !== "memory" && !isPostgres(database)
 
 type Services =
@@ -39,7 +39,7 @@ type Services =
   | SettingStore
   | WakeSignal
 
-/** Not the client under them: a host that is written in Effect has one of its own, with settings of its own. */
+/** The stores without their SQL client: an Effect application may have a client of its own. */
 const services = Context.pick(
   DeliveryStore,
   IntegrationStore,
@@ -50,7 +50,7 @@ const services = Context.pick(
   WakeSignal
 )
 
-/** Loaded when it is called for: its client would make every start on a file slower. */
+/** Imported on demand. Its client would slow down every start on a SQLite file. */
 const postgresLayer = (
   url: Redacted.Redacted,
   encryptionKey: Redacted.Redacted | undefined,
@@ -72,7 +72,7 @@ const postgresLayer = (
 
 export const layer = (
   config: Pick<EngineConfig, "database" | "databaseTimeout" | "encryptionKey"> & {
-    /** Fails when this process may not use a file any more. */
+    /** Fails when this process must stop using the file. */
     readonly evicted?: Effect.Effect<never, StoreLost>
   }
 ): Layer.Layer<Services, DatabaseUnusable | InvalidConfig> =>

@@ -1,12 +1,12 @@
 /**
- * A folder in place of a database file: refused before anything is made beside it.
+ * Refuses a folder as a database file before any file is created beside it.
  */
 import { DatabaseUnusable } from "@doorhook/sql"
 import { Effect } from "effect"
 import { statSync } from "node:fs"
 import * as Path from "node:path"
 
-/** Fails when there is a folder of that name. What else may be in the way is found out by opening it. */
+/** Fails if the path is a folder. Opening the file reports all other problems. */
 export const checkNoFolder = (database: string): Effect.Effect<void, DatabaseUnusable> =>
   Effect.suspend(() =>
     statSync(database, { throwIfNoEntry: false })?.isDirectory() === true

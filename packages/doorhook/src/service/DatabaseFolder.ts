@@ -1,6 +1,6 @@
 /**
- * The folder of a database file: made when it is missing, and told, because a new database in a new place is what a mistyped
- * path looks like.
+ * Creates the folder of a database file if it is missing, and prints the path of a new database. A mistyped path would
+ * otherwise go unnoticed.
  */
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Path } from "effect"

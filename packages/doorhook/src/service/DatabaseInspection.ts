@@ -1,5 +1,5 @@
 /**
- * Looks at the database that a setting names, without changing it.
+ * Inspects the configured database without changing it.
  */
 import { SqliteInspection } from "@doorhook/sql"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
@@ -7,7 +7,7 @@ import { Effect, Redacted } from "effect"
 import { isPostgres } from "./Database.ts"
 import { checkNoFolder } from "./DatabaseFile.ts"
 
-/** What there is; null of one in memory, which is new each time. */
+/** The state of the database; null for one in memory, which is always new. */
 export const inspect = (database: string): Effect.Effect<Inspection | null, DatabaseUnusable> => {
   if (database === "memory") return Effect.succeed(null)
   if (!isPostgres(database)) return Effect.andThen(checkNoFolder(database), SqliteInspection.inspect(database))

@@ -1,5 +1,5 @@
 /**
- * The whole of doorhook for one process, put together from its packages.
+ * Assembles a complete doorhook for one process from its packages.
  */
 import {
   AuthorizationServer,
@@ -42,10 +42,7 @@ import { tracedPublisher } from "../telemetry/Spans.ts"
 import * as NotificationWebhook from "./NotificationWebhook.ts"
 import * as Ports from "./Ports.ts"
 
-/**
- * Sends what is due and clears away what is old: the database, the network, and what works between them. `own` are ports of
- * the application's in place of these.
- */
+/** Delivery and retention, with the database and the network. `own` are ports of the application that replace doorhook's. */
 export const deliveryLayer = <E, R = never>(
   config: EngineConfig,
   directory: Layer.Layer<Directory, E, R>,
@@ -67,7 +64,7 @@ export const deliveryLayer = <E, R = never>(
   )
 }
 
-/** A dispatcher that is told to look seldom does not stand still when it does. */
+/** Health settings for this configuration. A dispatcher with a long poll interval must not count as standing still. */
 const healthOf = (config: EngineConfig) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -82,7 +79,7 @@ const healthOf = (config: EngineConfig) =>
     })
   )
 
-/** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing its scope drains it. */
+/** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing the scope drains it. */
 export const layer = <E, R = never>(
   config: EngineConfig,
   directory: Layer.Layer<Directory, E, R>,

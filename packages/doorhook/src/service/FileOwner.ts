@@ -1,14 +1,14 @@
 /**
- * Whose a SQLite file is: one process delivers from it. A second one would send with settings of its own what the first
- * one accepted, and ask another directory for rights.
+ * Ownership of a SQLite file, so that only one process delivers from it. A second process would send the first one's events
+ * with other settings, and check rights in another directory.
  *
- * The owner holds a lock of SQLite's own on a small file beside the database. It ends with its process, however that ends,
- * so that a restart after `kill -9` finds it free; and it holds between containers on one disk, where process ids say
- * nothing. The database itself stays open to whoever reads it, copies it, or looks at it.
+ * The owner holds a SQLite lock on a small file beside the database. The lock ends with the process in every case, so a
+ * restart after `kill -9` succeeds. It also works between containers on one disk, where process ids mean nothing. Other
+ * processes can still read, copy and inspect the database.
  *
- * The lock goes by the name of the database. A database with two names (hard links) is refused: SQLite keeps a log beside
- * each name, and either would miss what is in the other. An owner whose lock file is removed makes it again within a
- * second; a process that finds none beside a database in use waits for that.
+ * The lock file is named after the database. A database with several names (hard links) is refused, because SQLite keeps a
+ * log beside each name, and each would lack the entries of the other. If its lock file is removed, the owner creates it
+ * again within a second. A process that finds a database in use without a lock file waits for that.
  */
 import { StoreLost } from "@doorhook/core"
 import { DatabaseUnusable, openDatabase, SqliteFile, SqliteResult } from "@doorhook/sql"
@@ -21,21 +21,27 @@ import type { DatabaseSync } from "node:sqlite"
 import { defaultDatabase, isFile } from "./Database.ts"
 import { checkNoFolder } from "./DatabaseFile.ts"
 
-/** How long one that stops may take to let go before the next is refused, in milliseconds, and how often it is asked. */
+/**
+ * How long a stopping owner may take to release the lock before another process is refused, and how often that process
+ * tries, in milliseconds.
+ */
 const patience = 5_000
 const step = 50
 
-/** How often an owner looks for its lock file, and how long another process waits for that to be made again, in milliseconds. */
+/**
+ * How often an owner checks its lock file, and how long another process waits for that file to be created again, in
+ * milliseconds.
+ */
 const watchPause = 1_000
 const comesBack = 2_500
 
 const Owner = Schema.Struct({ pid: Schema.Int, host: Schema.String, since: Schema.String })
 type Owner = typeof Owner.Type
 
-/** Somebody else holds the lock; who, if they had the time to say so. */
+/** Another process holds the lock. `owner` is null if it has not written its name yet. */
 class Taken extends Schema.TaggedError<Taken>()("Taken", { owner: Schema.NullOr(Owner) }) {}
 
-/** The path of a database without symbolic links: its log and its lock are beside that. */
+/** The path of a database without symbolic links. SQLite keeps the log beside this path, and doorhook the lock. */
 const realPathOf = (database: string): string =>
   existsSync(database)
     ? realpathSync(database)
@@ -43,7 +49,7 @@ const realPathOf = (database: string): string =>
 
 const lockOf = (database: string): string => `${realPathOf(database)}-lock`
 
-/** Fails when a file has other names than this one. */
+/** Fails if a file has several names. */
 export const checkOneName = (database: string): Effect.Effect<void, DatabaseUnusable> =>
   Effect.suspend(() => {
     const names = statSync(database, { throwIfNoEntry: false })?.nlink ?? 1
@@ -58,13 +64,13 @@ export const checkOneName = (database: string): Effect.Effect<void, DatabaseUnus
         )
   })
 
-/** Opens the lock's file. */
+/** Opens the lock file. */
 const open = (path: string): DatabaseSync => {
   SqliteFile.makeFile(path)
   return openDatabase(path, { timeout: 0 })
 }
 
-/** Who has left word in the file; null while that can't be read. */
+/** The owner that is recorded in the lock file; null while that can't be read. */
 const ownerIn = (lock: DatabaseSync): Owner | null => {
   try {
     const { host, pid, since } = lock.prepare("SELECT pid, host, since FROM owner").get() ?? {}
@@ -75,7 +81,7 @@ const ownerIn = (lock: DatabaseSync): Owner | null => {
   }
 }
 
-/** Runs statements under the lock; fails with whoever has it. */
+/** Runs statements under the lock. Fails with the owner if another process holds it. */
 const under = (path: string, run: (lock: DatabaseSync) => void): DatabaseSync => {
   const lock = open(path)
   try {
@@ -88,7 +94,7 @@ const under = (path: string, run: (lock: DatabaseSync) => void): DatabaseSync =>
   }
 }
 
-/** Takes the lock, and leaves word of who has it: as long as nobody writes, others may read that. */
+/** Takes the lock and records the owner. Others can read the record as long as nobody writes. */
 const take = (path: string): DatabaseSync =>
   under(path, (lock) => {
     lock.exec(
@@ -110,7 +116,7 @@ const refusal = (database: string, owner: Owner | null): DatabaseUnusable =>
     explanation: `${nameOf(owner)} delivers from it, and a SQLite file belongs to one process alone. Stop that one, or give this one another database; several processes share one on PostgreSQL.`
   })
 
-/** The file's folder is not there or not this user's, or the disk keeps no locks. */
+/** The error when the folder is missing or not accessible, or the disk has no file locks. */
 const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
   const isFolder = Predicate.hasProperty(cause, "syscall")
   const said = Predicate.isError(cause) ? cause.message : String(cause)
@@ -124,11 +130,11 @@ const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
   })
 }
 
-/** A lock of this process, and how many doorhooks use it: those of one process are one author's, and may share a file. */
+/** A lock of this process, and the number of doorhooks that use it. Doorhooks of one process may share a file. */
 interface Held {
   readonly path: string
   lock: DatabaseSync
-  /** The lock's file, whatever is found at its path later. */
+  /** The lock file itself, even if another file takes its path later. */
   identity: SqliteFile.FileIdentity | null
   users: number
 }
@@ -140,7 +146,10 @@ const taken = (path: string): Pick<Held, "lock" | "identity"> => {
   return { lock, identity: SqliteFile.identityOf(path) }
 }
 
-/** Takes the lock again where its file was removed or replaced; says whether that was so. Fails with who has it now. */
+/**
+ * Takes the lock again if its file was removed or replaced, and returns whether it was. Fails with the new owner if another
+ * process was faster.
+ */
 const keep = (own: Held): boolean => {
   if (SqliteFile.isSameFile(own.identity, SqliteFile.identityOf(own.path))) return false
   const former = own.lock
@@ -149,7 +158,7 @@ const keep = (own: Held): boolean => {
   return true
 }
 
-/** Takes the lock, or joins whoever of this process has it. */
+/** Takes the lock, or shares it if this process has it already. */
 const join = (database: string): Held => {
   const path = lockOf(database)
   const own = held.get(path) ?? { path, ...taken(path), users: 0 }
@@ -166,8 +175,8 @@ const leave = (own: Held): void => {
 }
 
 /**
- * Takes the lock until the scope is closed, and says whether it is the first to: each try by itself, so that whoever waits
- * between two can be interrupted.
+ * Tries once to take the lock until the scope is closed. Returns whether this is the first use in the process. Each try is
+ * an effect of its own, so waiting can be interrupted in between.
  */
 const attempt = (database: string) =>
   Effect.acquireRelease(
@@ -178,7 +187,7 @@ const attempt = (database: string) =>
     (own) => Effect.sync(() => leave(own))
   ).pipe(Effect.map((own) => ({ own, isFirst: own.users === 1 })))
 
-/** Keeps the lock until another process has taken it, then fails. */
+/** Guards the lock. Fails when another process has taken it. */
 const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
   Effect.suspend(() => {
     let logged: string | null = null
@@ -194,7 +203,7 @@ const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
             )
           : Effect.void
       }),
-      // Retried if it can't be created: then no other process holds it.
+      // If creating it fails, this is tried again. Then no other process holds the lock.
       Effect.catchTag("DatabaseUnusable", ({ message }) => {
         if (message === logged) return Effect.void
         logged = message
@@ -212,7 +221,10 @@ const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
     )
   })
 
-/** A process that lives has its log open: one that does not find its lock file makes it again. */
+/**
+ * Waits for the lock file if the database has a log. A running owner has an open log, and creates a missing lock file
+ * again.
+ */
 const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
   Effect.try({
     try: () => {
@@ -233,11 +245,13 @@ const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
     )
   )
 
-/** Tells why nothing happens for a while. */
+/** Logs why the start waits. */
 const announceWait = (database: string) => (taken: Taken) =>
-  Effect.logInfo(`${database} is in use by ${nameOf(taken.owner)} and is waited for ${patience / 1_000} s.`)
+  Effect.logInfo(
+    `${database} is in use by ${nameOf(taken.owner)} so this start waits up to ${patience / 1_000} s for it.`
+  )
 
-/** Owns a file; logs when another doorhook of the process does so already. */
+/** Takes ownership of a file. Logs a warning if another doorhook of this process has it too. */
 const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.Scope> =>
   checkNoFolder(database).pipe(
     Effect.andThen(checkOneName(database)),
@@ -256,22 +270,22 @@ const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.
       isFirst
         ? Effect.void
         : Effect.logWarning(
-            `Another doorhook of this process has ${database} open: both deliver from it, each with settings of its own. Close the one that is not needed (await doorhook.close()); where modules are loaded anew while the process runs, keep one on globalThis.`
+            `Another doorhook of this process has ${database} open: both deliver from it, each with its own settings. Close the one that is not needed (await doorhook.close()); if modules are reloaded while the process runs, keep one on globalThis.`
           )
     ),
     Effect.map(({ own }) => own)
   )
 
-/** The file of a setting, owned until the scope is closed. */
+/** Ownership of the configured file until the scope is closed. */
 export class FileOwner extends Context.Service<
   FileOwner,
   {
-    /** Fails when another process has the file. Never succeeds. */
+    /** Fails when another process has taken the file. Never succeeds. */
     readonly evicted: Effect.Effect<never, StoreLost>
   }
 >()("doorhook/service/FileOwner") {}
 
-/** Nothing is owned where the database is no file. */
+/** Without a database file, there is nothing to own. */
 export const layer = ({
   database = defaultDatabase
 }: {
@@ -284,7 +298,7 @@ export const layer = ({
       : Effect.succeed(FileOwner.of({ evicted: Effect.never }))
   )
 
-/** Who delivers from a file now, in words; null when nobody does. Changes nothing. */
+/** Describes the owner of a file; null if there is none. Changes nothing. */
 export const holderOf = (database: string): Effect.Effect<string | null, DatabaseUnusable> =>
   Effect.try({
     try: () => {

@@ -1,5 +1,5 @@
 /**
- * The engine behind a port of its own.
+ * The engine with an HTTP listener.
  */
 import type { Directory } from "@doorhook/core"
 import { CommandFailure } from "@doorhook/core"
@@ -14,7 +14,7 @@ import { layer as engineLayer } from "./Engine.ts"
 export const defaultPort = 4_000
 const defaultHost = "127.0.0.1"
 
-/** Serves until its scope is closed: then it takes no more requests, finishes what is open, and drains the engine. */
+/** Serves until its scope is closed. Then it accepts no more requests, finishes the open ones, and drains the engine. */
 export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Directory, E, R>) => {
   const listener = Layer.unwrap(
     Effect.gen(function* () {
@@ -32,11 +32,11 @@ export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Director
   return serve.pipe(
     Layer.provideMerge(publicUrl),
     Layer.provideMerge(engineLayer(config, directory)),
-    // A port that is in use is found out before a database is made.
+    // Listen first: if the port is in use, no database is created.
     Layer.provide(Layer.effectDiscard(makeFolder(config))),
     Layer.provideMerge(listener)
   )
 }
 
-/** Where the service listens, like `http://127.0.0.1:4000`. */
+/** The service's address, like `http://127.0.0.1:4000`. */
 export const address = Effect.map(Listener, ({ url }) => url)

@@ -1,10 +1,10 @@
 /**
- * Notifications by webhook: the notifications that `onNotification` gives an embedding host also go to a URL of the operator, as events of
- * the type `notification`, signed and retried by the delivery engine.
+ * Sends notifications as webhooks to a URL of the operator. They are the notifications that `onNotification` gets. Each is
+ * an event of the type `notification`, signed and retried by the delivery engine.
  *
- * The URL is an integration of the service's own scope. Each notification becomes one event for it, in the order of the notifications. How far
- * that has got is read from the newest of its events, so a crash loses none; an idempotency key keeps two processes from
- * publishing one twice. Notifications about this integration itself are left out: one that can't be delivered would cause the next.
+ * The URL is an integration in the service's own scope. Each notification becomes one event, in order. The newest of these
+ * events shows how far publishing has got, so a crash loses none. An idempotency key keeps two processes from publishing
+ * the same notification. Notifications about this integration itself are left out: each failed one would cause the next.
  */
 import {
   ClientId,
@@ -27,16 +27,16 @@ import { Clock, Context, Effect, Layer, Option, Queue, Redacted, Schema } from "
 import { notificationDocument } from "@doorhook/server"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 
-/** The type of these events. No host can declare it. */
+/** The resource type of these events. Hosts can't declare it. */
 const resourceType = "notification"
 
-/** When to look for notifications of other processes, and for what could not be published before, in milliseconds. */
+/** How often to look for notifications of other processes and for earlier failures to publish, in milliseconds. */
 const lookEvery = 60_000
 
-/** How many notifications, and how many of the newest deliveries, are read at once. */
+/** How many notifications and newest deliveries are read at a time. */
 const pageSize = 100
 
-/** The operator is asked about no right, and the receiver may be on the operator's own network. */
+/** The operator needs no permission, and the receiver may be on the operator's own network. */
 const ownNetworks = ["0.0.0.0/0", "::/0"]
 const nobody = { user_id: UserId.make("doorhook"), client_id: ClientId.make("doorhook") }
 
@@ -45,12 +45,12 @@ const findTarget = Effect.gen(function* () {
   return items[0] ?? null
 })
 
-/** The secret that was made for the operator's URL by this start; null when there was one already, or it is a setting. */
+/** The secret that this start generated for the operator's URL; null if it existed already or is configured. */
 export class NotificationSecret extends Context.Service<NotificationSecret, Redacted.Redacted | null>()(
   "@doorhook/doorhook/service/NotificationSecret"
 ) {}
 
-/** Makes the operator's integration what the settings say, before anything is served. */
+/** Brings the operator's integration in line with the settings before the service starts. */
 export const targetLayer = ({ notificationSecret, notificationUrl: url }: EngineConfig) =>
   Layer.effect(
     NotificationSecret,
@@ -89,7 +89,7 @@ const newTarget = (url: string, signing_secret: Redacted.Redacted, now: number):
   updated_at: now
 })
 
-/** With another URL it is enabled again. Null: it is as the settings say. */
+/** The changed integration, or null if it matches the settings. A new URL enables it again. */
 const changedTarget = (current: Integration, url: string, given: Redacted.Redacted | null): Integration | null => {
   const signing_secret = given ?? current.signing_secret
   const isElsewhere = current.configuration.url !== url
@@ -105,7 +105,7 @@ const changedTarget = (current: Integration, url: string, given: Redacted.Redact
       }
 }
 
-/** What an event of this type has in its `data`; a test event has another `id`, and no `kind`. */
+/** The `data` of an event of this type. A test event has another `id`, and no `kind`. */
 const Forwarded = Schema.fromJsonString(Schema.Struct({ kind: Schema.String, id: Schema.FiniteFromString }))
 const readForwarded = Schema.decodeUnknownOption(Forwarded)
 
@@ -116,7 +116,7 @@ const makeForwarder = Effect.gen(function* () {
   const wake = yield* WakeSignal
   const integrations = yield* IntegrationStore
 
-  /** The newest notification that was published; 0 for none that is kept. */
+  /** The newest published notification; 0 if none is stored. */
   const newestPublished = Effect.fnUntraced(function* (integration_id: IntegrationId) {
     const deliveries = yield* store.list({ integration_id, order: "newest", limit: pageSize })
     for (const { id } of deliveries) {
@@ -153,7 +153,7 @@ const makeForwarder = Effect.gen(function* () {
       })
       for (const notification of notifications) {
         const isOfOthers = notification.scope?.type !== serviceScope.type
-        // Another process has published it where the key is taken.
+        // If the key is taken, another process has published it.
         if (isOfOthers && notification.at >= target.created_at)
           yield* Effect.catchTag(publish(target, notification), "IdempotencyConflict", () => Effect.void)
         reached = { of: target.id, notification: notification.id }
@@ -163,7 +163,7 @@ const makeForwarder = Effect.gen(function* () {
   })
 })
 
-/** Publishes every notification, and passes it on to the host's listener. */
+/** Publishes each notification and passes it to the host's listener. */
 export const layer: Layer.Layer<never, never, DeliveryStore | IntegrationStore | WakeSignal | Crypto> = Layer.effect(
   NotificationListener,
   Effect.gen(function* () {

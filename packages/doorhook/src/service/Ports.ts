@@ -1,5 +1,5 @@
 /**
- * What doorhook needs from outside, as this package has it, and an application's own in place of any of it.
+ * The ports that doorhook needs. An application may replace any of this package's implementations.
  */
 import {
   ClientStore,
@@ -23,15 +23,15 @@ import { tracedTransport } from "../telemetry/Spans.ts"
 import * as Database from "./Database.ts"
 import * as FileOwner from "./FileOwner.ts"
 
-/** Whatever is stored. These come together: most of what is done to one is done to others in the same transaction. */
+/** The stores. They can only be replaced together, because most transactions change several of them. */
 export type StoragePort = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
-/** What an application may have of its own. */
+/** Ports that an application may replace. */
 export type Port = StoragePort | WakeSignal | Transport | Crypto | NameResolver
 
 const storagePorts = [DeliveryStore, IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore]
 
-/** The application's own, or the other. */
+/** The application's port if it has one, otherwise the default. */
 const ownOr = <I, S, E, R>(
   own: Context.Context<never>,
   port: Context.Service<I, S>,
@@ -39,13 +39,13 @@ const ownOr = <I, S, E, R>(
 ): Layer.Layer<I, E, R> =>
   Option.match(Context.getOption(own, port), { onNone: () => other, onSome: (given) => Layer.succeed(port, given) })
 
-/** A part of the stores can't be the application's and the rest another database's. */
+/** The error when an application replaces only some of the stores. */
 const incomplete = (missing: ReadonlyArray<{ readonly key: string }>) =>
   new InvalidConfig({
     message: `ports: the stores come together; missing are ${missing.map(({ key }) => key.split("/").at(-1)).join(", ")}`
   })
 
-/** The application's own stores, woken within this process alone, or the database of the settings. */
+/** The application's stores with wake signals in this process only, or the configured database. */
 const storageOf = (config: EngineConfig, own: Context.Context<never>) => {
   const database = Layer.unwrap(
     Effect.map(FileOwner.FileOwner, ({ evicted }) => Database.layer({ ...config, evicted }))
@@ -89,5 +89,5 @@ export const layer = (config: EngineConfig, own: Context.Context<never>) => {
   )
 }
 
-/** Cryptography, which a directory may need too. */
+/** Cryptography. It is separate because a directory may need it too. */
 export const cryptoLayer = (own: Context.Context<never>): Layer.Layer<Crypto> => ownOr(own, Crypto, NodeCrypto.layer)

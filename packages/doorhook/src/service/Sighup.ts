@@ -1,10 +1,10 @@
 /**
- * SIGHUP, which a process hears when its terminal is closed, or when it is told to read its settings again.
+ * SIGHUP: sent when a terminal closes, and by operators who want settings to be read again.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 
-/** Calls a listener at each SIGHUP, for as long as the scope lives. */
+/** Calls a listener at each SIGHUP until the scope is closed. */
 export const onSighup = (listener: () => void): Effect.Effect<void, never, Scope.Scope> =>
   Effect.asVoid(
     Effect.acquireRelease(

@@ -1,12 +1,12 @@
 /**
- * Keeps what `/metrics` measures in the registry of metrics, where an exporter finds it: deliveries by state, how long the
- * oldest has been due, whether the database answers, what this process is doing.
+ * Writes the gauges of `/metrics` to the metric registry for exporters: deliveries by state, age of the oldest due
+ * delivery, whether the database answers, and work of this process.
  */
 import { healthDefaults, measureGauges } from "@doorhook/server"
 import { Context, Effect, Layer, Metric, Schedule } from "effect"
 import type { Duration } from "effect"
 
-/** How often they are measured for exporters; null: only when `/metrics` is asked, which puts nothing into the registry. */
+/** How often to measure for exporters. Null measures only for requests to `/metrics`, which do not use the registry. */
 export const GaugeInterval = Context.Reference<Duration.Input | null>("doorhook/telemetry/GaugeInterval", {
   defaultValue: () => null
 })
@@ -18,7 +18,7 @@ const keep = Effect.gen(function* () {
   let kept: Metric.MetricRegistry = new Map()
   const replaceBy = (measured: Metric.MetricRegistry) =>
     Effect.sync(() => {
-      // Another doorhook of this process may have put its own there.
+      // Another doorhook in this process may have registered its own series.
       for (const [key, series] of kept) if (registry.get(key) === series) registry.delete(key)
       for (const [key, series] of measured) registry.set(key, series)
       kept = measured
@@ -31,5 +31,5 @@ const keep = Effect.gen(function* () {
   )
 })
 
-/** Measures as often as `GaugeInterval` says, until its scope is closed. */
+/** Measures at the `GaugeInterval` until the scope is closed. */
 export const layer = Layer.effectDiscard(keep)

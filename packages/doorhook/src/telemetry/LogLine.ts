@@ -1,5 +1,5 @@
 /**
- * What happened, as one line of a log: of the command, of a host without a logger, and in a host's own logger.
+ * A log entry as one line, for the command, for hosts without a logger, and for a host's own logger.
  */
 import { rootMessage } from "@doorhook/core"
 import { Cause, Logger, Predicate, References } from "effect"
@@ -10,8 +10,8 @@ const textOf = (part: unknown): string =>
 const messageText = (message: unknown): string => (Array.isArray(message) ? message : [message]).map(textOf).join(": ")
 
 /**
- * The message and what it is about, like the id of a request (`request_id=req_...`), on one line. A defect is followed by its
- * stack, for those who mend it.
+ * The message and its annotations, like a request id (`request_id=req_...`), on one line. A defect also gets its stack,
+ * because it has to be debugged.
  */
 export const logLine = ({ cause, fiber, message }: Logger.Options<unknown>): string => {
   const about = Object.entries(fiber.getRef(References.CurrentLogAnnotations))
@@ -22,7 +22,7 @@ export const logLine = ({ cause, fiber, message }: Logger.Options<unknown>): str
   return [line.join(" "), ...(cause.reasons.length === 0 ? [] : [Cause.pretty(cause)])].join("\n")
 }
 
-/** Writes such lines to standard error, with the time and the level. */
+/** Writes log lines to standard error, with time and level. */
 export const consoleLogger = Logger.withConsoleError(
   Logger.make(
     (options): string => `${options.date.toISOString()} ${options.logLevel.toUpperCase()} ${logLine(options)}`

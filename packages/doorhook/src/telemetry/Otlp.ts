@@ -1,6 +1,6 @@
 /**
- * Traces, metrics and logs to an OpenTelemetry collector, as the usual `OTEL_*` variables of the environment say. Without an
- * endpoint among them nothing is loaded and nothing is sent.
+ * Exports traces, metrics and logs to an OpenTelemetry collector, configured by the usual `OTEL_*` environment variables.
+ * Without an endpoint, the exporter is neither loaded nor used.
  */
 import { Effect, Layer } from "effect"
 import { GaugeInterval } from "./KeptGauges.ts"
@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const isWanted = (environment: Environment): boolean =>
   endpoints.some((name) => (environment[name] ?? "") !== "") && environment["OTEL_SDK_DISABLED"] !== "true"
 
-/** What the specification of the variables says where they say nothing, and the name that we go by. */
+/** Defaults of the specification, and doorhook's service name. */
 const defaults: Readonly<Record<string, string>> = {
   OTEL_SERVICE_NAME: "doorhook",
   OTEL_TRACES_EXPORTER: "otlp",
@@ -22,13 +22,13 @@ const defaults: Readonly<Record<string, string>> = {
   OTEL_LOGS_EXPORTER: "otlp"
 }
 
-/** How often metrics are sent where the environment does not say, in milliseconds: as in the specification. */
+/** Default interval for metrics, in milliseconds, as in the specification. */
 const defaultExportInterval = 60_000
 
-/** How old a value may be that is sent, in milliseconds: measuring asks the database. */
+/** Maximum age of an exported value, in milliseconds. Measuring queries the database. */
 const mostAge = 10_000
 
-/** How often gauges are measured, in milliseconds; null when metrics are not sent. */
+/** How often gauges are measured, in milliseconds; null if metrics are not exported. */
 const gaugeInterval = (environment: Environment): number | null => {
   const { OTEL_METRICS_EXPORTER: exporter = "otlp", OTEL_METRIC_EXPORT_INTERVAL: interval } = environment
   if (!["", "otlp"].includes(exporter)) return null
@@ -45,7 +45,7 @@ const exporting = (environment: Environment) =>
     Layer.unwrap
   )
 
-/** Sends what there is to a collector, when the environment names one; what is left is sent when its scope is closed. */
+/** Exports to a collector if the environment names one. Closing the scope sends what is left. */
 export const layer = (environment: Environment = process.env): Layer.Layer<never> =>
   isWanted(environment)
     ? Layer.mergeAll(

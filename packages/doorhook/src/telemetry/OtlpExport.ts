@@ -1,12 +1,12 @@
 /**
- * The exporter to an OpenTelemetry collector: a module of its own, which only those who name a collector load.
+ * The OpenTelemetry exporter, in a module of its own so that it is loaded only with a collector.
  */
 import { ConfigProvider, Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Otlp, OtlpSerialization } from "effect/observability"
 import { version } from "../version.ts"
 
-/** Exports traces, metrics and logs as the `OTEL_*` variables in an environment say. */
+/** Exports traces, metrics and logs according to the `OTEL_*` variables of an environment. */
 export const layer = (environment: Readonly<Record<string, string>>): Layer.Layer<never> =>
   Otlp.layerFromConfig({ resource: { serviceVersion: version }, loggerMergeWithExisting: true }).pipe(
     Layer.provide(

@@ -1,9 +1,8 @@
 /**
- * Spans of what doorhook does: one for each publication, one for each attempt, which is linked to the publication that it
- * comes of when that was in this process.
+ * Spans for publications and delivery attempts. An attempt links to its publication if both were in this process.
  *
- * Spans name events by their id alone. What an event is about, whose it is and where it goes is not in them: telemetry is
- * read by others than those who may see events.
+ * Spans contain only the ids of events. Their content, owner and destination are left out, because telemetry has more
+ * readers than events may have.
  */
 import { Publisher, Transport } from "@doorhook/core"
 import type { TransportRequest, TransportResult } from "@doorhook/core"
@@ -11,15 +10,15 @@ import { Context, Effect, Layer } from "effect"
 import type { Tracer } from "effect"
 
 /**
- * Whether there are spans at all: they cost a little, which nobody pays whose tracer keeps none. Null, where nobody says: in
- * an application written in Effect there are, else there are none.
+ * Whether spans are recorded. They cost a little, which an application without a tracer should not pay. Null is the
+ * default: on in applications written in Effect, otherwise off.
  */
 export const Tracing = Context.Reference<boolean | null>("doorhook/telemetry/Spans", { defaultValue: () => null })
 
-/** Publications that attempts may still be linked to. */
+/** How many publications are remembered for links from attempts. */
 const mostRemembered = 10_000
 
-/** The most event ids that a span names. */
+/** How many event ids a span contains at most. */
 const mostNamed = 20
 
 interface Publications {
@@ -44,7 +43,7 @@ const makePublications = (): Publications => {
   }
 }
 
-/** What one process remembers of its publications. */
+/** The publications that this process remembers. */
 class Remembered extends Context.Service<Remembered, Publications>()("doorhook/telemetry/Spans/Remembered") {
   static readonly layer: Layer.Layer<Remembered> = Layer.sync(Remembered, makePublications)
 }
@@ -101,7 +100,7 @@ const tracedPublish =
 const whenTracing = <ROut, E, R>(layer: Layer.Layer<ROut, E, R>, traced: Layer.Layer<ROut, E, R | Remembered>) =>
   Layer.unwrap(Effect.map(Tracing, (on) => (on === true ? traced.pipe(Layer.provide(Remembered.layer)) : layer)))
 
-/** The transport, with a span for each request where there are spans. */
+/** The transport with a span for each request, if spans are recorded. */
 export const tracedTransport = <E, R>(layer: Layer.Layer<Transport, E, R>): Layer.Layer<Transport, E, R> =>
   whenTracing(
     layer,
@@ -113,7 +112,7 @@ export const tracedTransport = <E, R>(layer: Layer.Layer<Transport, E, R>): Laye
     ).pipe(Layer.provide(layer))
   )
 
-/** The publisher, with a span for each call where there are spans. */
+/** The publisher with a span for each call, if spans are recorded. */
 export const tracedPublisher = <E, R>(layer: Layer.Layer<Publisher, E, R>): Layer.Layer<Publisher, E, R> =>
   whenTracing(
     layer,

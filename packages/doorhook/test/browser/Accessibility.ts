@@ -1,12 +1,11 @@
 /**
- * The accessibility of a page as it is shown in the browser: by the rules of axe, and by some of our own, which also look at headings and
- * the size of what is tapped.
+ * The accessibility of a page in the browser, checked by axe and by our own rules for headings and the size of controls.
  */
 import axe from "axe-core"
 import { Predicate } from "effect"
 import type { Page } from "playwright-core"
 
-/** In the page: the contrast of an element's text with what it stands on, as WCAG 2.1 section 1.4.3 counts it. */
+/** In the page: the contrast of an element's text with its background (WCAG 2.1 section 1.4.3). */
 export const colors = `
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = ([r, g, b]) => {
@@ -29,7 +28,7 @@ export const colors = `
   }
 `
 
-/** In the page: everything that is wrong, in words. */
+/** In the page: all problems, in words. */
 const look = (tappable: number) => `
 (() => {
   const problems = []
@@ -79,17 +78,17 @@ const look = (tappable: number) => `
   return problems
 })()`
 
-/** In the page, with axe in it: what breaks its rules, in words. */
+/** In the page, with axe: all violations of its rules, in words. */
 const byAxe = `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
   violations.flatMap(({ help, id, nodes }) => nodes.map(({ html }) => id + ": " + help + ": " + html.slice(0, 160))))`
 
 const textsIn = (found: unknown): ReadonlyArray<string> =>
   Array.isArray(found) ? found.filter(Predicate.isString) : ["the page could not be looked at"]
 
-/** Everything that is wrong with the page as it is shown now; `tappable` is how high controls must be, in pixels. */
+/** All problems of the current page. `tappable` is the minimum height of controls, in pixels. */
 export const accessibilityProblems = async (page: Page, tappable = 44): Promise<ReadonlyArray<string>> => {
   const own = textsIn(await page.evaluate(look(tappable)))
-  // Evaluated by the browser's debugger: the page's own policy lets no such script in.
+  // Evaluated by the browser's debugger, because the page's own policy blocks such scripts.
   await page.evaluate(axe.source)
   return [...own, ...textsIn(await page.evaluate(byAxe))]
 }

@@ -1,10 +1,10 @@
 /**
- * Where a Chromium is on this machine.
+ * Finds Chromium on this machine.
  */
 import { chromium } from "playwright-core"
 import { existsSync } from "node:fs"
 
-/** Where systems put it. */
+/** Where operating systems install it. */
 const usual = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
@@ -18,7 +18,7 @@ const usual = [
   "C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe"
 ]
 
-/** The one that `CHROMIUM_PATH` names, that `npm run setup:browser` fetched, or the system's own; null for none. */
+/** Chromium from `CHROMIUM_PATH`, from `npm run setup:browser`, or of the system; null if there is none. */
 export const executable = (): string | null => {
   const { CHROMIUM_PATH: named = "" } = process.env
   if (named !== "") {

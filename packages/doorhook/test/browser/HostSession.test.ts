@@ -1,6 +1,5 @@
 /**
- * The consent page in Chromium: a host with a login of its own, on whose server doorhook is mounted, and a user who is
- * sent there and back.
+ * The consent page in Chromium, for a host with its own login and doorhook on the same server.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,7 +14,7 @@ import { hasBrowser, openVisitors } from "./Visitors.ts"
 
 const cookie = "host_session=u1"
 
-/** The host: `/login` logs in whoever comes and sends them back, `/cb` is the app's, all else is doorhook's. */
+/** The host: `/login` logs in any visitor and redirects back, `/cb` belongs to the app, and all other paths are doorhook's. */
 const openHost = Effect.gen(function* () {
   const server = createServer()
   const { url } = yield* listening(server)
@@ -77,14 +76,14 @@ describe.skipIf(!hasBrowser)("a user of a host with its own login", () => {
     assert.deepStrictEqual(complaints, [])
   })
 
-  it("whose session ends while the page is open is asked to log in again, and nothing is allowed", async () => {
+  it("whose session ends while the page is open must log in again, and grants nothing", async () => {
     const { callback, toApp } = host()
     const { context, page } = await host().page()
     await page.goto(toApp)
     await context.clearCookies({ name: "host_session" })
     await page.getByRole("button", { name: "Allow", exact: true }).click()
     await page.getByRole("link").click()
-    // The host logs the user in anew, and the way leads back.
+    // The host logs the user in again and redirects back.
     await page.getByRole("button", { name: "Allow", exact: true }).click()
     await page.waitForURL(`${callback}?**`)
     assert.match(new URL(page.url()).searchParams.get("code") ?? "", /^dh_ac_/)

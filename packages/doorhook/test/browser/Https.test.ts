@@ -1,5 +1,5 @@
 /**
- * The login page as most people have it: over https, behind a proxy that ends TLS. The certificate is one of our own.
+ * The login page over https behind a TLS proxy, as in most deployments. The certificate is self-made.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ import { shared } from "../harness/Shared.ts"
 import { allow, fill } from "./LoginStage.ts"
 import { hasBrowser, openVisitors } from "./Visitors.ts"
 
-/** A proxy that hands everything on to a port, and says for whom, as real ones do. */
+/** A proxy that passes all requests to a port and adds the usual headers. */
 const openProxy = (portBehind: () => number) =>
   listening(
     createServer({ ...makeSelfSigned("127.0.0.1") }, (incoming, outgoing) => {
@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser over https", () => {
       [["__Host-doorhook_login", "127.0.0.1", "/", true, true, "Lax"]]
     )
 
-    // A plain cookie of the name that http has is no proof here.
+    // A cookie with the name for http is not accepted here.
     await context.clearCookies()
     await context.addCookies(cookies.map(({ value }) => ({ name: "doorhook_login", value, url })))
     await fill(page, admin)

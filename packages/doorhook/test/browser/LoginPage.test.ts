@@ -1,6 +1,6 @@
 /**
- * The login page as people have it: in Chromium, with and without JavaScript, on a phone, by keyboard alone, by what a
- * screen reader is told; and what the browser makes of its headers.
+ * The login page in Chromium, with and without JavaScript, on a phone, by keyboard only, and as seen by a screen reader.
+ * Also the effect of its headers in the browser.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { admin } from "../harness/KnownDirectory.ts"
@@ -13,7 +13,7 @@ const stage = shared(openLoginStage, hasBrowser)
 afterEach(() => (hasBrowser ? stage().closePages() : undefined))
 
 describe.skipIf(!hasBrowser)("logging in with a browser", () => {
-  it("leads to the app with a code that works, silently, to no other place, with nothing secret in an address", async () => {
+  it("leads only to the app, with a working code, no console errors, and no secret in a URL", async () => {
     const { app, callback, toApp, url } = stage()
     const { addresses, complaints, context, page } = await stage().page()
     await page.goto(toApp)
@@ -38,12 +38,12 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
       cookies.map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite })),
       [{ httpOnly: true, name: "doorhook_login", sameSite: "Lax" }]
     )
-    // The app is not told where the user came from.
+    // The app does not learn where the user came from.
     const referrer = await page.evaluate("document.referrer")
     assert.strictEqual(referrer, "")
   })
 
-  it("says that login or password is wrong, keeps the login and not the password, and goes on from there", async () => {
+  it("says that login or password is wrong, keeps only the login, and lets the user continue", async () => {
     const { callback, toApp } = stage()
     const { page } = await stage().page()
     await page.goto(toApp)
@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.isNotEmpty(codeAt(page))
   })
 
-  it("denies without a word typed, and the app is told so", async () => {
+  it("denies without any input, and the app gets the error", async () => {
     const { callback, toApp } = stage()
     const { complaints, page } = await stage().page()
     await page.goto(toApp)
@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.deepStrictEqual(complaints, [])
   })
 
-  it("shows an out-of-band code on a page, and neither it nor the client's secret in an address that stays", async () => {
+  it("shows an out-of-band code on a page, and leaves neither it nor the client's secret in a URL", async () => {
     const { outOfBand, url } = stage()
     const { addresses, page } = await stage().page()
     await page.goto(outOfBand)
@@ -97,14 +97,14 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     const code = await page.locator("#authorization_code").innerText()
     assert.match(code, /^dh_ac_[A-Za-z0-9_-]{43}$/)
     assert.strictEqual(page.url(), `${url}/oauth/authorize`)
-    // The client itself put its secret into the first address; no other has it.
+    // The client put its secret into the first URL itself; no other URL has it.
     assert.strictEqual(addresses.filter((address) => /client_secret|dh_ac_|correct/.test(address)).length, 1)
     await page.goBack()
     assert.notInclude(page.url(), "client_secret")
     assert.strictEqual(await page.locator("form").count(), 1)
   })
 
-  it("can be gone back to and done again", async () => {
+  it("can be repeated after going back", async () => {
     const { callback, toApp } = stage()
     const { page } = await stage().page()
     await page.goto(toApp)
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     await fill(page, admin)
     await allow(page).dblclick({ noWaitAfter: true })
     const back = () => page.waitForURL(`${callback}?**`)
-    // The second click's navigation may abort the first one.
+    // The second click's navigation may cancel the first one.
     await back().catch(back)
     assert.strictEqual(await stage().exchange(codeAt(page)), 200)
     assert.deepStrictEqual(complaints, [])
@@ -208,7 +208,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
           assert.isAtLeast(box?.height ?? 0, 44)
           assert.isAtLeast(box?.width ?? 0, 44)
         }
-        // Smaller text makes phones zoom in on the field.
+        // Phones zoom in on fields with smaller text.
         const sizes = await page.evaluate(
           '[...document.querySelectorAll("input")].map((input) => getComputedStyle(input).fontSize)'
         )
@@ -267,7 +267,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
     }
   })
 
-  it("tells a password manager what its fields are", async () => {
+  it("describes its fields to password managers", async () => {
     const { toApp } = stage()
     const { page } = await stage().page()
     await page.goto(toApp)
@@ -280,7 +280,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
     assert.strictEqual(await page.locator("input[type=password]").count(), 1)
   })
 
-  it("is shown in no frame", async () => {
+  it("can't be framed", async () => {
     const { toApp } = stage()
     const evil = await stage().site(`<iframe src="${toApp.replaceAll("&", "&amp;")}"></iframe>`)
     const { complaints, page } = await stage().page()
@@ -291,11 +291,11 @@ describe.skipIf(!hasBrowser)("the login page", () => {
     assert.match(complaints.join("\n"), /frame-ancestors|X-Frame-Options/i)
   })
 
-  it("runs no script that got into it, and takes no form from another site", async () => {
+  it("blocks injected scripts, and refuses forms of another site", async () => {
     const { toApp, url } = stage()
     const { complaints, page } = await stage().page()
     await page.goto(toApp)
-    // As an injection would.
+    // Like an injected script.
     await page.evaluate(
       'const script = document.createElement("script"); script.textContent = "window.injected = 1"; document.body.append(script); const image = new Image(); image.src = "https://evil.example/x.png"; document.body.append(image)'
     )
@@ -315,7 +315,7 @@ describe.skipIf(!hasBrowser)("the login page", () => {
   })
 })
 
-/** The contrast of every text with what it stands on, as WCAG 2.1 section 1.4.3 counts it. */
+/** The contrast of every text with its background (WCAG 2.1 section 1.4.3). */
 const contrast = `
 (() => {
   ${colors}

@@ -1,6 +1,6 @@
 /**
- * The pages of operators as an operator has them: in Chromium, with and without JavaScript, by mouse and by keyboard, on a phone, by
- * what a screen reader is told; with receivers that answer what must not become a part of the page.
+ * Operators' pages in Chromium, with and without JavaScript, by mouse and keyboard, on a phone, and for screen readers.
+ * Some receivers answer with content that must not become part of a page.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -32,7 +32,7 @@ const heading = (page: Page, name: string | RegExp) => page.getByRole("heading",
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
 const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
 
-/** Opens what a button asks before it does it. */
+/** Opens the confirmation of a button. */
 const open = (page: Page, name: string) => page.locator("summary").getByText(name, { exact: true }).click()
 
 const signIn = async (page: Page) => {
@@ -42,7 +42,7 @@ const signIn = async (page: Page) => {
   await heading(page, "Overview")
 }
 
-/** Every page, below the console's address. */
+/** Every page, relative to the console's address. */
 const places = (): ReadonlyArray<string> => {
   const { broken, brokenDelivery, gone } = stage()
   return [
@@ -60,7 +60,7 @@ const places = (): ReadonlyArray<string> => {
 
 describe.skipIf(!hasBrowser)("an operator with a browser", () => {
   it.each([true, false])(
-    "sees what is wrong, finds the delivery, reads why, sends it again and recovers, from one place; with JavaScript: %s",
+    "sees a problem, finds the delivery and the reason, sends it again and recovers; with JavaScript: %s",
     async (javaScriptEnabled) => {
       const { broken, brokenDelivery, visitors } = stage()
       const { addresses, complaints, context, page } = await visitors.page({ javaScriptEnabled })
@@ -139,7 +139,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.strictEqual(await page.evaluate("navigator.clipboard.readText()"), made)
   })
 
-  it("tries again what doorhook has disabled, and it is enabled", async () => {
+  it("probes an integration that doorhook disabled, which enables it", async () => {
     const { doorhook, gone, visitors } = stage()
     const { page } = await visitors.page()
     await signIn(page)
@@ -153,13 +153,13 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByText("acknowledges again").first().waitFor()
   })
 
-  it("sees pages refresh themselves, while what was opened and chosen stays", async () => {
+  it("sees pages refresh themselves without losing open parts and selections", async () => {
     const { brokenDelivery, doorhook, visitors } = stage()
     const { page } = await visitors.page()
     await page.clock.install()
     await signIn(page)
     await page.goto(`${stage().url}/console/deliveries/${brokenDelivery}?done=sent`)
-    // What was done is said once.
+    // The result is shown only once.
     assert.notInclude(page.url(), "done")
     await page.locator("summary", { hasText: "What the receiver answered" }).first().focus()
     await page.keyboard.press("Enter")
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       await (await answered).finished()
     }
     await page.locator("details[open] summary:focus").waitFor()
-    // A question that is open is not taken away.
+    // An open confirmation stays.
     await open(page, "Send again")
     const before = stage().bodiesAt("/broken").length
     await page.clock.fastForward("00:30")
@@ -179,7 +179,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.strictEqual(stage().bodiesAt("/broken").length, before)
   })
 
-  it("is told when the service does not answer, and when it does again", async () => {
+  it("sees when the service does not answer, and when it does again", async () => {
     const { visitors } = stage()
     const { page } = await visitors.page()
     await page.clock.install()
@@ -187,7 +187,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.route("**/console", (route) => route.abort())
     await page.clock.fastForward("00:06")
     await page.getByRole("alert").getByText("The service does not answer.", { exact: false }).waitFor()
-    // What was shown before stays.
+    // Earlier content stays.
     assert.strictEqual(await page.getByRole("heading", { name: "Events a second" }).count(), 1)
     await page.unroute("**/console")
     await page.clock.fastForward("00:06")
@@ -223,7 +223,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.strictEqual(await page.getByRole("navigation").count(), 0)
   })
 
-  it("needs no mouse: skips to the content, goes to a delivery, is asked and changes their mind", async () => {
+  it("needs no mouse: skips to the content, opens a delivery, and cancels a confirmation", async () => {
     const { brokenDelivery, visitors } = stage()
     const { page } = await visitors.page()
     await page.goto(`${stage().url}/console`)
@@ -275,7 +275,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     assert.deepStrictEqual(complaints, [])
   })
 
-  it("tells a screen reader what is what", async () => {
+  it("describes itself to screen readers", async () => {
     const { brokenDelivery, visitors } = stage()
     const { page } = await visitors.page()
     await signIn(page)
@@ -290,7 +290,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     assert.match(list, /- table "Deliveries":[\s\S]*- columnheader "Last attempt"/)
   })
 
-  it("runs no script that got into it, and makes no HTML of a text", async () => {
+  it("blocks injected scripts, and escapes texts", async () => {
     const { visitors } = stage()
     const { addresses, complaints, page } = await visitors.page()
     await signIn(page)
@@ -309,7 +309,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     assert.notInclude(addresses.join("\n"), "/console/x")
   })
 
-  it("is shown in no frame, whichever it is", async () => {
+  it("can't be framed, on any page", async () => {
     const { visitors } = stage()
     const { context, page } = await visitors.page()
     await signIn(page)
@@ -323,14 +323,14 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     }
   })
 
-  it("takes no form of another site, and no planted cookie", async () => {
+  it("refuses forms of another site, and planted cookies", async () => {
     const { doorhook, good, site, visitors } = stage()
     const { context, page } = await visitors.page()
     await signIn(page)
     await page.goto(`${stage().url}/console/integrations/${good}`)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const action = `${stage().url}/console/integrations/${good}/status`
-    // As bad as can be: the other site knows the token.
+    // Worst case: the other site has the token.
     const form = `<form method="post" action="${action}"><input name="csrf_token" value="${token}"><input name="status" value="disabled"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(action)

@@ -1,6 +1,5 @@
 /**
- * The pages of owners as an owner has them: by a link from the host, by a login, or with the host's own; in Chromium, with and
- * without JavaScript.
+ * Owners' pages in Chromium, opened by a link, a login, or the host's own login, with and without JavaScript.
  */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -34,7 +33,7 @@ const heading = (page: Page, name: string | RegExp) => page.getByRole("heading",
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
 const link = (page: Page, name: string) => page.getByRole("link", { name, exact: true })
 
-/** Presses a button that asks first, and answers its question. */
+/** Presses a button and confirms its question. */
 const confirm = async (page: Page, name: string) => {
   await page.locator("summary").getByText(name, { exact: true }).click()
   await page.locator("details[open]").getByRole("button", { name, exact: true }).click()
@@ -108,7 +107,7 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.strictEqual(await link(page, "New integration").count(), 0)
   })
 
-  it("tries again what doorhook has disabled, and it is enabled", async () => {
+  it("probes an integration that doorhook disabled, which enables it", async () => {
     const { doorhook, gone, visitors } = stage()
     const { page } = await visitors.page()
     await page.goto((await doorhook.portalLink(gone)).url)
@@ -118,10 +117,10 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
     assert.strictEqual((await doorhook.integrations.show(gone)).status, "enabled")
   })
 
-  it("is told politely that the link has expired, while the page is open and when it is opened", async () => {
+  it("sees that the link has expired, both on an open page and on opening it", async () => {
     const { doorhook, good, visitors } = stage()
     const { page } = await visitors.page({ javaScriptEnabled: false })
-    // It lives as long as it takes to open it on this machine.
+    // Its lifetime is just long enough to open it on this machine.
     const title = page.getByRole("heading", { level: 1 })
     let url = ""
     for (let seconds = 1; !(await page.locator("h1").allInnerTexts())[0]?.startsWith("Integration"); seconds *= 2) {
@@ -129,19 +128,19 @@ describe.skipIf(!hasBrowser)("the holder of a link", () => {
       await page.goto(url)
     }
     while ((await page.reload())?.status() !== 403) await page.waitForLoadState()
-    // The browser has let go of the cookie, or the service does not take it any more.
+    // Either the browser has deleted the cookie, or the service refuses it.
     assert.match(await title.innerText(), /^(?:This link has expired|Your webhooks)$/)
     await page.goto(url)
     assert.strictEqual(await title.innerText(), "This link has expired")
   })
 
-  it("sends nothing by a form of another site", async () => {
+  it("can't be made to send by a form of another site", async () => {
     const { broken, doorhook, site, visitors } = stage()
     const { page } = await visitors.page()
     await page.goto((await doorhook.portalLink(broken)).url)
     const token = (await page.locator("input[name=csrf_token]").first().getAttribute("value")) ?? ""
     const before = tests("/broken").length
-    // As bad as can be: the other site knows the token.
+    // Worst case: the other site has the token.
     const form = `<form method="post" action="${stage().url}/portal/${broken}/test"><input name="csrf_token" value="${token}"><button>go</button></form>`
     await page.goto((await site(form)).replace("127.0.0.1", "localhost"))
     const answered = page.waitForResponse(`${stage().url}/portal/${broken}/test`)
@@ -202,7 +201,7 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
       await button(page, "Sign out").click()
       await page.getByLabel("Password").waitFor()
 
-      // Chromium itself reports the refused form.
+      // Chromium reports the refused form itself.
       assert.deepStrictEqual(
         complaints.filter((text) => !text.includes("422")),
         []
@@ -238,7 +237,7 @@ describe.skipIf(!hasBrowser)("an owner who logs in", () => {
   })
 })
 
-/** A host with a login of its own: `/login` logs in whoever comes and sends them back. */
+/** A host with its own login: `/login` logs in any visitor and redirects back. */
 const openHost = Effect.gen(function* () {
   const server = createServer()
   const { url } = yield* listening(server)
@@ -268,7 +267,7 @@ describe.skipIf(!hasBrowser)("an owner whom the host has logged in", () => {
   const host = shared(openHost, hasBrowser)
   afterEach(() => (hasBrowser ? host().closePages() : undefined))
 
-  it("is sent to the host's login and back, and is nobody here once the host says so", async () => {
+  it("is redirected to the host's login and back, and is signed out when the host says so", async () => {
     const { url } = host()
     const { context, page } = await host().page()
     await page.goto(`${url}/portal`)
@@ -330,14 +329,14 @@ describe.skipIf(!hasBrowser)("an owner's page", () => {
       await page.goto(`${stage().url}/portal${place}`)
       assert.strictEqual(await page.locator("html").getAttribute("lang"), "de")
       assert.deepStrictEqual(await accessibilityProblems(page), [], place)
-      // What core says is English, and marked as such.
+      // Core's messages are in English, and marked as such.
       const text = await page.evaluate(`[...document.querySelectorAll("main *")].filter((one) =>
         one.closest("[lang=en], pre, .mono, code") === null && one.children.length === 0).map((one) => one.textContent).join(" ")`)
       assert.notMatch(String(text), /\b(?:the|is|Send|Deliveries|Attempt)\b/, place)
     }
   })
 
-  it("is shown in no frame, whichever it is", async () => {
+  it("can't be framed, on any page", async () => {
     const { broken, brokenDelivery, visitors } = stage()
     const { context, page } = await visitors.page()
     await signIn(page)

@@ -1,6 +1,6 @@
 /**
- * What the pages have to show: an embedded doorhook on a server of its own, an owner who administers a building and rents a unit,
- * receivers of every temper, and an integration for each.
+ * A setup for tests of the pages: an embedded doorhook on its own server, an owner with a building and a rented unit,
+ * well-behaved and faulty receivers, and an integration for each.
  */
 import { Effect } from "effect"
 import { createServer } from "node:http"
@@ -13,13 +13,13 @@ import { createIntegration } from "../harness/ThirdParty.ts"
 
 export const operatorKey = "the-operator-of-these-tests-0123456789"
 
-/** What a receiver may answer that must not become a part of a page. */
+/** Answers of receivers that must not become part of a page. */
 export const hostile = `</pre><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">{"error":"no such door"}`
 
 /** The owner's login and password. */
 export const owner = { login: "admin", password: "right" } as const
 
-/** What the host's directory has of the owner. */
+/** The owner's data in the host's directory. */
 const premises = {
   ...directory,
   isTenant: (user: string, tenant: number) => user === owner.login && tenant === 101,
@@ -30,7 +30,7 @@ const premises = {
   tenants: (user: string) => (user === owner.login ? [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }] : [])
 }
 
-/** How each receiver answers, by the path that it listens on. */
+/** How each receiver answers, by its path. */
 const tempers: Readonly<Record<string, (nth: number) => readonly [status: number, body: string]>> = {
   "/good": () => [200, "taken"],
   "/flaky": (nth) => (nth % 3 === 0 ? [503, "busy, come back later"] : [200, "taken"]),
@@ -39,7 +39,7 @@ const tempers: Readonly<Record<string, (nth: number) => readonly [status: number
   "/moody": (nth) => (nth === 1 ? [500, hostile] : [200, "taken"])
 }
 
-/** What every receiver and address of a stage has in it, for tests; pictures are taken without. */
+/** Markup in all names and addresses of a test; pictures are taken without it. */
 interface Wording {
   readonly complaint: string
   readonly query: string
@@ -50,7 +50,7 @@ export const harmless: Wording = { complaint: '{"error":"no such door","door":11
 /** The path of a request, without its query. */
 const placeOf = ({ path }: Received): string => path.split("?")[0] ?? ""
 
-/** Starts it all. Integrations are named by the path of their receiver. */
+/** Starts everything. Integrations are named by the path of their receiver. */
 export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
   const calls = new Map<string, number>()
   const receiver = yield* startReceiver((received) => {
@@ -80,9 +80,9 @@ export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: 
     url,
     integrations,
     integrate,
-    /** What receivers got at a path. */
+    /** The requests that receivers got at a path. */
     bodiesAt: (path: string) => receiver.received.filter((one) => placeOf(one) === path).map(({ body }) => body),
-    /** Publishes so many events, with names that must stay texts. */
+    /** Publishes a number of events, with names that must be escaped. */
     publish: (count: number) =>
       doorhook.publish(
         Array.from({ length: count }, (_, index) => ({
@@ -92,7 +92,7 @@ export const openPageStage = Effect.fnUntraced(function* ({ complaint, query }: 
           data: { id: index + 1, name: `</pre><script>window.hacked = 1</script>` }
         }))
       ),
-    /** Resolves when a delivery to an integration is in a state. */
+    /** Resolves when a delivery to an integration reaches a state. */
     until: async (id: string, state: string) => {
       for (;;) {
         const { deliveries } = await doorhook.deliveries.list({ integration_id: id, state, limit: 1 })

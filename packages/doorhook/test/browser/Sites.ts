@@ -5,11 +5,11 @@ import { Effect, Scope } from "effect"
 import { createServer } from "node:http"
 import { listening } from "@doorhook/testkit/ListeningServer"
 
-/** The page of an app that users come back to. */
+/** The app's page, to which users return. */
 export const welcome =
   '<!doctype html><html lang="en"><title>Pocket app</title><link rel="icon" href="data:,"><h1>Welcome'
 
-/** Opens sites as long as the scope lives; each answers its address. */
+/** Serves sites until the scope is closed. Each has its address. */
 export const openSites = Effect.map(
   Effect.scope,
   (scope) => (html: string) =>

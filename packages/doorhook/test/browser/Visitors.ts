@@ -1,5 +1,5 @@
 /**
- * Browsers on a visit, with what they saw: every address, every complaint of the console, every breach of a policy.
+ * Browsers that record every URL, console error and policy violation.
  */
 import { Effect } from "effect"
 import { chromium } from "playwright-core"
@@ -14,12 +14,12 @@ if (path === null) {
   )
 }
 
-/** Whether there is a browser; tests that need one are skipped where there is none. */
+/** Whether a browser is available. Tests that need one are skipped without it. */
 export const hasBrowser = path !== null
 
 export const phone = { viewport: { width: 375, height: 720 }, isMobile: true, hasTouch: true } as const
 
-/** How pages are looked at: on a desk and on a phone, light and dark. */
+/** Views of pages: desktop and phone, light and dark. */
 export const looks = [
   ["light, on a desk", { colorScheme: "light" }],
   ["dark, on a desk", { colorScheme: "dark" }],
@@ -27,7 +27,7 @@ export const looks = [
   ["dark, on a phone", { colorScheme: "dark", ...phone }]
 ] as const satisfies ReadonlyArray<readonly [string, BrowserContextOptions]>
 
-/** What takes longer hangs, in milliseconds. */
+/** A page that takes longer hangs, in milliseconds. */
 const patience = 60_000
 
 const launch = Effect.acquireRelease(
@@ -35,18 +35,18 @@ const launch = Effect.acquireRelease(
     chromium.launch({
       headless: true,
       ...(path !== null && { executablePath: path }),
-      // Root may not use the sandbox.
+      // Root can't use the sandbox.
       args: process.getuid?.() === 0 ? ["--no-sandbox"] : []
     })
   ),
   (browser) => Effect.promise(() => browser.close())
 )
 
-/** Opens a browser; each page is in a profile of its own that has been nowhere. */
+/** Opens a browser. Each page has a fresh profile. */
 export const openVisitors = Effect.map(launch, (browser) => {
   const contexts: Array<BrowserContext> = []
   return {
-    /** A page, every address that it asks for, and what its console complains about. */
+    /** A page, the URLs that it requests, and its console errors. */
     page: async (options: BrowserContextOptions = {}) => {
       const context = await browser.newContext(options)
       contexts.push(context)

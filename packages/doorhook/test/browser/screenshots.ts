@@ -35,7 +35,7 @@ const signIn = async (page: Page) => {
 }
 
 const { page } = await visitors.page(desk)
-// The chart needs some minutes to be one.
+// The chart needs data of some minutes.
 await Effect.runPromise(Effect.sleep("6 minutes"))
 await signIn(page)
 await take(page, "overview", true)

@@ -1,5 +1,5 @@
 /**
- * Logins at a host that embeds doorhook: their hashes share Node's threads with the syncs of the database.
+ * Logins at an embedding host. Their hashes share Node's threads with the database's syncs.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert } from "@effect/vitest"
@@ -12,7 +12,7 @@ import { authorizeUrl } from "../harness/CodeGrant.ts"
 import { client, directory, event, live, start } from "../harness/Embedded.ts"
 import { formOf } from "../harness/LoginForm.ts"
 
-/** A host whose users are in a table. Checking a password takes some hundredths of a second. */
+/** A host with users in a table. Checking a password takes a few hundredths of a second. */
 const hostDirectory = Effect.promise(async () => {
   const database = new DatabaseSync(":memory:")
   database.exec("CREATE TABLE users (id bigint PRIMARY KEY, login text NOT NULL, password_hash text)")
@@ -21,7 +21,7 @@ const hostDirectory = Effect.promise(async () => {
   return { ...sqlDirectory({ database, tables }), client: directory.client }
 })
 
-/** How many hashes libuv has been given and has not ended, at most. */
+/** The most hashes that libuv had at the same time. */
 const countHashes = Effect.acquireRelease(
   Effect.sync(() => {
     const open = new Set<number>()
@@ -43,21 +43,21 @@ const countHashes = Effect.acquireRelease(
 
 const url = "http://localhost"
 
-/** A host with a database in a file and its users in a table; sends a login of a made-up user, each from an address of its own. */
+/** A host with a database file and users in a table. Sends logins of unknown users, each from its own address. */
 const startHost = Effect.gen(function* () {
   const database = join(yield* temporaryFolder, "doorhook.db")
   const doorhook = yield* start({ database, directory: yield* hostDirectory })
   const form = yield* Effect.promise(async () =>
     formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url)
   )
-  // What one address may try at once does not count.
+  // Different addresses, so that the limit per address does not count.
   const logIn = (n: number) =>
     doorhook.fetch(form({ login: `nobody ${n}`, password: "guess" }), { remoteAddress: `192.0.2.${n}` })
   return { doorhook, logIn }
 })
 
 live(
-  "forty logins of made-up users leave the threads that publishing needs: two hashes at most are computed at once",
+  "forty logins of unknown users leave threads for publishing: at most two hashes are computed at once",
   Effect.gen(function* () {
     const { doorhook, logIn } = yield* startHost
     const { counted } = yield* countHashes
@@ -67,7 +67,7 @@ live(
       ended++
       return answer.status
     })
-    // Behind all of them, if it waited for its turn on a thread.
+    // This would come after all of them if it had to wait for a thread.
     yield* Effect.promise(() => doorhook.publish(event))
     assert.isBelow(ended, 20)
     const statuses = new Set(yield* Effect.promise(() => Promise.all(logins)))
@@ -78,7 +78,7 @@ live(
 )
 
 live(
-  "logins beyond those that may wait for their hash are answered 503 with Retry-After, and later ones are checked again",
+  "logins beyond the waiting limit get 503 with Retry-After, and later ones are checked again",
   Effect.gen(function* () {
     const { logIn } = yield* startHost
     const answers = yield* Effect.promise(() =>

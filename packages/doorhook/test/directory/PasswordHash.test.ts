@@ -4,7 +4,7 @@ import { scrypt } from "node:crypto"
 import { promisify } from "node:util"
 
 describe("a stored password", () => {
-  it("is told by its own password alone", async () => {
+  it("matches only its own password", async () => {
     const stored = await hashPassword("correct horse", { ln: 10, p: 1 })
     assert.match(stored, /^\$scrypt\$ln=10,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
     assert.isTrue(await verifyPassword("correct horse", stored))
@@ -12,7 +12,7 @@ describe("a stored password", () => {
     assert.notStrictEqual(stored, await hashPassword("correct horse", { ln: 10, p: 1 }))
   })
 
-  it("of another implementation is told too: the test vector of RFC 7914 section 12", async () => {
+  it("of another implementation matches too: the test vector of RFC 7914 section 12", async () => {
     const salt = Buffer.from("SodiumChloride").toString("base64").replaceAll("=", "")
     const hash = Buffer.from(
       "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2" +
@@ -25,7 +25,7 @@ describe("a stored password", () => {
     assert.isTrue(await verifyPassword("pleaseletmein", `$scrypt$ln=14,r=8,p=1$${salt}$${hash.replaceAll("+", ".")}`))
   })
 
-  it("cut off is nobody's: a short hash is that of many passwords, and an empty one that of all", async () => {
+  it("matches nothing if truncated: a short hash fits many passwords, and an empty one fits all", async () => {
     const stored = await hashPassword("correct horse", { ln: 4 })
     const at = stored.lastIndexOf("$") + 1
     for (const length of [1, 2, 4, 20])
@@ -34,29 +34,29 @@ describe("a stored password", () => {
     assert.isTrue(await verifyPassword("correct horse", stored))
   })
 
-  it("of another form, or one that would take all memory, is nobody's", async () => {
+  it("matches nothing in another form, or if it would take all memory", async () => {
     for (const stored of ["", "plain", "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA", "$scrypt$ln=30,r=8,p=1$AA$AA"]) {
       assert.isFalse(await verifyPassword("plain", stored))
     }
   })
 
-  it("of another form is refused no sooner than a wrong one: such a login must not be told apart by time", async () => {
+  it("of another form is refused as slowly as a wrong one, so timing does not reveal such logins", async () => {
     const refused = verifyPassword("plain", "plain").then(() => "refused")
-    // Past the queue of doorhook's own hashes.
+    // After the queue of doorhook's own hashes.
     const cheap = promisify(scrypt)("plain", "some salt", 32).then(() => "hashed")
     assert.strictEqual(await Promise.race([refused, cheap]), "hashed")
     await refused
   })
 
-  it("waits for its turn among all that are hashed: in order, and with no end where they are to be stored", async () => {
+  it("waits in order among all hashes, without a limit for hashes to be stored", async () => {
     const order: Array<number> = []
     const cost = { ln: 4, p: 1 }
     await Promise.all(Array.from({ length: 300 }, (_, n) => hashPassword("x", cost).then(() => order.push(n))))
-    // Two at once may end in either order.
+    // Two concurrent hashes may end in either order.
     for (const [at, n] of order.entries()) assert.isAtMost(Math.abs(at - n), 1)
   })
 
-  it("is checked before the hashes of others that are to be stored, however many of these wait", async () => {
+  it("is checked before any number of waiting hashes to be stored", async () => {
     const cost = { ln: 4, p: 1 }
     const stored = await hashPassword("correct horse", cost)
     const ended: Array<string> = []
@@ -65,7 +65,7 @@ describe("a stored password", () => {
       verifyPassword("correct horse", stored).then((isRight) => ended.push(isRight ? "check" : "wrong"))
     )
     await Promise.all([...hashes, ...checks])
-    // Up to two hashes had begun before the first check, and up to two begin before the last check ends.
+    // Up to two hashes had started before the first check, and up to two start before the last check ends.
     assert.isBelow(ended.lastIndexOf("check"), 40 + 4)
     assert.lengthOf(
       ended.filter((one) => one === "check"),

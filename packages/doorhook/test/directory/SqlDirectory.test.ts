@@ -1,5 +1,5 @@
 /**
- * The directory over a host's own tables: the same answers from SQLite and PostgreSQL, with the default names and with others.
+ * The directory over a host's own tables. SQLite and PostgreSQL give the same answers, with default names and others.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook, DoorhookError, hashPassword, publishIn, sqlDirectory } from "doorhook"
@@ -16,7 +16,7 @@ import { callApi } from "../harness/ThirdParty.ts"
 
 const password = await hashPassword("correct horse", { ln: 10 })
 
-/** The default schema, as the documentation shows it. */
+/** The default schema, as in the documentation. */
 const standard = `
   CREATE TABLE users (id bigint PRIMARY KEY, login text UNIQUE NOT NULL, password_hash text);
   CREATE TABLE buildings (id bigint PRIMARY KEY, name text NOT NULL, time_zone text NOT NULL);
@@ -104,7 +104,7 @@ describe("the directory over tables", () => {
   })
 
   live(
-    "refuses ids that are no numbers when they are first asked for, with the value and the rule",
+    "refuses ids that are not numbers when they are first used, with the value and the rule",
     Effect.gen(function* () {
       const database = new DatabaseSync(":memory:")
       database.exec(`
@@ -131,7 +131,7 @@ describe("the directory over tables", () => {
       const token = yield* tokenFrom(url)
       const answer = yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings"))
       assert.strictEqual(answer.status, 503)
-      // Nor does it invite the client to try again.
+      // The client is not asked to try again either.
       assert.isNull(answer.headers.get("retry-after"))
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
@@ -218,7 +218,7 @@ describe("the directory over tables", () => {
     assert.deepStrictEqual(await directory.authenticate("ada", "x"), { id: "k1" })
     database.exec(`UPDATE "Konten" SET geheim = 'md5:y'`)
     await directory.authenticate("ada", "x")
-    // As long as one of the hashes that are in use now.
+    // As long as a hash with the current cost.
     assert.isNull(await directory.authenticate("nobody", "x"))
     assert.isNull(await directory.authenticate("old", "x"))
     assert.deepStrictEqual(checked, ["md5:x", "md5:x", "md5:y", "md5:y", "md5:y"])
@@ -234,13 +234,13 @@ describe("the directory over tables", () => {
       return "unknown"
     }
     const unknown = ask()
-    // A thousand times the work of a stored one, and less than the default cost.
+    // A thousand times the work of a stored hash, but less than the default cost.
     const costly = promisify(scrypt)("x", "some salt", 32).then(() => "costly")
     assert.strictEqual(await Promise.race([unknown, costly]), "unknown")
     await costly
   })
 
-  it("tells every name that is none, and what is no database", () => {
+  it("reports every invalid name, and an invalid database", () => {
     const wrong = { users: { tabel: "x" }, tenant: {}, buildings: "houses" }
     assert.throws(
       () => Reflect.apply(sqlDirectory, undefined, [{ database: () => [], tables: wrong }]),
@@ -320,7 +320,7 @@ await describeOnPostgres("the directory over tables", (server) => {
   )
 
   live(
-    "answers from PostgreSQL, and its host publishes in transactions of its own",
+    "answers from PostgreSQL, and its host publishes in its own transactions",
     withPool(async (pool, url) => {
       await pool.query(standard + own)
       assert.deepStrictEqual(await answersOf(sqlDirectory({ database: pool })), expected)

@@ -1,6 +1,6 @@
 /**
- * Calls of an embedded doorhook with what plain JavaScript lets through: what is wrong is a rejection, with a code and a message
- * that names the argument, and never something thrown.
+ * Invalid arguments from plain JavaScript to an embedded doorhook. Each call rejects with a code and a message that names
+ * the argument, and never throws.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -10,7 +10,7 @@ import { codeOf, event, integrate, live, mount, start } from "../harness/Embedde
 import { eventually } from "../harness/Eventually.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** Calls a method as JavaScript does, by its path: with whatever is given. A call that throws fails the test. */
+/** Calls a method by its path with any arguments, as JavaScript does. A call that throws fails the test. */
 const call = async (doorhook: Doorhook, path: string, given: ReadonlyArray<unknown>): Promise<unknown> => {
   const names = path.split(".")
   const part = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
@@ -65,7 +65,7 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
 
 describe("arguments", () => {
   live(
-    "that a call can't take are told with their names",
+    "that are invalid are reported by name",
     Effect.gen(function* () {
       const doorhook = yield* start()
       for (const [path, given, message] of refusals) {
@@ -130,7 +130,7 @@ describe("arguments", () => {
   )
 
   live(
-    "that JSON can't hold are problems of the event, and what stands beside the event's members is overlooked",
+    "that JSON can't represent are problems of the event, and unknown members of the event are ignored",
     Effect.gen(function* () {
       const doorhook = yield* start()
       for (const data of [new Map([["id", 1]]), { n: 1n }]) {
@@ -148,7 +148,7 @@ describe("arguments", () => {
   )
 
   live(
-    "of a name that is none are refused, and the one that was meant is told",
+    "with an unknown name are refused with a suggestion",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const refused = yield* codeOf(Reflect.apply(doorhook.publish, doorhook, [event, { idempotencykey: "a" }]))

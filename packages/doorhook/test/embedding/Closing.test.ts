@@ -1,5 +1,5 @@
 /**
- * The end of an embedded doorhook: what is open is finished, nothing stays behind, and what comes later is told so.
+ * Closing an embedded doorhook: open work is finished, nothing is left, and later calls fail with `closed`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
@@ -33,7 +33,7 @@ describe("closing", () => {
   )
 
   live(
-    "waits for no request whose client hung up before the host passed it on",
+    "does not wait for a request whose client hung up before the host passed it on",
     Effect.gen(function* () {
       let tracked = 0
       const handler = makeHostHandler({
@@ -61,7 +61,7 @@ describe("closing", () => {
   )
 
   live(
-    "finishes the attempt that is open and the requests that are open, also when it is asked for twice",
+    "finishes open attempts and requests, also when called twice",
     Effect.gen(function* () {
       const bothAsked = yield* Deferred.make<void>()
       let questions = 0
@@ -70,7 +70,7 @@ describe("closing", () => {
       const receiver = yield* startReceiver(() => answered)
       const folder = yield* temporaryFolder
       const database = join(folder, "closing.db")
-      // A request is open while its directory is asked.
+      // The request stays open while its directory is called.
       const buildings = async () => {
         questions += 1
         if (questions === 2) Effect.runSync(Deferred.succeed(bothAsked, undefined))
@@ -105,7 +105,7 @@ describe("closing", () => {
   )
 
   live(
-    "makes every later call say so, and requests be answered",
+    "makes later calls fail with closed, and still answers requests",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const { url } = yield* mount(doorhook)
@@ -133,7 +133,7 @@ describe("closing", () => {
 })
 
 live(
-  "a database that can't be opened is named, and what to do about it",
+  "an unusable database is named, with what to do",
   Effect.gen(function* () {
     const { code, message } = yield* codeOf(createDoorhook({ database: "/nowhere/at/all/doorhook.db", directory }))
     assert.strictEqual(code, "database_unusable")
@@ -144,7 +144,7 @@ live(
   })
 )
 
-/** Takes a file as doorhook does, in a process of its own, and keeps it. */
+/** Takes a file in another process, like doorhook does, and keeps it. */
 const keeping = `
   const lock = new (require("node:sqlite").DatabaseSync)(process.argv[1] + "-lock")
   lock.exec("CREATE TABLE owner (pid INTEGER, host TEXT, since TEXT)")
@@ -155,36 +155,34 @@ const keeping = `
 `
 
 describe("a SQLite file", () => {
-  it.effect(
-    "belongs to one process: another waits for it to let go, by whatever name it calls the file, and is refused",
-    () =>
-      Effect.gen(function* () {
-        const folder = yield* temporaryFolder
-        const [database, alias] = [join(folder, "one.db"), join(folder, "alias.db")]
-        writeFileSync(database, "")
-        symlinkSync(database, alias)
-        const owner = yield* startNode(["-e", keeping, database])
-        yield* Effect.promise(() => owner.printed(/taken/))
-        const named = `process ${owner.child.pid}, since noon,`
-        const refused = yield* Effect.forkChild(Effect.flip(Layer.build(FileOwner.layer({ database: alias }))))
-        yield* TestClock.adjust("6 seconds")
-        const { message, why } = yield* Fiber.join(refused)
-        assert.strictEqual(why, "locked")
-        assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, .* one process alone`))
-        assert.strictEqual(yield* FileOwner.holderOf(database), named)
-        const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
-        // Whoever waits can give up at once: the clock stands still.
-        yield* Fiber.interrupt(yield* wait)
-        const waiting = yield* wait
-        owner.child.kill("SIGKILL")
-        yield* Effect.promise(() => owner.finished)
-        yield* TestClock.adjust("100 millis")
-        yield* Fiber.join(waiting)
-      }).pipe(Effect.scoped)
+  it.effect("belongs to one process: another waits for it under any name of the file, and is refused", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [database, alias] = [join(folder, "one.db"), join(folder, "alias.db")]
+      writeFileSync(database, "")
+      symlinkSync(database, alias)
+      const owner = yield* startNode(["-e", keeping, database])
+      yield* Effect.promise(() => owner.printed(/taken/))
+      const named = `process ${owner.child.pid}, since noon,`
+      const refused = yield* Effect.forkChild(Effect.flip(Layer.build(FileOwner.layer({ database: alias }))))
+      yield* TestClock.adjust("6 seconds")
+      const { message, why } = yield* Fiber.join(refused)
+      assert.strictEqual(why, "locked")
+      assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, .* one process alone`))
+      assert.strictEqual(yield* FileOwner.holderOf(database), named)
+      const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
+      // A waiting start can be interrupted at once: the clock stands still.
+      yield* Fiber.interrupt(yield* wait)
+      const waiting = yield* wait
+      owner.child.kill("SIGKILL")
+      yield* Effect.promise(() => owner.finished)
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.join(waiting)
+    }).pipe(Effect.scoped)
   )
 
   it.effect(
-    "may be shared by doorhooks of one process, until the last is closed; all but the first are warned of",
+    "may be shared by doorhooks of one process until the last is closed, with a warning for all but the first",
     () =>
       Effect.gen(function* () {
         const database = join(yield* temporaryFolder, "one.db")
@@ -202,7 +200,7 @@ describe("a SQLite file", () => {
   )
 
   live(
-    "may be shared by doorhooks of one process: a later one does not send again what is under way",
+    "may be shared by doorhooks of one process: a later one does not repeat attempts in flight",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "one.db")
       let answer = (): void => undefined

@@ -1,5 +1,5 @@
 /**
- * A program that uses doorhook on the databases that it is given, closes it, and has nothing left to do. It must end without being told to.
+ * A program that uses doorhook on the given databases and closes it. It must then end by itself.
  */
 import { createDoorhook } from "doorhook"
 import { once } from "node:events"

@@ -1,13 +1,13 @@
 /**
- * The example on Next.js, without Next.js: that takes a minute to install and to build. The others are tested from the packed
- * archives, beside the packages.
+ * The Next.js example without Next.js, which takes a minute to install and build. The other examples are tested from the
+ * packed archives, with the packages.
  */
 import { afterEach, assert, describe, it, vi } from "@effect/vitest"
 
 const moduleOf = async (file: string): Promise<unknown> =>
   import(new URL(`../../../../docs/examples/next/${file}`, import.meta.url).href)
 
-/** Calls an export of a module as Next.js does. */
+/** Calls an export of a module like Next.js does. */
 const call = async (module: unknown, name: string, ...args: ReadonlyArray<unknown>): Promise<unknown> => {
   const exported: unknown = Reflect.get(Object(module), name)
   return typeof exported === "function" ? Reflect.apply(exported, undefined, args) : undefined
@@ -28,7 +28,7 @@ describe("the example on Next.js", () => {
     const answer = (method: string, path = "/v4/buildings") =>
       statusOf(call(routes, method, new Request(`http://localhost:3000${path}`, { method }), context))
     assert.strictEqual(await answer("GET"), 401)
-    // Next.js would answer OPTIONS by itself: preflights of `browserOrigins` are doorhook's.
+    // Next.js would answer OPTIONS itself, but preflights of `browserOrigins` are doorhook's.
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
       assert.strictEqual(await answer(method), 405, method)
     }

@@ -1,6 +1,5 @@
 /**
- * doorhook on servers of the frameworks that hosts have: what is its own is answered as anywhere, what is the host's goes on
- * to the host.
+ * doorhook on servers of common frameworks. It answers its own requests, and passes all others to the host.
  */
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -25,7 +24,7 @@ type HostCase = readonly [
   prefix?: string
 ]
 
-/** Hosts that hand on the requests of `node:http`, with the connection that they came over. */
+/** Hosts that pass on `node:http` requests with their connection. */
 const nodeHosts: ReadonlyArray<HostCase> = [
   ["node:http", Hosts.plainHost],
   ["Express", Hosts.expressHost],
@@ -35,7 +34,7 @@ const nodeHosts: ReadonlyArray<HostCase> = [
   ["Fastify, with a prefix", Hosts.fastifyUnderPath, "/doors"]
 ]
 
-/** Hosts that hand on web requests. */
+/** Hosts that pass on web requests. */
 const webHosts: ReadonlyArray<HostCase> = [
   ["Hono", Hosts.honoHost],
   ["route handlers, as Next.js has them", Hosts.routeHandlers]
@@ -43,7 +42,7 @@ const webHosts: ReadonlyArray<HostCase> = [
 
 const json = (answer: Response) => Effect.promise((): Promise<unknown> => answer.json())
 
-/** A third party's whole way: login, token, integration, event, webhook. */
+/** All steps of a third party: login, token, integration, event, webhook. */
 const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) {
   const receiver = yield* startReceiver()
   const token = yield* tokenFrom(url)
@@ -54,7 +53,7 @@ const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) 
   yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
   assert.strictEqual(receiver.received[0]?.body, JSON.stringify({ event: bodyEvent }))
 
-  // Every kind of body, and methods that frameworks treat in ways of their own.
+  // All kinds of bodies, and methods that frameworks handle specially.
   const form = new FormData()
   for (const [name, value] of Object.entries(refresh)) form.set(name, value)
   for (const body of [form, new URLSearchParams(refresh)]) {
@@ -64,7 +63,7 @@ const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) 
   assert.strictEqual((yield* call("GET", "/health/live?x=1")).status, 200)
   assert.strictEqual((yield* call("GET", "/v4/nothing")).status, 404)
 
-  // And what is the host's.
+  // The host's own routes.
   const order = { id: 7 }
   assert.strictEqual(yield* Effect.promise(async () => (await fetch(`${own}/orders`)).text()), "mine")
   assert.deepStrictEqual(yield* json(yield* Effect.promise(() => callApi(own, "", "POST", "/orders", order))), order)
@@ -91,7 +90,7 @@ describe("doorhook on", () => {
       Effect.gen(function* () {
         const doorhook = yield* start()
         const { own, url } = yield* startHost(doorhook)
-        // Whoever asks here first must not decide where doorhook is mounted.
+        // A first request for another path must not decide where doorhook is mounted.
         yield* Effect.promise(() => fetch(`${own}/.well-known/oauth-authorization-server${url.slice(own.length)}`))
         const token = yield* tokenFrom(url)
         const list = yield* json(yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings")))
@@ -100,7 +99,7 @@ describe("doorhook on", () => {
           const metadata = yield* Effect.promise(() => fetch(`${url}/.well-known/oauth-authorization-server${path}`))
           assert.nestedPropertyVal(yield* json(metadata), "issuer", url)
         }
-        // A client asks at the root of the host, with the path behind (RFC 8414 section 3.1).
+        // A client looks at the root of the host, with the issuer's path at the end (RFC 8414 section 3.1).
         const found = yield* Effect.promise(() => discover(url, client.client_id, client.client_secret))
         assert.strictEqual(found.serverMetadata().token_endpoint, `${url}/oauth/token`)
       })
@@ -108,7 +107,7 @@ describe("doorhook on", () => {
   }
 
   live(
-    "Express, under a path, is found by a client that knows its issuer only, and takes no other issuer's place",
+    "Express, under a path, is discovered by its issuer alone, and does not replace another issuer",
     Effect.gen(function* () {
       const server = createServer()
       const { url: own } = yield* listening(server)
@@ -133,7 +132,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "web requests teach it no address, whatever their Host, and the log says once to set one",
+    "web requests do not set its address, for any Host, and the log says once to configure it",
     Effect.gen(function* () {
       const warnings: Array<string> = []
       const logger = { info: () => undefined, warn: (line: string) => warnings.push(line), error: () => undefined }
@@ -147,7 +146,7 @@ describe("doorhook on", () => {
       }
       assert.lengthOf(warnings, 1)
       assert.match(warnings[0] ?? "", /publicUrl: not set, .* Set publicUrl to the address that browsers/)
-      // A connection says where it came in.
+      // A connection shows the address.
       const { url } = yield* mount(doorhook)
       yield* Effect.promise(() => fetch(`${url}/health/live`))
       assert.nestedPropertyVal(yield* issuer("http://localhost:666"), "issuer", url)
@@ -155,7 +154,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "Express behind a parser that keeps nothing tells the host so",
+    "Express behind a parser that keeps nothing reports that to the host",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const { url } = yield* Hosts.expressAfter(doorhook, (request, _response, next) => {
@@ -169,7 +168,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "a web request whose body something has read already is refused with what to do",
+    "a web request whose body was already read is refused with what to do",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const request = new Request("http://localhost/oauth/token", { method: "POST", body: new URLSearchParams("a=b") })
@@ -179,7 +178,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "node:http that has read a body and kept nothing answers 500, and the log says under the same id what to do",
+    "node:http that has read a body and kept nothing answers 500, and the log explains it with the same id",
     Effect.gen(function* () {
       const lines: Array<string> = []
       const keep = (line: string) => lines.push(line)
@@ -196,7 +195,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "behind a body parser, what no web request can say is answered as in front of one",
+    "behind a body parser, malformed requests are answered as in front of one",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const parse = async (request: IncomingMessage) => void Object.assign(request, { body: await text(request) })
@@ -253,7 +252,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "a host that has answered itself, because it took too long, is not disturbed by the answer that comes later",
+    "a host that has answered itself after a timeout is not disturbed by the later answer",
     Effect.gen(function* () {
       let late = (): void => undefined
       const answered = new Promise<void>((resolve) => (late = resolve))
@@ -285,7 +284,7 @@ describe("doorhook on", () => {
   )
 
   live(
-    "limits count the requests of node and of fetch together",
+    "limits apply to the requests of node and fetch together",
     Effect.gen(function* () {
       const doorhook = yield* start({ requestsPerMinute: 2 })
       const { url } = yield* mount(doorhook)

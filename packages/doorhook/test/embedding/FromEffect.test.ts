@@ -1,5 +1,5 @@
 /**
- * doorhook in an application that is written in Effect, through `doorhook/effect`.
+ * doorhook in an Effect application, through `doorhook/effect`.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
@@ -23,11 +23,11 @@ import { callApi } from "../harness/ThirdParty.ts"
 const engine = Doorhook.layer({ database: "memory", trustedProxies: ["127.0.0.0/8"] }, Doorhook.directoryOf(directory))
 const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
 
-/** Asks the server of the context. */
+/** Sends a request to the server of the context. */
 const ask = (path: string, init: RequestInit = {}) =>
   HttpServer.addressFormattedWith((url) => Effect.promise(() => fetch(url + path, { redirect: "manual", ...init })))
 
-/** What spans and lines say, the attributes of spans included. */
+/** The texts of spans and log lines, including attributes of spans. */
 const recorder = () => {
   const lines: Array<string> = []
   const { layer: tracer, spans } = keptSpans()
@@ -38,14 +38,14 @@ const recorder = () => {
   return { layer, lines, spans }
 }
 
-/** What the host has failed with, which says itself how it is answered. */
+/** An error of the host that defines its own response. */
 class Teapot extends Schema.TaggedError<Teapot>()("Teapot", {}) {
   [HttpServerRespondable.symbol]() {
     return Effect.succeed(HttpServerResponse.text("I am a teapot", { status: 418 }))
   }
 }
 
-/** Routes of the host's own, of every kind that something around them could change. */
+/** The host's own routes, of every kind that doorhook could affect. */
 const ownRoutes = Layer.mergeAll(
   HttpRouter.add("GET", "/own", HttpServerResponse.text("own")),
   HttpRouter.add("GET", "/teapot", Effect.fail(new Teapot())),
@@ -80,7 +80,7 @@ const ownRequests: ReadonlyArray<readonly [path: string, init?: RequestInit]> = 
   ["/"]
 ]
 
-/** What a host's requests are answered with, and what is logged of them. */
+/** The answers to a host's requests, and the log lines about them. */
 const answersOf = <E, R>(served: Layer.Layer<never, E, R | HttpServer.HttpServer>, requests = ownRequests) => {
   const { layer, lines } = recorder()
   return Effect.gen(function* () {
@@ -98,7 +98,7 @@ const answersOf = <E, R>(served: Layer.Layer<never, E, R | HttpServer.HttpServer
 
 describe("in one router", () => {
   live(
-    "all that is not doorhook's is answered, and logged, as without it",
+    "all other requests are answered and logged as without doorhook",
     Effect.gen(function* () {
       const config = { routerConfig: Doorhook.routerConfig, disableListenLog: true }
       const shared = HttpRouter.serve(Layer.merge(Doorhook.Routes, ownRoutes), config).pipe(Layer.provide(engine))
@@ -112,7 +112,7 @@ describe("in one router", () => {
   )
 
   live(
-    "doorhook's routes are under a prefix where the public URL has its path, and nowhere where it has not",
+    "doorhook's routes work under a prefix only if the public URL has its path",
     Effect.gen(function* () {
       const prefixed = Layer.effect(
         HttpRouter.HttpRouter,
@@ -130,7 +130,7 @@ describe("in one router", () => {
         [200, 404, 200]
       )
       assert.isTrue(told.answers[0]?.[2].some(([name]) => name === "x-request-id"))
-      // Only the host's own request has a line of effect/http.
+      // Only the host's own request has a log line of effect/http.
       assert.lengthOf(told.lines, 1)
       const untold = yield* answersOf(served("https://house.example"), requests)
       assert.deepStrictEqual(
@@ -141,7 +141,7 @@ describe("in one router", () => {
   )
 
   live(
-    "no other spelling leads to doorhook's routes, past what stands around them",
+    "no other spelling reaches doorhook's routes past the host's own guards",
     Effect.gen(function* () {
       const config = { disableListenLog: true, routerConfig: { caseSensitive: false, ignoreDuplicateSlashes: true } }
       const served = HttpRouter.serve(Doorhook.Routes, config).pipe(Layer.provide(engine))
@@ -160,7 +160,7 @@ describe("in one router", () => {
   )
 
   live(
-    "requests to doorhook leave no spans and no lines behind, and the host's own do",
+    "requests to doorhook leave no spans and log lines, and the host's own do",
     Effect.gen(function* () {
       const { layer, lines, spans } = recorder()
       const own = HttpRouter.add("GET", "/own", HttpServerResponse.text("own"))
@@ -187,7 +187,7 @@ describe("in one router", () => {
   )
 })
 
-/** A transport of the application's own: it counts, and answers as it is told. */
+/** The application's own transport. It counts requests and gives configured answers. */
 const transportThat = (answers: (nth: number) => number) => {
   const sent: Array<TransportRequest> = []
   const layer = Layer.effect(
@@ -215,7 +215,7 @@ const stateOf = Effect.flatMap(DeliveryStore, (store) =>
 
 describe("declared resource types", () => {
   live(
-    "reach doorhook's routes, and those of the host that publish",
+    "apply to doorhook's routes, and to the host's routes that publish",
     Effect.gen(function* () {
       const settings = { database: "memory", operatorKey, resourceTypes: { door_forced: {} } }
       const publishHere = Effect.gen(function* () {
@@ -242,7 +242,7 @@ describe("declared resource types", () => {
 })
 
 describe("ports of the application's own", () => {
-  it.effect("a transport is what sends, on the clock of a test", () => {
+  it.effect("a transport sends requests, on the test clock", () => {
     const { layer, sent } = transportThat((nth) => (nth === 1 ? 503 : 200))
     return Effect.gen(function* () {
       yield* StoreFixtures.createIntegration()
@@ -253,13 +253,13 @@ describe("ports of the application's own", () => {
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* stateOf, ["delivered"])
       assert.lengthOf(sent, 2)
-      // And a test may end while the clock stands still.
+      // A test may also end while the clock stands still.
       yield* publishOne
     }).pipe(Effect.provide(Doorhook.layer({ database: "memory" }, anybody, layer)))
   })
 
   live(
-    "stores keep what comes over HTTP, and no file is made",
+    "stores keep data from HTTP, and no file is created",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "doorhook.db")

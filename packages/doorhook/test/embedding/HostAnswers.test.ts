@@ -1,6 +1,6 @@
 /**
- * Answers of a host's own functions in plain JavaScript: an unambiguous answer is accepted in any form, and for one that can't be
- * used, the log says what is expected.
+ * Return values of a host's functions in plain JavaScript. Unambiguous ones are accepted in any form. For the others, the
+ * log says what is expected.
  */
 import { BuildingId, Directory, TenantId, UserId, withDeadlines } from "@doorhook/core"
 import type { DirectoryError } from "@doorhook/core"
@@ -26,7 +26,7 @@ const challenge = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM
 
 const row = { name: "App", redirect_uris: [client.redirect_uri] }
 
-/** A doorhook over a directory that answers in part in ways of its own, with the lines that it logs. */
+/** A doorhook over a directory with unusual answers, and its log lines. */
 const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>) {
   const lines: Array<string> = []
   const keep = (line: string) => void lines.push(line)
@@ -36,7 +36,7 @@ const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>
   return { doorhook, url, lines }
 })
 
-/** Requests that can't be answered before the host answers a question. */
+/** Requests that need the host's answer to a question. */
 const waiting: ReadonlyArray<
   readonly [question: keyof HostDirectory, send: (url: string, token: string) => Promise<Response>]
 > = [
@@ -50,7 +50,7 @@ const waiting: ReadonlyArray<
   ["tenants", (url, token) => callApi(url, token, "GET", "/v4/tenants")]
 ]
 
-/** Answers like a host's functions, and to one question never, once it is named. */
+/** A host whose answer to one named question never comes. */
 const silentTo = (host: HostDirectory, silence: { question?: string; asked: () => void }) =>
   Layer.effect(
     Directory,
@@ -139,7 +139,7 @@ describe("a promise that never settles", () => {
   )
 })
 
-/** Every question, as doorhook asks it of a host. */
+/** Every question, as doorhook calls it. */
 const questionsTo = Effect.fnUntraced(function* (host: HostDirectory) {
   const asked = yield* Effect.provide(Directory, withDeadlines(Doorhook.directoryOf(host)))
   const [user, password] = [UserId.make("admin"), Redacted.make("right")]
@@ -167,12 +167,12 @@ const names = [
   "tenants"
 ] as const
 
-/** A host that answers everything by one function. */
+/** A host that answers every question with one function. */
 const answering = (answer: () => unknown): HostDirectory =>
   Object.assign({ ...directory }, Object.fromEntries(names.map((name) => [name, answer])))
 
 describe("an answer that is there at once", () => {
-  it.effect("is used as it is: no fiber, promise or timer waits for it", () =>
+  it.effect("is used directly, without a fiber, promise or timer", () =>
     Effect.gen(function* () {
       const questions = yield* questionsTo({
         ...directory,
@@ -191,7 +191,7 @@ describe("an answer that is there at once", () => {
     })
   )
 
-  it.effect("means the same as a promise of it, also where it can't be used", () =>
+  it.effect("means the same as a promise of it, even if it is invalid", () =>
     Effect.promise(() =>
       fc.assert(
         fc.asyncProperty(
@@ -219,7 +219,7 @@ describe("an answer that is there at once", () => {
 })
 
 describe("a promise that rejects", () => {
-  it.live("ends no process, even if the request that asked has gone", () =>
+  it.live("does not end the process, even if its request was cancelled", () =>
     Effect.gen(function* () {
       const unhandled: Array<unknown> = []
       const keep = (reason: unknown) => void unhandled.push(reason)
@@ -237,7 +237,7 @@ describe("a promise that rejects", () => {
 
 describe("a promise of a right", () => {
   live(
-    "is asked for once for all deliveries that wait for it, and again for the next",
+    "is requested once for all waiting deliveries, and again for the next",
     Effect.gen(function* () {
       const asked: Array<PromiseWithResolvers<boolean>> = []
       let isHeld = false
@@ -296,7 +296,7 @@ describe("a host's functions", () => {
   }
 
   live(
-    "may answer undefined where there is nobody and nothing",
+    "may return undefined if there is no result",
     Effect.gen(function* () {
       const { lines, url } = yield* over({ authenticate: () => undefined, client: directory.client })
       const refused = yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right"))
@@ -309,11 +309,11 @@ describe("a host's functions", () => {
   )
 
   live(
-    "are not asked about an empty login or password, nor about one with a NUL: these are wrong, and count as such",
+    "are not called with a login or password that is empty or has a NUL: these count as wrong",
     Effect.gen(function* () {
       const asked: Array<unknown> = []
       const { url } = yield* over({
-        // As a host that binds to an LDAP server with whatever it is given.
+        // Like a host that passes any password on to an LDAP server.
         authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
       })
       const statusOf = (login: string, password: string) =>
@@ -336,7 +336,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer a right with true or false: until then nothing is shown, sent or cancelled, and the log says what is wrong",
+    "must answer a right with true or false: otherwise nothing is shown, sent or cancelled, and the log explains it",
     Effect.gen(function* () {
       let answer: unknown = true
       const { doorhook, lines, url } = yield* over({ administers: async () => answer })
@@ -366,7 +366,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer a user with an id that is a text or a whole number",
+    "must return a user with an id that is a text or a whole number",
     Effect.gen(function* () {
       let user: unknown = { id: 1.5 }
       const { lines, url } = yield* over({ authenticate: () => user })
@@ -406,7 +406,7 @@ describe("a host's functions", () => {
   }
 
   live(
-    "are told when a redirect URI of theirs is none that is taken, and so is who opens the page; others of the client work",
+    "have unusable redirect URIs logged and shown on the page, and the client's other URIs work",
     Effect.gen(function* () {
       const refused = ["http://intranet/cb", "myapp://cb", "https://client.example/cb?state=own"]
       const redirect_uris = [...refused, client.redirect_uri]
@@ -421,7 +421,7 @@ describe("a host's functions", () => {
         assert.strictEqual(status, 400)
         assert.match(text, /is registered for the application, but it is not accepted here: it must be an https URL/)
       }
-      // Once for the client: whoever asks can ask as often as they like.
+      // Logged only once for the client, because anyone can repeat the request.
       assert.lengthOf(lines, 1)
       assert.match(
         lines[0] ?? "",
@@ -435,7 +435,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "may leave out what there is not, by null, undefined or not at all",
+    "may leave out missing values, by null, undefined or no member",
     Effect.gen(function* () {
       const host: HostDirectory = {
         ...directory,
@@ -483,7 +483,7 @@ describe("a host's functions", () => {
       const token = yield* tokenFrom(url)
       const read = (path: string) => Effect.promise(async () => (await callApi(url, token, "GET", path)).text())
       assert.match(yield* read("/v4/buildings"), /"id":"7".*"id":"?11\b.*"id":"?0\b/)
-      // 0 numbers units and access points, but no building or tenant.
+      // 0 is valid for units and access points, but not for buildings or tenants.
       assert.match(yield* read("/v4/tenants?scope=self"), /"id":"101".*"id":"?0\b.*"id":"102".*"id":"?0\b/)
       unit = "00"
       assert.match(yield* read("/v4/tenants?scope=self"), /"unavailable"/)
@@ -498,7 +498,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer ids that are positive whole numbers: the log has the value and the rule, and nobody is asked to try again",
+    "must return ids that are positive whole numbers: the log has the value and the rule, and callers are not asked to try again",
     Effect.gen(function* () {
       const uuid = "0b8f2c0e-6f0d-4a7e-9b57-1f4f4d1c2a3b"
       const host: HostDirectory = {
@@ -526,9 +526,9 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer the client of exactly the id that is asked for: another spelling gets nothing, and no tries of its own",
+    "must return the client with exactly the requested id: another spelling gets nothing, and no separate limit",
     Effect.gen(function* () {
-      // As a database does that ignores case and spaces at the end.
+      // Like a database that ignores case and trailing spaces.
       const find = (id: string) => (id.trim().toLowerCase() === "c1" ? { ...row, id: "c1", secret: "s1" } : null)
       const { lines, url } = yield* over({ client: find })
       const statusOf = (client_id: string, client_secret: string) =>
@@ -538,7 +538,7 @@ describe("a host's functions", () => {
         const page = yield* Effect.promise(() => fetch(authorizeUrl(url, { ...client, client_id: spelling })))
         assert.strictEqual(page.status, 400)
       }
-      // Once: whoever asks can ask as often as they like.
+      // Logged only once, because anyone can repeat the request.
       assert.lengthOf(lines, 1)
       assert.match(lines[0] ?? "", /`client` must return the client of exactly the id that it is asked for/)
       for (let failure = 1; failure <= 10; failure++) assert.strictEqual(yield* statusOf("c1", "wrong"), 401)
@@ -548,7 +548,7 @@ describe("a host's functions", () => {
   )
 
   live(
-    "must answer a client with all its members: what is missing is named",
+    "must return a client with all its members: missing ones are named",
     Effect.gen(function* () {
       const { lines, url } = yield* over({ client: (id: string) => ({ id, name: "Acme" }) })
       assert.strictEqual((yield* Effect.promise(() => fetch(authorizeUrl(url, client)))).status, 503)

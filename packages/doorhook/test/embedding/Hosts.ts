@@ -1,6 +1,6 @@
 /**
- * Hosts of each framework, as their documentation says to build them: with routes and body parsers of their own, and doorhook
- * mounted as its documentation says.
+ * Hosts of each framework, built as its documentation says, with their own routes and body parsers. doorhook is mounted as
+ * its documentation says.
  */
 import { serve } from "@hono/node-server"
 import { getConnInfo } from "@hono/node-server/conninfo"
@@ -15,11 +15,11 @@ import type { RequestListener, Server } from "node:http"
 import { arrayBuffer } from "node:stream/consumers"
 import { listening, portOf } from "@doorhook/testkit/ListeningServer"
 
-/** A host that listens. Its own routes: `GET /orders` answers `mine`, `POST /orders` what was sent as JSON. */
+/** A listening host. Its own routes: `GET /orders` answers `mine`, and `POST /orders` returns its JSON body. */
 export interface Host {
-  /** Where doorhook is mounted. */
+  /** The URL of doorhook. */
   readonly url: string
-  /** Where the host's own routes are. */
+  /** The URL of the host's own routes. */
   readonly own: string
 }
 
@@ -31,7 +31,7 @@ const ownRoutes = (app: express.Express): void => {
   app.post("/orders", express.json(), (request, response) => void response.json(request.body))
 }
 
-/** Errors of Express as JSON, so that a test can see them. */
+/** Express errors as JSON, for assertions. */
 const tellErrors = (app: express.Express): void => {
   app.use((error: unknown, _request: express.Request, response: express.Response, _next: express.NextFunction) => {
     response.status(500).json({ code: Reflect.get(Object(error), "code"), message: String(error) })
@@ -46,7 +46,7 @@ export const expressHost = (doorhook: Doorhook) => {
   return listen(createServer(app))
 }
 
-/** With every body parser that Express has in front, and routes before and behind. */
+/** With all of Express's body parsers in front, and routes before and after. */
 export const expressBehindParsers = (doorhook: Doorhook) => {
   const app = express()
   app.use(express.json({ type: ["json", "+json"] }), express.urlencoded({ extended: true }), express.text())
@@ -128,7 +128,7 @@ export const honoHost = (doorhook: Doorhook) =>
 /** The type that Next.js checks the exports of a route against. */
 type RouteHandler = (request: Request, context: { params: Promise<{ path: Array<string> }> }) => Promise<Response>
 
-/** Route handlers as Next.js has them: a function for each method, called with a request and what the route matched. */
+/** Route handlers as in Next.js: a function for each method, called with a request and the route's parameters. */
 export const routeHandlers = (doorhook: Doorhook) => {
   const { fetch } = doorhook
   const doors: Readonly<Record<string, RouteHandler>> = {

@@ -1,6 +1,5 @@
 /**
- * The client of the operator API in both its ways: the embedding process's own calls, and those over HTTP that the command line
- * makes.
+ * The client of the operator API in both forms: within the embedding process, and over HTTP as on the command line.
  */
 import { assert, describe } from "@effect/vitest"
 import type { OperatorClient } from "doorhook"
@@ -17,7 +16,7 @@ const publicClient = { ...acme, id: "public", confidential: false }
 
 type Case = readonly [name: string, call: (api: OperatorClient) => Promise<unknown>]
 
-/** One after the other, with the state that those before have left. */
+/** Run in this order, because later calls depend on the state after earlier ones. */
 const cases: ReadonlyArray<Case> = [
   [
     "integrations.set",
@@ -74,7 +73,7 @@ const cases: ReadonlyArray<Case> = [
   ["rotatePortalSecret", (api) => api.rotatePortalSecret()]
 ]
 
-/** Secrets and times are new with each call. */
+/** Secrets and times differ between calls. */
 const masked = (value: unknown): unknown =>
   value === undefined
     ? undefined

@@ -1,5 +1,5 @@
 /**
- * Options of `createDoorhook` as plain JavaScript gives them: what is wrong is told, all of it at once.
+ * Options of `createDoorhook` from plain JavaScript. All problems are reported at once.
  */
 import { assert, describe, it, vi } from "@effect/vitest"
 import { builtInTable, DurationText } from "@doorhook/core"
@@ -14,7 +14,7 @@ import { eventually } from "../harness/Eventually.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-/** The settings in a file, each with the comment before it. */
+/** The settings in a file, each with its comment. */
 const settingsIn = (file: string): ReadonlyArray<readonly [name: string, comment: string]> => {
   const text = readFileSync(new URL(`../../src/config/${file}.ts`, import.meta.url), "utf8")
   return [...text.matchAll(/(?:\/\*\*((?:[^*]|\*(?!\/))*)\*\/\n)? {2}(\w+): Schema\.optional\(/g)].map(
@@ -35,7 +35,7 @@ describe("options", () => {
   })
 
   live(
-    "that are wrong are told all at once: their name, what was given, what is accepted",
+    "that are wrong are reported all at once, with their name, the given type and the accepted values",
     Effect.gen(function* () {
       const wrong: Parameters<typeof createDoorhook>[0] = {
         database: "memory",
@@ -68,7 +68,7 @@ describe("options", () => {
   )
 
   live(
-    "of the wrong type are told with what was given",
+    "of the wrong type are reported with the given type",
     Effect.gen(function* () {
       const given = {
         directory: { client: 5, buildings: [], authenticte: () => null, ownBusiness: true },
@@ -103,7 +103,7 @@ describe("options", () => {
   )
 
   live(
-    "that contradict each other, name nothing or can't be carried by a header are refused like all others",
+    "that contradict each other, are empty or can't be sent in a header are refused like all others",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const refusals = [
@@ -154,7 +154,7 @@ describe("options", () => {
     "can name a logger, which gets doorhook's own lines",
     Effect.gen(function* () {
       const lines: Array<string> = []
-      // Called on itself, as loggers that keep state in `this` need it.
+      // Called as a method, because loggers may keep state in `this`.
       const logger = {
         lines,
         write(level: string, line: string) {
@@ -185,7 +185,7 @@ describe("options", () => {
   )
 
   live(
-    "without an encryptionKey are warned about once; with one, the portal secret is replaced by a sealed one at the start",
+    "without an encryptionKey cause one warning; with one, the portal secret is encrypted at the start",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const warnings: Array<string> = []
@@ -218,7 +218,7 @@ describe("options", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           const doorhook = yield* start({ logger, database, encryptionKey })
-          // At the start, before a page is opened.
+          // At the start, not when a page is first opened.
           assert.match(secrets()[0] ?? "", /^sealed:/)
           const { url } = yield* mount(doorhook)
           const opened = yield* Effect.promise(() => fetch(url + path, { redirect: "manual" }))
@@ -232,7 +232,7 @@ describe("options", () => {
   )
 
   live(
-    "can leave the logger out: the log is told on standard error what is probably mistyped, once for each thing",
+    "can leave the logger out: standard error has a warning for each probable misspelling, once",
     Effect.gen(function* () {
       const lines: Array<string> = []
       const spy = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(String(line)))
@@ -280,7 +280,7 @@ describe("options", () => {
   }
 
   live(
-    "of two doorhooks in one process are their own, and so are the numbers that they show",
+    "of two doorhooks in one process are separate, and so are their metrics",
     Effect.gen(function* () {
       const metricsFor = "anyone"
       const [busy, idle] = [yield* start({ metricsFor }), yield* start({ metricsFor })]

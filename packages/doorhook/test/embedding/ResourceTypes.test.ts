@@ -1,5 +1,5 @@
 /**
- * Resource types that a host declares: bound, published, sent, listed and described like the built-in ones.
+ * Resource types that a host declares. They are bound, published, sent, listed and described like the built-in ones.
  */
 import { assert, describe } from "@effect/vitest"
 import { publishIn } from "doorhook"
@@ -38,7 +38,7 @@ const hostClient = async (connectionString: string) => {
   return connected
 }
 
-/** A doorhook on a server, with an integration that is bound to some types. */
+/** A doorhook on a server, with an integration that is bound to given types. */
 const integrated = Effect.fnUntraced(function* (
   receiver: string,
   types: ReadonlyArray<string>,
@@ -51,7 +51,7 @@ const integrated = Effect.fnUntraced(function* (
   return { doorhook, url, token, id }
 })
 
-/** The one delivery of an event once it waits after this many attempts. */
+/** The only delivery of an event when it waits after this many attempts. */
 const attempted = (doorhook: Doorhook, event_id: string, attempts: number) =>
   eventually(
     `attempt ${attempts} has failed`,
@@ -72,7 +72,7 @@ describe("a declared resource type", () => {
       const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_forced"])
       const published = yield* Effect.promise(() => doorhook.publish({ ...forced, data: { id: 7, door: "north" } }))
       assert.strictEqual(published.deliveries, 1)
-      // Not bound to.
+      // The integration has no binding for this.
       assert.strictEqual((yield* Effect.promise(() => doorhook.publish(event))).deliveries, 0)
       yield* Effect.promise(() => receiver.until((received) => received.length === 2))
       const body = '{"event":{"resource_type":"door_forced","action":"create","data":{"id":7,"door":"north"}}}'
@@ -112,7 +112,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "that is not declared is refused, with those that are",
+    "that is not declared is refused, with the declared ones",
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
       const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_held"])
@@ -147,7 +147,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "ends by its lifetime, and follows the schedule that the service or the integration sets for it",
+    "ends by its lifetime, and follows the schedule of the service or the integration",
     Effect.gen(function* () {
       const receiver = yield* startReceiver(() => 500)
       const options = { resourceTypes, retry: { door_held: ["60ms"] } }
@@ -162,7 +162,7 @@ describe("a declared resource type", () => {
           )
           return deliveries.map(({ attempts, state }) => [state, attempts])
         })
-      // What has a lifetime expires when its schedule is over; what has none is given up.
+      // With a lifetime, a delivery expires after its last retry. Without one, it is exhausted.
       assert.deepStrictEqual(yield* endOf("door_forced"), [["expired", 3]])
       assert.deepStrictEqual(yield* endOf("door_held"), [["exhausted", 2]])
       yield* Effect.promise(() => doorhook.integrations.set(id, { overrides: { retry: { door_forced: [] } } }))
@@ -181,7 +181,7 @@ describe("a declared resource type", () => {
       yield* Effect.promise(() =>
         doorhook.publish(Array.from({ length: count }, () => ({ ...event, resource_type: "door_held" })))
       )
-      // Four fifths of the ten places of an integration; the others are kept for what is urgent.
+      // Four fifths of an integration's ten places. The others are reserved for high priority.
       yield* Effect.promise(() => receiver.until((received) => received.length === 8))
       yield* Effect.promise(() => doorhook.publish(forced))
       yield* Effect.promise(() => receiver.until((received) => received.some((one) => typeIn(one) === "door_forced")))
@@ -192,7 +192,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "that is not declared any more is still sent and shown as it is, by the schedule of access logs",
+    "that is no longer declared is still sent and shown, by the schedule of access logs",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       let status = 500
@@ -217,7 +217,7 @@ describe("a declared resource type", () => {
       const { id: delivery, next_attempt_at } = yield* attempted(doorhook, event_id, 2)
       const { attempts } = yield* Effect.promise(() => doorhook.deliveries.show(delivery))
       const wait = Date.parse(next_attempt_at) - Date.parse(attempts[1]?.started_at ?? "")
-      // The second delay of access logs, neither that of calls nor the hour of its declaration.
+      // The second delay of access logs, not that of calls or of the earlier declaration.
       assert.isAtLeast(wait, 30_000)
       assert.isBelow(wait, 3_600_000)
       status = 200
@@ -241,7 +241,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "is refused with every problem, beside those of other settings",
+    "is refused with every problem, together with those of other settings",
     Effect.gen(function* () {
       const wrong = {
         database: "memory",
@@ -275,7 +275,7 @@ describe("a declared resource type", () => {
   )
 
   live(
-    "is declared in the configuration file of a service too",
+    "can be declared in a service's configuration file too",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "settings.json")
       const serve = ["--database", "memory", "--config", file]
@@ -297,7 +297,7 @@ describe("a declared resource type", () => {
 
 await describeOnPostgres("a declared resource type on PostgreSQL", (server) => {
   live(
-    "is published in the host's own transaction",
+    "can be published in the host's own transaction",
     Effect.gen(function* () {
       const database = server.url(yield* newDatabase(server))
       const receiver = yield* startReceiver()

@@ -1,5 +1,5 @@
 /**
- * doorhook's access tokens on the host's own routes: a door that opens for those who have the scope, in each framework.
+ * doorhook's access tokens on the host's own routes: a door that opens with the right scope, in each framework.
  */
 import { serve } from "@hono/node-server"
 import { assert, describe, it } from "@effect/vitest"
@@ -19,7 +19,7 @@ import { client, codeOf, directory, live, start, tokensFrom } from "../harness/E
 const scopes = { "doors:open": "Open your doors", "doors:list": "See your doors" }
 const scope = "doors:open"
 
-/** Starts a host with doorhook and a door that opens for the scope; answers where it is. */
+/** Starts a host with doorhook and a door that needs the scope. Returns its URL. */
 type StartHost = (doorhook: Doorhook) => Effect.Effect<string, never, Scope.Scope>
 
 const seen = (identity: TokenIdentity | undefined) => ({ opened_by: identity?.user_id, for: identity?.scopes })
@@ -66,7 +66,7 @@ const honoHost: StartHost = (doorhook) =>
     (server) => Effect.promise(async () => void server.close())
   ).pipe(Effect.map((server) => `http://127.0.0.1:${portOf(server)}`))
 
-/** A host that asks for the identity itself, as Next's route handlers and plain servers do. */
+/** A host that calls `authenticate` itself, like Next.js route handlers and plain servers. */
 const plainHost: StartHost = (doorhook) => {
   const server = createServer((request, response) => {
     if (!request.url?.startsWith("/doors/")) return doorhook.node(request, response)
@@ -88,7 +88,7 @@ const open = (url: string, authorization?: string) =>
     return { status: reply.status, challenge: reply.headers.get("www-authenticate"), body }
   })
 
-/** The status of a request with two `Authorization` headers, which no client library sends. */
+/** The status of a request with two `Authorization` headers, which client libraries can't send. */
 const openTwice = (url: string, token: string) =>
   Effect.callback<string>((resume) => {
     let text = ""
@@ -131,9 +131,9 @@ describe("a door of the host's own", () => {
         assert.strictEqual(lacking.status, 403)
         assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
         assert.include(lacking.challenge ?? "", 'scope="doors:open"')
-        // A web request has both in one text, and node:http shows the first alone.
+        // A web request joins both in one text, and `node:http` shows only the first.
         assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)
-        // Without `public` nothing of doorhook's own API.
+        // Without `public`, doorhook's own API is refused.
         const own = yield* Effect.promise(() =>
           fetch(`${url}/v4/buildings`, { headers: { authorization: `Bearer ${narrow.access_token}` } })
         )
@@ -157,7 +157,7 @@ describe("a door of the host's own", () => {
 
 describe("a token whose scope was narrowed by a refresh", () => {
   live(
-    "opens what it names alone, here and in /v4; the next refresh gets all that was granted",
+    "opens only its own scope, here and in /v4, and the next refresh gets all granted scopes",
     Effect.gen(function* () {
       const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
       const url = yield* expressHost(doorhook)
@@ -220,7 +220,7 @@ describe("middleware", () => {
   }
 
   live(
-    "refuses nothing where the host has answered in the meantime",
+    "does not respond if the host has already answered",
     Effect.gen(function* () {
       const doorhook = yield* start()
       const failures: Array<unknown> = []
@@ -242,7 +242,7 @@ describe("middleware", () => {
 
 describe("authenticate", () => {
   live(
-    "says who a token stands for, of every kind of request and of a header",
+    "returns the identity of a token for every kind of request and for a header",
     Effect.gen(function* () {
       const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
       const url = yield* plainHost(doorhook)

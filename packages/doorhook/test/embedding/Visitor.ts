@@ -1,6 +1,6 @@
 /**
- * A third party that is registered over the operator API, and a person who lets it in: by doorhook's form, or, logged in at the
- * host, by its consent page.
+ * A third party that is registered over the operator API, and a user who grants it access in doorhook's form or, when
+ * logged in at the host, on its consent page.
  */
 import { Effect } from "effect"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
@@ -15,7 +15,7 @@ const memberOf = (value: unknown, name: string): string => {
   return typeof member === "string" ? member : ""
 }
 
-/** The host's own session of a person who logs in at `/login` there. */
+/** A user's session at the host, after a login at `/login`. */
 export const hostSession = (url: string, login: string, password: string): Promise<string> =>
   fetch(`${url}/login`, {
     method: "POST",
@@ -23,7 +23,7 @@ export const hostSession = (url: string, login: string, password: string): Promi
     body: new URLSearchParams({ login, password })
   }).then((answer) => answer.headers.getSetCookie()[0]?.split(";")[0] ?? "")
 
-/** Registers a client and takes a token for the person. Each of its calls answers the text of what came. */
+/** Registers a client and gets a token for the user. Each of its calls returns the text of the answer. */
 export const letIn = (url: string, fields: Readonly<Record<string, string>>, cookie = "", key = operatorKey) =>
   Effect.promise(async () => {
     const body = { name: "Acme", redirect_uris: [redirect_uri] }

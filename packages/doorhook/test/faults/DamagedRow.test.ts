@@ -1,6 +1,6 @@
 /**
- * A row in the database is damaged: what depends on it waits, everybody else goes on getting their events, and the
- * integration whose row it is can be deleted.
+ * A damaged row in the database. Deliveries that depend on it wait, all others continue, and its integration can be
+ * deleted.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -18,7 +18,7 @@ import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 
 describe("doorhook on a damaged row", () => {
   live(
-    "sends to all others, and deletes the integration whose row it is",
+    "sends to all others, and can delete the row's integration",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")
       const service = yield* startService(yield* configured(file))
@@ -36,7 +36,7 @@ describe("doorhook on a damaged row", () => {
       const database = new DatabaseSync(file, { timeout: 10_000 })
       database.exec(`UPDATE integrations SET signing_secret = 'sealed:v1:AAAA' WHERE id = ${damaged.id}`)
       database.close()
-      // Both wait for a retry, so that they are claimed together.
+      // Both wait for a retry, so they are claimed together.
       yield* Effect.promise(() =>
         service.complained(
           new RegExp(`integration ${damaged.id} of building 1 can't be read: .*delete the integration`)

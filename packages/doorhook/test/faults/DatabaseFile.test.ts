@@ -1,6 +1,6 @@
 /**
- * The files of a database are removed, replaced, linked or damaged: nothing is accepted that would be lost, and no second
- * process uses them.
+ * Database files that are removed, replaced, linked or damaged. doorhook accepts no event that would be lost, and no second
+ * process uses the files.
  */
 import { startService } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -28,7 +28,7 @@ import { startLoad } from "../harness/Load.ts"
 
 const parts = ["", "-wal", "-shm"]
 
-/** A service that has accepted some events, and how it is started. */
+/** A service with some accepted events, and its arguments. */
 const startAll = Effect.gen(function* () {
   const file = join(yield* temporaryFolder, "doors.db")
   const flags = yield* configured(file)
@@ -46,7 +46,7 @@ const ended = ({ finished, stderr, stdout }: Running) =>
     () => `${stdout()}\n${stderr()}`
   )
 
-/** How a service ends that is refused its database: here, which is another process than the one that has the database. */
+/** How a service ends when its database is refused, because another process owns it. */
 const refused = (flags: ReadonlyArray<string>) =>
   Effect.map(
     within("the start is refused", runHere(["serve", "--port", "0", ...flags]), () => "it serves"),
@@ -58,7 +58,7 @@ const refused = (flags: ReadonlyArray<string>) =>
 
 describe("doorhook when the files of its database are changed", { concurrent: true }, () => {
   live(
-    "one that is deleted while it is open ends the process, and the next start does not begin with an empty one",
+    "one that is deleted while open ends the process, and the next start does not begin with an empty one",
     Effect.gen(function* () {
       const { file, flags, load, service } = yield* startAll
       const kept = `${file}-kept`
@@ -76,7 +76,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
       const again = yield* serveHere(flags)
       const stored = new Set((yield* listDeliveries(again.url)).map(({ event_id }) => event_id))
       const all = [...load.accepted]
-      // In the second until it was noticed, what was accepted went to the file of that name, which is back.
+      // Until this was noticed, within a second, accepted events went to the restored file of that name.
       assert.deepStrictEqual(
         all.filter((id) => !stored.has(id)),
         []
@@ -86,7 +86,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "one whose log is deleted while it is open ends the process",
+    "one whose log is deleted while open ends the process",
     Effect.gen(function* () {
       const { file, load, service } = yield* startAll
       unlinkSync(`${file}-wal`)
@@ -99,7 +99,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "one that is replaced while it is open ends the process, and what took its place is left as it is",
+    "one that is replaced while open ends the process, and its replacement is left unchanged",
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       yield* Effect.promise(load.stop)
@@ -142,7 +142,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "one whose lock file is removed keeps its owner, and lets no other process in",
+    "one whose lock file is removed keeps its owner, and excludes other processes",
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       unlinkSync(`${file}-lock`)
@@ -155,7 +155,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "a damaged log is refused with what to do, and a torn end of one is not",
+    "a damaged log is refused with what to do, but a torn end is accepted",
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       yield* Effect.promise(load.stop)
@@ -187,7 +187,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
   )
 
   live(
-    "an embedded one tells its host, whose process goes on",
+    "an embedded one reports the loss to its host, whose process continues",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")
       const errors: Array<string> = []
@@ -215,7 +215,7 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
         errors.join("\n")
       )
       yield* Effect.promise(() => doorhook.close())
-      // Another can be made in the same process.
+      // Another doorhook can be created in the same process.
       const next = yield* start({ database: file })
       yield* Effect.promise(() => next.publish(event))
     }),

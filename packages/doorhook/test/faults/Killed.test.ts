@@ -1,5 +1,5 @@
 /**
- * Processes are killed under load, without a farewell: others take over, and nothing is lost.
+ * Processes are killed under load. Others take over, and nothing is lost.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -18,14 +18,14 @@ import { startService } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 
-/** How many deliveries are under lease now: no more than these can have been sent by who just died and not recorded. */
+/** The number of leased deliveries. The dead process can't have sent more than these without recording them. */
 const leased = (server: TestServer, database: string) =>
   Effect.promise(async () => {
     const held = "SELECT id FROM doorhook.queue WHERE worker IS NOT NULL"
     return (await server.administer(held, database)).length
   })
 
-/** Publishes more than one process takes at once, past the service: all are woken, and each takes its share. */
+/** Publishes more than one process takes at once, without the service. All processes wake up and take their share. */
 const publishInDatabase = (server: TestServer, database: string) =>
   Effect.promise(async () => {
     const event = `json_build_object('resource_type', 'access_log', 'action', 'create', 'building_id', 1, 'data', json_build_object('id', n))`
@@ -44,7 +44,10 @@ const isRunning = (pid: number): boolean => {
   }
 }
 
-/** How many deliveries of a file are open, leased ones among them. Reads a copy: opening the file itself would recover its log. */
+/**
+ * The number of open deliveries in a file, leased ones included. Reads a copy, because opening the file itself would
+ * recover its log.
+ */
 const leasedIn = (file: string): number => {
   const copy = `${file}-copy`
   for (const part of ["", "-wal"]) copyFileSync(`${file}${part}`, `${copy}${part}`)
@@ -57,7 +60,7 @@ const leasedIn = (file: string): number => {
 const Body = Schema.Struct({ event: Schema.Struct({ data: Schema.Struct({ id: Schema.Finite }) }) })
 const decodeBody = Schema.decodeUnknownSync(Schema.fromJsonString(Body))
 
-/** The events that were received for each `data.id`. */
+/** The received events for each `data.id`. */
 const eventsById = (receiver: Receiver): ReadonlyMap<number, ReadonlySet<string>> => {
   const all = new Map<number, Set<string>>()
   for (const { body, headers } of receiver.received) {
@@ -69,7 +72,7 @@ const eventsById = (receiver: Receiver): ReadonlyMap<number, ReadonlySet<string>
 
 describe("doorhook on a file when it is killed", () => {
   live(
-    "again and again in the middle of publishing: every accepted event is stored and arrives, and no key makes two",
+    "repeatedly while publishing: every accepted event is stored and arrives, and no key publishes twice",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "killed.db")
       const flags = yield* configured(file)
@@ -97,10 +100,10 @@ describe("doorhook on a file when it is killed", () => {
 })
 
 await describeOnPostgres("doorhook when processes are killed", (server) => {
-  // Most of their time they wait for the leases of the dead.
+  // These tests mostly wait for the leases of dead processes.
   describe("under load", { concurrent: true }, () => {
     live(
-      "the service, while it takes events in and delivers",
+      "the service, while it accepts and delivers events",
       Effect.gen(function* () {
         const database = yield* newDatabase(server)
         const flags = yield* configured(server.url(database))
@@ -125,7 +128,7 @@ await describeOnPostgres("doorhook when processes are killed", (server) => {
     )
 
     live(
-      "workers, again and again: each is replaced, and said to be; they end with a service that is killed",
+      "workers, repeatedly: each is replaced with a log line, and they end with a killed service",
       Effect.gen(function* () {
         const database = yield* newDatabase(server)
         const flags = yield* configured(server.url(database))

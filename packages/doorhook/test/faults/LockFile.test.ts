@@ -1,5 +1,5 @@
 /**
- * The lock beside a SQLite database can't be created again after it was removed.
+ * The lock file beside a SQLite database was removed and can't be created again.
  */
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { FileOwner, layer } from "../../src/service/FileOwner.ts"
 
 describe("a lock file that is removed while its database is in use", () => {
-  it.effect("is warned about once for each failure to create it, and once when it is created", () =>
+  it.effect("is reported once for each kind of failure to create it, and once when it is created", () =>
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doors.db")
       const lock = `${database}-lock`

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL is connected and silent: its processes are stopped where they are. Nobody waits for ever, what was accepted is
- * delivered when it goes on, and nothing needs a restart.
+ * PostgreSQL is connected but silent, because its processes are stopped. No call waits forever, accepted events are
+ * delivered when it continues, and nothing needs a restart.
  */
 import { assert } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -24,7 +24,7 @@ const publish = (url: string) =>
 
 await describeOnOwnPostgres("doorhook when PostgreSQL says nothing", (server) => {
   live(
-    "refuses within its bound, is not ready, and goes on when the server does",
+    "refuses within its time limit, is not ready, and continues when the server does",
     Effect.gen(function* () {
       const database = yield* newDatabase(server)
       const flags = yield* configured(server.url(database), { databaseTimeout: "2s" })
@@ -53,7 +53,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL says nothing", (server) =>
       yield* eventually("ready", readinessOf(service.url), ({ code }) => code === 200)
       yield* Effect.promise(() => load.more(50))
       assertClearRefusals(load)
-      // Leases ended while nobody could record: how many is chance.
+      // Leases ended while outcomes could not be recorded; how many is random.
       yield* accountFor({ url: service.url, load, receiver, cutOff: Number.POSITIVE_INFINITY })
     }),
     testPatience

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL goes away, comes back, cuts connections, refuses to write or says nothing, under load: a service and two
- * workers live through all of it, and nothing is lost.
+ * PostgreSQL fails in several ways under load: it stops, cuts connections, refuses writes, or does not respond. A service
+ * and two workers survive all of them, and nothing is lost.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -14,13 +14,13 @@ import { live } from "../harness/Embedded.ts"
 import { startLoad } from "../harness/Load.ts"
 import { shared } from "../harness/Shared.ts"
 
-/** In milliseconds, longer than the outages: nobody's lease ends while it can't record. */
+/** In milliseconds, longer than the outages, so no lease ends while its process can't record. */
 const lease = 12_000
 
-/** A service and two workers under load, each of which has delivered already. */
+/** A service and two workers under load. Each has delivered before the test begins. */
 const startAll = Effect.fnUntraced(function* (server: OwnServer) {
   const database = yield* newDatabase(server)
-  // Who does not hear wake signals finds nothing within the time of these tests.
+  // The poll interval exceeds the time of these tests, so processes depend on wake signals.
   const settings = { lease: `${lease}ms`, pollInterval: "10m" }
   const flags = yield* configured(server.url(database), settings)
   const { receiver, service } = yield* startDelivering(flags)
@@ -37,7 +37,7 @@ const untilNotReady = (url: string, why: string) =>
 
 const untilReady = (url: string) => eventually("ready", readinessOf(url), ({ code }) => code === 200)
 
-/** All goes on as before, without a restart; and whoever was refused was told clearly. */
+/** Delivery continues without a restart, and refused callers got a clear answer. */
 const untilWell = Effect.fnUntraced(function* (stage: Stage, since: number) {
   yield* untilReady(stage.url)
   stage.longest = Math.max(stage.longest, performance.now() - since)
@@ -45,7 +45,7 @@ const untilWell = Effect.fnUntraced(function* (stage: Stage, since: number) {
   assertClearRefusals(stage.load)
 })
 
-/** How many connections of doorhook's hear wake signals. */
+/** The number of doorhook's connections that listen for wake signals. */
 const listeners = ({ database, server }: Stage) =>
   Effect.promise(async () => {
     const statement = `SELECT 1 FROM pg_stat_activity WHERE datname = '${database}' AND query LIKE 'LISTEN%'`
@@ -59,7 +59,7 @@ const cut = ({ database, server }: Stage) =>
     )
   )
 
-/** Whether the tables are locked now, rather than this connection the one that a deadlock ended. */
+/** Whether the tables are locked now, rather than this connection being the victim of a deadlock. */
 const locked = (client: pg.Client, lock: string): Promise<boolean> =>
   client.query(lock).then(
     () => true,
@@ -69,7 +69,7 @@ const locked = (client: pg.Client, lock: string): Promise<boolean> =>
     }
   )
 
-/** Takes all of doorhook's tables for itself, until they are unlocked. */
+/** Locks all of doorhook's tables until they are unlocked. */
 const lockTables = Effect.fnUntraced(function* (server: TestServer, database: string) {
   const client = yield* Effect.acquireRelease(
     Effect.promise(async () => {
@@ -85,14 +85,15 @@ const lockTables = Effect.fnUntraced(function* (server: TestServer, database: st
       "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'doorhook'"
     )
     const lock = `LOCK TABLE ${rows.map(({ name }) => name).join(", ")} IN ACCESS EXCLUSIVE MODE`
-    // Tables are locked one by one, doorhook's own in another order: who is chosen to give way tries again.
+    // Tables are locked one by one, and doorhook locks them in another order. The victim of a deadlock tries again.
     while (!(await locked(client, lock))) await client.query("ROLLBACK; BEGIN")
   })
   return { unlock: Effect.promise(() => client.query("COMMIT")) }
 })
 
 await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
-  // One for all, and one account at the end: what each outage left to the end of a lease has time during the next.
+  // One service for all outages, with accounting at the end. Deliveries that wait for the end of a lease have time during
+  // the next outage.
   const stage = shared(startAll(server))
 
   const livesThrough = (name: string, outage: (stage: Stage) => Effect.Effect<void>) =>
@@ -119,7 +120,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
   )
 
   livesThrough(
-    "the server cuts all connections, again and again",
+    "the server cuts all connections, repeatedly",
     Effect.fnUntraced(function* (all) {
       for (let cuts = 0; cuts < 10; cuts++) {
         const since = performance.now()
@@ -138,7 +139,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
         )
       const since = performance.now()
       yield* readOnly(true)
-      // Connections take the setting on at their start.
+      // New connections use the setting.
       yield* cut(all)
       yield* Effect.promise(() => all.load.moreRefused(20))
       const { detail, oldest_due_age_ms } = yield* untilNotReady(all.url, "store_refuses_changes")
@@ -163,7 +164,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
   )
 
   livesThrough(
-    "all that was accepted arrives, and is recorded as often as it was sent",
+    "all accepted events arrive, and are recorded as often as they were sent",
     Effect.fnUntraced(function* (all) {
       const cutOff = all.longest < lease - 1_000 ? 0 : Number.POSITIVE_INFINITY
       yield* accountFor({ ...all, cutOff })
@@ -171,7 +172,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
   )
 
   livesThrough(
-    "all hear wake signals again: workers are told of what the database itself publishes",
+    "all get wake signals again: workers deliver events that the database function publishes",
     Effect.fnUntraced(function* (all) {
       yield* eventually("all hear wake signals again", listeners(all), (count) => count === 3)
       assert.strictEqual((yield* end(all.service, "SIGTERM")).code, 0)

@@ -1,5 +1,5 @@
 /**
- * One client whose names resolve slowly, beside one that is well: over HTTP, in a process with Node's four threads.
+ * A client with names that resolve slowly, beside a healthy client: over HTTP, in a process with Node's four threads.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe } from "@effect/vitest"
@@ -20,7 +20,7 @@ import { callApi, createIntegration, integrationDocument } from "../harness/Thir
 
 const attacker = { ...client, client_id: "slow", client_secret: "s2" }
 
-/** One administrator, of two buildings, who has authorized both clients. */
+/** An administrator of two buildings who has authorized both clients. */
 const both: Doorhook.HostDirectory = {
   ...directory,
   client: (id) =>
@@ -51,7 +51,7 @@ const summaryOf = (all: ReadonlyArray<Delivery>): ReadonlyArray<string> =>
 
 const start = Effect.fnUntraced(function* () {
   const end = Promise.withResolvers<void>()
-  // Slow names are answered when the test ends.
+  // Slow names resolve when the test ends.
   const threads = lookUpsOn(2, (name) => (name.startsWith("slow") ? end.promise : undefined))
   yield* Effect.addFinalizer(() => Effect.sync(end.resolve))
   const lookup = NameLookup.sharing(threads.ask, NameLookup.placesOf(4))
@@ -73,7 +73,7 @@ const start = Effect.fnUntraced(function* () {
 
 describe("names that resolve slowly", () => {
   live(
-    "hold up no other client, and what they kept from being looked up is counted against no receiver",
+    "delay no other client, and lookups that had to wait do not count against a receiver",
     Effect.gen(function* () {
       const { context, threads, url } = yield* start()
       const token = yield* tokenOf(url, client)
@@ -103,7 +103,7 @@ describe("names that resolve slowly", () => {
       }
       const slowOnes = () => threads.begun.filter((name) => name.startsWith("slow"))
       assert.lengthOf(slowOnes(), 1, "of the slow names one is looked up at a time")
-      // All of the attacker's documents are taken: a name need not resolve yet.
+      // All of the attacker's documents are accepted, because a name need not resolve yet.
       yield* Effect.promise(() => saving)
       yield* Effect.provideContext(publish("access_log", 2), context)
       const all = yield* eventually(
@@ -113,7 +113,7 @@ describe("names that resolve slowly", () => {
       )
       assert.deepStrictEqual(summaryOf(all), [
         ...Array.from({ length: 10 }, () => "delivered 1"),
-        // Its look-up was made, and took longer than the receiver may take.
+        // Its lookup was made, but took longer than a receiver may take.
         "exhausted 1",
         ...Array.from({ length: 29 }, () => "pending 0")
       ])
@@ -121,7 +121,7 @@ describe("names that resolve slowly", () => {
   )
 
   live(
-    "are not looked up for documents that are refused anyway",
+    "are not resolved for documents that are refused anyway",
     Effect.gen(function* () {
       const { threads, url } = yield* start()
       const token = yield* tokenOf(url, attacker)

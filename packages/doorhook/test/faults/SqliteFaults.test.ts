@@ -1,6 +1,6 @@
 /**
- * The database file is locked by another process, or has no room to grow, under load: the service lives through it, and
- * nothing is lost.
+ * The database file is locked by another process, or the disk is full, under load. The service survives, and nothing is
+ * lost.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
@@ -17,16 +17,16 @@ import { startLoad } from "../harness/Load.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startService } from "@doorhook/testkit/Doorhook"
 
-/** The whole process waits for the lock, up to two seconds at a time: answers of receivers must not be late by that. */
+/** The whole process waits for the lock, up to two seconds at a time. That must not make receivers' answers late. */
 const patient = { ackTimeout: "6s", lease: "12s" }
 
-/** Nobody's lease ended while it could not record, as far as the clock says. */
+/** Long enough that no lease ends while its process can't record. */
 const inTime = (since: number): boolean => performance.now() - since < 10_000
 
-/** How many requests are open at once to one integration. */
+/** The number of concurrent requests to one integration. */
 const places = 10
 
-/** A service on a file, under load, that has delivered already. */
+/** A service on a file, under load, that has already delivered. */
 const startAll = Effect.gen(function* () {
   const file = join(yield* temporaryFolder, "doors.db")
   const { receiver, service } = yield* startDelivering(yield* configured(file, patient))
@@ -40,7 +40,7 @@ const untilReady = (url: string) => eventually("ready", readinessOf(url), ({ cod
 const untilRefusing = (url: string) =>
   eventually("not ready", readinessOf(url), ({ code, status }) => code === 503 && status === "store_refuses_changes")
 
-/** Sets how large the files may become that a process writes, as a full disk does; without a limit when it is null. */
+/** Sets the maximum size of files that a process writes, like a full disk. Null removes the limit. */
 const limitFiles = (pid: number, bytes: number | null): void => {
   const soft = bytes === null ? "unlimited" : String(bytes)
   execFileSync("prlimit", ["--pid", String(pid), `--fsize=${soft}:unlimited`])
@@ -59,7 +59,7 @@ const canLimitFiles = (): boolean => {
 const onFullDisk = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) =>
   it.live.skipIf(!canLimitFiles())(name, () => Effect.scoped(body), testPatience)
 
-// Most of their time they wait for what is looked at again only now and then.
+// These tests mostly wait for periodic checks.
 describe("doorhook when its file fails", { concurrent: true }, () => {
   live(
     "another process has it locked for some seconds",
@@ -84,7 +84,7 @@ describe("doorhook when its file fails", { concurrent: true }, () => {
   )
 
   onFullDisk(
-    "the disk is full while nothing is under way: that is noticed before an event comes",
+    "the disk is full while idle: that is noticed before an event comes",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "doors.db")
       const service = yield* startService(yield* configured(file, { pollInterval: "100ms" }))
@@ -106,7 +106,7 @@ describe("doorhook when its file fails", { concurrent: true }, () => {
       limitFiles(pid, statSync(`${file}-wal`).size + 10_000)
       yield* Effect.promise(() => load.moreRefused(20))
       yield* untilRefusing(service.url)
-      // What is there can be read.
+      // Reading still works.
       assert.isAtLeast((yield* listDeliveries(service.url)).length, load.accepted.size)
       limitFiles(pid, null)
       yield* untilReady(service.url)

@@ -1,6 +1,5 @@
 /**
- * Told to stop while receivers hang for ever: the process ends all the same, with exit code 0, and leaves no delivery behind
- * that it holds.
+ * A process is stopped while its receivers hang. It still ends with exit code 0, and holds no delivery afterwards.
  */
 import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -18,7 +17,7 @@ const { createIntegration, enqueue, records } = StoreFixtures
 
 const count = 100
 
-/** Fills a file with deliveries to a receiver that answers nothing. */
+/** Fills a file with deliveries to a receiver that never answers. */
 const fill = Effect.fnUntraced(function* (file: string, receiver: string) {
   const created_by = { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") }
   yield* Effect.gen(function* () {
@@ -42,7 +41,7 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
           const file = join(yield* temporaryFolder, "doors.db")
           const receiver = yield* startReceiver(() => new Promise(() => undefined))
           yield* fill(file, receiver.url)
-          // A schedule that makes no second attempt within the test.
+          // The schedule has no second attempt within the test.
           const flags = yield* configured(file, { retry: { access_log: ["1h"] } })
           const { child, finished } = yield* startService(flags)
           yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
@@ -62,7 +61,7 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
   stops("SIGTERM")
   stops("SIGTERM", "SIGTERM")
   stops("SIGINT")
-  // Without a directory file there is nothing to read again: a terminal was closed.
+  // Without a directory file, SIGHUP means that a terminal was closed.
   it.live("by SIGHUP, without a directory", () =>
     Effect.scoped(
       Effect.gen(function* () {

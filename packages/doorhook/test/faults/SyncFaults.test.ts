@@ -1,5 +1,5 @@
 /**
- * The disk fails to sync: nothing is answered as if it were on disk, and all goes on by itself once it is.
+ * The disk fails to sync. No call is answered as if its data were on disk, and doorhook recovers by itself.
  */
 import { assert, describe } from "@effect/vitest"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
@@ -21,7 +21,7 @@ const shim = pathToFileURL(fileURLToPath(new URL("../fixtures/failingDisk.ts", i
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** Publishes an event under a key. */
+/** Publishes an event with an idempotency key. */
 const publish = (url: string, key: string) =>
   Effect.promise(() =>
     fetch(`${url}/operator/events`, {
@@ -47,7 +47,7 @@ const count = (text: string, what: RegExp) => text.match(what)?.length ?? 0
 
 describe("doorhook when its disk fails to sync", () => {
   live(
-    "publications, repeated ones and revocations are refused until the log is on disk again",
+    "publications, repetitions and revocations are refused until the log is on disk again",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const sign = join(folder, "failing")

@@ -1,5 +1,5 @@
 /**
- * Whether nothing was lost: what publishers were told, what receivers got and what the store says must agree.
+ * Checks that nothing was lost: the answers to publishers, the requests to receivers, and the store must agree.
  */
 import { assert } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -9,7 +9,7 @@ import type { Receiver } from "@doorhook/testkit/Receiver"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
-/** What `GET /metrics` shows: each sample by its name with labels, as it is written there. */
+/** The samples of `GET /metrics`, by name and labels as they are written there. */
 const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, number>>> =>
   Effect.promise(async () => {
     const text = await (await fetch(`${url}/metrics`)).text()
@@ -30,7 +30,7 @@ const Readiness = Schema.Struct({
   outage: Schema.NullOr(Schema.Struct({ cause: Schema.String, since: Schema.String, detail: Schema.String }))
 })
 
-/** What `GET /health/ready` answers. */
+/** The answer of `GET /health/ready`. */
 export const readinessOf = Effect.fnUntraced(function* (url: string) {
   const answer = yield* Effect.promise(() => fetch(`${url}/health/ready`))
   const body = yield* Schema.decodeUnknownEffect(Readiness)(yield* Effect.promise(() => answer.json()))
@@ -43,7 +43,7 @@ const Page = Schema.Struct({
 })
 type Listed = (typeof Page.Type)["deliveries"][number]
 
-/** All deliveries, page by page, as `doorhook deliveries list` gets them. */
+/** All deliveries, page by page, like `doorhook deliveries list`. */
 export const listDeliveries = Effect.fnUntraced(function* (url: string) {
   const all: Array<Listed> = []
   for (let after: string | null = ""; after !== null;) {
@@ -62,15 +62,15 @@ const idsOf = (receiver: Receiver): ReadonlySet<string> =>
 const active = ["pending", "delivering", "retrying"]
 
 /**
- * Waits until nothing is on its way any more, and checks that every event whose publication was answered 202 is in the
- * store and was received, that nothing else is, and that no more was sent than is recorded and may have been cut off. One
- * integration gets all.
+ * Waits until no delivery is under way. Checks that exactly the events that were answered with 202 are in the store and
+ * were received. Also checks that no more requests were sent than are recorded or may have been interrupted. One
+ * integration gets all events.
  */
 export const accountFor = Effect.fnUntraced(function* (options: {
   readonly url: string
   readonly load: Load
   readonly receiver: Receiver
-  /** The most requests that may have been sent by somebody who then could not record them. */
+  /** The most requests that may have been sent without being recorded. */
   readonly cutOff: number
 }) {
   const { load, receiver, url } = options
@@ -108,7 +108,7 @@ export const accountFor = Effect.fnUntraced(function* (options: {
   assert.isAtMost(receiver.received.length - recorded, options.cutOff, "sent, but not recorded")
 })
 
-/** Checks that whoever was refused was told clearly, by a 503 that says when to come again. */
+/** Checks that refused callers got a 503 with `Retry-After`. */
 export const assertClearRefusals = (load: Load): void => {
   for (const { body, retryAfter, status } of load.refused) {
     assert.strictEqual(status, 503, body)

@@ -1,16 +1,16 @@
 /**
- * The authorization code grant (RFC 6749 section 4.1) by hand, for tests that stop at one of its steps, or whose client no
- * library has to be.
+ * The authorization code grant (RFC 6749 section 4.1) without a library, for tests that stop after one of its steps or use
+ * an arbitrary client.
  */
 
-/** What a client says of itself. */
+/** The parameters that identify a client. */
 export interface Client {
   readonly client_id: string
   readonly redirect_uri: string
   readonly client_secret?: string
 }
 
-/** Where a client sends its user. */
+/** The URL to which a client sends its user. */
 export const authorizeUrl = (
   url: string,
   { client_id, redirect_uri }: Client,
@@ -18,11 +18,11 @@ export const authorizeUrl = (
 ): string =>
   `${url}/oauth/authorize?${new URLSearchParams({ response_type: "code", client_id, redirect_uri, ...more }).toString()}`
 
-/** The code in the address that a user is sent back to; empty when there is none. */
+/** The code in the URL to which a user is redirected; empty if there is none. */
 export const codeIn = (answer: Response): string =>
   new URL(answer.headers.get("location") ?? "http://nowhere").searchParams.get("code") ?? ""
 
-/** Asks for the tokens of a code. */
+/** Exchanges a code for tokens. */
 export const exchange = (
   url: string,
   client: Client & { readonly code_verifier?: string },

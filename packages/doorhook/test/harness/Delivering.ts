@@ -1,5 +1,5 @@
 /**
- * A service under load with one integration, and workers beside it: where the tests of faults begin.
+ * A service under load with one integration, and optional workers: the setup for tests of faults.
  */
 import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
@@ -13,8 +13,8 @@ import { directory, tokensOf } from "./KnownDirectory.ts"
 import { createIntegration } from "./ThirdParty.ts"
 
 /**
- * Short, so that what a dead process held is sent again soon. The lease is the shortest that these times allow. There are as
- * many attempts as receivers on a busy machine may need that answer late.
+ * Short times, so that deliveries of a dead process are sent again soon. The lease is the shortest that is allowed with
+ * them. There are enough attempts for receivers that answer late on a busy machine.
  */
 const impatience = {
   ackTimeout: "1s",
@@ -22,7 +22,7 @@ const impatience = {
   retry: { access_log: Array.from({ length: 50 }, () => "200ms") }
 }
 
-/** Writes a configuration file and answers the flags of a process that uses it. */
+/** Writes a configuration file and returns the flags that use it. */
 export const configured = Effect.fnUntraced(function* (database: string, settings: object = {}) {
   const file = join(yield* temporaryFolder, "doorhook.json")
   const config = { allowTargets: ["127.0.0.0/8"], directory, ...impatience, ...settings }
@@ -30,11 +30,11 @@ export const configured = Effect.fnUntraced(function* (database: string, setting
   return ["--config", file, "--database", database]
 })
 
-/** Creates an integration of building 1, as a third party does. */
+/** Creates an integration of building 1 like a third party. */
 export const integrate = (url: string, receiver: string) =>
   Effect.promise(async () => createIntegration(url, (await tokensOf(url)).access_token, receiver))
 
-/** A service with a receiver that has an integration. */
+/** A service, an integration, and its receiver. */
 export const startDelivering = Effect.fnUntraced(function* (
   flags: ReadonlyArray<string>,
   answer?: Parameters<typeof startReceiver>[0]
@@ -51,7 +51,7 @@ export const startWorker = Effect.fnUntraced(function* (flags: ReadonlyArray<str
   return worker
 })
 
-/** Sends a signal and answers how the process ended. */
+/** Sends a signal and returns how the process ended. */
 export const end = ({ child, finished, stderr, stdout }: Running, signal: NodeJS.Signals) =>
   Effect.suspend(() => {
     child.kill(signal)

@@ -1,5 +1,5 @@
 /**
- * doorhook inside the test's own process, as a host has it.
+ * doorhook embedded in the test's own process.
  */
 import { assert, it } from "@effect/vitest"
 import { createDoorhook, DoorhookError } from "doorhook"
@@ -13,7 +13,7 @@ import { authorizeUrl, codeIn, exchange } from "./CodeGrant.ts"
 import { logIn } from "./LoginForm.ts"
 import { createIntegration } from "./ThirdParty.ts"
 
-/** The client that the directory knows. */
+/** The client in the directory. */
 export const client = { client_id: "c1", client_secret: "s1", redirect_uri: "https://client.example/cb" } as const
 
 export const directory: HostDirectory = {
@@ -26,7 +26,7 @@ export const directory: HostDirectory = {
   isTenant: () => false
 }
 
-/** A test on the real clock. `timeout` is in milliseconds, for one that takes longer than others. */
+/** A test on the real clock. `timeout` is in milliseconds, for tests that take longer. */
 export const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>, timeout?: number) =>
   it.live(name, () => Effect.scoped(body), timeout)
 
@@ -45,14 +45,14 @@ const decodeTokens = Schema.decodeUnknownSync(
   Schema.Struct({ access_token: Schema.String, refresh_token: Schema.String, scope: Schema.String })
 )
 
-/** Logs the administrator in over HTTP and takes the tokens, for some scopes or those of a request without any. */
+/** Logs the administrator in over HTTP and returns the tokens, for given scopes or the default. */
 export const tokensFrom = (url: string, scope?: string, by: Client = client) =>
   Effect.promise(async () => {
     const answer = await logIn(authorizeUrl(url, by, scope === undefined ? {} : { scope }), "admin", "right")
     return decodeTokens(await (await exchange(url, by, codeIn(answer))).json())
   })
 
-/** Logs the administrator in over HTTP and takes an access token. */
+/** Logs the administrator in over HTTP and returns an access token. */
 export const tokenFrom = (url: string) => Effect.map(tokensFrom(url), ({ access_token }) => access_token)
 
 /** Creates an integration as the administrator, over HTTP. */

@@ -1,15 +1,15 @@
 /**
- * What comes true by itself, sooner or later.
+ * Waits for conditions that become true later.
  */
 import { Effect, Schedule } from "effect"
 
-/** How long that may take: what takes longer never will. */
+/** The time limit of a condition. One that takes longer never becomes true. */
 const patience = "2 minutes"
 
-/** How long a test with such conditions may take, in milliseconds. */
+/** Time limit for tests with such conditions, in milliseconds. */
 export const testPatience = 300_000
 
-/** Fails, saying what did not come and what is known of it, when that takes longer than it ever may. */
+/** Fails after the time limit. The message says what was expected and what is known. */
 export const within = <A, E, R>(
   what: string,
   coming: Effect.Effect<A, E, R>,
@@ -20,7 +20,7 @@ export const within = <A, E, R>(
     orElse: () => Effect.die(new Error(`${what}: not within ${patience}; ${known()}`))
   })
 
-/** Reads again and again until what is read is so; fails with what was read last when it never is. */
+/** Reads a value repeatedly until it satisfies a condition. Fails with the last value otherwise. */
 export const eventually = <A, E, R>(
   what: string,
   read: Effect.Effect<A, E, R>,

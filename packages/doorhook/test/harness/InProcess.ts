@@ -1,6 +1,5 @@
 /**
- * The command in the test's own process: all of it but the start of a process, which takes longer than what most tests are
- * about.
+ * The command within the test's process. Starting a process would take longer than most tests.
  */
 import { ConfigProvider, Console, Effect, Fiber, Layer } from "effect"
 import type { Cause, Scope } from "effect"
@@ -14,7 +13,7 @@ import { operatorKey } from "@doorhook/testkit/Doorhook"
 
 const doorhook = makeDoorhook(await loadExtensions())
 
-/** Keeps what is printed, and tells whoever waits for it. */
+/** Collects output, and notifies waiting callers. */
 const makeTerminal = () => {
   const printed = { stdout: "", stderr: "" }
   let check = (): void => undefined
@@ -48,7 +47,7 @@ const execute = (args: ReadonlyArray<string>, env: Readonly<Record<string, strin
     Effect.provideService(Console.Console, console)
   )
 
-/** Runs `doorhook` with these arguments, and an environment of its own, to its end. */
+/** Runs `doorhook` to its end, with these arguments and its own environment. */
 export const runHere = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}
@@ -58,15 +57,15 @@ export const runHere = Effect.fnUntraced(function* (
   return { code: exitCodeOf(exit, { stoppable: false }), ...printed }
 })
 
-/** What a command in this process has printed so far. */
+/** The output of a command so far. */
 export interface RunningHere {
   readonly stdout: () => string
   readonly stderr: () => string
-  /** What it said when it was ready. */
+  /** Its output when it was ready. */
   readonly ready: RegExpExecArray
 }
 
-/** Runs `doorhook` with these arguments until the scope is closed, and answers once it says that it is ready. */
+/** Runs `doorhook` with these arguments until the scope is closed. Returns when it prints that it is ready. */
 export const startHere = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   ready: RegExp,
@@ -81,7 +80,7 @@ export const startHere = Effect.fnUntraced(function* (
   return { ready: said, stdout: () => printed.stdout, stderr: () => printed.stderr }
 })
 
-/** `doorhook serve` until the scope is closed, and where it is. */
+/** Runs `doorhook serve` until the scope is closed, and returns its URL. */
 export const serveHere = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}

@@ -1,5 +1,5 @@
 /**
- * The directory of `directory.json`: its people, and the client that they log in for.
+ * The users and the client in `directory.json`.
  */
 import { fileURLToPath } from "node:url"
 import type { Client } from "./CodeGrant.ts"
@@ -18,6 +18,6 @@ export const acme = {
   redirect_uri: "https://client.example/cb"
 } as const satisfies Client
 
-/** Tokens of a person for the client, by its library. */
+/** Gets tokens of a user for the client, with the client's library. */
 export const tokensOf = async (url: string, { login, password }: { login: string; password: string } = admin) =>
   takeTokens(await discover(url, acme.client_id, acme.client_secret), acme.redirect_uri, login, password)

@@ -1,5 +1,5 @@
 /**
- * A host that publishes all the time, and keeps what it was answered.
+ * A host that publishes continuously and records the answers.
  */
 import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
-/** A publish call that was not accepted, and what its caller was told. */
+/** A publication that was not accepted, and its answer. */
 interface Refusal {
   readonly status: number
   readonly retryAfter: string | null
@@ -15,32 +15,32 @@ interface Refusal {
 }
 
 export interface Load {
-  /** The ids of all events whose publication was answered 202; others that were accepted elsewhere may be added. */
+  /** The ids of all events that were answered with 202. A test may add events that were accepted elsewhere. */
   readonly accepted: Set<string>
   readonly refused: ReadonlyArray<Refusal>
-  /** The event of each `data.id` that was accepted under an idempotency key. */
+  /** The event of each `data.id` that was accepted with an idempotency key. */
   readonly keyed: ReadonlyMap<number, string>
-  /** How many calls broke off after the service had taken their connection. */
+  /** The number of calls that were cut off after the connection was accepted. */
   readonly brokenOff: () => number
-  /** How many events were sent in calls whose answer never came, because the service died. */
+  /** The number of events in calls without an answer, because the service died. */
   readonly unanswered: () => number
-  /** How long the slowest answer took, in milliseconds. */
+  /** The slowest answer, in milliseconds. */
   readonly slowest: () => number
-  /** Resolves once so many more events than now are accepted. */
+  /** Resolves when this many more events are accepted. */
   readonly more: (count: number) => Promise<void>
-  /** Resolves once so many more calls than now were refused. */
+  /** Resolves when this many more calls are refused. */
   readonly moreRefused: (count: number) => Promise<void>
-  /** Ends the load, and resolves when every call has its answer. */
+  /** Stops the load, and resolves when every call has its answer. */
   readonly stop: () => Promise<void>
 }
 
 const callers = 4
 const eventsPerCall = 2
 
-/** The default pause of a caller between its calls, in milliseconds: a load, not a flood. */
+/** The default pause between a caller's calls, in milliseconds. It makes a moderate load. */
 const defaultRest = 40
 
-/** Longer than any answer may take, in milliseconds: what takes as long hangs. */
+/** The time limit of an answer, in milliseconds. A call that takes longer hangs. */
 const patience = 60_000
 
 const Accepted = Schema.Struct({ events: Schema.Array(Schema.Struct({ id: Schema.String })) })
@@ -48,17 +48,17 @@ const Accepted = Schema.Struct({ events: Schema.Array(Schema.Struct({ id: Schema
 const event = (id: number) => ({ resource_type: "access_log", action: "create", building_id: 1, data: { id } })
 
 interface LoadOptions {
-  /** Whether every other caller uses an idempotency key for each call, and repeats it until it has had two answers. */
+  /** Whether every other caller uses an idempotency key for each call, and repeats the call until it has two answers. */
   readonly keys?: boolean
-  /** Pause of a caller after an answer, in milliseconds. */
+  /** A caller's pause after an answer, in milliseconds. */
   readonly rest?: number
 }
 
-/** Whether nothing listened: nothing was sent then. */
+/** Whether the connection was refused, so that nothing was sent. */
 const isUnreached = (error: unknown): boolean =>
   error instanceof Error && Reflect.get(Object(error.cause), "code") === "ECONNREFUSED"
 
-/** Publishes access logs of building 1 from several callers, until it is stopped. `url` is asked before each call. */
+/** Publishes access logs of building 1 from several callers until it is stopped. `url` is evaluated before each call. */
 export const startLoad = (
   url: () => string,
   { keys = false, rest = defaultRest }: LoadOptions = {}
@@ -104,7 +104,7 @@ export const startLoad = (
         return answer !== "broken off" && answer !== "unreached"
       }
 
-      /** Repeats a call until it has had two answers, or none after the end. */
+      /** Repeats a call until it has two answers, or until the load has stopped. */
       const callTwice = async (events: ReadonlyArray<ReturnType<typeof event>>, key: string): Promise<void> => {
         for (let answers = 0; answers < 2;) {
           const last = stopping.signal.aborted

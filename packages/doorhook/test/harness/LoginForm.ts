@@ -1,5 +1,5 @@
 /**
- * A person in front of doorhook's login form or its consent page, by a program that submits it as a browser would.
+ * A user of doorhook's login form or consent page, as a program that submits the form like a browser.
  */
 
 const unescape = (html = ""): string =>
@@ -10,7 +10,7 @@ const unescape = (html = ""): string =>
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&")
 
-/** What a browser sends for a form of a page: what the form carries along, and what is filled in. It can be sent many times. */
+/** The request that a browser sends for a form: its hidden fields and the given values. It can be sent repeatedly. */
 export const formOf = async (page: Response, base: string, cookie = "") => {
   const html = await page.text()
   const action = new URL(unescape(/<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? base), base)
@@ -29,8 +29,8 @@ export const formOf = async (page: Response, base: string, cookie = "") => {
 }
 
 /**
- * Submits the form of a page, with what it carries along and what is filled in, to where the page came from or to another
- * process; answers where that leads.
+ * Submits the form of a page with its hidden fields and the given values, to the same process or another one. Returns the
+ * redirect.
  */
 export const submit = async (
   page: Response,
@@ -39,6 +39,6 @@ export const submit = async (
   base = page.url
 ): Promise<Response> => fetch((await formOf(page, base, cookie))(fields))
 
-/** Opens an authorize URL and logs in there. */
+/** Opens an authorize URL and logs in. */
 export const logIn = async (authorizeUrl: URL | string, login: string, password: string): Promise<Response> =>
   submit(await fetch(authorizeUrl), { login, password })

@@ -1,10 +1,10 @@
 /**
- * What all tests of a file share: begun before the first of them, ended after the last.
+ * A resource that all tests of a file share. It is acquired before the first test and released after the last.
  */
 import { afterAll, beforeAll } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 
-/** Answers how tests get at it. Nothing is begun where it is not `wanted`, as all tests are skipped then. */
+/** Returns a getter for tests. Acquires nothing unless `wanted`, because all tests are skipped then. */
 export const shared = <A, E>(make: Effect.Effect<A, E, Scope.Scope>, wanted = true): (() => A) => {
   const scope = Scope.makeUnsafe()
   const begun: Array<A> = []

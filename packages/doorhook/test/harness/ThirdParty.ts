@@ -1,5 +1,5 @@
 /**
- * A third party: its OAuth client library, its calls of the API, its integrations.
+ * A third party: its OAuth library, its API calls, and its integrations.
  */
 import { Schema } from "effect"
 import * as client from "openid-client"
@@ -12,7 +12,7 @@ export const discover = (url: string, id: string, secret: string) =>
     execute: [client.allowInsecureRequests]
   })
 
-/** Takes tokens by authorization code with PKCE. */
+/** Gets tokens by authorization code with PKCE. */
 export const takeTokens = async (
   config: client.Configuration,
   redirect_uri: string,
@@ -69,7 +69,7 @@ const Created = Schema.Struct({
   meta: Schema.Struct({ signing_secret: Schema.String })
 })
 
-/** Creates an integration of building 1, which must succeed; answers its id, and the secret that is told only then. */
+/** Creates an integration of building 1, which must succeed. Returns its id, and the secret that only this answer has. */
 export const createIntegration = async (
   url: string,
   token: string,

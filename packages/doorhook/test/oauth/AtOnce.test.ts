@@ -1,5 +1,5 @@
 /**
- * What a request waits for answers when it is called, where store and directory do: a handler then needs no fiber.
+ * Calls complete synchronously if the store and the directory do. A handler then needs no fiber.
  */
 import {
   AuthorizationServer,
@@ -71,7 +71,7 @@ describe("at once", () => {
     )
   }
 
-  it.effect("a refresh answers over memory, and so do refusals", () =>
+  it.effect("a refresh completes over memory, and so do refusals", () =>
     Effect.gen(function* () {
       const { token } = yield* AuthorizationServer
       const { refresh_token } = yield* obtainTokens

@@ -1,6 +1,6 @@
 /**
- * What programs in the field send that no library does: an SDK of apps that refreshes in JSON beside its old token and
- * asks for scopes that there are not, and a script that sends what the document says and nothing more.
+ * Requests that existing programs send, but no library does. An SDK of apps refreshes in JSON with its old token in the
+ * header, and requests unknown scopes. A script sends exactly the parameters of the document.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -71,7 +71,7 @@ describe("an SDK of apps", () => {
       const first = await token(
         inJson({ grant_type: "authorization_code", code, redirect_uri: uri, ...client, ...verifier })
       )
-      // Its interceptor puts the token that has expired on every request, this one included.
+      // Its interceptor adds the expired token to every request, also to this one.
       const bearer = { authorization: `Bearer ${first.access_token}` }
       const fields = { grant_type: "refresh_token", refresh_token: first.refresh_token, ...client }
       const second = await token(inJson(fields, bearer))
@@ -85,7 +85,7 @@ describe("an SDK of apps", () => {
 })
 
 describe("a script that follows the document", () => {
-  it("sends the client's secret with the user, and forms of many parts", async () => {
+  it("sends the client's secret in the authorize URL, and multipart forms", async () => {
     const callback = await visit(authorize({ client_id: "c1", client_secret: "s1", redirect_uri: redirectUri }))
     const form = new FormData()
     const fields = {

@@ -1,5 +1,5 @@
 /**
- * A user's password has changed, or their phone is gone: the host ends what they have granted, wherever tokens are stored.
+ * The host ends a user's grants, for example after a password change or a lost phone, in every kind of store.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -31,7 +31,7 @@ const read = async (response: Response) => {
 
 type Tokens = Awaited<ReturnType<typeof read>>
 
-/** A client and a person of whom it has tokens. */
+/** A client and a user who has granted it access, with the tokens. */
 const makeSession = async (url: string, client: Client, login: string) => {
   const challenge = { code_challenge: pkce.challenge, code_challenge_method: "S256" }
   const takeCode = async () => codeIn(await logIn(authorizeUrl(url, client, challenge), login, "right"))
@@ -39,7 +39,7 @@ const makeSession = async (url: string, client: Client, login: string) => {
   const tokens: Tokens = await redeem(await takeCode())
   assert.strictEqual(tokens.error, "")
   return {
-    /** Whether the access token is good, and what a refresh says. */
+    /** Whether the access token is valid, and the answer to a refresh. */
     state: async () => {
       const { status } = await callApi(url, tokens.access_token, "GET", "/v4/buildings")
       const { redirect_uri: _, ...credentials } = client
@@ -61,7 +61,7 @@ const ended = [401, "invalid_grant"]
 
 const play = (database: Effect.Effect<string, never, Scope.Scope>) => {
   live(
-    "end with their tokens at once, and other people's go on",
+    "end with their tokens at once, and other users' grants continue",
     Effect.gen(function* () {
       const doorhook = yield* start({ database: yield* database })
       const { url } = yield* mount(doorhook)
@@ -85,14 +85,14 @@ const play = (database: Effect.Effect<string, never, Scope.Scope>) => {
           ]
         )
 
-        // The phone is gone.
+        // After a lost phone.
         const unredeemed = await phone.takeCode()
         assert.strictEqual(await grants.revoke("admin", { client: "app" }), 1)
         assert.deepStrictEqual([await web.state(), await phone.state(), await others.state()], [works, ended, works])
         assert.strictEqual((await phone.redeem(unredeemed)).error, "invalid_grant")
         assert.strictEqual(await grants.revoke("admin", { client: "app" }), 0)
 
-        // The password has changed.
+        // After a password change.
         const found = await makeSession(url, app, "admin")
         assert.strictEqual(await grants.revoke("admin"), 2)
         for (const session of [web, found]) assert.deepStrictEqual(await session.state(), ended)

@@ -1,5 +1,5 @@
 /**
- * Guessing of passwords and secrets at a host that embeds doorhook, by floods of requests.
+ * Floods of requests that guess passwords and secrets at an embedding host.
  */
 import { assert } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
@@ -12,11 +12,11 @@ const url = "http://localhost"
 const attacker = { remoteAddress: "192.0.2.1" }
 const elsewhere = { remoteAddress: "192.0.2.2" }
 
-/** The login form, to be sent many times. */
+/** The login form, which can be sent repeatedly. */
 const openForm = (doorhook: Doorhook) =>
   Effect.promise(async () => formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url))
 
-/** A request to the token endpoint that proves itself, with a code that nobody has. */
+/** An authenticated request to the token endpoint with an unknown code. */
 const tokenRequest = (client_id: string, client_secret: string): Request =>
   new Request(`${url}/oauth/token`, {
     method: "POST",
@@ -30,7 +30,7 @@ const tokenRequest = (client_id: string, client_secret: string): Request =>
   })
 
 live(
-  "a login and a client that must wait go on waiting after 20,050 made-up clients and 500 made-up logins",
+  "a locked login and client stay locked after 20,050 unknown clients and 500 unknown logins",
   Effect.gen(function* () {
     const doorhook = yield* start()
     const form = yield* openForm(doorhook)
@@ -60,7 +60,7 @@ live(
 )
 
 live(
-  "of two thousand guesses at one login from unknown addresses, five are tried at once and twenty wait",
+  "of two thousand guesses at one login from unknown addresses, five run at once and twenty wait",
   Effect.gen(function* () {
     let [asked, asking, most] = [0, 0, 0]
     let isHeld = false
@@ -86,7 +86,7 @@ live(
       const refused = Promise.withResolvers<void>()
       let refusals = 0
       const guesses = Array.from({ length: 2_000 }, async () => {
-        // Right, so that none of them is made to wait for a failure.
+        // The right password, so none has to wait after a failure.
         const { headers, status } = await guess("right")
         if (status === 429 && ++refusals === 1_975) refused.resolve()
         return [status, headers.get("retry-after")].join(" ")

@@ -1,5 +1,5 @@
 /**
- * oauth4webapi, which checks every answer to the letter, through the whole life of a grant.
+ * oauth4webapi, which checks every answer strictly, for the whole life of a grant.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as oauth from "oauth4webapi"
@@ -27,7 +27,7 @@ const discover = async (): Promise<oauth.AuthorizationServer> => {
   )
 }
 
-/** Through login to tokens. */
+/** From login to tokens. */
 const takeTokens = async (
   server: oauth.AuthorizationServer,
   client: oauth.Client,
@@ -104,7 +104,7 @@ describe("oauth4webapi", () => {
     await oauth.processRevocationResponse(revocation)
     assert.strictEqual(await apiStatus(service().url, refreshed.access_token), 401)
 
-    // Why a refresh fails is told in the body, which a challenge would hide from this library.
+    // The body says why a refresh fails. With a challenge, this library would ignore it.
     const late = await oauth.refreshTokenGrantRequest(
       server,
       client,
@@ -117,7 +117,7 @@ describe("oauth4webapi", () => {
     assert.strictEqual(error.error, "invalid_grant")
   })
 
-  it("is challenged with a wrong secret, and told what it may not ask for", async () => {
+  it("gets a challenge for a wrong secret, and an error for a forbidden scope", async () => {
     const server = await discover()
     const client: oauth.Client = { client_id: "c1" }
     const response = await oauth.refreshTokenGrantRequest(server, client, oauth.ClientSecretBasic("no"), "x", insecure)
@@ -130,7 +130,7 @@ describe("oauth4webapi", () => {
     assert.throws(() => oauth.validateAuthResponse(server, client, callback, oauth.expectNoState), /iss/)
   })
 
-  it("learns at the API that its token is none", async () => {
+  it("gets the API's error for an invalid token", async () => {
     const api = new URL(`${service().url}/v4/buildings/1/integrations`)
     const asked = oauth.protectedResourceRequest("unknown", "GET", api, undefined, null, insecure)
     const error = await rejection(asked)

@@ -1,5 +1,5 @@
 /**
- * openid-client, which many programs use, through the whole life of a grant.
+ * The widely used library openid-client, for the whole life of a grant.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as client from "openid-client"

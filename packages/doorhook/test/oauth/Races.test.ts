@@ -1,6 +1,6 @@
 /**
- * Requests that come twenty at once: a code is good for one of them, a refresh token for all, whoever the client is and
- * wherever tokens are stored.
+ * Twenty concurrent requests, for every client and in every kind of store. One of them can exchange a code, and all can use
+ * a refresh token.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -29,14 +29,14 @@ const Answer = Schema.Struct({
   error: Schema.optionalKey(Schema.String)
 })
 
-/** A request to the token endpoint on a connection of its own choice. */
+/** A request to the token endpoint on its own or a shared connection. */
 const post = async (url: string, fields: Fields) => {
   const response = await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(fields) })
   const { access_token = "", error = "", refresh_token = "" } = Schema.decodeUnknownSync(Answer)(await response.json())
   return { status: response.status, access_token, error, refresh_token }
 }
 
-/** What a client sends for a new code. */
+/** The parameters of a client for a new code. */
 const exchangeOf = async (url: string, credentials: Fields, redirect_uri: string): Promise<Fields> => {
   const query = new URLSearchParams({
     client_id: credentials["client_id"] ?? "",
@@ -61,7 +61,7 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       return tokens
     }
 
-    it("gets tokens for one of twenty exchanges of a code, and they end with the others", async () => {
+    it("gets tokens for one of twenty exchanges of a code, and the other exchanges revoke them", async () => {
       const exchange = await exchangeOf(service().url, credentials, uri)
       const answers = await all(() => post(service().url, exchange))
       const won = answers.filter(({ status }) => status === 200)
@@ -69,12 +69,12 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       for (const { error, status } of answers) {
         if (status !== 200) assert.deepStrictEqual([status, error], [400, "invalid_grant"])
       }
-      // Whoever sent the others, the code was in two hands.
+      // The code was used twice, so it may have been stolen.
       assert.strictEqual(await apiStatus(service().url, won[0]?.access_token), 401)
       assert.strictEqual((await refreshWith(won[0]?.refresh_token ?? "")).error, "invalid_grant")
     })
 
-    it("is answered twenty refreshes at once, and whichever answer it keeps goes on working", async () => {
+    it("gets twenty concurrent refreshes, and each answer keeps working", async () => {
       const { refresh_token } = await takeTokens()
       const answers = await all(() => refreshWith(refresh_token))
       for (const answer of answers) assert.strictEqual(answer.status, 200, answer.error)
@@ -88,10 +88,10 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       }
     })
 
-    // Not so of a client without a secret: its token is retired by the first use of what it was rotated for
-    // (docs/decisions.md), so that those of its workers that come later are taken for thieves.
+    // This does not hold for a client without a secret. The first use of a rotated token retires its predecessor
+    // (docs/decisions.md), so later workers count as thieves.
     if (credentials.client_id === "p1") return
-    it("is not locked out when each of its workers refreshes by itself and goes to work at once", async () => {
+    it("is not locked out when each of its workers refreshes separately and uses its token at once", async () => {
       const { refresh_token } = await takeTokens()
       const answers = await all(async () => {
         const answer = await refreshWith(refresh_token)

@@ -1,5 +1,5 @@
 /**
- * The service, for client programs that know nothing of it but its address.
+ * The service for client programs that only have its address.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -13,13 +13,13 @@ export const redirectUri = "https://client.example/cb"
 export const appRedirectUri = "http://127.0.0.1:41234/cb"
 const admin = { login: "admin@example.com", password: "correct horse" } as const
 
-/** A secret that only survives the way through HTTP Basic when it is encoded and decoded as RFC 6749 says. */
+/** A secret that HTTP Basic carries correctly only with the encoding of RFC 6749. */
 export const oddSecret = "s:2 /+%é&="
 
-/** One that needs encoding all the same, for libraries that take no letters but ASCII's. */
+/** A secret that needs encoding, for libraries that accept only ASCII letters. */
 export const oddAsciiSecret = "s:2 /+%&=?"
 
-/** Not every library keeps the query of a redirect URI. */
+/** Some libraries drop the query of a redirect URI. */
 export const oddRedirectUris = ["https://other.example/cb?tenant=1", "https://other.example/cb"] as const
 
 const directory = {
@@ -37,7 +37,7 @@ const directory = {
   tenants: [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }]
 }
 
-/** Runs `doorhook serve`; `database` is `memory`, or the name of a file that is gone afterwards. */
+/** Runs `doorhook serve`. `database` is `memory`, or the name of a file that is deleted afterwards. */
 export const serve = Effect.fnUntraced(function* (settings: object = {}, database = "memory") {
   const folder = yield* temporaryFolder
   const file = (name: string) => join(folder, name)
@@ -48,7 +48,7 @@ export const serve = Effect.fnUntraced(function* (settings: object = {}, databas
   return yield* serveHere(args)
 })
 
-/** A person logs in at the address that a client has made; answers where they are sent. */
+/** Logs a user in at the client's authorize URL. Returns the redirect. */
 export const visit = async (authorizeUrl: URL | string): Promise<URL> => {
   const answer = await logIn(new URL(authorizeUrl), admin.login, admin.password)
   return new URL(answer.headers.get("location") ?? assert.fail(`${answer.status} ${await answer.text()}`))
@@ -63,7 +63,7 @@ export const apiStatus = async (url: string, token: unknown): Promise<number> =>
   return response.status
 }
 
-/** What a promise is rejected with. */
+/** The reason of a rejected promise. */
 export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => assert.fail("it was not refused"),

@@ -1,6 +1,6 @@
 /**
- * simple-oauth2, whose defaults are the addresses of the document, through the whole life of a grant. It loses a refresh
- * token that an answer leaves out, and takes no answer to a revocation but JSON.
+ * simple-oauth2, whose default addresses are those of the document, for the whole life of a grant. It loses a refresh token
+ * that is missing in an answer, and accepts only JSON as the answer to a revocation.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Predicate } from "effect"
@@ -22,7 +22,7 @@ const ways = [
   ["Basic and JSON", { bodyFormat: "json" }]
 ] as const
 
-/** The error code that a failure of the library carries along. */
+/** The error code in an error of the library. */
 const errorCode = (error: unknown): unknown => valueAt(error, "data", "payload", "error")
 
 const valueAt = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
@@ -63,7 +63,7 @@ describe("simple-oauth2", () => {
     assert.strictEqual(errorCode(await rejection(again.refresh())), "invalid_grant")
   })
 
-  it("encodes an odd secret as RFC 6749 says, and is told when it is wrong", async () => {
+  it("encodes an odd secret as in RFC 6749, and gets an error for a wrong one", async () => {
     const getToken = (secret: string) =>
       new AuthorizationCode({ client: { id: "c3", secret }, auth: { tokenHost: service().url } }).getToken({
         code: "x",

@@ -1,4 +1,6 @@
-/** What the tests use of a library that comes without types. */
+/**
+ * The parts of a library without types that the tests use.
+ */
 declare module "simple-oauth2" {
   type Fields = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 /**
- * The files to deploy from: the programs that read them accept them, where these are installed, and the commands in them are ours.
+ * The deployment files. Their own programs accept them, if installed, and the commands in them work.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -17,11 +17,11 @@ const read = (name: string): string => readFileSync(new URL(`../../../../docs/de
 const member = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
 const texts = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(String) : [])
 
-/** The arguments of `doorhook` in a command line of a unit. */
+/** The arguments of `doorhook` in a unit's command line. */
 const argumentsIn = (unit: string, key: string): ReadonlyArray<string> =>
   (new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "").split("doorhook.js ")[1]?.split(" ") ?? []
 
-/** Runs a command as it stands there, in a folder of its own and on a port of its own, until it says that it is ready. */
+/** Runs a command literally, in a temporary folder and on a free port, until it prints that it is ready. */
 const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: RegExp, shared?: string) {
   const folder = yield* temporaryFolder
   writeFileSync(join(folder, "directory.json"), JSON.stringify({ clients: [], users: [], buildings: [], tenants: [] }))
@@ -33,7 +33,7 @@ const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: 
   yield* startHere([...here, ...port, ...database], ready)
 }, Effect.scoped)
 
-/** Runs a program that checks a file. What it writes to standard error is a complaint. */
+/** Runs a program that checks a file. Any output on standard error is a problem. */
 const check = (program: string, args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
   const { status, stderr } = spawnSync(program, args, { encoding: "utf8", env: { ...process.env, ...env } })
   return { status, stderr }
@@ -41,7 +41,7 @@ const check = (program: string, args: ReadonlyArray<string>, env: Readonly<Recor
 
 const isThere = (program: string, ...args: ReadonlyArray<string>): boolean => spawnSync(program, args).status === 0
 
-/** Compose, as a plugin of docker or as a program of its own. */
+/** Compose, as a plugin of docker or as a separate program. */
 const composeProgram = [["docker", "compose"], ["docker-compose"]].find(([program = "", ...args]) =>
   isThere(program, ...args, "version")
 )
@@ -50,7 +50,7 @@ describe("the files to deploy, read by their own programs", () => {
   for (const unit of ["doorhook.service", "doorhook-worker@.service"]) {
     it.live.runIf(isThere("systemd-analyze", "--version"))(`systemd accepts ${unit}`, () =>
       Effect.gen(function* () {
-        // Node.js may be elsewhere on this machine, and a program that is not there is an error.
+        // Node.js may be installed elsewhere on this machine, and a missing program is an error.
         const here = join(yield* temporaryFolder, unit)
         writeFileSync(here, read(unit).replaceAll("/usr/bin/node", process.execPath))
         const answer = check("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", here])
@@ -65,18 +65,15 @@ describe("the files to deploy, read by their own programs", () => {
     return check(program, [...args, "--file", file, "config", "--quiet"], keys)
   }
 
-  it.runIf(composeProgram !== undefined)(
-    "compose accepts compose.yaml with its keys, and names one that is missing",
-    () => {
-      const keys = { POSTGRES_PASSWORD: "p", DOORHOOK_OPERATOR_KEY: "o", DOORHOOK_ENCRYPTION_KEY: "e" }
-      assert.deepStrictEqual(config(keys), { status: 0, stderr: "" })
-      for (const key of Object.keys(keys)) {
-        const { status, stderr } = config({ ...keys, [key]: "" })
-        assert.notStrictEqual(status, 0)
-        assert.match(stderr, new RegExp(`${key}|openssl rand`))
-      }
+  it.runIf(composeProgram !== undefined)("compose accepts compose.yaml with its keys, and names a missing one", () => {
+    const keys = { POSTGRES_PASSWORD: "p", DOORHOOK_OPERATOR_KEY: "o", DOORHOOK_ENCRYPTION_KEY: "e" }
+    assert.deepStrictEqual(config(keys), { status: 0, stderr: "" })
+    for (const key of Object.keys(keys)) {
+      const { status, stderr } = config({ ...keys, [key]: "" })
+      assert.notStrictEqual(status, 0)
+      assert.match(stderr, new RegExp(`${key}|openssl rand`))
     }
-  )
+  })
 })
 
 const listening = /doorhook listening on/
@@ -100,7 +97,7 @@ describe("to deploy", () => {
     }
   })
 
-  it("the image is made of known instructions, and does not run as root", () => {
+  it("the image has only known instructions, and does not run as root", () => {
     for (const line of instructions) {
       assert.match(line, /^(FROM|WORKDIR|COPY|RUN|ENV|USER|VOLUME|EXPOSE|ENTRYPOINT|CMD|HEALTHCHECK) /)
     }
@@ -110,7 +107,7 @@ describe("to deploy", () => {
   })
 
   live(
-    "the commands start what they say",
+    "the commands start",
     Effect.gen(function* () {
       const command = instructions.findLast((line) => line.startsWith("CMD"))?.slice(4) ?? "[]"
       yield* starts(texts(JSON.parse(command)), listening)
@@ -122,7 +119,7 @@ describe("to deploy", () => {
 
 await describeOnPostgres("to deploy workers", (server) => {
   live(
-    "the commands start what they say",
+    "the commands start",
     Effect.gen(function* () {
       const database = server.url(yield* newDatabase(server))
       const command = member(

@@ -1,6 +1,6 @@
 /**
- * The examples of the documentation, as their readers run them: copied, installed with the packed archives, checked by the
- * compiler, started, and used by a third party.
+ * The examples of the documentation, used like a reader would: copied, installed with the packed archives, compiled,
+ * started, and used by a third party.
  */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { hashPassword } from "doorhook"
@@ -36,14 +36,14 @@ const folders = readdirSync(examples, { withFileTypes: true }).flatMap((entry) =
 
 const ada = { login: "ada@example.com", password: "correct horse" }
 
-/** An example that runs. */
+/** A running example. */
 interface Started {
   readonly name: string
   readonly url: string
   readonly stop: Effect.Effect<Finished>
 }
 
-/** One installation for all of them: each is a workspace of it. `packed` has the archives. */
+/** One installation for all examples, which are its workspaces. `packed` has the archives. */
 const install = async (packed: string, folder: string): Promise<void> => {
   for (const name of folders) {
     cpSync(join(examples, name), join(folder, name), {
@@ -56,7 +56,7 @@ const install = async (packed: string, folder: string): Promise<void> => {
   await run("npm", ["install", "--prefer-offline", "--no-audit", ...archives], { cwd: folder })
 }
 
-/** What a reader's compiler says: their own settings are as strict as can be. */
+/** The output of a reader's compiler, with the strictest settings. */
 const checkTypes = async (folder: string): Promise<string> => {
   const compilerOptions = {
     target: "es2024",
@@ -86,7 +86,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
   const example = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>): void =>
     it.live(name, (context) => Effect.scoped(isInstalled ? body : Effect.sync(() => context.skip())))
 
-  /** Starts an example on a port of its own, where its page says 3000. */
+  /** Starts an example on its own port instead of 3000. */
   const start = Effect.fnUntraced(function* (name: string, env: Readonly<Record<string, string>>) {
     const port = String(yield* Effect.promise(freePort))
     const { child, finished, printed } = yield* startNode([name === "nest" ? "dist/main.js" : "app.ts"], {
@@ -133,7 +133,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         assert.strictEqual(yield* post(`${url}/doors/12/open`, { cookie }), 404)
         const opened = post(`${url}/doors/11/open`, { cookie })
         assert.include(yield* receives(url, token, opened), '"access_point":{"id":11,"name":"Front door"}')
-        // What can't be published takes the entry with it.
+        // An event that can't be published rolls the entry back too.
         yield* sql(closed)
         assert.strictEqual(yield* opened, 500)
         assert.deepStrictEqual(yield* sql("SELECT count(*)::int AS entries FROM entries"), [{ entries: 1 }])
@@ -165,7 +165,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         yield* sql(closed)
         assert.strictEqual(yield* post(`${url}/entries`), 500)
         assert.deepStrictEqual(yield* sql("SELECT count(*)::int AS entries FROM app_entries"), [{ entries: 1 }])
-        // What Effect's own runtime answers to a signal.
+        // The exit code of Effect's runtime after a signal.
         assert.strictEqual((yield* stop).code, 130)
       })
     )
@@ -176,7 +176,7 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
         yield* Effect.promise(() => run("npm", ["run", "--silent", "build"], { cwd: join(folder, "nest") }))
         const { stop, url } = yield* start("nest", { DATABASE: "memory" })
         yield* rings(url)
-        // Nest repeats the signal to itself once all is closed.
+        // Nest sends itself the signal again when all is closed.
         assert.strictEqual((yield* stop).code, null)
       })
     )
@@ -216,13 +216,13 @@ export const describeExamples = (packed: string, folder: string, server: TestSer
   })
 }
 
-/** After this statement nothing can be published. */
+/** After this statement, publishing fails. */
 const closed = "ALTER TABLE doorhook.events ADD CONSTRAINT closed CHECK (false) NOT VALID"
 
 const post = (url: string, headers: Readonly<Record<string, string>> = {}) =>
   Effect.promise(async () => (await fetch(url, { method: "POST", headers })).status)
 
-/** The body that an integration of the third party gets when something happens. */
+/** The body that the third party's integration gets for an event. */
 const receives = Effect.fnUntraced(function* (url: string, token: string, happens: Effect.Effect<number>) {
   const receiver = yield* startReceiver()
   yield* Effect.promise(() => createIntegration(url, token, receiver.url))
@@ -231,7 +231,7 @@ const receives = Effect.fnUntraced(function* (url: string, token: string, happen
   return receiver.received[0]?.body ?? ""
 })
 
-/** A third party is let in by doorhook's own form, and learns that somebody rings. */
+/** A third party is authorized in doorhook's own form, and gets a call event. */
 const rings = Effect.fnUntraced(function* (url: string) {
   const home = yield* Effect.promise(async () => (await fetch(`${url}/`)).text())
   assert.strictEqual(home, "North Tower")
@@ -246,7 +246,7 @@ const withSecrets = [
   "/?next=/oauth/authorize?client_secret=sentinel-5"
 ]
 
-/** Ends an example. Its request log must hold no client secret and no portal link, and the guide must show how. */
+/** Ends an example. Its request log must not contain a client secret or a portal link, and the guide must show how. */
 const endsWithoutSecrets = Effect.fnUntraced(function* ({ name, stop, url }: Started) {
   for (const path of withSecrets) {
     yield* Effect.promise(async () => (await fetch(url + path, { redirect: "manual" })).text())
@@ -265,14 +265,14 @@ const endsWithoutSecrets = Effect.fnUntraced(function* ({ name, stop, url }: Sta
 
 const page = readFileSync(join(examples, "README.md"), "utf8")
 
-/** The calls that the page has, each in a block of its own. */
+/** The calls on the page, each in its own block. */
 const commands = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = ""]) => block)
 
 const [, authorize = ""] = /^(http:\S+\/oauth\/authorize\S+)$/m.exec(page) ?? []
 
 const member = (json: string, name: string): string => new RegExp(`"${name}": ?"([^"]+)"`).exec(json)?.[1] ?? ""
 
-/** The code that a person copies after logging in. */
+/** The code that a user copies after logging in. */
 const codeShownAt = async (url: string): Promise<string> => {
   const answer = await logIn(url, ada.login, ada.password)
   const location = answer.headers.get("location")

@@ -1,5 +1,5 @@
 /**
- * The image file, without an engine: its steps run in folders that stand for those of the image, on the packed archives.
+ * The image file, without a container engine. Its steps run in folders in place of the image's, on the packed archives.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -14,7 +14,7 @@ import { reachingRegistry } from "./Release.ts"
 
 const run = promisify(execFile)
 
-/** The instructions of both stages, each as its name and the rest. */
+/** The instructions of both stages, each with its name and arguments. */
 const instructions = readFileSync(new URL("../../../../docs/deploy/Dockerfile", import.meta.url), "utf8")
   .replaceAll("\\\n", " ")
   .split("\n")
@@ -28,12 +28,12 @@ const allOf = (name: string): ReadonlyArray<string> =>
 
 const argumentsOf = (text = "[]") => Schema.decodeUnknownSync(Schema.Array(Schema.String))(JSON.parse(text))
 
-/** What was done already for the archives in `packed`. */
+/** The steps that are already done for the archives in `packed`. */
 const isDone = (command: string): boolean => /^(npm ci|mkdir \/packed|npm run pack)/.test(command)
 
-/** Tests of the image on the archives in a folder. */
+/** Tests of the image with the archives in a folder. */
 export const describeImage = (packed: string): void => {
-  it.live("is made, runs, is healthy, and stops", (context) =>
+  it.live("builds, runs, is healthy, and stops", (context) =>
     Effect.scoped(
       Effect.gen(function* () {
         const folder = yield* temporaryFolder

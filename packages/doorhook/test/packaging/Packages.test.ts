@@ -1,5 +1,5 @@
 /**
- * The packages as they are published: packed, installed into an empty project, and used there.
+ * The published packages: packed, installed into an empty project, and used there.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -51,25 +51,25 @@ const startService = Effect.fnUntraced(function* (
   return { ...running, url }
 })
 
-/** How many threads a process has for files, name look-ups and passwords. */
+/** The number of threads of a process for files, name lookups and passwords. */
 const poolSize = (pid: number | undefined): number =>
   readdirSync(`/proc/${pid}/task`).filter(
     (thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8") === "libuv-worker\n"
   ).length
 
-/** Commands of packages that are installed separately. */
+/** Commands of separately installed packages. */
 const separate = { simulate: "@doorhook/simulator", conformance: "@doorhook/conformance" } as const
 
 describe("the packages", () => {
-  it("are compiled against and run, as modules, by require and by the command", () => {
+  it("compile and run, as modules, by require and by the command", () => {
     assert.match(printed, /types: ok\nNode.js \d+\.\d+\.\d+: ok\n$/)
   })
 
-  it("say which Node.js they need when they are imported by one that is too old", async () => {
+  it("name the required Node.js when imported by an older one", async () => {
     const { engines } = Schema.decodeUnknownSync(Manifest)(
       JSON.parse(readFileSync(join(folder, "node_modules/doorhook/package.json"), "utf8"))
     )
-    // As Node.js 20 does, which has no such modules: it does not link what imports them.
+    // Like Node.js 20, which lacks such modules and does not link their importers.
     const old = `import { registerHooks } from "node:module"
       registerHooks({ resolve: (specifier, context, next) => {
         if (specifier === "node:sqlite") throw new Error("No such built-in module: node:sqlite")
@@ -88,7 +88,7 @@ describe("the packages", () => {
     assert.strictEqual(stdout, needed.repeat(2))
   })
 
-  it("that are pure load no module of Node.js", async () => {
+  it("without a platform load no module of Node.js", async () => {
     const program = `import { registerHooks } from "node:module"
       const loaded = []
       registerHooks({ resolve: (specifier, context, next) => {
@@ -106,7 +106,7 @@ describe("the packages", () => {
 })
 
 describe("the installed command", () => {
-  it("explains its commands, those of other packages too", async () => {
+  it("explains its commands, including those of other packages", async () => {
     const env = { ...process.env, NO_COLOR: "1" }
     const explain = async (command: string): Promise<void> => {
       const { stderr, stdout } = await run(process.execPath, [bin, ...command.split(" "), "--help"], {
@@ -132,7 +132,7 @@ describe("the installed command", () => {
     })
   )
 
-  it("describes the commands of packages that are installed separately as these do", async () => {
+  it("describes the commands of separate packages in their own words", async () => {
     const env = { ...process.env, NO_COLOR: "1" }
     const help = async (...args: ReadonlyArray<string>): Promise<string> =>
       (await run(process.execPath, [bin, ...args], { cwd: folder, env })).stdout
@@ -146,13 +146,13 @@ describe("the installed command", () => {
   })
 
   live(
-    "ends quietly and with 0 when a reader has seen enough",
+    "ends quietly and with 0 when its reader closes the pipe",
     Effect.gen(function* () {
       const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
       const { id } = yield* integrate(url, "http://127.0.0.1:9/")
       const call = (method: string, path: string, body: unknown) =>
         Effect.promise(async () => (await callApi(url, operatorKey, method, path, body)).status)
-      // Deliveries of a disabled integration are kept and not sent.
+      // Deliveries of a disabled integration are stored but not sent.
       assert.strictEqual(yield* call("PATCH", `/operator/integrations/${id}`, { status: "disabled" }), 200)
       const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
       assert.strictEqual(
@@ -166,7 +166,7 @@ describe("the installed command", () => {
       const list = `"${process.execPath}" "${bin}" deliveries list --limit 1000 --url ${url}`
       const env = { ...process.env, DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
       const listed = yield* Effect.promise(() => run("bash", ["-c", list], { env }))
-      // More than a pipe holds: the command writes on when its reader is gone.
+      // More than a pipe's buffer, so the command still writes when its reader has gone.
       assert.isAbove(listed.stdout.length, 65_536)
       for (const command of [list, list, `${list} --json`]) {
         const { stderr, stdout } = yield* Effect.promise(() =>
@@ -178,7 +178,7 @@ describe("the installed command", () => {
     })
   )
 
-  it.live.runIf(process.platform === "linux")("has 64 threads for names and files, or as many as its user says", () =>
+  it.live.runIf(process.platform === "linux")("has 64 threads for names and files, or as many as configured", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { child } = yield* startService(["--database", "memory"])
@@ -215,7 +215,7 @@ describe("the installed command without the packages that are installed separate
     )
 
   live(
-    "says in one line what to install, whatever else is given",
+    "says in one line what to install, for any arguments",
     Effect.gen(function* () {
       for (const [name, missing] of Object.entries(separate)) {
         const said = `doorhook: ${name} is in a package of its own. Install it with: npm install ${missing}\n`
@@ -228,7 +228,7 @@ describe("the installed command without the packages that are installed separate
   )
 
   live(
-    "lists the same commands, and takes an argument with the name of one of them as it is",
+    "lists the same commands, and accepts an argument that has a command's name",
     Effect.gen(function* () {
       const { stdout: help } = yield* runAlone("--help")
       const whole = yield* Effect.promise(() =>
@@ -260,7 +260,7 @@ describe("the suite as one file, on what Node.js 18 has", () => {
     )
 
   live(
-    "says under which licences the packages are that are in it",
+    "names the licences of its packages",
     Effect.sync(() => {
       const text = readFileSync(join(alone, suite), "utf8")
       const licences = text.slice(text.lastIndexOf("/*"))
@@ -290,7 +290,7 @@ describe("the suite as one file, on what Node.js 18 has", () => {
   )
 
   live(
-    "fails one that answers another status, and repeats the failure by the command that it prints",
+    "fails a receiver with another status, and its printed command reproduces the failure",
     Effect.gen(function* () {
       const receiver = yield* startReceiver(() => ({ status: 201 }))
       const { code, stdout } = yield* runAlone("run", "--url", receiver.url, "--only", "R-ACK-02")
@@ -349,7 +349,7 @@ await describeOnPostgres("the installed command", (server) => {
 })
 
 describe("the README", () => {
-  it("has a program that runs as it is pasted", async () => {
+  it("has a program that runs as pasted", async () => {
     const [, pasted = ""] = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(root, "README.md"), "utf8")) ?? []
     const place = mkdtempSync(join(folder, "readme-"))
     // It serves until it is stopped, and the test's machine may use its port.

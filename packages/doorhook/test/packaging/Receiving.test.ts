@@ -1,5 +1,5 @@
 /**
- * The guide for receivers: the code that it shows.
+ * The code in the guide for receivers.
  */
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import { Crypto, Signature } from "@doorhook/core"
@@ -38,12 +38,12 @@ describe("a receiver that verifies by hand", () => {
   beforeEach(() => void vi.useFakeTimers({ now: now * 1_000, toFake: ["Date"] }))
   afterEach(() => void vi.useRealTimers())
 
-  it("takes what doorhook signs, as text and as bytes, during a rotation too", async () => {
+  it("accepts doorhook's signatures, over text and bytes, and during a rotation", async () => {
     assert.isTrue(isGenuine(secret, await headersOf(now, secret), body))
     assert.isTrue(isGenuine(secret, await headersOf(now, other, secret), Buffer.from(body)))
   })
 
-  it("refuses another secret, another body, and headers that are missing", async () => {
+  it("refuses another secret, another body, and missing headers", async () => {
     const headers = await headersOf(now, secret)
     assert.isFalse(isGenuine(other, headers, body))
     assert.isFalse(isGenuine(secret, headers, `${body} `))

@@ -1,6 +1,6 @@
 /**
- * A release, rehearsed: all packages published to a registry in a folder, by the command that publishes them to npm, and installed
- * from there.
+ * A rehearsed release: the command for npm publishes all packages to a registry in a folder, and they are installed from
+ * there.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -18,10 +18,10 @@ const { scripts } = Schema.decodeUnknownSync(Schema.Struct({ scripts: Schema.Rec
   JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 )
 
-/** How npm says that it reached no registry. */
+/** npm's messages when it can't reach a registry. */
 const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH/
 
-/** Whether something could be installed; says so where there is no registry to install from. */
+/** Whether an installation succeeded. Reports when there is no registry. */
 export const reachingRegistry = async (what: string, installation: Promise<unknown>): Promise<boolean> => {
   try {
     await installation
@@ -48,7 +48,7 @@ type Manifest = typeof Manifest.Type
 
 const manifestFiles = globSync(["packages/*/package.json", "{simulator,conformance}/package.json"], { cwd: root })
 
-/** The manifests below a folder of those packages that are published. */
+/** The manifests of published packages below a folder. */
 const releasedIn = (folder: string): ReadonlyArray<Manifest> =>
   manifestFiles
     .map((file) => Schema.decodeUnknownSync(Manifest)(JSON.parse(readFileSync(join(folder, file), "utf8"))))
@@ -63,7 +63,7 @@ const ownVersions = ({ dependencies, devDependencies, peerDependencies }: Manife
 const filesIn = async (archive: string): Promise<ReadonlyArray<string>> =>
   (await run("tar", ["-tzf", archive])).stdout.trim().split("\n")
 
-/** Tests of a release of the packages that are built. */
+/** Tests of a release of the built packages. */
 export const describeRelease = (): void => {
   it.live("is published by its command, and installed by npm", (context) =>
     Effect.scoped(
@@ -83,7 +83,7 @@ export const describeRelease = (): void => {
 
         const released = releasedIn(root)
         const [{ version } = { version: "" }] = released
-        // Only a build service can prove where a package comes from.
+        // Provenance can only be proved by a build service.
         const rehearsing = { ...env, npm_config_provenance: "false" }
         assert.match(scripts["release"] ?? "", /changeset publish$/)
         yield* Effect.promise(() => run(changeset, ["publish", "--no-git-tag"], { cwd: root, env: rehearsing }))
@@ -117,18 +117,18 @@ export const describeRelease = (): void => {
         for (const separate of ["simulator", "conformance"]) {
           assert.isFalse(existsSync(join(project, "node_modules/@doorhook", separate)), separate)
         }
-        // Fails where a package is missing or does not fit.
+        // Fails if a package is missing or incompatible.
         yield* Effect.promise(() => npm("ls", "--all"))
       })
     )
   )
 
-  it("proves where its packages come from", async () => {
+  it("proves the origin of its packages", async () => {
     const { stdout } = await run("npm", ["config", "get", "provenance"], { cwd: root })
     assert.strictEqual(stdout, "true\n")
   })
 
-  it.live("gives all packages one version, and each a changelog", () =>
+  it.live("gives all packages the same version, and each a changelog", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const copy = yield* temporaryFolder

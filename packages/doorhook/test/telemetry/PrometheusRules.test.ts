@@ -1,5 +1,6 @@
 /**
- * The rules for alerts: Prometheus reads them, each fires when it should, and each leads to what the documentation says to do.
+ * The alerting rules. Prometheus accepts them, each fires when it should, and each links to instructions in the
+ * documentation.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -32,17 +33,17 @@ const decode = Schema.decodeUnknownSync(
 const rules = decode(parse(read(file))).groups.flatMap((group) => group.rules)
 const page = read(new URL("operations.md", docs))
 
-/** Whether there is a program that Prometheus comes with. */
+/** Whether a program of Prometheus is installed. */
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0
 
-/** What it complains about; nothing when it exits with 0. */
+/** The error output of promtool; empty if it exits with 0. */
 const complaintOf = (...args: ReadonlyArray<string>): string => {
   const { status, stderr, stdout } = spawnSync("promtool", args, { encoding: "utf8" })
   return status === 0 ? "" : `${stdout}${stderr}`
 }
 
 describe("the rules for Prometheus", () => {
-  it("have a name each, and lead to a section that says what to do", () => {
+  it("have unique names, and link to a section that says what to do", () => {
     assert.lengthOf(new Set(rules.map(({ alert }) => alert)), rules.length)
     const anchors = new Set(
       [...page.matchAll(/^## (.*)$/gm)].map(([, heading = ""]) =>
@@ -58,7 +59,7 @@ describe("the rules for Prometheus", () => {
     }
   })
 
-  it("are all in the table of symptoms, and none that is not there", () => {
+  it("are exactly those in the table of symptoms", () => {
     const rows = /^## An alert\n[^]*?(?=^## )/m.exec(page)?.[0] ?? ""
     const listed = [...rows.matchAll(/`(Doorhook\w+)`/g)].map(([, name]) => name)
     assert.sameMembers(
@@ -67,11 +68,11 @@ describe("the rules for Prometheus", () => {
     )
   })
 
-  it.runIf(hasPromtool)("are what promtool accepts", () => {
+  it.runIf(hasPromtool)("are accepted by promtool", () => {
     assert.strictEqual(complaintOf("check", "rules", file), "")
   })
 
-  it.runIf(hasPromtool)("fire when something is wrong, and not when all is well", () => {
+  it.runIf(hasPromtool)("fire when something is wrong, and not otherwise", () => {
     const cases = fileURLToPath(new URL("prometheus-rules.test.yaml", import.meta.url))
     assert.strictEqual(complaintOf("test", "rules", cases), "")
   })

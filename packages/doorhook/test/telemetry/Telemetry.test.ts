@@ -1,6 +1,6 @@
 /**
- * What leaves the process for those who watch it: traces, metrics and logs over OTLP, and Prometheus, of a flow in which every
- * secret and every person has a mark that must not be found in any of it.
+ * Telemetry of a complete flow: traces, metrics and logs over OTLP, and Prometheus. Every secret and every person in the
+ * flow has a mark, which telemetry must not contain.
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -33,12 +33,12 @@ const dashboard: unknown = JSON.parse(
 
 const rules: unknown = parse(readFileSync(new URL("../../../../docs/prometheus-rules.yaml", import.meta.url), "utf8"))
 
-/** The metrics that expressions of the dashboard and of the rules for alerts name. */
+/** The metrics in expressions of the dashboard and the alerting rules. */
 const namedMetrics = new Set(
   objectsWith("expr", [dashboard, rules]).flatMap(({ expr }) => String(expr).match(/doorhook_[a-z0-9_]+/g) ?? [])
 )
 
-/** The point of a gauge that has a value. */
+/** The point of a gauge with a value. */
 const pointIn = (metric: unknown, value: number): unknown =>
   objectsWith("asDouble", metric).find(({ asDouble }) => asDouble === value)
 
@@ -52,7 +52,7 @@ const attributesOf = (span: unknown): Record<string, string> =>
 
 describe("telemetry", () => {
   live(
-    "tells what happens, links attempts to publications, and names no secret and no person",
+    "records what happens, links attempts to publications, and names no secret and no person",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       writeFileSync(join(folder, "directory.json"), JSON.stringify(directory))
@@ -134,21 +134,21 @@ describe("telemetry", () => {
       assert.match(JSON.stringify(of("logs")), /given up/)
       assert.include(everything, '"doors"')
       assert.include(everything, "deployment.environment")
-      // Nothing of it goes to receivers.
+      // Receivers must not get any of it.
       assert.isUndefined(receiver.received[0]?.headers["traceparent"])
 
       assert.isAtLeast(namedMetrics.size, 15)
       for (const name of namedMetrics) {
         const isThere = new RegExp(`^${name}(\\{| )`, "m").test(metrics)
         assert.isTrue(isThere, `the dashboard or the rules name ${name}, which is not at /metrics`)
-        // Prometheus has a histogram in three.
+        // Prometheus splits a histogram into three metrics.
         assert.isTrue(names.has(name.replace(/_bucket$/, "")), `they name ${name}, which is not sent`)
       }
     })
   )
 
   live(
-    "is sent, and being told to stop is no failure, whatever flags come before the command's name",
+    "is sent, and stopping is no failure, with any flags before the command's name",
     Effect.gen(function* () {
       const collector = yield* startCollector
       const args = ["--log-level", "info", "serve", "--port", "0", "--database", "memory"]
@@ -166,7 +166,7 @@ describe("telemetry", () => {
   )
 
   live(
-    "is sent nowhere unless the environment names a collector",
+    "is not sent unless the environment names a collector",
     Effect.gen(function* () {
       const { origin, received } = yield* startCollector
       const served = serveHere(["--database", "memory"], {

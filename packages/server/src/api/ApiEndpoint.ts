@@ -1,6 +1,6 @@
 /**
- * What every operation of `/v4` has in common: who calls, the scope and the rate limit of their token, the media type of the
- * answer, and how failures look.
+ * Common parts of all `/v4` operations: access tokens and their scope, the rate limit, media types, and the format of
+ * failures.
  */
 import { AuthorizationServer, makeMinuteCounter, minuteWindow, publicScope } from "@doorhook/core"
 import type { Principal } from "@doorhook/core"
@@ -17,7 +17,7 @@ import { ApiSettings } from "./ApiSettings.ts"
 
 type Headers = Readonly<Record<string, string>>
 
-/** What an operation answers with. */
+/** The result of an operation. */
 export interface Reply {
   readonly status: number
   /** The JSON:API document as text; none with 204. */
@@ -25,7 +25,7 @@ export interface Reply {
   readonly headers?: Headers
 }
 
-/** A request to an operation, whose caller is known. */
+/** A request to an operation, with the token's identity. */
 interface Call<Name extends string> {
   readonly caller: Principal
   readonly query: QueryParameters<Name>
@@ -51,14 +51,14 @@ const notAcceptable = failure(406, {
   source: { header: "Accept" }
 })
 
-/** The headers of a limit (draft-ietf-httpapi-ratelimit-headers), or the refusal of a request beyond it. */
+/** The headers of a rate limit (draft-ietf-httpapi-ratelimit-headers), or the refusal of a request beyond it. */
 type Limited = Exit.Exit<Headers, RequestFailure>
 
 const unlimited: Limited = Exit.succeed({})
 
 /**
- * Counts requests of an authorization in a minute, in this process. Counted by grant, because a client could refresh its token
- * to start again.
+ * Counts the requests of an authorization per minute, in this process. Requests are counted by grant, because a client
+ * could refresh its token to start again at zero.
  */
 const makeRateLimit = (limit: number | null, now: () => number): ((grant: string) => Limited) => {
   if (limit === null) return () => unlimited
@@ -77,7 +77,7 @@ const makeRateLimit = (limit: number | null, now: () => number): ((grant: string
         {
           code: "rate_limited",
           title: "Too many requests",
-          detail: `At most ${limit} requests a minute are taken. Try again in ${seconds} s.`
+          detail: `At most ${limit} requests per minute are allowed. Try again in ${seconds} s.`
         },
         { ...headers, "retry-after": String(seconds) }
       )
@@ -89,15 +89,15 @@ const makeRateLimit = (limit: number | null, now: () => number): ((grant: string
 const common = { vary: "Accept", "cache-control": "no-store" } as const
 
 export interface ApiEndpoint {
-  /** How failures of the API look. */
+  /** The format of the API's failures. */
   readonly face: Face
-  /** The route of an operation for callers with a token. */
+  /** Makes the route of an operation that needs an access token. */
   readonly operation: <Name extends string>(operation: Operation<Name>) => Route
-  /** The route of a document that everybody may read. */
+  /** Makes the route of a public document. */
   readonly open: (operation: string, path: `/v4/${string}`, document: string) => Route
 }
 
-/** Makes routes of operations. One for the whole API, because it counts requests. */
+/** Makes the routes of operations. It is made once for the whole API, because it counts requests. */
 export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationServer | ApiSettings> = Effect.gen(
   function* () {
     const authorization = yield* AuthorizationServer
@@ -105,7 +105,7 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
     const clock = Context.get(yield* Effect.context<never>(), Clock.Clock)
     const countRequest = makeRateLimit(requestsPerMinute, () => clock.currentTimeMillisUnsafe())
 
-    /** The media type that the client takes; null when it takes none of ours. */
+    /** The media type to answer with; null when the client accepts none that doorhook supports. */
     const negotiate = (x: Exchange): MediaType.ApiMediaType | null =>
       plainJson ? MediaType.json : MediaType.negotiate(x.header("accept"))
 

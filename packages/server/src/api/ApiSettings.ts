@@ -1,22 +1,21 @@
 /**
- * How `/v4` answers, where real clients differ from the standards that it follows by default, and what only its operator
- * knows.
+ * Settings of `/v4`: exceptions from its standards for existing clients, a rate limit, and the networks of deliveries.
  */
 import { Context, Layer } from "effect"
 import type { IpNetwork } from "effect/net"
 
 export interface ApiSettingsShape {
-  /** Answer in `application/json` whatever `Accept` says, for clients that can't read another type. */
+  /** Whether all answers are `application/json`, whatever `Accept` says, for clients that can't read another type. */
   readonly plainJson: boolean
-  /** The status of a creation; some clients wait for 200. */
+  /** The status of a creation. Some clients expect 200. */
   readonly createdStatus: 200 | 201
-  /** Repeat `configuration` as `config`, the name that some clients read. */
+  /** Whether `configuration` is repeated as `config`, the name that some clients read. */
   readonly configAlias: boolean
-  /** Repeat `meta.page_info` at the top of a list, where some clients look for the next page. */
+  /** Whether `meta.page_info` is repeated at the top level of a list, where some clients look for it. */
   readonly topLevelPageInfo: boolean
-  /** How many requests one authorization may make in a minute; null is any number. */
+  /** The most requests of one authorization per minute; null for no limit. */
   readonly requestsPerMinute: number | null
-  /** The networks that deliveries come from, for receivers that filter by address. Not known by default. */
+  /** The networks that deliveries come from, for receivers that filter by address. Empty by default: not known. */
   readonly webhookSources: ReadonlyArray<IpNetwork.IpNetwork>
 }
 

@@ -1,5 +1,5 @@
 /**
- * The integrations of buildings and tenants (document section 4.2), and the feed of what each should have received.
+ * The integrations of buildings and tenants (document section 4.2), and the feed of each integration's deliveries.
  */
 import {
   bodyOf,
@@ -40,7 +40,7 @@ const unsupported = failure(415, {
   source: { header: "Content-Type" }
 })
 
-/** The JSON:API document in a request's body. */
+/** Reads the JSON:API document in a request's body. */
 const readDocument = (x: Exchange): Effect.Effect<unknown, KnownError> =>
   MediaType.isReadable(x.header("content-type")) ? readJson(x, maxDocumentBytes) : Exit.fail(unsupported)
 
@@ -48,8 +48,8 @@ const readDocument = (x: Exchange): Effect.Effect<unknown, KnownError> =>
 const entityTag = (version: number): string => `"${version}"`
 
 /**
- * The versions that an `If-Match` header accepts (RFC 9110 section 13.1.1). A weak tag, or one that doorhook never gave, matches
- * none; without the header, and with `*`, all match.
+ * The versions that an `If-Match` header accepts (RFC 9110 section 13.1.1). A weak or unknown tag matches none. Without the
+ * header, and with `*`, all match.
  */
 const expectedVersions = (x: Exchange): ExpectedVersions => {
   const ifMatch = x.header("if-match")
@@ -60,21 +60,21 @@ const expectedVersions = (x: Exchange): ExpectedVersions => {
   })
 }
 
-/** The place in a feed after a delivery; 0 is the beginning. Clients see a text without a meaning. */
+/** The cursor after a delivery; 0 is the beginning. Clients treat it as an opaque text. */
 const formatCursor = (integration: IntegrationId, after: DeliveryId | 0): string =>
   Base64Url.encode(`${integration}.${after}`)
 
 const parseAfter = (text: string): Option.Option<DeliveryId | 0> =>
   text === "0" ? Option.some(0) : parsePositiveInt(DeliveryId, text)
 
-/** Reads a cursor; none when it is not one of this integration. */
+/** Reads a cursor. None if it does not belong to this integration. */
 const parseCursor = (integration: IntegrationId, text: string): Option.Option<DeliveryId | 0> =>
   Result.getSuccess(Base64Url.decodeString(text)).pipe(
     Option.flatMap((plain) => parseAfter(plain.slice(plain.indexOf(".") + 1))),
     Option.filter((after) => formatCursor(integration, after) === text)
   )
 
-/** Where in a feed to begin. */
+/** Reads the position at which to begin. */
 const readCursor = (id: IntegrationId, { after }: QueryParameters<"after">): Read<DeliveryId | 0> =>
   after === undefined
     ? Exit.succeed(0)
@@ -89,7 +89,7 @@ const readCursor = (id: IntegrationId, { after }: QueryParameters<"after">): Rea
         onSome: (found) => Exit.succeed<DeliveryId | 0>(found)
       })
 
-/** A delivery as JSON text, because the event's data must be the text that was published. */
+/** A delivery as JSON text. The event's data is included exactly as it was published. */
 const deliveryText = ({ delivery, event }: FeedItem): string => {
   const id = formatDeliveryId(delivery.id)
   const attributes = JSON.stringify({
@@ -97,11 +97,11 @@ const deliveryText = ({ delivery, event }: FeedItem): string => {
     state: delivery.state,
     created_at: isoOf(delivery.created_at)
   })
-  // The members of the body that the receiver gets, `event` alone, come after the others.
+  // The webhook body has only the member `event`. It follows the other attributes.
   return `{"type":"deliveries","id":"${id}","attributes":${attributes.slice(0, -1)},${bodyOf(event).slice(1)}}`
 }
 
-/** A part of a feed whose own URL is `url`. */
+/** A page of a feed whose own URL is `url`. */
 const feedText = (url: string, id: IntegrationId, { cursor, items, more }: FeedPage, { name, size }: PageSize) => {
   const after = formatCursor(id, cursor)
   const query = new URLSearchParams([
@@ -129,7 +129,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
       : written
   }
 
-  /** Resources as text, by their integrations: stores answer with the same object while nothing has changed. */
+  /** Serialized resources. Stores return the same object until an integration changes. */
   const texts = new WeakMap<Integration, { readonly base: string; readonly text: string }>()
   const resourceText = (integration: Integration): string => {
     const known = texts.get(integration)
@@ -145,7 +145,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
     headers: { etag: entityTag(integration.version) }
   })
 
-  /** The document of an integration whose secret is new. */
+  /** The document of an integration with its new secret. */
   const withSecret = (integration: Integration): string =>
     JSON.stringify({
       data: toResource(integration),
@@ -183,7 +183,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
           const { integration, replayed } = yield* integrations.create(caller, owned, yield* readDocument(x), key)
           return {
             status: settings.createdStatus,
-            // The one time that the secret is shown: a client that lost this answer rotates it.
+            // The secret is shown only here. A client that lost this answer can rotate it.
             document: replayed ? `{"data":${resourceText(integration)}}` : withSecret(integration),
             headers: { location: selfOf(integration), etag: entityTag(integration.version) }
           }

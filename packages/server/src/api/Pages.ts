@@ -1,8 +1,8 @@
 /**
- * Pages of lists: which one a request asks for, in either of two styles, and the document of a page.
+ * Pages of lists: parses the requested page in either of two styles, and builds the document of a page.
  *
- * `page` and `per` are what clients in the field send; `page[number]` and `page[size]` are JSON:API's own. Links come
- * back in the style of the request.
+ * Existing clients send `page` and `per`; JSON:API uses `page[number]` and `page[size]`. Links use the style of the
+ * request.
  */
 import { Exit } from "effect"
 import { parameterFailure } from "../http/Failures.ts"
@@ -10,26 +10,26 @@ import type { QueryParameters, Read } from "../http/Query.ts"
 import { all } from "../http/Query.ts"
 import type { ApiSettingsShape } from "./ApiSettings.ts"
 
-/** The names of the size of a page in both styles. */
+/** Both names of the page size parameter. */
 export const sizeParameters = ["per", "page[size]"] as const
 
-/** The names of the parameters in both styles. */
+/** Both names of each page parameter. */
 export const pageParameters = ["page", "page[number]", ...sizeParameters] as const
 type PageParameter = (typeof pageParameters)[number]
 
 const defaultPageSize = 50
 const maxPageSize = 100
 
-/** A page that is asked for. */
+/** A requested page. */
 export interface PageRequest {
-  /** From 1. */
+  /** The number of the page, from 1. */
   readonly number: number
   readonly size: number
-  /** The names that links use. */
+  /** The parameter names for links. */
   readonly names: { readonly number: PageParameter; readonly size: PageParameter }
 }
 
-/** Reads one number; `names` are its two spellings, of which a request may use one. */
+/** Reads one number. `names` are its two names, of which a request may use only one. */
 const readNumber = <Name extends PageParameter>(
   query: QueryParameters<Name>,
   names: readonly [Name, Name],
@@ -47,20 +47,20 @@ const readNumber = <Name extends PageParameter>(
   return Exit.fail(parameterFailure(name, `\`${name}\` must be a whole number from ${range.from} to ${range.to}.`))
 }
 
-/** How many items a page has, and the name that links give it by. */
+/** The number of items on a page, and its parameter name for links. */
 export interface PageSize {
   readonly size: number
   readonly name: (typeof sizeParameters)[number]
 }
 
-/** Reads the size of a page that a query asks for. */
+/** Reads the page size from a query. */
 export const readSize = (query: QueryParameters<(typeof sizeParameters)[number]>): Read<PageSize> =>
   Exit.map(
     readNumber(query, sizeParameters, { from: 1, to: maxPageSize, otherwise: defaultPageSize }),
     (size): PageSize => ({ size, name: query["page[size]"] === undefined ? "per" : "page[size]" })
   )
 
-/** Reads the page that a query asks for. 0 and 1 are both the first. */
+/** Reads the page from a query. Both 0 and 1 are the first page. */
 export const readPage = (query: QueryParameters<PageParameter>): Read<PageRequest> => {
   const bracketed = query["page[number]"] !== undefined || query["page[size]"] !== undefined
   const number = readNumber(query, ["page", "page[number]"], { from: 0, to: 999_999_999, otherwise: 1 })
@@ -71,10 +71,10 @@ export const readPage = (query: QueryParameters<PageParameter>): Read<PageReques
   }))
 }
 
-/** How many items come before a page. */
+/** The number of items before a page. */
 export const offsetOf = ({ number, size }: PageRequest): number => (number - 1) * size
 
-/** What is said of a page in numbers; null where there is no such page. */
+/** The `meta.page_info` of a page. Page numbers are null where there is no such page. */
 export interface PageInfo {
   readonly current_page: number
   readonly total_pages: number
@@ -87,7 +87,7 @@ export interface PageInfo {
   readonly last_page: number
 }
 
-/** Describes a page of `count` items out of `total`. The page before one that is past the end is the last. */
+/** Describes a page of `count` items out of `total`. For a page beyond the end, the previous page is the last one. */
 export const pageInfo = ({ number, size }: PageRequest, count: number, total: number): PageInfo => {
   const total_pages = Math.ceil(total / size)
   const last_page = Math.max(1, total_pages)
@@ -104,7 +104,7 @@ export const pageInfo = ({ number, size }: PageRequest, count: number, total: nu
   }
 }
 
-/** Links to the pages around one (JSON:API 1.1 section 5.6). `url` is that of the list, without what is about pages. */
+/** Links to neighbouring pages (JSON:API 1.1 section 5.6). `url` is the URL of the list without page parameters. */
 export const pageLinks = (url: string, { names, size }: PageRequest, info: PageInfo) => {
   const linkTo = (number: number): string =>
     `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams([
@@ -119,18 +119,18 @@ export const pageLinks = (url: string, { names, size }: PageRequest, info: PageI
   }
 }
 
-/** What a page is described by. */
+/** The position of a page in its list. */
 interface PageOf {
-  /** Where the list is, with the parameters that are not about pages. */
+  /** The URL of the list with all parameters but those for pages. */
   readonly url: string
   readonly page: PageRequest
-  /** How many items the whole list has, as far as they are counted. */
+  /** The number of items in the list, up to the counting limit. */
   readonly total: number
-  /** Whether the list has more items than are counted. */
+  /** Whether the list has more items than the counting limit. */
   readonly isCapped?: boolean
 }
 
-/** A page whose items are JSON texts. */
+/** A page of items that are JSON texts. */
 export const listText = (
   { isCapped, page, total, url }: PageOf,
   items: ReadonlyArray<string>,

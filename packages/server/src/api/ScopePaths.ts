@@ -1,5 +1,5 @@
 /**
- * The owners of integrations and events in paths: buildings and tenants, and the ids of both.
+ * Owners of integrations and events in paths: buildings and tenants with their ids.
  */
 import { BuildingId, parsePositiveInt, TenantId } from "@doorhook/core"
 import type { IntegrationId, Scope } from "@doorhook/core"
@@ -8,7 +8,7 @@ import type { Read } from "../http/Query.ts"
 import { parseIntegrationId, pathId } from "../http/Query.ts"
 import type { Params } from "../http/Route.ts"
 
-/** The two kinds, each with the first part of its paths and the name of its ids. */
+/** The two kinds of owners, each with its path segment and parameter. */
 export const scopeKinds = [
   {
     segment: "buildings",
@@ -31,14 +31,14 @@ export const scopePath = ({ parameter, segment }: ScopeKind) => `/v4/${segment}/
 /** The URL of an owner. */
 export const scopeUrl = (publicUrl: string, scope: Scope): string => `${publicUrl}/v4/${scope.type}s/${scope.id}`
 
-/** The URL of the integrations of an owner. */
+/** The URL of an owner's integrations. */
 export const collectionUrl = (publicUrl: string, scope: Scope): string => `${scopeUrl(publicUrl, scope)}/integrations`
 
-/** The owner that the path names. */
+/** Reads the owner from the path. */
 export const scopeIn = ({ parameter, segment, toScope }: ScopeKind, params: Params): Read<Scope> =>
   pathId(params, parameter, toScope, `${segment}, which is a positive whole number`)
 
-/** The integration that the path names, and its owner. */
+/** Reads an integration and its owner from the path. */
 export const targetIn = (
   owner: ScopeKind,
   params: Params

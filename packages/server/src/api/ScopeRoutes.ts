@@ -1,6 +1,6 @@
 /**
- * The read side: buildings, tenants and the events of both, which the document names as protected resources (section 1). An
- * integrator finds ids here and looks up what a webhook reported.
+ * Read access to buildings, tenants and their events, which the document lists as protected resources (section 1).
+ * Integrators find ids here and look up the events of webhooks.
  */
 import {
   BuildingId,
@@ -43,15 +43,15 @@ const tenantResource = ({ building_id, id, unit }: DirectoryTenant) => ({
   relationships: { building: { data: { type: "buildings", id: String(building_id) } } }
 })
 
-/** An id at the beginning of the data, as a whole number. */
+/** A numeric id as the first member of the data. */
 const idAtFirst = /^\{"id":(-?\d+)[,}]/
 
 /**
- * The `id` of an event's data, if it is a text or a whole number; else the event's own. A number is read as it is written: it may
- * be longer than a program's numbers are.
+ * The `id` of an event's data if it is a text or a whole number, otherwise the event's own id. A number keeps its digits,
+ * because it may exceed what JavaScript can hold.
  */
 const idOf = ({ data, id }: Event): string => {
-  // Most hosts write the id first, and once: the rest needs no reading.
+  // Fast path: most hosts write the id first, and only once.
   const first = idAtFirst.exec(data)?.[1]
   if (first !== undefined && !data.includes('"id"', 6) && !data.includes("\\")) return first
   const own = JsonText.membersNamed(data, "id").at(-1) ?? ""
@@ -60,7 +60,7 @@ const idOf = ({ data, id }: Event): string => {
   return typeof text === "string" && text !== "" ? text : id
 }
 
-/** An event as JSON text, because its attributes must be the text that was published; `type` is that of the resource. */
+/** An event as JSON text. Its attributes are exactly the published text, and `type` is the resource's type. */
 const eventText = (type: string, event: Event): string => {
   const meta = JSON.stringify({ event_id: event.id, created_at: isoOf(event.created_at) })
   return `{"type":"${type}","id":${JSON.stringify(idOf(event))},"attributes":${event.data},"meta":${meta}}`
@@ -76,7 +76,7 @@ const keyIdOf = (publicKey: string) =>
 const timeParameters = ["since", "until"] as const
 type TimeParameter = (typeof timeParameters)[number]
 
-/** Reads a time; null when it is not given. A `+` that was not percent-encoded arrives as a space. */
+/** Reads a time; null if it is missing. A `+` that was not percent-encoded arrives as a space. */
 const readTime = (query: QueryParameters<TimeParameter>, name: TimeParameter): Read<number | null> => {
   const text = query[name]
   if (text === undefined) return Exit.succeed(null)
@@ -92,7 +92,7 @@ const readTime = (query: QueryParameters<TimeParameter>, name: TimeParameter): R
   })
 }
 
-/** Reads which part of a list of events is wanted. */
+/** Reads the requested part of a list of events. */
 const readRange = (query: QueryParameters<TimeParameter | (typeof pageParameters)[number]>) => {
   const read = all({ page: readPage(query), since: readTime(query, "since"), until: readTime(query, "until") })
   return Exit.map(read, ({ page, since, until }) => ({
@@ -119,7 +119,7 @@ const tooDeep = ({ names }: PageRequest, { message }: PageTooDeep) =>
     source: { parameter: names.number }
   })
 
-/** Names of operations of the built-in types, which clients are generated with. */
+/** Operation names of the built-in types. Generated clients use them as method names. */
 const operationNames: Readonly<Record<string, string>> = { access_log: "accessLogs", call: "calls" }
 
 const partOf = <A>(items: ReadonlyArray<A>, page: PageRequest): ReadonlyArray<A> =>
@@ -212,7 +212,10 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
         })
     })
 
-  /** For filters in front of receivers (document section 5). Their administrators need not be users: no token is needed. */
+  /**
+   * For address filters in front of receivers (document section 5). No token is needed, because administrators of filters
+   * need not be users.
+   */
   const sources = open(
     "webhook sources.list",
     "/v4/webhook_sources",
@@ -224,7 +227,10 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
     })
   )
 
-  /** For receivers that hold no secret: what they check `v1a` signatures with. Empty where nothing is signed so. */
+  /**
+   * For receivers without a secret, which verify `v1a` signatures with these keys. Empty unless requests are signed with
+   * Ed25519.
+   */
   const keys = open(
     "webhook keys.list",
     "/v4/webhook_keys",

@@ -1,8 +1,8 @@
 /**
- * `/health/live` and `/health/ready` for load balancers and supervisors, `/metrics` for Prometheus.
+ * `/health/live` and `/health/ready` for load balancers and supervisors, and `/metrics` for Prometheus.
  *
- * The gauges here are measured when they are read; counters are kept by core. A measurement is a registry of its own: in the
- * registry of the counters, a gauge would keep a value that can't be measured any more, or of a label that is gone.
+ * Core keeps the counters. The gauges are measured for each request, in a registry of their own. In the counters' registry,
+ * a gauge would keep its old value when it can't be measured or its label is gone.
  */
 import { breakerCauses, DeliveryStore, deliveryStates, Dispatcher, isoOf } from "@doorhook/core"
 import type { DeliverySummary, DispatcherStatus } from "@doorhook/core"
@@ -46,7 +46,7 @@ export const makeHealthRoutes = Effect.gen(function* () {
     })
   )
 
-  /** Why a request may not read metrics; null when it may. */
+  /** The reason why a request may not read metrics; null if it may. */
   const refusalOf = (x: Exchange): Effect.Effect<RequestFailure | null> => {
     if (isKey === null) {
       const why = metricsFor === "anyone" ? null : whyNotLocal(x)
@@ -81,7 +81,7 @@ const healthAnswer = (status: 200 | 503, body: object): Answer => ({
   body: JSON.stringify(body)
 })
 
-/** Proxies add many more headers, nearly all of them with `x-`; scrapers send none but those of Prometheus. */
+/** Proxies add further headers, nearly all with the prefix `x-`. Of these, scrapers send only those of Prometheus. */
 const unusualHeader = /^x-(?!prometheus-)/
 
 const isLoopbackAddress = (text: string): boolean =>
@@ -90,15 +90,18 @@ const isLoopbackAddress = (text: string): boolean =>
     onSuccess: (address) => NetAddress.isLoopback(NetAddress.toCanonical(address))
   })
 
-/** Whether a `Host` is a name or an address of this machine alone. Any other may lead a browser here by DNS rebinding. */
+/**
+ * Whether a `Host` can only be this machine. With any other name, a website could read metrics through a browser here (DNS
+ * rebinding).
+ */
 const isLoopbackHost = (host: string): boolean => {
   const [, name = ""] = /^(\[[\da-f:.]+\]|[a-z\d.-]+?)\.?(?::\d+)?$/i.exec(host) ?? []
   return name.toLowerCase() === "localhost" || isLoopbackAddress(name.replaceAll(/[[\]]/g, ""))
 }
 
-/** Why a request does not come from a program on this machine; null when it seems to. */
+/** The reason why a request does not count as local; null if it does. */
 const whyNotLocal = (x: Exchange): string | null => {
-  // A host may answer web requests without their peer.
+  // Embedding hosts may pass web requests without the peer's address.
   if (x.peer === null || !isLoopbackAddress(x.peer)) return "This request comes from elsewhere."
   const added = proxyHeaderOf(x) ?? Object.keys(x.headers()).find((name) => unusualHeader.test(name))
   if (added !== undefined) return `This request carries \`${added}\`, a header that proxies add.`
@@ -122,7 +125,7 @@ const unauthorized = failure(
 const gauge = (name: string, description: string): Metric.Gauge<number> => Metric.gauge(name, { description })
 
 const gauges = {
-  // Of the database, which all processes over it share.
+  // Of the database, which several processes may share.
   storeUp: gauge("doorhook_store_up", "1 when the database answered this measurement, 0 when not"),
   oldestDueAge: gauge(
     "doorhook_oldest_due_age_seconds",
@@ -156,7 +159,10 @@ const gauges = {
   )
 }
 
-/** Heap that is in use, by the name that Node.js exporters give it; the others are those of all Prometheus clients. */
+/**
+ * Process metrics. The heap metric has the name that Node.js exporters use, and the others have the names of all Prometheus
+ * clients.
+ */
 const processMetrics = [
   ["process_cpu_seconds_total", "counter", "User and system CPU time of the process", () => cpuSeconds()],
   ["process_resident_memory_bytes", "gauge", "Resident memory", () => process.memoryUsage.rss()],
@@ -171,7 +177,7 @@ const cpuSeconds = (): number => {
   return (system + user) / 1_000_000
 }
 
-/** What Prometheus clients say of their process. */
+/** The process metrics in the Prometheus text format. */
 const processText = (): string =>
   processMetrics
     .map(([name, type, help, read]) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name} ${read()}\n`)
@@ -211,8 +217,8 @@ const dispatcherSamples = (status: DispatcherStatus): ReadonlyArray<Sample> => [
 ]
 
 /**
- * Measures the gauges. Waits at most `patience` milliseconds for the store; without its answer, gauges of the database are left
- * out.
+ * Measures the gauges. Waits at most `patience` milliseconds for the store. Without its answer, the gauges of the database
+ * are left out.
  */
 export const measureGauges = Effect.fnUntraced(function* (patience: number) {
   const store = yield* DeliveryStore
@@ -228,6 +234,6 @@ export const measureGauges = Effect.fnUntraced(function* (patience: number) {
   return measured
 })
 
-/** A registry with its gauges as they were measured, whatever it holds of an earlier measurement. */
+/** A copy of a registry with new gauges in place of earlier ones. */
 const withMeasured = (kept: Metric.MetricRegistry, measured: Metric.MetricRegistry): Metric.MetricRegistry =>
   new Map([...measured, ...[...kept].filter(([, { id }]) => !gaugeNames.has(id))])

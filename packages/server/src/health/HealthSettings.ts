@@ -1,5 +1,5 @@
 /**
- * When the service counts as ready, and who may read its metrics.
+ * Limits for readiness, and access to metrics.
  */
 import { Context, Layer } from "effect"
 import type { Redacted } from "effect"
@@ -7,15 +7,18 @@ import type { Redacted } from "effect"
 export interface HealthSettingsShape {
   /** How long a due delivery may wait unclaimed before the service is not ready, in milliseconds. */
   readonly stallTimeout: number
-  /** How long ago the last successful look for due deliveries may be, in milliseconds: one is made every second. */
+  /** Longest time since the last successful claim, in milliseconds. By default, a process claims every second. */
   readonly claimPause: number
-  /** How long outcomes may wait with none recorded, in milliseconds. */
+  /** How long finished attempts may wait while none is recorded, in milliseconds. */
   readonly recordPause: number
-  /** How long the store may take to answer, or refuse changes, in milliseconds. Load balancers do not wait long either. */
+  /**
+   * How long the store may take to answer, or refuse changes, in milliseconds. It is short, because load balancers have
+   * short timeouts too.
+   */
   readonly patience: number
-  /** Who may read `/metrics` while there is no `metricsKey`: programs on this machine, or any client. */
+  /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or any client. */
   readonly metricsFor: "loopback" | "anyone"
-  /** Key for `/metrics`; null for none. With a key, every client must send it, and the address does not matter. */
+  /** Key for `/metrics`; null for none. With a key, every client must send it, and `metricsFor` has no effect. */
   readonly metricsKey: Redacted.Redacted | null
 }
 

@@ -1,5 +1,5 @@
 /**
- * The state of the dispatcher and the store: the source of readiness, and of some metrics and figures.
+ * The state of the dispatcher and the store, from which readiness and some metrics are derived.
  */
 import { DeliveryStore, Dispatcher, isoOf, SettingStore, StoreError, StoreHealth } from "@doorhook/core"
 import type { DispatcherStatus, IntegrationId, BreakerCause } from "@doorhook/core"
@@ -9,20 +9,17 @@ import { HealthSettings } from "./HealthSettings.ts"
 import type { HealthSettingsShape } from "./HealthSettings.ts"
 
 export interface HealthStatus extends DispatcherStatus {
-  /** When this was measured, in milliseconds since the epoch. */
+  /** Time of the measurement, in milliseconds since the epoch. */
   readonly now: number
-  /**
-   * How long the delivery that was due first has waited, in milliseconds; 0 when none is due, null without an answer of the
-   * store.
-   */
+  /** How long the oldest due delivery has been due, in milliseconds. 0 if none is due, null if the store did not answer. */
   readonly oldest_due_age_ms: number | null
-  /** Whether the store accepted a change within the last second, or does now. */
+  /** Whether the store accepted a change within the last second. */
   readonly writable: boolean
-  /** Why the store itself refuses all changes; null while it does not. */
+  /** Why the store refuses all changes; null if it does not. */
   readonly store_trouble: string | null
 }
 
-/** Asks the store, for at most `patience` milliseconds; null when it fails or does not answer, which is logged. */
+/** Queries the store, for at most `patience` milliseconds. Logs a failure or a timeout and returns null. */
 export const askStore = <A, R>(
   ask: Effect.Effect<A, StoreError, R>,
   patience: number
@@ -34,19 +31,20 @@ export const askStore = <A, R>(
         Effect.fail(new StoreError({ operation: "health", cause: new Error(`no answer within ${patience} ms`) }))
     }),
     Effect.catchTag("StoreError", (error) =>
-      Effect.as(Effect.logWarning("The store did not do what was asked to see how it is", error.cause), null)
+      Effect.as(Effect.logWarning("The health check of the store failed", error.cause), null)
     )
   )
 
-/** How long something has been due since a time, in milliseconds; 0 when nothing is. */
+/** How long something has been due, in milliseconds; 0 if nothing is due. */
 export const ageOf = (due: number | null, now: number): number => (due === null ? 0 : Math.max(0, now - due))
 
-/** How long the answer of a probe is kept, in milliseconds. */
+/** How long the result of a probe is cached, in milliseconds. */
 const probeEvery = 1_000
 
 /**
- * Tests whether the store accepts changes, by a transaction that stores a setting unless it is there. The transaction takes the
- * database's write lock, and anyone may request readiness: one runs at a time, and its answer is kept for a second.
+ * Tests whether the store accepts changes, with a transaction that stores a setting unless it exists. The transaction takes
+ * the database's write lock, and anyone may request readiness. Therefore only one runs at a time, and its result is cached
+ * for a second.
  */
 export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritable: Effect.Effect<boolean> }>()(
   "@doorhook/server/health/StoreProbe"
@@ -65,7 +63,7 @@ export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritabl
   )
 }
 
-/** A claim of nothing, which returns when the next delivery is due. */
+/** A claim for no deliveries. It returns when the next delivery is due. */
 const nothing = {
   worker: "health",
   limit: 0,
@@ -73,7 +71,7 @@ const nothing = {
   limits: new Map<IntegrationId, number>()
 } as const
 
-/** Measures the health of this process. Reads one indexed value from the store, and never counts. */
+/** Measures the health of this process. Reads one indexed value from the store, and never counts rows. */
 export const checkHealth = Effect.fnUntraced(function* ({ patience }: HealthSettingsShape) {
   const store = yield* DeliveryStore
   const probe = yield* StoreProbe
@@ -81,7 +79,7 @@ export const checkHealth = Effect.fnUntraced(function* ({ patience }: HealthSett
   const now = yield* Clock.currentTimeMillis
   const due = yield* askStore(store.claim({ ...nothing, now }), patience)
   const dispatching = yield* dispatcher.status
-  // A store that is known to refuse changes is not probed.
+  // A store that refuses changes already is not probed.
   const store_trouble = (yield* StoreHealth).trouble()
   const asked = due !== null && dispatching.store_failing_since === null && store_trouble === null
   const status: HealthStatus = {
@@ -99,17 +97,17 @@ const waitingFor: Readonly<Record<BreakerCause, string>> = {
   egress: "There is no way out to any receiver"
 }
 
-/** A dependency that all deliveries of this process wait for. */
+/** A failed dependency that all deliveries of this process wait for. */
 export interface OutageDetail {
   readonly cause: BreakerCause
-  /** ISO 8601 UTC. */
+  /** Since when, ISO 8601 UTC. */
   readonly since: string
   readonly detail: string
 }
 
 /**
- * The dependency that deliveries wait for; null for none. The service is ready all the same: it stores what is published, and
- * sends it later.
+ * The dependency that deliveries wait for; null for none. The service is still ready: it stores publications and sends them
+ * later.
  */
 export const outageDetail = ({ outage }: HealthStatus): OutageDetail | null =>
   outage === null
@@ -117,18 +115,21 @@ export const outageDetail = ({ outage }: HealthStatus): OutageDetail | null =>
     : {
         cause: outage.cause,
         since: isoOf(outage.since),
-        detail: `${waitingFor[outage.cause]}; the log says why. Events are accepted, and deliveries wait: one is tried every few seconds, and all go on when it gets through.`
+        detail: `${waitingFor[outage.cause]}; the log says why. Events are accepted, and deliveries wait. One is tried every few seconds, and all continue when it succeeds.`
       }
 
-/** Why the service is not ready. */
+/** The reason why the service is not ready. */
 export interface NotReady {
-  /** A word for programs. */
+  /** A code for programs. */
   readonly status: "store_unreachable" | "store_refuses_changes" | "stalled"
-  /** What is wrong and its consequences, for people. */
+  /** The problem and its consequences, for people. */
   readonly detail: string
 }
 
-/** What keeps deliveries from being made; null for nothing. A backlog that is being worked on is no standstill, however old. */
+/**
+ * The reason why deliveries are not made; null for none. A backlog that shrinks is not a standstill, however old its
+ * deliveries are.
+ */
 export const notReadyReason = (
   {
     last_claim_at,
@@ -151,7 +152,7 @@ export const notReadyReason = (
     return {
       status: "store_unreachable",
       detail:
-        "The database does not answer, or not what it is asked; the log says why. Publishing is refused and deliveries wait; both go on when it is back."
+        "The database does not answer, or its answer can't be used; the log says why. Publishing is refused and deliveries wait until it works again."
     }
   }
   const refusedFor = store_failing_since === null ? 0 : now - store_failing_since
@@ -159,7 +160,7 @@ export const notReadyReason = (
     return {
       status: "store_refuses_changes",
       detail:
-        "The database answers, but refuses changes: it may be read-only, locked or full; the log says what it said. Publishing is refused and deliveries wait; both go on when it takes changes again."
+        "The database answers, but refuses changes: it may be read-only, locked or full; the log has its message. Publishing is refused and deliveries wait until it accepts changes again."
     }
   }
   if (last_claim_at !== null && now - last_claim_at > claimPause) {
@@ -171,13 +172,13 @@ export const notReadyReason = (
   if (unsettled_since !== null && now - unsettled_since > recordPause) {
     return {
       status: "stalled",
-      detail: `Attempts are over, and none has been recorded for ${now - unsettled_since} ms: they will be made again. Restart this process; the log may say why.`
+      detail: `Finished attempts have not been recorded for ${now - unsettled_since} ms and will be repeated. Restart this process; the log may say why.`
     }
   }
   if (last_claim_at === null && oldest_due_age_ms > stallTimeout) {
     return {
       status: "stalled",
-      detail: `A delivery has been due for ${oldest_due_age_ms} ms, and this process has not looked for it. Check that something delivers from this database.`
+      detail: `A delivery has been due for ${oldest_due_age_ms} ms, and this process has not claimed it. Check that a process delivers from this database.`
     }
   }
   return null

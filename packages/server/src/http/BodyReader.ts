@@ -1,5 +1,5 @@
 /**
- * Reads bodies under a byte cap and a deadline. The deadlines of all open bodies are checked together, once a second.
+ * Reads bodies with a size limit and a deadline. One timer per second checks the deadlines of all open bodies.
  */
 import { Effect, Exit } from "effect"
 import type { Clock } from "effect"
@@ -9,7 +9,7 @@ import { BodyTooLarge, BodyUnreadable } from "./Failures.ts"
 /** How often deadlines are checked, in milliseconds. */
 const sweepInterval = 1_000
 
-/** A body that is being read. */
+/** A body that is still arriving. */
 interface OpenBody {
   readonly since: number
   readonly giveUp: () => void
@@ -17,7 +17,7 @@ interface OpenBody {
 
 const empty = new Uint8Array()
 
-/** A list of chunks as one. */
+/** Joins chunks into one array. */
 const joined = (chunks: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
   const [first = empty] = chunks
   if (chunks.length <= 1) return first
@@ -31,21 +31,21 @@ const joined = (chunks: ReadonlyArray<Uint8Array>, size: number): Uint8Array => 
 }
 
 export interface BodyReader {
-  /** Reads a body, at most `limit` bytes of it. Calls back once; the function returned stops reading. */
+  /** Reads a body of at most `limit` bytes. Calls `done` once. The returned function stops reading. */
   readonly read: (source: BodySource, limit: number, done: (body: BodyExit) => void) => () => void
 }
 
-/** Makes a reader that waits `timeout` milliseconds for each body. `run` runs the sweep while bodies are open. */
+/** Makes a reader that waits `timeout` milliseconds for each body. `run` runs the periodic check while bodies are open. */
 export const makeBodyReader = (
   timeout: number,
   clock: Clock.Clock,
   run: (sweep: Effect.Effect<void>) => void
 ): BodyReader => {
-  /** The oldest first. */
+  /** Open bodies, oldest first. */
   const open = new Set<OpenBody>()
   let isSweeping = false
 
-  // The wall clock may be set while a body arrives.
+  // Monotonic, because the wall clock may be changed while a body arrives.
   const monotonicMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
   const giveUpOld = () => {
@@ -66,7 +66,7 @@ export const makeBodyReader = (
 
   return {
     read: (source, limit, done) => {
-      // Refused before anything is read.
+      // Refused before any of it is read.
       if (source.declared !== null && source.declared > limit) {
         done(Exit.fail(new BodyTooLarge({ limit })))
         return () => undefined

@@ -1,23 +1,22 @@
 /**
- * Which network address a request comes from: the connection's, or, behind reverse proxies that the operator trusts, the one
- * that they report.
+ * The network address of a client: the connection's address, or the one that trusted reverse proxies report.
  *
- * `X-Forwarded-For` is read from the right, where the nearest proxy writes, up to the first address that is not trusted. What
- * stands further left anybody can have made up.
+ * `X-Forwarded-For` is read from the right, where the nearest proxy writes, up to the first untrusted address. The client
+ * can have forged everything further left.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { NetAddress } from "effect/net"
 import type { Exchange, Incoming } from "./Exchange.ts"
 
-/** Headers in which proxies say whose request they pass on. */
+/** Headers in which proxies report the original client. */
 const proxyHeader = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|.*client-ip|(?:proxy|cf|cdn|fastly|fly|akamai)-.*)$/
 
-/** A header of a request that shows that it came through a proxy; undefined without one. */
+/** The name of a header that a proxy has added; undefined if there is none. */
 export const proxyHeaderOf = (x: Exchange): string | undefined =>
   Object.keys(x.headers()).find((name) => proxyHeader.test(name))
 
-/** An address in a list of proxies, which may have a port and brackets; null for what is none. */
+/** Reads an address in a list of proxies, which may have a port and brackets. Null for anything else. */
 const parseHop = (text: string): string | null => {
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
   const address = Result.orElse(NetAddress.ipFromString(bare), () =>
@@ -26,7 +25,7 @@ const parseHop = (text: string): string | null => {
   return Result.isSuccess(address) ? NetAddress.formatIp(NetAddress.toCanonical(address.success)) : null
 }
 
-/** Finds the client's address, and logs once that requests come through a proxy that is not trusted. */
+/** Finds the client's address. Logs once when requests come through an untrusted proxy. */
 export const makeClientAddress = (
   trustedProxies: AddressPolicy.AllowList,
   log: (warning: Effect.Effect<void>) => void

@@ -7,11 +7,11 @@ import type { Incoming } from "./Exchange.ts"
 import type { RequestFailure } from "./Failures.ts"
 import { failure } from "./Failures.ts"
 
-/** What a request presents. */
+/** The bearer token of a request. */
 export type BearerToken =
-  /** Nothing, a scheme without a token, or credentials of another scheme. */
+  /** No header, a scheme without a token, or another scheme. */
   | { readonly _tag: "Absent" }
-  /** Something that can't be an access token. */
+  /** A text that can't be an access token. */
   | { readonly _tag: "Malformed"; readonly token: string }
   | { readonly _tag: "Token"; readonly token: string }
 
@@ -28,7 +28,7 @@ export const readBearer = (header: string | undefined): BearerToken => {
 const refusal = (detail: string, challenge: string): RequestFailure =>
   failure(401, { code: "unauthorized", title: "Unauthorized", detail }, { "www-authenticate": challenge })
 
-/** `error` is there only when a token was sent: a client that sent none has made no mistake that a new one would mend. */
+/** Without `error`, which is only for requests that sent a token (RFC 6750 section 3.1). */
 const withoutToken = refusal("Send an access token: `Authorization: Bearer <token>`.", 'Bearer realm="doorhook"')
 const withWrongToken = refusal(
   "The access token is not valid or has expired. Get a new one with the refresh token; if that is refused, send the user through /oauth/authorize again.",
@@ -53,19 +53,19 @@ export const insufficientScope = (scope: string): RequestFailure =>
     }
   )
 
-/** Several credentials in one text. A comma alone is no sign: parameters of other schemes have some between them. */
+/** Several credentials in one text. A comma alone does not show that, because parameters of other schemes contain commas. */
 const several = /^(?:basic|bearer)\s[^,]*,\s*[\w-]+\s|,\s*(?:basic|bearer)\s/i
 
 /**
- * Whether a request has several `Authorization` headers. Servers differ in which of them a program sees, so a proxy that
- * judged another one would be got round.
+ * Whether a request has several `Authorization` headers. Servers differ in which one they use, so a proxy in front might
+ * have checked another one.
  */
 export const isRepeated = ({ authorizations, header }: Pick<Incoming, "authorizations" | "header">): boolean => {
   const value = header("authorization")
   return value !== undefined && (several.test(value) || authorizations().length > 1)
 }
 
-/** RFC 6749 section 5.2, RFC 6750 section 3.1. */
+/** The refusal of several `Authorization` headers (RFC 6749 section 5.2, RFC 6750 section 3.1). */
 export const repeatedAuthorization = failure(400, {
   code: "invalid_request",
   title: "Several Authorization headers",
@@ -76,8 +76,8 @@ export const repeatedAuthorization = failure(400, {
 const encoder = new TextEncoder()
 
 /**
- * Compares what requests present with a key. Hashes of one length are compared, so that the time says nothing of either. An
- * empty text is never the key, even where the key is empty.
+ * Makes a check of presented texts against a key. It compares hashes of equal length, so that timing reveals nothing about
+ * the key. An empty text never matches, even an empty key.
  */
 export const makeKeyCheck = Effect.fnUntraced(function* (key: Redacted.Redacted) {
   const crypto = yield* Crypto

@@ -1,5 +1,5 @@
 /**
- * Documents in request bodies, and the header by which a request is carried out once.
+ * Reads documents in request bodies, and the idempotency key of a request.
  */
 import type { Problem } from "@doorhook/core"
 import { InvalidInput, missingMember, readIdempotencyKey, schemaProblems } from "@doorhook/core"
@@ -11,7 +11,7 @@ import { failure } from "./Failures.ts"
 
 const notJson = failure(400, { code: "bad_request", title: "Not JSON", detail: "The body is not JSON." })
 
-/** The value of a JSON text. */
+/** Parses a JSON text. */
 export const parseJson = (body: string): Exit.Exit<unknown, RequestFailure> => {
   try {
     const value: unknown = JSON.parse(body)
@@ -21,11 +21,14 @@ export const parseJson = (body: string): Exit.Exit<unknown, RequestFailure> => {
   }
 }
 
-/** The value of a JSON body of at most `limit` bytes. */
+/** Reads a JSON body of at most `limit` bytes. */
 export const readJson = (x: Exchange, limit: number): Effect.Effect<unknown, BodyError | RequestFailure> =>
   Effect.flatMap(readText(x, limit), parseJson)
 
-/** A pointer leads to what the request has (JSON:API 1.1 section 11): where a member is missing, to what lacks it. */
+/**
+ * Moves a problem's pointer to a value that the request has (JSON:API 1.1 section 11). For a missing member, that is the
+ * object without it.
+ */
 const reachable = ({ detail, pointer }: Problem): Problem => {
   if (detail !== missingMember) return { pointer, detail }
   const at = pointer.lastIndexOf("/")
@@ -33,8 +36,8 @@ const reachable = ({ detail, pointer }: Problem): Problem => {
 }
 
 /**
- * Reads a document by a schema, or fails with each of its problems under a title. Unknown members are ignored, unless they
- * count as errors.
+ * Decodes a document by a schema, or fails with all problems under a title. Unknown members are ignored unless they are to
+ * be errors.
  */
 export const decodeDocument = <A>(
   schema: Schema.Codec<A, unknown>,

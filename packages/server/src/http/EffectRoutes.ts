@@ -1,5 +1,5 @@
 /**
- * The surface in a router of Effect's, beside routes of the host's own.
+ * The HTTP surface in an Effect router, beside the host's own routes.
  */
 import { ByteSize, Context, Effect, Layer, Option, Predicate } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -11,12 +11,12 @@ import { PublicUrl } from "./PublicUrl.ts"
 import type { Answer } from "./Route.ts"
 
 /**
- * A path has one spelling, as a rule of a proxy in front (`deny /operator/`) knows it. An id in it may be as long as a client's,
- * each of its characters escaped.
+ * Exact spelling of paths, so that a proxy's rule like `deny /operator/` can't be bypassed. An id in a path may be as long
+ * as a client id with every character percent-encoded.
  */
 export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false, maxParamLength: 3 * 255 } as const
 
-/** A target without the path of the public URL, under which a host may have these routes. */
+/** A target without the path of the public URL, under which a host may mount these routes. */
 const withoutPrefix = (target: string, publicUrl: string): string => {
   const at = publicUrl.indexOf("/", publicUrl.indexOf("//") + 2)
   const prefix = at === -1 ? "" : publicUrl.slice(at)
@@ -24,8 +24,8 @@ const withoutPrefix = (target: string, publicUrl: string): string => {
 }
 
 /**
- * The target of a request as doorhook has it; null where it is the host's. A router under a prefix takes that off, so the whole
- * target is looked at.
+ * The target of a request below doorhook's public URL; null if the request is for the host. A router with a prefix removes
+ * it from the URL, so the original URL is used.
  */
 const ownTarget = ({ originalUrl }: HttpServerRequest.HttpServerRequest, publicUrl: string): string | null => {
   const target = originForm(originalUrl)
@@ -36,7 +36,7 @@ const ownTarget = ({ originalUrl }: HttpServerRequest.HttpServerRequest, publicU
 const rawHeadersOf = (source: unknown): ReadonlyArray<string> =>
   Predicate.hasProperty(source, "rawHeaders") && Array.isArray(source.rawHeaders) ? source.rawHeaders.map(String) : []
 
-/** A body that Effect reads. `run` runs it in the request's fiber's context. */
+/** A body that Effect reads. `run` runs effects in the context of the request's fiber. */
 const bodyOf = (
   request: HttpServerRequest.HttpServerRequest,
   run: (effect: Effect.Effect<void>) => () => void
@@ -54,7 +54,7 @@ const bodyOf = (
           onFailure: (error) =>
             Effect.sync(() => {
               const isTooLarge = error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-              // More than any route takes.
+              // One byte more than any route accepts.
               if (isTooLarge) chunk(new Uint8Array(maxBody + 1))
               else end(false)
             })
@@ -63,7 +63,7 @@ const bodyOf = (
     )
 })
 
-/** More than any route takes, in bytes. */
+/** More than any route accepts, in bytes. */
 const maxBody = 2 * 1_024 * 1_024
 
 const incomingOf = (
@@ -89,11 +89,13 @@ const responseOf = ({ body, headers, status }: Answer): HttpServerResponse.HttpS
     : HttpServerResponse.uint8Array(body, options)
 }
 
-/** What a router answers where it has no route. */
+/** The router's response to a path without a route. */
 const notFound = (request: HttpServerRequest.HttpServerRequest) =>
   Effect.die(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
 
-/** Has effect/http log no line of a request to doorhook, wherever it arrives: query strings can carry a client's secret. */
+/**
+ * Disables the request log of effect/http for doorhook's paths on all servers. Query strings can contain a client's secret.
+ */
 const unlogged = HttpRouter.middleware(
   Effect.map(
     PublicUrl,
@@ -107,9 +109,9 @@ const unlogged = HttpRouter.middleware(
 )
 
 /**
- * Every route of doorhook's, for a router of the caller's; other routes in it are left alone. A router reads
- * `/%6fperator/events` as `/operator/events`, and may have all routes under a prefix that doorhook does not know: only paths
- * that are spelled as doorhook's, and below the path of its public URL, are answered.
+ * Adds all routes to the caller's own router. Its other routes are not affected. A router decodes `/%6fperator/events` to
+ * `/operator/events`, and may mount all routes under a prefix. Therefore only paths in doorhook's exact spelling below its
+ * public URL are answered.
  */
 export const routesOf = <E, R>(
   surface: Layer.Layer<HttpSurface, E, R>
@@ -134,7 +136,7 @@ export const routesOf = <E, R>(
         return Effect.map(answer(incomingOf(request, target, run)), responseOf)
       })
       const prefixes = [...ownPrefixes, `${metadataPath}/`] as const
-      // A route with any rest has the path without one, too.
+      // A wildcard route also matches the path without the wildcard.
       const paths = ownPaths.filter((path) => !prefixes.some((prefix) => prefix === `${path}/`))
       for (const path of [...paths, ...prefixes.map((prefix) => `${prefix}*` as const)]) {
         yield* router.add("*", path, handler)
@@ -143,8 +145,8 @@ export const routesOf = <E, R>(
   ).pipe(Layer.provide(surface), Layer.merge(unlogged))
 
 /**
- * Has a server that runs the router make no spans of requests to doorhook: they would carry query strings. A router's own
- * middleware is too late, because the span of a request begins before it.
+ * Keeps the router's server from tracing requests to doorhook, because spans would contain query strings. Middleware would
+ * be too late: the span of a request begins earlier.
  */
 export const untracedLayer: Layer.Layer<never, never, PublicUrl> = Layer.effect(
   HttpMiddleware.TracerDisabledWhen,

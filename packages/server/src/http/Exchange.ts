@@ -1,68 +1,68 @@
 /**
- * A request, as handlers see it: from `node:http`, from the web, or from a router of Effect's.
+ * A request in the form that handlers use. It comes from `node:http`, a web request, or an Effect router.
  */
 import { Effect, Exit } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { BodyError } from "./Failures.ts"
 import { BodyUnreadable } from "./Failures.ts"
 
-/** The outcome of reading a body. */
+/** The result of reading a body. */
 export type BodyExit = Exit.Exit<Uint8Array, BodyError>
 
-/** What a body is read from. */
+/** The source of a body. */
 export interface BodySource {
   /** Length from `Content-Length`, in bytes; null without one. */
   readonly declared: number | null
   /**
-   * Starts reading. `chunk` returns false once no more is wanted; `end` is called at most once, with false where the body
-   * broke off. Returns what stops reading.
+   * Starts reading. `chunk` returns false when no more is needed. `end` is called at most once, with false if the body was
+   * cut off. Returns a function that stops reading.
    */
   readonly start: (chunk: (bytes: Uint8Array) => boolean, end: (isWhole: boolean) => void) => () => void
 }
 
 export interface Exchange {
-  /** The request id: in the answer, in its error objects and in the log. */
+  /** The request id. It is part of the answer, its error objects and the log. */
   readonly id: string
-  /** HEAD counts as GET. */
+  /** The method. HEAD counts as GET. */
   readonly method: string
-  /** The path as the client wrote it, without the query. */
+  /** The path as the client sent it, without the query. */
   readonly path: string
-  /** The query as the client wrote it, without the question mark; empty when there is none. */
+  /** The query as the client sent it, without the question mark. Empty if there is none. */
   readonly query: string
-  /** Address of the client: the peer's, or the one that trusted proxies report; null when it is unknown. */
+  /** The client's address: the peer's, or the one that trusted proxies report. Null if unknown. */
   readonly address: string | null
-  /** Address of the connection's other end; null when it is unknown. */
+  /** The address of the connection's other end; null if unknown. */
   readonly peer: string | null
-  /** A header by its name in lower case; several of one name are one text with commas. */
+  /** A header by its lower-case name. Repeated headers are joined by commas. */
   readonly header: (name: string) => string | undefined
-  /** All headers, by their names in lower case. */
+  /** All headers by their lower-case names. */
   readonly headers: () => Readonly<Record<string, string>>
-  /** Headers that the answer has besides its own, failures included. */
+  /** Additional headers of the answer, also when the request fails. */
   also: Readonly<Record<string, string>>
-  /** Reads the body, at most `limit` bytes of it. Calls back once, and returns what stops reading. */
+  /** Reads the body, at most `limit` bytes. Calls `done` once. The returned function stops reading. */
   readonly read: (limit: number, done: (body: BodyExit) => void) => () => void
 }
 
-/** A body that was read before, and its media type; an empty type for none. */
+/** A body that was already read, and its media type. The type is empty if there is none. */
 export interface ReadBody {
   readonly type: string
   readonly content: Uint8Array
 }
 
-/** What the surface needs of a request before it becomes an exchange. */
+/** A request before it becomes an exchange. */
 export interface Incoming {
   readonly method: string
-  /** Path and query, as the client wrote them. */
+  /** Path and query, as the client sent them. */
   readonly target: string
   readonly peer: string | null
   readonly header: (name: string) => string | undefined
   readonly headers: () => Readonly<Record<string, string>>
-  /** The values of all `Authorization` headers, as far as the source tells them apart. */
+  /** The values of all `Authorization` headers, if the source keeps them apart. */
   readonly authorizations: () => ReadonlyArray<string>
   readonly body: () => BodySource
 }
 
-/** The bytes of the body. */
+/** Reads the bytes of the body. */
 const readBytes = (x: Exchange, limit: number): Effect.Effect<Uint8Array, BodyError> =>
   Effect.callback((resume) => {
     const stop = x.read(limit, resume)
@@ -71,7 +71,7 @@ const readBytes = (x: Exchange, limit: number): Effect.Effect<Uint8Array, BodyEr
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** Bytes as text. What is not UTF-8 is refused: what is stored must be what was sent. */
+/** Decodes UTF-8. Refuses invalid bytes, because the stored text must equal the sent one. */
 export const decodeText = (bytes: Uint8Array): Exit.Exit<string, BodyUnreadable> => {
   try {
     return Exit.succeed(utf8.decode(bytes))
@@ -80,13 +80,13 @@ export const decodeText = (bytes: Uint8Array): Exit.Exit<string, BodyUnreadable>
   }
 }
 
-/** The body as text. */
+/** Reads the body as text. */
 export const readText = (x: Exchange, limit: number): Effect.Effect<string, BodyError> =>
   Effect.flatMap(readBytes(x, limit), decodeText)
 
 const nameOfAuthorization = "authorization"
 
-/** The values of the `Authorization` headers in a list of names and values in turns, as `node:http` has it. */
+/** The values of the `Authorization` headers in `rawHeaders` of `node:http`, which alternates names and values. */
 export const authorizationsIn = (rawHeaders: ReadonlyArray<string>): ReadonlyArray<string> => {
   const values: Array<string> = []
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -100,18 +100,18 @@ export const authorizationsIn = (rawHeaders: ReadonlyArray<string>): ReadonlyArr
 const text = (value: string | ReadonlyArray<string> | undefined): string | undefined =>
   typeof value === "object" ? value.join(", ") : value
 
-/** The declared length of a body; null when it is chunked or has none. */
+/** The declared length of a body; null if it is chunked or missing. */
 export const declaredLength = (header: string | undefined): number | null =>
   header === undefined ? null : Number(header)
 
-/** Headers of the body as it was sent. */
+/** Headers about the encoding of the original body. */
 const bodyHeaders: ReadonlySet<string> = new Set(["content-length", "content-encoding", "transfer-encoding"])
 
-/** A target without the host that it may name (RFC 9112 section 3.2.2), which says nothing here. */
+/** A target without scheme and host (RFC 9112 section 3.2.2), which doorhook ignores. */
 export const originForm = (target: string): string =>
   target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?]*(?=\/)/i, "")
 
-/** A request of `node:http`, and its body where something else has read it. */
+/** A `node:http` request. `read` is its body if that was already read. */
 export const fromNode = (request: IncomingMessage, read?: ReadBody): Incoming => ({
   method: request.method ?? "GET",
   target: originForm(request.url ?? "/"),
@@ -131,7 +131,7 @@ export const fromNode = (request: IncomingMessage, read?: ReadBody): Incoming =>
   body: () => (read === undefined ? nodeBody(request) : readBody(read.content))
 })
 
-/** A body that is there already. */
+/** A body that is already in memory. */
 const readBody = (content: Uint8Array): BodySource => ({
   declared: content.length,
   start: (chunk, end) => {
@@ -159,7 +159,7 @@ const nodeBody = (request: IncomingMessage): BodySource => ({
       stop()
       end(true)
     }
-    // A connection that is gone closes the request without an end.
+    // A lost connection closes the request without an `end` event.
     const onClose = () => {
       stop()
       end(false)
@@ -171,9 +171,9 @@ const nodeBody = (request: IncomingMessage): BodySource => ({
   }
 })
 
-/** A request of the web. Its connection is known to the caller alone. */
+/** A web request. Only the caller knows its connection. */
 export const fromWeb = (request: Request, peer: string | null): Incoming => {
-  // The target as it is written: `URL` has resolved dots and nothing else.
+  // The path as the client sent it, except for dot segments, which `URL` resolves.
   const { pathname, search } = new URL(request.url)
   const { headers } = request
   return {
@@ -190,7 +190,7 @@ export const fromWeb = (request: Request, peer: string | null): Incoming => {
         let isStopped = false
         const stop = () => {
           isStopped = true
-          // What the stream says of being cancelled is of no interest any more.
+          // Errors while the stream is cancelled no longer matter.
           void reader?.cancel().catch(() => undefined)
         }
         const pull = async () => {

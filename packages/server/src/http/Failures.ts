@@ -1,6 +1,5 @@
 /**
- * Requests that can't be carried out: the failure that each error of the services is answered with, and what the log says of
- * those that are not the caller's doing.
+ * Failed requests: the response for each typed error, and log entries for failures that are not the caller's fault.
  */
 import type {
   ClientExists,
@@ -31,9 +30,9 @@ import type {
 import { english, failureText, say, Sentence } from "@doorhook/core"
 import { Array, Cause, Effect, Option, Schema } from "effect"
 
-/** What in the request is wrong: a value in the body, a query parameter, or a header. */
+/** The wrong part of a request: a value in the body, a query parameter, or a header. */
 const ErrorSource = Schema.Struct({
-  /** JSON Pointer (RFC 6901) to a value that the request has. */
+  /** JSON Pointer (RFC 6901) to a value in the request. */
   pointer: Schema.optionalKey(Schema.String),
   parameter: Schema.optionalKey(Schema.String),
   header: Schema.optionalKey(Schema.String)
@@ -47,9 +46,9 @@ export type PageSentence = typeof PageSentence.Type
 const ErrorObject = Schema.Struct({
   /** A word for programs. */
   code: Schema.String,
-  /** The same for each problem of this code. */
+  /** A summary, the same for each problem with this code. */
   title: Schema.String,
-  /** What is wrong here and what is accepted. */
+  /** What is wrong here, and what is accepted. */
   detail: Schema.String,
   source: Schema.optionalKey(ErrorSource)
 })
@@ -71,11 +70,11 @@ export const ErrorDocument = Schema.Struct({
   )
 }).annotate({ identifier: "Errors" })
 
-/** The request was understood to be wrong, or could not be carried out. Nothing was changed. */
+/** The request was wrong or could not be carried out. It changed nothing. */
 export class RequestFailure extends Schema.TaggedError<RequestFailure>()("RequestFailure", {
   status: Schema.Int,
   errors: Schema.NonEmptyArray(ErrorDetail),
-  /** Headers that the status calls for, like `allow`. */
+  /** Headers that the status requires, like `allow`. */
   headers: Schema.Record(Schema.String, Schema.String)
 }) {
   override get message(): string {
@@ -83,7 +82,7 @@ export class RequestFailure extends Schema.TaggedError<RequestFailure>()("Reques
   }
 }
 
-/** A failure with one reason. */
+/** A failure with one problem. */
 export const failure = (
   status: number,
   detail: ErrorDetail,
@@ -110,7 +109,7 @@ export const parameterProblem = (parameter: string, detail: string): ErrorDetail
 export const parameterFailure = (parameter: string, detail: string): RequestFailure =>
   failure(400, parameterProblem(parameter, detail))
 
-/** The error document of a failure (JSON:API 1.1 section 11), with the id of the request. */
+/** The error document of a failure (JSON:API 1.1 section 11), with the request id. */
 export const failureBody = (id: string, { errors, status }: RequestFailure): string => {
   const document: typeof ErrorDocument.Type = {
     errors: errors.map(({ said: _said, ...error }) => ({ id, status: String(status), ...error }))
@@ -118,9 +117,9 @@ export const failureBody = (id: string, { errors, status }: RequestFailure): str
   return JSON.stringify(document)
 }
 
-/** The body is longer than the endpoint takes; 413 (RFC 9110 section 15.5.14). */
+/** The body is longer than the endpoint accepts: 413 (RFC 9110 section 15.5.14). */
 export class BodyTooLarge extends Schema.TaggedError<BodyTooLarge>()("BodyTooLarge", {
-  /** The cap, in bytes. */
+  /** The limit, in bytes. */
   limit: Schema.Int
 }) {
   get said(): Sentence {
@@ -132,7 +131,7 @@ export class BodyTooLarge extends Schema.TaggedError<BodyTooLarge>()("BodyTooLar
   }
 }
 
-/** The body did not arrive as a whole, or is not the text it should be; 400, or 408 when it took too long. */
+/** The body was cut off or has the wrong encoding (400), or took too long (408). */
 export class BodyUnreadable extends Schema.TaggedError<BodyUnreadable>()("BodyUnreadable", {
   why: Schema.Literals(["broken_off", "not_utf8", "too_slow"])
 }) {
@@ -147,7 +146,7 @@ export class BodyUnreadable extends Schema.TaggedError<BodyUnreadable>()("BodyUn
 
 export type BodyError = BodyTooLarge | BodyUnreadable
 
-/** What handlers may fail with. */
+/** Errors that handlers may fail with. */
 export type KnownError =
   | RequestFailure
   | OAuthError
@@ -182,14 +181,14 @@ const mismatches = {
   client_made_id: [403, "client_id_forbidden", "Client-made id", "/data/id"]
 } as const
 
-/** Nothing under that address, or nothing that the caller may see. */
+/** The address does not exist, or the caller may not see it. */
 export const notFound = (detail: string): RequestFailure =>
   failure(404, { code: "not_found", title: "Not found", detail })
 
 /** The answer of an address that has no route. */
 export const nothingHere = sayFailure(404, { code: "not_found", title: "Not found" }, say("error_nothing_here"))
 
-/** The method has no meaning at an address (RFC 9110 section 15.5.6). */
+/** The address does not support the method (RFC 9110 section 15.5.6). */
 export const notAllowed = (allow: string): RequestFailure =>
   sayFailure(405, { code: "method_not_allowed", title: "Method not allowed" }, say("error_method", { allow }), {
     allow
@@ -212,7 +211,7 @@ const unavailableSaid = (error: StoreError | DirectoryError): Sentence => {
 }
 
 const unavailable = (error: StoreError | DirectoryError): RequestFailure => {
-  // A wrong answer of the directory stays wrong.
+  // A wrong answer of the directory does not change by trying again.
   const isLasting = error._tag === "DirectoryError" && error.flaw !== undefined
   return sayFailure(
     503,
@@ -233,7 +232,7 @@ const documentProblem = (kind: string, { code, detail, pointer, said, title = ki
   ...(said !== undefined && { said })
 })
 
-/** The failure that an error is answered with. */
+/** Converts an error to the failure for the response. */
 const toRequestFailure = (error: KnownError): RequestFailure => {
   const refusal = refusalOf(error)
   const { errors, headers, status } = refusal
@@ -251,12 +250,12 @@ const refusalOf = (error: KnownError): RequestFailure => {
       return failure(
         error.status,
         { code: error.error, title: "Refused", detail: error.error_description },
-        // A challenge on anything but a 401 would make clients drop the error code.
+        // Only a 401 may have a challenge: with another status, clients would ignore the error code.
         error.status === 401 ? { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } : {}
       )
     case "TooManyAttempts":
     case "TooManyTokens":
-      // Not invalid_client: a client that reads that may give its credentials up for good.
+      // Not `invalid_client`: a client might discard its credentials because of it.
       return failure(
         429,
         { code: "temporarily_unavailable", title: "Too many requests", detail },
@@ -322,16 +321,16 @@ const refusalOf = (error: KnownError): RequestFailure => {
 
 const what = "A request could not be carried out"
 
-/** Logs why there was no answer of doorhook's own. */
+/** Logs why a request got no regular answer. */
 export const logUnanswered = (why: string): Effect.Effect<void> => Effect.logError(`${what}. ${why}`)
 
-/** What a request that failed is answered with, and what the log says of it; null where it is the caller's doing. */
+/** The response to a failed request, and its log entry. No log entry if the caller is at fault. */
 export interface Outcome {
   readonly refusal: RequestFailure
   readonly log: Effect.Effect<void> | null
 }
 
-/** The outcome of a request that a handler failed to answer. A defect reaches the log alone. */
+/** The outcome of a failed handler. Details of a defect go only to the log. */
 export const outcomeOf = (cause: Cause.Cause<KnownError>): Outcome => {
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   const refusal = error === null ? internalError : toRequestFailure(error)

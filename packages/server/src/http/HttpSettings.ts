@@ -1,13 +1,15 @@
 /**
- * How requests are taken: which proxies are in front, how long a body may take, and which browser origins may call.
+ * Settings for incoming requests: trusted proxies, the deadline of bodies, and browser origins.
  */
 import type { AddressPolicy } from "@doorhook/core"
 import { Context } from "effect"
 
 export interface HttpSettingsShape {
-  /** The networks of reverse proxies whose `X-Forwarded-For` is believed. */
+  /** Networks of the reverse proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: AddressPolicy.AllowList
-  /** How long a body may take to arrive, in milliseconds: less than servers wait before they close without an answer. */
+  /**
+   * How long a body may take to arrive, in milliseconds. Shorter than the timeout after which servers close the connection.
+   */
   readonly bodyTimeout: number
   /** Origins whose pages may call the token, revocation and `/v4` routes (CORS), like `https://app.example`. */
   readonly browserOrigins: ReadonlyArray<string>
@@ -15,7 +17,7 @@ export interface HttpSettingsShape {
 
 export const httpDefaults: HttpSettingsShape = { trustedProxies: [], bodyTimeout: 20_000, browserOrigins: [] }
 
-/** Read when the routes are built. */
+/** The settings, read when the routes are built. */
 export const HttpSettings = Context.Reference<HttpSettingsShape>("@doorhook/server/http/HttpSettings", {
   defaultValue: () => httpDefaults
 })

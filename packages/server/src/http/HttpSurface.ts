@@ -1,9 +1,9 @@
 /**
- * The HTTP surface: one table of routes, and what all requests have in common. Request ids, addresses, 404 and 405,
- * failures, cross-origin rules and the headers of every answer are handled here, once.
+ * The HTTP surface: one table of routes, and everything that all requests share. That is request ids, client addresses, 404
+ * and 405, failures, cross-origin rules and common headers.
  *
- * A request becomes an `Exchange`, its route answers with an `Effect<Answer>`, and the answer is written to where the request
- * came from. A handler that returns an `Exit` costs no fiber.
+ * A request becomes an `Exchange`, its route returns an `Effect<Answer>`, and the answer is written back to the request's
+ * source. A handler that returns an `Exit` needs no fiber.
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
 import type { Scope } from "effect"
@@ -29,7 +29,7 @@ const isExit = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Exit<A, E> =>
 
 const requestIdHeader = "x-request-id"
 
-/** A caller's own id is kept when it is harmless in a header and in a log line. */
+/** A client's own request id is used if it is safe in headers and log lines. */
 const acceptableId = /^[\w.:-]{1,128}$/
 
 const idPool = Buffer.alloc(4_096)
@@ -88,10 +88,10 @@ const inJson = (x: Exchange, refusal: RequestFailure): Answer => ({
   body: failureBody(x.id, refusal)
 })
 
-/** Failures as error documents in plain JSON. */
+/** Failures as plain JSON error documents. */
 export const jsonFace: Face = { refuse: (x, refusal) => Exit.succeed(inJson(x, refusal)) }
 
-/** The faces of the parts of the surface, for addresses that have no route. */
+/** The failure formats of each part of the surface, for addresses without a route. */
 export interface Faces {
   readonly api: Face
   readonly oauth: Face
@@ -104,7 +104,7 @@ const atRoot = notFound(
 const isBelow = (path: string, prefix: string): boolean =>
   path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")
 
-/** What browsers may send and read across origins. */
+/** Headers that browsers may send and read across origins. */
 const preflightHeaders = {
   "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, if-match, x-request-id",
   "access-control-max-age": "600"
@@ -119,16 +119,16 @@ const withVary = (headers: Answer["headers"]): Answer["headers"] => ({
 export class HttpSurface extends Context.Service<
   HttpSurface,
   {
-    /** Answers a request of `node:http`. With `body`, the body that something else has read already. */
+    /** Answers a `node:http` request. `body` is the request's body if it was already read. */
     readonly handle: (request: IncomingMessage, response: ServerResponse, body?: ReadBody) => void
-    /** Answers a request of the web. Rejects when its client has gone. */
+    /** Answers a web request. Rejects if the client has disconnected. */
     readonly fetch: (request: Request, peer: string | null) => Promise<Response>
-    /** Answers any request, without the body of an answer to HEAD being left out. */
+    /** Answers any request. The answer to HEAD still includes the body. */
     readonly answer: (incoming: Incoming) => Effect.Effect<Answer>
   }
 >()("@doorhook/server/http/HttpSurface") {}
 
-/** Builds the surface over its routes. Loggers and tracers of the context serve the requests too. */
+/** Builds the surface from its routes. Requests use the loggers and tracers of the current context. */
 export const makeHttpSurface = Effect.fnUntraced(function* (
   routes: ReadonlyArray<Route>,
   faces: Faces
@@ -144,7 +144,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   const addressOf = makeClientAddress(trustedProxies, fork)
   const origins = new Set(browserOrigins)
 
-  /** The face of the neighbours of an address without a route. */
+  /** The failure format for an address without a route, taken from neighbouring routes. */
   const neighbours = (path: string): Face => {
     if (isBelow(path, "/v4")) return faces.api
     return isBelow(path, "/oauth") || isBelow(path, "/.well-known/oauth-authorization-server") ? faces.oauth : jsonFace
@@ -171,7 +171,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     return refuse(x, refusal)
   }
 
-  /** The headers that let a browser's page of another origin use an answer; null where there are none. */
+  /** CORS headers for the browser's origin; null if it gets none. */
   const crossOrigin = (incoming: Incoming, resource: Resource | undefined): Answer["headers"] | null => {
     const origin = origins.size === 0 ? undefined : incoming.header("origin")
     if (origin === undefined || !origins.has(origin)) return null
@@ -180,7 +180,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     return { "access-control-allow-origin": origin, "access-control-expose-headers": exposedHeaders }
   }
 
-  /** What answers a request. */
+  /** How a request is answered. */
   type Target =
     | { readonly route: Route; readonly params: Params; readonly resource: Resource }
     | { readonly answer: Effect.Effect<Answer>; readonly resource?: Resource }
@@ -210,7 +210,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     }
   }
 
-  /** Answers with an effect; returns what gives it up, null once it has answered. */
+  /** Runs an effect and passes on its answer. Returns a function that cancels it, or null if it has already answered. */
   const settle = (x: Exchange, answer: Effect.Effect<Answer>, done: (answer: Answer) => void): (() => void) | null => {
     if (isExit(answer)) {
       done(Exit.isSuccess(answer) ? answer.value : inJson(x, internalError))
@@ -220,7 +220,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     const fiber = fork(Effect.annotateLogs(answer, "request_id", x.id))
     fiber.addObserver((exit) => {
       if (Exit.isSuccess(exit)) return done(exit.value)
-      // Nobody waits for an answer that was given up; others are interrupted when the surface closes.
+      // Nobody reads the answer to a cancelled request. Other interruptions come from closing the surface.
       if (Cause.hasInterruptsOnly(exit.cause)) return isGivenUp ? undefined : done(inJson(x, stopped))
       logged(x, Effect.logError("A failure could not be answered", exit.cause))
       done(inJson(x, internalError))
@@ -232,7 +232,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     }
   }
 
-  /** Answers a request; returns what gives it up, null once it is answered. */
+  /** Answers a request. Returns a function that cancels it, or null if it is already answered. */
   const respond = (incoming: Incoming, done: (answer: Answer, x: Exchange) => void): (() => void) | null => {
     const x: Exchange = new ReceivedRequest(incoming, addressOf(incoming), bodies)
     const target = targetOf(incoming, x)
@@ -280,7 +280,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   }
 })
 
-/** The headers of an answer, with those of every answer. */
+/** The headers of an answer, with the common ones. */
 const headersOf = ({ headers }: Answer, { also, id }: Exchange): Readonly<Record<string, string>> => ({
   ...also,
   ...headers,
@@ -291,10 +291,10 @@ const headersOf = ({ headers }: Answer, { also, id }: Exchange): Readonly<Record
 const lengthOf = (body: string | Uint8Array): number =>
   typeof body === "string" ? Buffer.byteLength(body) : body.length
 
-/** Statuses that have no body and no length (RFC 9110 sections 8.6 and 15.3.5). */
+/** Statuses without a body and a length (RFC 9110 sections 8.6 and 15.3.5). */
 const isBodiless = (status: number): boolean => status === 204 || status === 304
 
-/** An answer on its way to a connection. */
+/** An answer that waits to be written to its connection. */
 interface Outgoing {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -311,7 +311,7 @@ const writeOutgoing = (): void => {
     try {
       writeNode(request, response, answer, x)
     } catch (error) {
-      // Reported as what it is, after the others.
+      // Thrown later, so that the other answers are still written.
       process.nextTick(() => {
         throw error
       })
@@ -320,15 +320,15 @@ const writeOutgoing = (): void => {
 }
 
 /**
- * Writes the answers of a turn of the event loop one after the other at its end. Whatever reads them, like a proxy on the same
- * machine, is then woken once per turn and not for each answer, which would take longer than most requests.
+ * Writes all answers of an event loop turn together at its end. A reader on the same machine, like a proxy, then wakes up
+ * once per turn. Waking up for each answer would cost more than most requests.
  */
 const sendNode = (request: IncomingMessage, response: ServerResponse, answer: Answer, x: Exchange): void => {
   if (outgoing.push({ request, response, answer, x }) === 1) setImmediate(writeOutgoing)
 }
 
 const writeNode = (request: IncomingMessage, response: ServerResponse, answer: Answer, x: Exchange): void => {
-  // A host whose patience has ended has answered in the meantime.
+  // The host may have answered already, for example after a timeout.
   if (response.headersSent || response.destroyed) return
   const { body, headers, status } = answer
   const list: Array<string | number> = []
@@ -337,7 +337,7 @@ const writeNode = (request: IncomingMessage, response: ServerResponse, answer: A
   list.push(requestIdHeader, x.id, "x-content-type-options", "nosniff")
   if (!isBodiless(status)) list.push("content-length", body === null ? 0 : lengthOf(body))
   if (!request.complete) {
-    // A stream of HTTP/2 ends with its answer, and has no connection of its own.
+    // An HTTP/2 stream ends with its answer, and shares its connection with others.
     const isLast = request.httpVersionMajor === 1 && (isTooLong(request) || status === 413)
     if (isLast) {
       if (headers["connection"] === undefined) list.push("connection", "close")
@@ -349,13 +349,13 @@ const writeNode = (request: IncomingMessage, response: ServerResponse, answer: A
   else response.end(body)
 }
 
-/** How much of an unread body is discarded so that its connection can carry the next request, in bytes. */
+/** How much of an unread body is discarded to keep the connection usable, in bytes. */
 const maxDiscarded = 64 * 1_024
 
-/** How long a client has to read an answer before its connection is cut, in milliseconds. */
+/** How long a client has to read an answer before its connection is closed, in milliseconds. */
 const closeGrace = 1_000
 
-/** Closes a connection so that what was answered still arrives, where the client is sending more. */
+/** Closes a connection without losing the answer while the client is still sending. */
 const closeGently = (socket: Socket): void => {
   if (socket.destroyed) return
   socket.end()
@@ -363,18 +363,21 @@ const closeGently = (socket: Socket): void => {
   socket.once("close", () => clearTimeout(timer))
 }
 
-/** Node would cut the connection as soon as the last answer is sent: a client that is still sending could miss it. */
+/**
+ * Closes the connection gently after the answer. Node would close it at once, and a client that is still sending could miss
+ * the answer.
+ */
 const closesGently = (socket: Socket): void => {
   socket.destroySoon = () => closeGently(socket)
 }
 
-/** Whether more of a body is announced than is discarded. */
+/** Whether the rest of a body is too long to be discarded. */
 const isTooLong = ({ headers }: IncomingMessage): boolean => Number(headers["content-length"] ?? 0) > maxDiscarded
 
-/** Discards what is left of a body, so that the connection can carry the next request; closes it where that is too much. */
+/** Discards the rest of a body to keep the connection usable. If it is too long, closes the connection. */
 const discardRest = (request: IncomingMessage): void => {
   if (request.complete || request.destroyed) return
-  // Marks the body as being read. Node would otherwise discard it however long it is.
+  // Marks the body as read. Node would otherwise discard it, whatever its length.
   request.read(0)
   let discarded = 0
   request.on("data", (bytes: Buffer) => {
@@ -393,7 +396,7 @@ const webResponse = (request: Request, answer: Answer, x: Exchange): Response =>
   return new Response(hasNoBody ? null : content, { status, headers: headersOf(answer, x) })
 }
 
-/** An answer to a connection whose request no route could see: it could not be read, or came too late. */
+/** An answer without a route, for requests that could not be read or came too late. */
 export const bareAnswer = (refusal: RequestFailure): Answer & { readonly id: string; readonly body: string } => {
   const id = newId()
   const body = failureBody(id, refusal)

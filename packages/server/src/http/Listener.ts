@@ -1,5 +1,5 @@
 /**
- * A server of `node:http` for the surface: it listens before anything else is made, and closes after everything else.
+ * A `node:http` server for the surface. It listens before other resources are acquired, and closes after they are released.
  */
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { createServer, ServerResponse, STATUS_CODES } from "node:http"
@@ -11,7 +11,7 @@ import type { RequestFailure } from "./Failures.ts"
 import { failure } from "./Failures.ts"
 import { bareAnswer } from "./HttpSurface.ts"
 
-/** Nothing can listen at an address. */
+/** The server can't listen at the address. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
   host: Schema.String,
   port: Schema.Int,
@@ -28,15 +28,15 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 
 export interface ListenerOptions {
   readonly host: string
-  /** 0 for any that is free. */
+  /** The port; 0 for any free one. */
   readonly port: number
-  /** How long the head of a request may take, in milliseconds. */
+  /** How long the head of a request may take to arrive, in milliseconds. */
   readonly headersTimeout: number
-  /** How long its body may take, in milliseconds. */
+  /** How long the body of a request may take to arrive, in milliseconds. */
   readonly bodyTimeout: number
 }
 
-/** How much longer than its head and its body may take a request stays open, so that it can still be answered. */
+/** Additional time to answer a request whose head and body took too long, in milliseconds. */
 const grace = 5_000
 
 /** How long open requests may take to finish when the server closes, in milliseconds. */
@@ -44,7 +44,7 @@ const patience = 3_000
 
 type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Refusals of requests whose head can't be read, by the error codes of Node.js. */
+/** Responses to requests with an unreadable head, by the error codes of Node.js. */
 const unreadable: Readonly<Record<string, RequestFailure>> = {
   HPE_HEADER_OVERFLOW: failure(431, {
     code: "head_too_long",
@@ -86,18 +86,18 @@ const bareText = (refusal: RequestFailure): string => {
   ].join("\r\n")
 }
 
-/** The response that is next on a connection; null when no request waits for one. */
+/** The next response on a connection; null if no request is open. */
 const responseOn = (socket: Duplex): ServerResponse | null =>
   Predicate.hasProperty(socket, "_httpMessage") && socket["_httpMessage"] instanceof ServerResponse
     ? socket["_httpMessage"]
     : null
 
-/** Answers requests that never become one: their head is too long, too slow, or no HTTP. Node.js would send a bare status. */
+/** Answers what can't become a request: the head is too long, too slow, or not HTTP. Node.js would send only a status. */
 const answerUnreadable = (error: Error, socket: Duplex): void => {
   const response = responseOn(socket)
-  // Requests before this one are answered first: a client takes the first answer for that to its first request.
+  // Finish earlier requests first, because a client assigns answers to its requests in order.
   if (response?.req.complete === true) return void response.once("finish", () => answerUnreadable(error, socket))
-  // An answer that has begun would be mixed up with another one.
+  // A second answer can't follow one that has begun.
   if (!socket.writable || response?.headersSent === true) return void socket.destroy(error)
   const code = "code" in error && Predicate.isString(error.code) ? error.code : ""
   socket.end(bareText(unreadable[code] ?? notHttp), () => socket.destroy(error))
@@ -118,11 +118,11 @@ const listen = (server: Server, { host, port }: ListenerOptions): Effect.Effect<
     })
   })
 
-/** Takes no more connections, lets open requests finish for a while, and cuts off the others. */
+/** Accepts no more connections, waits for open requests up to a limit, and closes the others. */
 const close = (server: Server, connections: ReadonlySet<Socket>): Effect.Effect<void> =>
   Effect.callback((resume) => {
     if (!server.listening) return resume(Effect.void)
-    // Node counts a connection that has sent nothing yet as busy.
+    // Node counts a connection without any data as busy.
     for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
     // A connection becomes idle when its request is answered.
     const idle = setInterval(() => server.closeIdleConnections(), 20)
@@ -137,7 +137,7 @@ const close = (server: Server, connections: ReadonlySet<Socket>): Effect.Effect<
 
 const unspecified = new Set(["0.0.0.0", "::"])
 
-/** Where a server listens, as a URL. Nothing can be reached at "all addresses". */
+/** The address of a server as a URL. For "all addresses", it uses the loopback address. */
 const urlOf = (server: Server): string => {
   const address = server.address()
   if (address === null || Predicate.isString(address)) return ""
@@ -148,9 +148,9 @@ const urlOf = (server: Server): string => {
 export class Listener extends Context.Service<
   Listener,
   {
-    /** Where it listens, like `http://127.0.0.1:4000`. */
+    /** The server's address, like `http://127.0.0.1:4000`. */
     readonly url: string
-    /** Has requests answered, which get 503 before. Its scope closes once the open ones are answered. */
+    /** Serves requests, which get 503 before. The layer's scope closes when open requests are answered. */
     readonly serve: (handle: RequestHandler) => Layer.Layer<never>
   }
 >()("@doorhook/server/http/Listener") {
@@ -161,18 +161,18 @@ export class Listener extends Context.Service<
       Effect.gen(function* () {
         const { bodyTimeout, headersTimeout } = options
         let handle = notStarted
-        // An idle connection outlives the pauses between a client's requests; a request that never ends does not live on.
+        // Idle connections stay open between a client's requests. Unfinished requests are limited.
         const server = createServer(
           {
             keepAliveTimeout: 65_000,
             headersTimeout,
             requestTimeout: headersTimeout + bodyTimeout + grace,
-            // Node looks at neither in between.
+            // Node checks both timeouts only at this interval.
             connectionsCheckingInterval: Math.min(1_000, headersTimeout)
           },
           (request, response) => handle(request, response)
         )
-          // Node would answer an expectation that it does not know with a bare 417; the field may be ignored (RFC 9110 section 10.1.1).
+          // An unknown `Expect` is ignored (RFC 9110 section 10.1.1). Node would answer it with a bare 417.
           .on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => handle(request, response))
           .on("clientError", answerUnreadable)
         const connections = new Set<Socket>()

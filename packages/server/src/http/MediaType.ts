@@ -1,22 +1,22 @@
 /**
- * Which media types are read and written (JSON:API 1.1 section 5, RFC 9110 section 12.5.1).
+ * Media types of requests and responses (JSON:API 1.1 section 5, RFC 9110 section 12.5.1).
  */
 
 /** The media type of JSON:API. */
 export const jsonApi = "application/vnd.api+json"
 
-/** Plain JSON, for clients that know nothing of JSON:API. */
+/** Plain JSON, for clients without support for JSON:API. */
 export const json = "application/json"
 
-/** The media types that `/v4` reads and writes. */
+/** The media types of `/v4`. */
 export type ApiMediaType = typeof jsonApi | typeof json
 
-/** One media type or range, parameters in lower case by name, `q` apart. */
+/** A media type or range, with lower-case parameters by name and `q` separately. */
 interface MediaRange {
   readonly type: string
   readonly subtype: string
   readonly parameters: ReadonlyMap<string, string>
-  /** Between 0, not wanted, and 1. */
+  /** From 0 (not accepted) to 1. */
   readonly quality: number
 }
 
@@ -27,7 +27,7 @@ const parameterPattern = new RegExp(`^;\\s*(?:(${token})=(${token}|${quoted})\\s
 
 const unquote = (text: string): string => (text.startsWith('"') ? text.slice(1, -1).replaceAll(/\\(.)/g, "$1") : text)
 
-/** One media range; null when the text is none. */
+/** Reads one media range; null for anything else. */
 const parseRange = (text: string): MediaRange | null => {
   const head = rangePattern.exec(text)
   if (head === null) return null
@@ -47,7 +47,7 @@ const parseRange = (text: string): MediaRange | null => {
   return { type: head[1]?.toLowerCase() ?? "", subtype: head[2]?.toLowerCase() ?? "", parameters, quality }
 }
 
-/** Splits a header at the commas that are not inside quotes. */
+/** Splits a header at commas outside quotes. */
 const splitList = (header: string): ReadonlyArray<string> => {
   const items: Array<string> = []
   let from = 0
@@ -68,8 +68,8 @@ const isJsonApi = (range: MediaRange): boolean => `${range.type}/${range.subtype
 const isJson = (range: MediaRange): boolean => `${range.type}/${range.subtype}` === json
 
 /**
- * Whether an instance of the JSON:API media type is one we speak: no parameters but `profile`, which may be ignored,
- * and `ext` without extensions, as we have none.
+ * Whether doorhook supports this form of the JSON:API media type. `profile` may be ignored, `ext` must be empty, and other
+ * parameters are not allowed.
  */
 const isSupportedJsonApi = (range: MediaRange): boolean =>
   [...range.parameters].every(([name, value]) => name === "profile" || (name === "ext" && value.trim() === ""))
@@ -79,14 +79,14 @@ const isUtf8 = (range: MediaRange): boolean => {
   return charset === undefined || charset === "utf-8" || charset === "utf8"
 }
 
-/** Whether a body of that content type is read; if not, the answer is 415. */
+/** Whether a body with this content type is accepted. If not, the response is 415. */
 export const isReadable = (contentType: string | undefined): boolean => {
   const range = parseRange(contentType ?? "")
   if (range === null) return false
   return isJsonApi(range) ? isSupportedJsonApi(range) : isJson(range) && isUtf8(range)
 }
 
-/** How well a range fits a media type: 3 names it, 2 names its type, 1 takes anything, 0 does not fit. */
+/** How closely a range matches a media type: 3 exactly, 2 by its type, 1 as a range for any type, 0 not at all. */
 const fit = (range: MediaRange, mediaType: ApiMediaType): 0 | 1 | 2 | 3 => {
   if (`${range.type}/${range.subtype}` === mediaType) return 3
   if (range.subtype !== "*") return 0
@@ -94,7 +94,7 @@ const fit = (range: MediaRange, mediaType: ApiMediaType): 0 | 1 | 2 | 3 => {
   return range.type === "*" ? 1 : 0
 }
 
-/** What a client thinks of a media type: the closest range decides. */
+/** A client's preference for a media type, taken from the closest range. */
 const preference = (ranges: ReadonlyArray<MediaRange>, mediaType: ApiMediaType) => {
   let best = { fit: 0, quality: 0 }
   for (const range of ranges) {
@@ -107,11 +107,11 @@ const preference = (ranges: ReadonlyArray<MediaRange>, mediaType: ApiMediaType) 
 }
 
 /**
- * The media type to answer with; null when the client takes none of ours (406). Of two that it likes equally well, the
- * one that it names wins, then JSON:API.
+ * The media type of the response; null if the client accepts none (406). Of two equally preferred types, the more closely
+ * named one wins, then JSON:API.
  */
 export const negotiate = (accept: string | undefined): ApiMediaType | null => {
-  // What most clients send.
+  // The header of most clients.
   if (accept === undefined || accept === "*/*") return jsonApi
   const listed = splitList(accept).flatMap((text) => parseRange(text) ?? [])
   if (listed.length === 0) return jsonApi

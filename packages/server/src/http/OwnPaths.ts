@@ -1,19 +1,19 @@
 /**
- * Which paths are doorhook's, for hosts whose own routes stand beside them.
+ * Tells doorhook's paths from the host's own.
  */
 
-/** Where clients look for the metadata; below it, where the issuer has a path (RFC 8414 section 3.1). */
+/** Path of the metadata. For an issuer with a path, that path is appended (RFC 8414 section 3.1). */
 export const metadataPath = "/.well-known/oauth-authorization-server"
 
-/** What all but a few paths begin with. */
+/** Prefixes of most of doorhook's paths. */
 export const ownPrefixes = ["/oauth/", "/v4/", "/operator/", "/health/", "/portal/", "/console/"] as const
 
-/** The others. */
+/** All other paths. */
 export const ownPaths = ["/console", "/portal", "/metrics", "/openapi.json", metadataPath] as const
 
 /**
- * Whether the metadata of an issuer is asked for at a path: at the endpoint, or at the path that clients make of an issuer with a
- * path, which they append (RFC 8414 section 3.1). A slash at the end makes no difference.
+ * Whether a path is for an issuer's metadata: the endpoint itself, or the one that clients derive from an issuer with a
+ * path (RFC 8414 section 3.1). A trailing slash is ignored.
  */
 export const isMetadataPath = (path: string, issuer: string): boolean => {
   if (!path.startsWith(metadataPath)) return false
@@ -21,7 +21,7 @@ export const isMetadataPath = (path: string, issuer: string): boolean => {
   return whole === metadataPath || whole === metadataPath + new URL(issuer).pathname.replace(/\/$/, "")
 }
 
-/** Whether the target of a request, with or without a query, is served by a doorhook of a public URL. */
+/** Whether a doorhook with this public URL serves a target. The query is ignored. */
 export const isOwnPath = (target: string, publicUrl: string): boolean => {
   const [path = ""] = target.split("?")
   return (

@@ -1,8 +1,8 @@
 /**
  * The secret that signs portal links, their sessions and form tokens.
  *
- * A database has one secret, made at the first start. Every process over the database reads it again every two seconds, so that
- * replacing it invalidates what it signed in all of them.
+ * Each database has one, made at the first start. Every process reads it again every two seconds, so replacing it
+ * invalidates earlier signatures in all processes.
  */
 import { Crypto, SettingStore } from "@doorhook/core"
 import type { StoreError } from "@doorhook/core"
@@ -10,10 +10,10 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
 import { makeShortMemory } from "./ShortMemory.ts"
 
-/** The name of the setting. */
+/** The name of the setting in the database. */
 const settingName = "portal_secret"
 
-/** How long a process keeps the secret before it reads it again, in milliseconds. */
+/** How long a process caches the secret, in milliseconds. */
 const readAgainAfter = 2_000
 
 const encoder = new TextEncoder()
@@ -39,7 +39,7 @@ export class PageSecret extends Context.Service<
       const generate = Effect.sync(() => Redacted.make(Base64Url.encode(crypto.randomBytes(32))))
       const look = Effect.flatMap(generate, (candidate) => settings.getOrCreateSecret(settingName, candidate))
       const current = yield* makeShortMemory(look, readAgainAfter)
-      // Replaces a secret stored in clear at the start, not when a page is first opened.
+      // Encrypts a secret that is stored in clear at the start, instead of when a page is first opened.
       yield* current.get
       return PageSecret.of({
         sign: (purpose, text) =>

@@ -1,10 +1,10 @@
 /**
- * Where this service is reached from outside: the issuer of tokens and the base of every link.
+ * The address of this service as clients see it: the issuer of tokens and the base of all links.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { Listener } from "./Listener.ts"
 
-/** A public URL that can't be one. */
+/** The public URL is not usable. */
 export class InvalidPublicUrl extends Schema.TaggedError<InvalidPublicUrl>()("InvalidPublicUrl", {
   given: Schema.String
 }) {
@@ -24,19 +24,19 @@ export class PublicUrl extends Context.Service<
   PublicUrl,
   {
     /**
-     * The base URL, without a trailing slash. Clients compare the issuer character by character (RFC 9207). Read it when a
-     * request is answered, not before: without a setting it is learned from the first request.
+     * The base URL, without a trailing slash. Clients compare the issuer character by character (RFC 9207). Read it while
+     * answering a request: without a setting, it is inferred from the first request.
      */
     readonly url: string
   }
 >()("@doorhook/server/http/PublicUrl") {
-  /** The URL that the service is known by. */
+  /** A configured URL. */
   static layer(given: string): Layer.Layer<PublicUrl, InvalidPublicUrl> {
     const url = parse(given)
     return url === null ? Layer.unwrap(new InvalidPublicUrl({ given })) : Layer.succeed(PublicUrl, { url })
   }
 
-  /** The address that the server listens on, for a service that is not behind a name. */
+  /** The listener's own address, for a service without a public name. */
   static readonly layerListening: Layer.Layer<PublicUrl, never, Listener> = Layer.effect(
     PublicUrl,
     Effect.map(Listener, ({ url }) => ({ url }))

@@ -1,5 +1,6 @@
 /**
- * Query parameters and ids in paths. All parameters that are unknown or repeated are refused at once, then all that are malformed.
+ * Reads query parameters and ids in paths. First all unknown and repeated parameters are refused together, then all
+ * malformed ones.
  */
 import { didYouMean, IntegrationId, parsePositiveInt } from "@doorhook/core"
 import type { ListOrder } from "@doorhook/core"
@@ -11,13 +12,13 @@ import type { Params } from "./Route.ts"
 /** The most problems in one answer. */
 const maxProblems = 20
 
-/** The parameters that were given, by name. */
+/** Given parameters by name. */
 export type QueryParameters<Name extends string> = Readonly<Partial<Record<Name, string>>>
 
-/** What was read of a request, or why it can't be. */
+/** A parsed part of a request, or the reason to refuse it. */
 export type Read<A> = Exit.Exit<A, RequestFailure>
 
-/** All that was read, by its names, or the problems of all of it. */
+/** Combines named results, or fails with the problems of all. */
 export function all<A extends object>(reads: { readonly [Name in keyof A]: Read<A[Name]> }): Read<A>
 export function all(reads: Readonly<Record<string, Read<unknown>>>): Read<unknown> {
   const values: Record<string, unknown> = {}
@@ -37,7 +38,7 @@ export function all(reads: Readonly<Record<string, Read<unknown>>>): Read<unknow
 const accepted = (names: ReadonlyArray<string>): string =>
   names.length === 0 ? "This address takes none." : `Accepted here: ${names.join(", ")}.`
 
-/** Reads a query whose accepted parameters are `names`. */
+/** Parses a query that may have the parameters in `names`. */
 export const parseQuery = <Name extends string>(
   query: string,
   names: ReadonlyArray<Name>
@@ -60,7 +61,7 @@ export const parseQuery = <Name extends string>(
 const defaultLimit = 100
 const maxLimit = 1_000
 
-/** Reads one parameter; null when it is not given. An empty one counts as not given. */
+/** Reads one parameter; null if it is missing or empty. */
 export const readParameter = <Name extends string, A>(
   query: QueryParameters<Name>,
   name: Name,
@@ -76,22 +77,22 @@ export const readParameter = <Name extends string, A>(
   })
 }
 
-/** Reads a number of at most `maxLimit`. */
+/** Reads a number up to `maxLimit`. */
 const parseLimit = (text: string): Option.Option<number> =>
   Option.filter(Option.some(/^\d{1,4}$/.test(text) ? Number(text) : 0), (limit) => limit >= 1 && limit <= maxLimit)
 
-/** The most items to answer with. */
+/** Reads the maximum number of items. */
 export const readLimit = (query: QueryParameters<"limit">): Read<number> =>
   Exit.map(
     readParameter(query, "limit", parseLimit, `a whole number from 1 to ${maxLimit}`),
     (limit) => limit ?? defaultLimit
   )
 
-/** The item after which to continue; null for the beginning. */
+/** Reads the item after which to continue; null for the beginning. */
 export const readAfter = <A>(query: QueryParameters<"after">, parse: (text: string) => Option.Option<A>) =>
   readParameter(query, "after", parse, "the `next` of an earlier answer")
 
-/** Reads one of a few words. */
+/** Reads one of several words. */
 export const readChoice = <Name extends string, Choice extends string>(
   query: QueryParameters<Name>,
   name: Name,
@@ -103,7 +104,7 @@ export const readChoice = <Name extends string, Choice extends string>(
   return readParameter(query, name, parse, `${choices.join(choices.length === 2 ? " or " : ", ")}${meant}`)
 }
 
-/** Reads some of a few words, with commas between them. */
+/** Reads a comma-separated list of words. */
 export const readChoices = <Name extends string, Choice extends string>(
   query: QueryParameters<Name>,
   name: Name,
@@ -122,17 +123,17 @@ export const readChoices = <Name extends string, Choice extends string>(
 
 const orders = ["oldest", "newest"] as const satisfies ReadonlyArray<ListOrder>
 
-/** The order of a list; the oldest first by default. */
+/** Reads the order of a list. Default: oldest first. */
 export const readOrder = (query: QueryParameters<"order">): Read<ListOrder> =>
   Exit.map(readChoice(query, "order", orders), (order) => order ?? "oldest")
 
 export const parseIntegrationId = (text: string): Option.Option<IntegrationId> => parsePositiveInt(IntegrationId, text)
 
-/** The integration to filter by; null for all. */
+/** Reads the integration to filter by; null for all. */
 export const readIntegrationId = (query: QueryParameters<"integration_id">): Read<IntegrationId | null> =>
   readParameter(query, "integration_id", parseIntegrationId, "the id of an integration, like 12")
 
-/** Reads a part of the path as an id; 404 for a text that is not one. `what` completes "is not an id of". */
+/** Reads an id in the path. Any other text gives 404. `what` completes "is not an id of". */
 export const pathId = <A>(
   params: Params,
   name: string,
@@ -146,11 +147,11 @@ export const pathId = <A>(
   })
 }
 
-/** The integration that the path names. */
+/** Reads the integration in the path. */
 export const integrationIdIn = (params: Params): Read<IntegrationId> =>
   pathId(params, "id", parseIntegrationId, "an integration")
 
-/** A page, and the item after which the next begins; null at the end. */
+/** A page of items and the cursor of the next page, which is null at the end. */
 export const pageOf = <A, E, R>(limit: number, list: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>) =>
   // One more than the limit shows whether there is another page.
   Effect.map(list(limit + 1), (found) => {

@@ -1,6 +1,5 @@
 /**
- * The table of routes: what is served, by method and path. Matcher, 404, 405, `Allow` and the OpenAPI description come from
- * it.
+ * The table of routes by method and path. Matching, 404, 405, `Allow` and the OpenAPI description are derived from it.
  */
 import type { Effect } from "effect"
 import type { Exchange } from "./Exchange.ts"
@@ -8,52 +7,52 @@ import type { KnownError, RequestFailure } from "./Failures.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Null for none. */
+  /** The body; null for none. */
   readonly body: string | Uint8Array | null
 }
 
-/** The parts of a path that a route leaves open, decoded. */
+/** Decoded path parameters. */
 export type Params = Readonly<Record<string, string>>
 
 /**
- * Answers a request. An effect that is an `Exit` already costs no fiber. `body` is empty unless the route has it read first.
+ * Answers a request. An effect that is already an `Exit` needs no fiber. `body` is empty unless the route sets `bodyFirst`.
  */
 export type Handler = (x: Exchange, params: Params, body: Uint8Array) => Effect.Effect<Answer, KnownError>
 
-/** A part of the surface whose failures look alike. */
+/** A part of the surface with one format for failures. */
 export interface Face {
   readonly refuse: (x: Exchange, refusal: RequestFailure) => Effect.Effect<Answer>
 }
 
 export interface Route {
-  /** `*` for any, whose handler judges the method itself. */
+  /** The method. With `*`, the handler checks the method itself. */
   readonly method: Method | "*"
-  /** Like `/v4/buildings/:building_id/integrations`; a last part `*` takes any rest. */
+  /** Like `/v4/buildings/:building_id/integrations`. A final `*` matches any rest. */
   readonly path: `/${string}`
   readonly face: Face
   readonly handle: Handler
-  /** Has a body of at most this many bytes read before the handler is called. Others read it themselves. */
+  /** If set, a body of at most this many bytes is read before the handler runs. Other handlers read the body themselves. */
   readonly bodyFirst?: number
-  /** The name of the operation in the OpenAPI description, for routes that are in it. */
+  /** The operation's name in the OpenAPI description, if it is described there. */
   readonly operation?: string
   /** Accepted query parameters. */
   readonly query?: ReadonlyArray<string>
-  /** Whether browsers may call it from the origins that the operator allows. */
+  /** Whether pages of the configured browser origins may call it. */
   readonly crossOrigin?: boolean
 }
 
-/** What is served at one path. */
+/** All routes of one path. */
 export interface Resource {
   readonly routes: ReadonlyMap<string, Route>
   /** The value of an `Allow` header (RFC 9110 section 10.2.1). */
   readonly allow: string
 }
 
-/** A resource, and the parts of the path that its routes leave open. */
+/** A resource and its path parameters. */
 export interface Match {
   readonly resource: Resource
   readonly params: Params
@@ -62,7 +61,7 @@ export interface Match {
 interface Node {
   readonly fixed: Map<string, Node>
   open: Node | null
-  /** What takes any rest. */
+  /** Routes that match any rest. */
   rest: Array<Route>
   routes: Array<Route>
   names: ReadonlyArray<string>
@@ -71,7 +70,7 @@ interface Node {
 
 const newNode = (): Node => ({ fixed: new Map(), open: null, rest: [], routes: [], names: [], resource: null })
 
-/** What an `Allow` header says of these methods. */
+/** The value of an `Allow` header for these methods. */
 const allowed = (methods: Iterable<string>): string =>
   [...methods].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
 
@@ -82,7 +81,7 @@ const resourceOf = (routes: ReadonlyArray<Route>): Resource => {
 
 const noParams: Params = {}
 
-/** A part of a path without its escapes; null where they are malformed. */
+/** A decoded path segment; null if its escapes are malformed. */
 const unescaped = (part: string): string | null => {
   if (!part.includes("%")) return part
   try {
@@ -103,7 +102,7 @@ const paramsOf = (names: ReadonlyArray<string>, values: ReadonlyArray<string>): 
   return params
 }
 
-/** Finds what is served at a path; null when nothing is. Paths are compared as they are written. */
+/** Makes a function that finds the resource at a path, or null. Paths must match literally. */
 export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Match | null) => {
   const root = newNode()
   for (const route of routes) {
@@ -139,7 +138,7 @@ export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Matc
     let node = root
     let rest: Node | null = null
     const values: Array<string> = []
-    // One slash at the end makes no difference.
+    // A trailing slash is ignored.
     const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length
     for (let from = 1; from <= end;) {
       const slash = path.indexOf("/", from)
@@ -161,10 +160,9 @@ export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Matc
 }
 
 /**
- * Whether a path is spelled in the one way that is served, which a rule of a proxy in front (`deny /operator/`) knows: no
- * character that could stand for itself is escaped (RFC 3986 section 2.3), and nothing is appended that some routers take
- * off (`;...`, `#...`). Node.js reads `*operator/events` as a target, too. A path that proxies keep to operators has no slash at
- * its end either.
+ * Whether a path has its canonical spelling, which rules of a proxy in front (`deny /operator/`) rely on. No character is
+ * escaped without need (RFC 3986 section 2.3), and nothing is appended that some routers remove (`;...`, `#...`). Node.js
+ * also accepts a target like `*operator/events`. A path that proxies keep to operators has no trailing slash either.
  */
 export const isPlainlySpelled = (path: string): boolean => {
   if (!path.startsWith("/") || path.includes(";") || path.includes("#")) return false

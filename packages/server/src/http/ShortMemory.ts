@@ -1,12 +1,12 @@
 /**
- * Caches the answer to a frequent question for a moment. Concurrent callers share one look-up.
+ * Caches a frequently needed answer for a moment. Concurrent callers share one lookup.
  */
 import { Clock, Duration, Effect } from "effect"
 
 interface ShortMemory<A, E> {
-  /** The cached answer, or the result of a look-up. */
+  /** The cached answer, or the result of a lookup. */
   readonly get: Effect.Effect<A, E>
-  /** Replaces the cached answer, and that of a look-up under way. */
+  /** Replaces the cached answer, and also the result of a running lookup. */
   readonly keep: (answer: A) => Effect.Effect<void>
 }
 
@@ -21,12 +21,12 @@ export const makeShortMemory = Effect.fnUntraced(function* <A, E, R>(look: Effec
     })
   const renew = Effect.suspend(() => {
     const before = last
-    // An answer kept in the meantime is newer than what this look-up read.
+    // An answer kept in the meantime is newer than the result of this lookup.
     return Effect.flatMap(look, (answer) =>
       last === null || last === before ? hold(answer) : Effect.succeed(last.answer)
     )
   })
-  // Only shares a look-up under way. Any other lifetime counts by the wall clock, which may be set back.
+  // Only shares running lookups. A longer lifetime would use the wall clock, which may be set back.
   const [shared, forget] = yield* Effect.cachedInvalidateWithTTL(
     Effect.provideContext(renew, services),
     Duration.negativeInfinity

@@ -1,8 +1,8 @@
 /**
- * `/oauth/authorize` (document section 4.1): GET shows a page to log in or to consent, POST takes its form.
+ * `/oauth/authorize` (document section 4.1): GET shows a login or consent page, and POST takes its form.
  *
- * The server keeps no session: the form carries the parameters of the request, and they are checked again when it comes
- * back. A `client_secret` in the query is checked and removed from the address before a page is shown.
+ * The server keeps no session. The form carries the parameters of the request, and POST checks them again. A
+ * `client_secret` in the query is checked and removed from the address before a page is shown.
  */
 import type { AuthorizeProblem, AuthorizeRequest } from "@doorhook/core"
 import { AuthorizationServer, denied, outOfBandUri, Parameters, RedirectUri } from "@doorhook/core"
@@ -32,13 +32,13 @@ const throttled = ({ t }: Language, retryAfter: number): FormProblem => ({
 
 const expired = ({ t }: Language): FormProblem => ({ message: t("form_expired"), status: 403 })
 
-/** A visitor who can be shown a form. */
+/** A visitor who gets a form. */
 type Present = Exclude<HostVisitor, { readonly _tag: "Elsewhere" }>
 
-/** The user a form is for; empty when it asks for login and password. */
+/** The user that a form is for; empty for the login form. */
 const userOf = (visitor: HostVisitor): string => (visitor._tag === "User" ? visitor.id : "")
 
-/** Makes the handlers of the two methods. */
+/** Makes the handlers for both methods. */
 export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
   pages: Pages,
   languageOf: (x: Exchange) => Language,
@@ -48,10 +48,10 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
   const publicUrl = yield* PublicUrl
   const csrf = yield* makeFormTokens("authorize form")
 
-  /** Path of this endpoint as the browser sees it, behind any prefix that the service is mounted at. */
+  /** The path of this endpoint as the browser sees it, with any mount prefix. */
   const ownPath = (): string => new URL(`${publicUrl.url}${paths.authorize}`).pathname
 
-  /** Sends the browser to the client with an answer. `iss` names the issuer (RFC 9207). */
+  /** Redirects the browser to the client. `iss` names the issuer (RFC 9207). */
   const toClient = (
     { redirect_uri, state }: Pick<AuthorizeRequest, "redirect_uri" | "state">,
     answer: Readonly<Record<string, string>>
@@ -60,7 +60,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     return seeOther(RedirectUri.withParameters(redirect_uri, { ...answer, ...echoed, iss: publicUrl.url }))
   }
 
-  /** Answers a request that can't be put before the user. */
+  /** Refuses a request before a form is shown. */
   const refuse = (x: Exchange, problem: AuthorizeProblem): Effect.Effect<Answer> => {
     switch (problem._tag) {
       case "Redirect": {
@@ -72,7 +72,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
         return pages.answer(problemPage(languageOf(x), message, status, headers))
       }
       case "Page": {
-        // A 401 needs a challenge (RFC 9110 section 15.5.2); this one makes no browser ask for a password.
+        // A 401 needs a challenge (RFC 9110 section 15.5.2). This one does not make browsers ask for a password.
         const headers: Readonly<Record<string, string>> =
           problem.status === 401 ? { "www-authenticate": 'Bearer realm="doorhook"' } : {}
         return pages.answer(problemPage(languageOf(x), problem.message, problem.status, headers))
@@ -80,7 +80,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     }
   }
 
-  /** Shows the form to log in or to consent. */
+  /** Shows the login or consent form. */
   const showForm = Effect.fnUntraced(function* (
     x: Exchange,
     request: AuthorizeRequest,
@@ -133,7 +133,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
   })
 
   const get = Effect.fnUntraced(function* (x: Exchange): Effect.fn.Return<Answer, KnownError> {
-    // Without a question mark of its own, a name that begins with one would lose it.
+    // The added question mark keeps `URLSearchParams` from removing one at the beginning of a name.
     const parameters = Parameters.fromPairs(new URLSearchParams(`?${x.query}`))
     const check = yield* authorization.checkAuthorize(parameters, x.address)
     if (check._tag !== "Valid") return yield* refuse(x, check)
@@ -142,7 +142,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     }
     const present = yield* findVisitor(authorization, publicUrl.url, x, parameters)
     if (present._tag === "Elsewhere") return seeOther(present.loginUrl)
-    // A link must not fill in the form's own fields.
+    // A link must not prefill the form's own fields.
     return yield* showForm(x, check.request, Parameters.fromPairs(repeatable(parameters)), present, null)
   })
 
@@ -159,7 +159,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
         : yield* pages.answer(problemPage(language, language.t("form_expired"), 403))
     }
     const { request } = check
-    // No redirect to the login page: the user pressed a button, and must see that it did nothing.
+    // No redirect to the login page: the user pressed a button, and must see that it had no effect.
     if (present._tag === "Elsewhere")
       return yield* pages.answer(returnPage(language, request, cleanUrl(publicUrl.url, form)))
     if (!isGenuine) return yield* showForm(x, request, form, present, expired(language))

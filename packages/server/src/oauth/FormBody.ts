@@ -1,6 +1,6 @@
 /**
- * The parameters in a request's body, in any of the three encodings that clients use: multipart/form-data (the
- * document), application/x-www-form-urlencoded (RFC 6749) and application/json.
+ * Reads parameters from request bodies in the three encodings that clients use: multipart/form-data (as in the document),
+ * application/x-www-form-urlencoded (RFC 6749) and application/json.
  */
 import { JsonText, OAuthError, Parameters } from "@doorhook/core"
 import { Effect, Exit, Predicate } from "effect"
@@ -18,7 +18,7 @@ type Read = Exit.Exit<Pairs, OAuthError>
 
 const refuse = (description: string): Exit.Exit<never, OAuthError> => Exit.fail(OAuthError.invalidRequest(description))
 
-/** The parameters of a body by its `Content-Type`; null for a type that is not read. */
+/** The parameters of a body; null for an unsupported `Content-Type`. */
 export const readParameters = (
   contentType: string | undefined,
   body: Uint8Array
@@ -35,7 +35,7 @@ export const readParameters = (
   }
 }
 
-// The parser would take a leading question mark for the beginning of a query.
+// The leading `&` keeps the parser from removing a question mark at the beginning.
 const fromForm = (text: string): Pairs => new URLSearchParams(`&${text}`)
 
 const fromJson = (text: string): Read => {
@@ -50,10 +50,10 @@ const fromJson = (text: string): Read => {
   if (members.length > maxParameters) return refuse("The body has too many members.")
   const pairs: Array<readonly [string, string]> = []
   for (const [name, member] of members) {
-    // A member without a meaning here may be anything (RFC 6749 section 3.2).
+    // A member without a meaning may have any type (RFC 6749 section 3.2).
     if (member === null || (!Predicate.isString(member) && !Parameters.meaningful.has(name))) continue
     if (!Predicate.isString(member)) return refuse(`The member ${name} of the JSON object must be a string.`)
-    // Once for each time that the member was written: JSON.parse keeps only the last.
+    // Repeated members are added once each. JSON.parse keeps only the last one.
     for (const _ of JsonText.membersNamed(text, name)) pairs.push([name, member])
   }
   return Exit.succeed(pairs)
@@ -62,15 +62,15 @@ const fromJson = (text: string): Read => {
 const malformed = refuse("The multipart body is malformed, was cut off, or has too many parts.")
 const hasFile = refuse("Files are not taken. Send every parameter as a plain field.")
 
-/** Cuts a body at its delimiters (RFC 7578, RFC 2046 section 5.1.1). */
+/** Splits a body at its delimiters (RFC 7578, RFC 2046 section 5.1.1). */
 const fromMultipart = (body: Uint8Array, contentType: string): Read => {
   const boundary = parseHeader(contentType)?.parameters.get("boundary") ?? ""
   if (boundary === "") return malformed
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
-  // One character for each byte: positions in the text are positions in the body.
+  // One character per byte, so that positions in the text are positions in the body.
   const text = bytes.toString("latin1")
   const delimiter = `\r\n--${boundary}`
-  // At the beginning of the body a delimiter has no line break before it.
+  // The first delimiter has no line break before it.
   let next = text.startsWith(delimiter.slice(2)) ? 0 : text.indexOf(delimiter) + 2
   if (next === 1) return malformed
   const pairs: Array<readonly [string, string]> = []
@@ -79,7 +79,7 @@ const fromMultipart = (body: Uint8Array, contentType: string): Read => {
     if (text.startsWith("--", start)) return Exit.succeed(pairs)
     const end = text.indexOf(delimiter, start)
     const content = text.indexOf("\r\n\r\n", start) + 4
-    // Without a delimiter, `end` is less than any position.
+    // Without a further delimiter, `end` is less than any position.
     if (content === 3 || content > end || pairs.length === maxParameters) return malformed
     const field = parseField(text.slice(start, content - 4))
     if (field === null) return malformed
@@ -92,16 +92,16 @@ const fromMultipart = (body: Uint8Array, contentType: string): Read => {
 interface Field {
   readonly name: string
   readonly isFile: boolean
-  /** The character encoding that the field names; undefined for UTF-8. */
+  /** The field's character encoding; undefined for UTF-8. */
   readonly charset: string | undefined
 }
 
-/** The usual head of a field, as all clients of note write it. */
+/** The head of a field as all common clients write it. */
 const plainField = /^\r\nContent-Disposition: form-data; name="([\x20\x21\x23-\x5b\x5d-\x7e]*)"$/i
 
 const headerLine = /^([!#$%&'*+.^\w`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/
 
-/** Reads the rest of a delimiter's line and the headers of a part; null when they are malformed. */
+/** Reads the rest of a delimiter's line and the headers of a part; null if malformed. */
 const parseField = (head: string): Field | null => {
   const plain = plainField.exec(head)?.[1]
   if (plain !== undefined) return { name: plain, isFile: false, charset: undefined }
@@ -129,13 +129,13 @@ const parseField = (head: string): Field | null => {
 const headerParameter = /;[\t ]*([!#$%&'*+.^\w`|~-]+)[\t ]*=[\t ]*("(?:[^"\\]|\\[^])*"|[!#$%&'*+.^\w`|~-]+)[\t ]*/y
 
 interface HeaderValue {
-  /** In lower case. */
+  /** The value in lower case. */
   readonly value: string
-  /** By name in lower case. A quoted value keeps its backslashes, as browsers write them unescaped. */
+  /** Parameters by lower-case name. Quoted values keep their backslashes, because browsers do not escape them. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** Reads a value with parameters; null when they are malformed or one is repeated. */
+/** Reads a value with parameters; null if it is malformed or a parameter is repeated. */
 const parseHeader = (header: string): HeaderValue | null => {
   const [value = ""] = header.split(";", 1)
   const parameters = new Map<string, string>()
@@ -150,7 +150,7 @@ const parseHeader = (header: string): HeaderValue | null => {
 
 const utf8 = new TextDecoder()
 
-/** Decodes a text in a character encoding. One that is not known counts as UTF-8. */
+/** Decodes a text. Unknown encodings count as UTF-8. */
 const decode = (bytes: Uint8Array, charset: string | undefined): string => {
   if (charset === undefined) return utf8.decode(bytes)
   try {

@@ -1,7 +1,7 @@
 /**
- * The pages of the authorize step: login and consent, each of which names the application, what it asks for and where the user
- * goes next, and ends in two buttons; and those that end the step. No script; made for a phone, a screen reader and a password
- * manager.
+ * The pages of the authorize step. Login and consent name the application, the requested access and the destination, and
+ * end in two buttons. Other pages end the step. All work without scripts, on phones, with screen readers and with password
+ * managers.
  */
 import type { AuthorizeRequest } from "@doorhook/core"
 import { codeLifetimeSeconds, Html, outOfBandUri, publicScope } from "@doorhook/core"
@@ -9,23 +9,23 @@ import type { PageContent } from "../ui/Page.ts"
 import { loginFields } from "../ui/Parts.ts"
 import type { Language, TextKey } from "../ui/Texts.ts"
 
-/** The name of the two buttons, and their values. */
+/** The name of both buttons, and their values. */
 export const decision = { name: "decision", allow: "allow", deny: "deny" } as const
 
-/** What was wrong with the last attempt. */
+/** The problem with the last attempt. */
 export interface FormProblem {
   readonly message: string
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What both forms need. */
+/** Input of both forms. */
 interface FormInput {
   readonly language: Language
   readonly request: AuthorizeRequest
-  /** Descriptions of the scopes that are asked for beside `public`. */
+  /** Descriptions of the requested scopes other than `public`. */
   readonly scopes: ReadonlyArray<string>
-  /** Path that the form is sent to. */
+  /** The path that the form is sent to. */
   readonly action: string
   /** Hidden fields. */
   readonly hidden: Iterable<readonly [string, string]>
@@ -33,7 +33,7 @@ interface FormInput {
 }
 
 interface LoginPageInput extends FormInput {
-  /** What was entered before; empty at first. A password is never put back. */
+  /** The login that was entered before; empty at first. Passwords are never repeated. */
   readonly login: string
 }
 
@@ -42,17 +42,17 @@ interface ConsentPageInput extends FormInput {
   readonly user: string
 }
 
-/** What differs between the forms. */
+/** The differences between both forms. */
 interface FormWords {
   readonly title: TextKey
   readonly heading: TextKey
-  /** What the user fills in; null for buttons only. */
+  /** Fields for the user to fill in; null for buttons only. */
   readonly inputs: Html.Html | null
   readonly allow: TextKey
   readonly warning: Html.Html
 }
 
-/** The page that asks for login and password. Logging in to it is the consent. */
+/** The login page. Logging in is also the consent. */
 export const loginPage = (input: LoginPageInput): PageContent =>
   formPage(input, {
     title: "login_title",
@@ -62,7 +62,7 @@ export const loginPage = (input: LoginPageInput): PageContent =>
     warning: Html.template`${input.language.t("login_warning")}`
   })
 
-/** The page for a user of the host. It names the user: somebody else may have logged in on this device. */
+/** The consent page for a user of the host. It names the user, because somebody else may be logged in on this device. */
 export const consentPage = (input: ConsentPageInput): PageContent =>
   formPage(input, {
     title: "consent_title",
@@ -81,7 +81,7 @@ const formPage = (
   return {
     title: problem === null ? title : t("error_title", { title }),
     lang,
-    // Chromium checks `form-action` against every redirect that follows, also from the client's callback to wherever it leads.
+    // Chromium applies `form-action` to all later redirects, including those from the client's callback.
     formsLeadOn: true,
     ...(problem === null ? {} : { status: problem.status, headers: problem.headers ?? {} }),
     body: Html.template`<h1>${t(words.heading)}</h1>
@@ -106,14 +106,14 @@ const hiddenField = ([name, value]: readonly [string, string]): Html.Html =>
   Html.template`<input type="hidden" name="${name}" value="${value}">
 `
 
-/** Where the user goes next, in words. */
+/** The user's destination, in words. */
 const destination = (t: Language["t"], redirectUri: string): string => {
   if (redirectUri === outOfBandUri) return t("then_code")
   const { host, protocol } = new URL(redirectUri)
   return host === "" ? t("then_app", { protocol }) : t("then_host", { host })
 }
 
-/** Shows a code to copy. An attacker on the phone may have asked the user to read it out: the page warns of that. */
+/** Shows a code to copy. An attacker may ask the user to read it out over the phone, so the page warns of that. */
 export const codePage = ({ html, lang, t }: Language, request: AuthorizeRequest, code: string): PageContent => ({
   title: t("code_title", { client: request.client.name }),
   lang,
@@ -123,7 +123,7 @@ export const codePage = ({ html, lang, t }: Language, request: AuthorizeRequest,
 <p class="muted">${t("code_warning", { minutes: codeLifetimeSeconds / 60 })}</p>`
 })
 
-/** Says that the user's session at the host has ended, with a link to log in again. */
+/** Reports that the user's session at the host has ended, with a link to log in again. */
 export const returnPage = ({ lang, t }: Language, request: AuthorizeRequest, url: string): PageContent => ({
   title: t("error_title", { title: t("return_title", { client: request.client.name }) }),
   lang,
@@ -133,7 +133,7 @@ export const returnPage = ({ lang, t }: Language, request: AuthorizeRequest, url
 <p><a href="${url}">${t("return_link")}</a></p>`
 })
 
-/** Says what went wrong and what to do about it. */
+/** Reports a problem and what to do about it. */
 export const problemPage = (
   { lang, t }: Language,
   message: string,

@@ -4,7 +4,7 @@
 import { publicScope } from "@doorhook/core"
 import { metadataPath } from "../http/OwnPaths.ts"
 
-/** The endpoints, below the public URL. */
+/** Paths of the endpoints below the public URL. */
 export const paths = {
   authorize: "/oauth/authorize",
   token: "/oauth/token",
@@ -13,7 +13,7 @@ export const paths = {
   metadata: metadataPath
 } as const
 
-/** The scopes that the host declares beside `public`: descriptions by name. */
+/** The host's scopes beside `public`: descriptions by name. */
 export type Scopes = Readonly<Record<string, string>>
 
 /** Descriptions of the declared scopes in a `scope` value (RFC 6749 section 3.3). */

@@ -1,5 +1,6 @@
 /**
- * The routes of the authorization server (document section 4.1, RFC 7009, RFC 7662, RFC 8414), and how its failures look.
+ * The routes of the authorization server (document section 4.1, RFC 7009, RFC 7662, RFC 8414), and the format of their
+ * failures.
  */
 import { AuthorizationServer, AuthorizationSettings, authorizeParameters, OAuthErrorCode } from "@doorhook/core"
 import type { ClientRequest, Crypto } from "@doorhook/core"
@@ -24,7 +25,7 @@ const jsonHeaders = { "content-type": "application/json", ...confidential }
 
 const isErrorCode = Schema.is(Schema.Union([OAuthErrorCode, Schema.Literal("temporarily_unavailable")]))
 
-/** The error code of a failure, which may be none of OAuth's own. */
+/** The error code of a failure. It may be a code outside OAuth. */
 const codeOf = ({ errors, status }: RequestFailure): string => {
   const [{ code }] = errors
   if (isErrorCode(code)) return code
@@ -39,7 +40,7 @@ const descriptionOf = ({ headers, message, status }: RequestFailure): string => 
   return status === 405 ? `This address takes ${headers["allow"] ?? ""} only.` : message
 }
 
-/** Failures as OAuth clients read them (RFC 6749 section 5.2). */
+/** Failures in the format of OAuth (RFC 6749 section 5.2). */
 export const oauthFace: Face = {
   refuse: (_, refusal) =>
     Exit.succeed({
@@ -49,7 +50,7 @@ export const oauthFace: Face = {
     })
 }
 
-/** Failures as users read them. A method without a meaning here comes from a program. */
+/** Failures as pages for users. Only programs use a wrong method, so these get JSON. */
 const makePageFace = (pages: Pages, languageOf: (x: Exchange) => Language): Face => ({
   refuse: (x, refusal) => {
     const { headers, message, status } = refusal
@@ -69,7 +70,7 @@ const unsupported = failure(415, {
 
 const answerWith = (document: object): Answer => ({ status: 200, headers: jsonHeaders, body: JSON.stringify(document) })
 
-/** Answers a client's program: takes parameters and returns a JSON document. */
+/** A handler for clients: reads parameters and returns a JSON document. */
 const forClients =
   (answer: (request: ClientRequest) => Effect.Effect<object, KnownError>): Handler =>
   (x, _, body) =>
@@ -131,7 +132,7 @@ export const makeOAuthRoutes: Effect.Effect<
       path: paths.revoke,
       operation: "oauth.revoke",
       crossOrigin: true,
-      // The empty object is for libraries that parse any answer as JSON.
+      // An empty object, because some libraries parse every answer as JSON.
       handle: forClients((request) => Effect.mapEager(authorization.revoke(request), () => ({})))
     },
     {
@@ -148,7 +149,7 @@ export const makeOAuthRoutes: Effect.Effect<
       crossOrigin: true,
       handle: metadata
     },
-    // For an issuer with a path, clients append it.
+    // For an issuer with a path, clients append that path.
     { method: "*", path: `${paths.metadata}/*`, face: oauthFace, crossOrigin: true, handle: metadata }
   ]
 })

@@ -1,6 +1,6 @@
 /**
- * What the OpenAPI description says of each operation beyond what the table of routes says: summaries, bodies, answers and
- * statuses.
+ * Details of each operation for the OpenAPI description that the table of routes does not have: summaries, bodies, answers
+ * and statuses.
  */
 import {
   Action,
@@ -19,21 +19,21 @@ import { Schema, String, Struct } from "effect"
 import { ErrorDocument } from "../http/Failures.ts"
 import { json, jsonApi } from "../http/MediaType.ts"
 
-/** A body in each of its media types. */
+/** A body by media type. */
 export type Content = Readonly<Record<string, Schema.Top>>
 
-/** What is said of one operation. */
+/** The description of one operation. */
 export interface Description {
   readonly summary: string
   readonly description?: string
-  /** Request headers that mean something, all optional. */
+  /** Optional request headers. */
   readonly headers?: ReadonlyArray<string>
   readonly request?: Content
   readonly success: { readonly status: number; readonly content?: Content }
-  /** Where it sends the browser instead. */
+  /** Description of its redirect, if it has one. */
   readonly redirect?: string
   readonly errors: { readonly statuses: ReadonlyArray<number>; readonly content: Content }
-  /** Whether an access token is needed. */
+  /** Whether it works without an access token. */
   readonly isOpen?: boolean
 }
 
@@ -43,7 +43,7 @@ const optional = Schema.optionalKey(Schema.String)
 
 const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
 
-/** The values of query parameters; a text where nothing else is said. */
+/** Types of query parameters. All others are texts. */
 export const queryParameters: Readonly<Record<string, Schema.Top>> = {
   page: Schema.Int,
   per: Schema.Int,
@@ -54,7 +54,7 @@ export const queryParameters: Readonly<Record<string, Schema.Top>> = {
   response_type: Schema.Literal("code")
 }
 
-/** Query parameters that must be there. */
+/** Required query parameters. */
 export const requiredParameters: ReadonlySet<string> = new Set(["client_id", "response_type"])
 
 // ---- Lists
@@ -122,11 +122,11 @@ const CountedPageInfo = Schema.Struct({
 const eventOf = (path: string, identifier: string) =>
   Schema.Struct({
     type: Schema.Literal(path),
-    /** The `id` of the data where it is a text or a whole number, else the event's. */
+    /** The `id` of the data if it is a text or a whole number, otherwise the event's id. */
     id: Schema.String,
     attributes: Schema.Record(Schema.String, Schema.Unknown),
     meta: Schema.Struct({
-      /** The `webhook-id` that it was sent with. */
+      /** The event's `webhook-id`. */
       event_id: Schema.String,
       created_at: Schema.String
     })
@@ -138,7 +138,10 @@ const Resource = IntegrationResource.annotate({ identifier: "Integration" })
 
 const Status = Schema.Literals(["enabled", "disabled"])
 
-/** What clients may send: only declared types. Answers may have others, which were declared once. */
+/**
+ * The document that clients send. It may contain only declared types. Answers may also contain types of earlier
+ * configurations.
+ */
 const documentsOf = (types: ResourceTypeTable) => {
   const actions = new Set([...types.values()].flatMap((definition) => definition.actions))
   const attributes = {
@@ -151,14 +154,14 @@ const documentsOf = (types: ResourceTypeTable) => {
     )
   }
   return {
-    /** What a POST or a PUT sends. Without a status it enables. */
+    /** The body of POST and PUT. Without a status, the integration is enabled. */
     whole: Schema.Struct({
       data: Schema.Struct({
         type: Schema.Literal(integrationType),
         attributes: Schema.Struct({ ...attributes, status: Schema.optionalKey(Status) })
       })
     }).annotate({ identifier: "IntegrationDocument" }),
-    /** What a PATCH sends: the members to change. */
+    /** The body of PATCH: the members to change. */
     changes: Schema.Struct({
       data: Schema.Struct({
         type: Schema.Literal(integrationType),
@@ -172,7 +175,7 @@ const documentsOf = (types: ResourceTypeTable) => {
   }
 }
 
-/** The answer with one integration. */
+/** An answer with one integration. */
 const SingleIntegration = Schema.Struct({ data: Resource }).annotate({ identifier: "SingleIntegration" })
 
 const withSecret = {
@@ -180,16 +183,16 @@ const withSecret = {
   meta: Schema.Struct({ signing_secret: Schema.String })
 }
 
-/** The answer to a creation, with the signing secret unless the creation is repeated by its idempotency key. */
+/** The answer to a creation. It has the signing secret unless it repeats an earlier answer by idempotency key. */
 const CreatedIntegration = Schema.Struct({
   ...withSecret,
   meta: Schema.optionalKey(withSecret.meta)
 }).annotate({ identifier: "CreatedIntegration" })
 
-/** The answer with a new signing secret. */
+/** An answer with a new signing secret. */
 const RotatedIntegration = Schema.Struct(withSecret).annotate({ identifier: "RotatedIntegration" })
 
-/** The answer with a page of integrations. */
+/** An answer with a page of integrations. */
 const IntegrationList = list(Resource, PageInfo, "IntegrationList")
 
 // ---- The feed
@@ -198,7 +201,7 @@ const FeedDelivery = Schema.Struct({
   type: Schema.Literal("deliveries"),
   id: Schema.String,
   attributes: Schema.Struct({
-    /** The `webhook-id` that it is sent with. */
+    /** The event's `webhook-id`. */
     event_id: EventId,
     state: DeliveryState,
     created_at: Schema.String,
@@ -211,7 +214,7 @@ const FeedDelivery = Schema.Struct({
   })
 }).annotate({ identifier: "Delivery" })
 
-/** A part of the feed. The cursor never expires; `next` is null when there is no more now. */
+/** A page of the feed. The cursor never expires. `next` is null at the current end. */
 const DeliveryFeed = Schema.Struct({
   data: Schema.Array(FeedDelivery),
   meta: Schema.Struct({ cursor: Schema.String }),
@@ -220,7 +223,7 @@ const DeliveryFeed = Schema.Struct({
 
 // ---- OAuth
 
-/** The refusal of a request to an endpoint for clients (RFC 6749 section 5.2). */
+/** An OAuth error (RFC 6749 section 5.2). */
 const OAuthErrorDocument = Schema.Struct({
   error: Schema.Union([OAuthErrorCode, Schema.Literals(["server_error", "temporarily_unavailable"])]),
   error_description: optional
@@ -277,7 +280,7 @@ const WebhookSourceList = Schema.Struct({
   data: Schema.Array(
     Schema.Struct({
       type: Schema.Literal("webhook_sources"),
-      /** The network itself. */
+      /** The network itself, in CIDR notation. */
       id: Schema.String,
       attributes: Schema.Struct({ cidr: Schema.String })
     })
@@ -289,7 +292,7 @@ const WebhookKeyList = Schema.Struct({
     Schema.Struct({
       type: Schema.Literal("webhook_keys"),
       id: Schema.String,
-      /** An Ed25519 public key, as Standard Webhooks writes it: `whpk_` and base64. */
+      /** An Ed25519 public key in the format of Standard Webhooks: `whpk_` and base64. */
       attributes: Schema.Struct({ public_key: Schema.String })
     })
   )
@@ -302,10 +305,10 @@ const apiErrors = (...statuses: ReadonlyArray<number>): Description["errors"] =>
   content: { [jsonApi]: ErrorDocument }
 })
 
-/** Statuses of every operation of `/v4`, and those of operations for callers with a token. */
+/** Statuses of every `/v4` operation. `withToken` adds those of operations with an access token. */
 const always = [400, 405, 406, 500]
 const withToken = [...always, 401, 403, 429, 503]
-/** Of operations that name something, which may not be there. */
+/** Statuses of operations on one item, which may not exist. */
 const named = [...withToken, 404]
 const withDocument = [408, 409, 413, 415, 422]
 
@@ -326,9 +329,9 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
       errors: apiErrors(...named)
     },
     create: {
-      summary: "Create an integration; the one answer that has its signing secret",
+      summary: "Create an integration; only this answer has its signing secret",
       description:
-        "A building or a tenant has at most 100 integrations by default, those of all clients together. One more is answered with 409 and `limit_reached`.",
+        "A building or a tenant has at most 100 integrations by default, counted over all clients. Another one is refused with 409 and `limit_reached`.",
       headers: ["idempotency-key"],
       request: either(whole),
       success: answer(201, CreatedIntegration),
@@ -360,7 +363,7 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
       errors: apiErrors(...named, 412)
     },
     rotateSecret: {
-      summary: "Make a new signing secret; the one before signs too for 24 hours",
+      summary: "Make a new signing secret; for 24 hours, the old one signs too",
       description:
         "Only the client that created the integration may: others get 403, or 404 where `clientIsolation` hides it from them.",
       headers: ["if-match"],
@@ -370,7 +373,7 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
     deliveries: {
       summary: "What an integration should have received, the oldest first",
       description:
-        "Without `after` the feed begins at its beginning. The `meta.cursor` of an answer is the `after` of the next request; it never expires.",
+        "Without `after`, the feed starts with the oldest delivery. The `meta.cursor` of an answer is the `after` of the next request; it never expires.",
       success: answer(200, DeliveryFeed),
       errors: apiErrors(...named)
     }
@@ -388,7 +391,7 @@ const eventDescription = (type: ResourceType, path: string): Description => {
   const identifier = identifierOf(type)
   return {
     summary: `Events of type ${type}, newest first`,
-    description: `A page must begin within the first ${countedEvents} items, else the answer is 422. One that begins there is served whole; \`links.next\` is null behind it. Use \`until\` to go further back.`,
+    description: `A page must begin within the first ${countedEvents} items, else the answer is 422. Such a page is complete, and the last one has null in \`links.next\`. Use \`until\` to go further back.`,
     success: answer(200, list(eventOf(path, identifier), CountedPageInfo, `${identifier}List`)),
     errors: apiErrors(...named, 422)
   }
@@ -399,7 +402,7 @@ const oauthErrors: Description["errors"] = {
   content: { [json]: OAuthErrorDocument }
 }
 
-/** The three encodings that clients in the field send. */
+/** The three encodings that clients use. */
 const anyForm = (schema: Schema.Top): Content => ({
   "multipart/form-data": schema,
   "application/x-www-form-urlencoded": schema,
@@ -477,7 +480,7 @@ const others: Readonly<Record<string, Description>> = {
 
 const builtInNames: Readonly<Record<string, ResourceType>> = { accessLogs: "access_log", calls: "call" }
 
-/** The description of an operation; null where there is none. */
+/** Makes a function that returns the description of an operation, or null. */
 export const makeDescriptions = (types: ResourceTypeTable): ((operation: string) => Description | null) => {
   const integrations = integrationDescriptions(types)
   return (operation) => {

@@ -1,6 +1,6 @@
 /**
- * `GET /openapi.json`: the description of the public surface (OpenAPI 3.1), written from the table of routes. Methods, paths and
- * query parameters are those that are served; `Descriptions.ts` adds what a table can't say.
+ * `GET /openapi.json`: the description of the public surface (OpenAPI 3.1). Methods, paths and query parameters come from
+ * the table of routes, and `Descriptions.ts` adds the rest.
  */
 import { publicScope, ResourceTypes } from "@doorhook/core"
 import type { ResourceTypeTable } from "@doorhook/core"
@@ -15,7 +15,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const refsTo = "#/components/schemas/"
 
-/** A copy of a JSON value whose references lead to the components. */
+/** Copies a JSON value, with references into the components. */
 const withRefs = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withRefs)
   if (!Predicate.isReadonlyObject(value)) return value
@@ -34,13 +34,13 @@ const statusTexts: Readonly<Record<number, string>> = {
   204: "No content"
 }
 
-/** Describes the routes that have a name. */
+/** Describes all routes with an operation name. */
 export const describeRoutes = Effect.fnUntraced(function* (
   routes: ReadonlyArray<Route>,
   types: ResourceTypeTable,
   url: string
 ) {
-  // Loaded when it is first needed: most processes are never asked for it.
+  // Imported on demand, because most processes never need it.
   const { makeDescriptions, queryParameters, requiredParameters } = yield* Effect.promise(
     () => import("./Descriptions.ts")
   )

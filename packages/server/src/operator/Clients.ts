@@ -1,5 +1,5 @@
 /**
- * OAuth clients that are registered with the service. A secret is in the answer that makes it and nowhere else.
+ * OAuth clients that are registered with the service. Only the answer that creates a secret contains it.
  */
 import { Clients, defaultOverlap, DurationText, isConfidential, isoOf } from "@doorhook/core"
 import type { ClientWithSecret, NewClient, RegisteredClient } from "@doorhook/core"
@@ -11,18 +11,18 @@ import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
 export const ClientDocument = Schema.Struct({
   /** The `client_id`. */
   id: Schema.String,
-  /** What users are shown when they log in. */
+  /** The name that users see when they log in. */
   name: Schema.String,
   redirect_uris: Schema.Array(Schema.String),
-  /** Whether it has a secret; else it must use PKCE. */
+  /** Whether it has a secret. A client without one must use PKCE. */
   confidential: Schema.Boolean,
-  /** Its secrets, the newest first: when each expires (ISO 8601 UTC), null for never. */
+  /** Its secrets, newest first, with their expiry in ISO 8601 UTC; null for never. */
   secrets: Schema.Array(Schema.Struct({ expires_at: Schema.NullOr(Schema.String) })),
   created_at: Schema.String
 })
 export type ClientDocument = typeof ClientDocument.Type
 
-/** A client with the secret that was just made for it; null when it is public. */
+/** A client with its new secret; null if it is public. */
 export const ClientWithSecretDocument = Schema.Struct({
   client: ClientDocument,
   client_secret: Schema.NullOr(Schema.String)
@@ -84,17 +84,17 @@ const Wanted = Schema.Struct({
   confidential: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(true)))
 })
 
-/** The longest that a secret may stay valid beside its successor, in milliseconds. */
+/** Longest validity of an old secret beside its successor, in milliseconds. */
 const longestOverlap = 365 * 24 * 3_600_000
 
 const Rotation = Schema.Struct({
-  /** How long the older secrets stay valid; a day by default. */
+  /** How long the old secrets stay valid. Default: a day. */
   overlap: DurationText.DurationText.check(
     Schema.isLessThanOrEqualTo(longestOverlap, { message: "must be 365d at most" })
   ).pipe(Schema.withDecodingDefaultTypeKey(Effect.succeed(defaultOverlap)))
 })
 
-/** The client that the path names. Ids are the hosts' own, so any text may be one. */
+/** Reads the client id in the path. Hosts choose these ids, so any text is possible. */
 const clientIdIn = (params: Params): string => params["id"] ?? ""
 
 export const makeClientHandlers = Effect.gen(function* () {
@@ -103,7 +103,7 @@ export const makeClientHandlers = Effect.gen(function* () {
     handler(clientOperations.list, () => Effect.map(clients.list, (all) => ({ clients: all.map(documentOf) }))),
     handler(clientOperations.add, (input) =>
       Effect.gen(function* () {
-        // Read without a mistyped `confidential`, a client of a browser would get a secret.
+        // Unknown members are errors here: with a misspelled `confidential`, a browser's client would get a secret.
         const wanted: NewClient = yield* decodeDocument(Wanted, "Invalid client", yield* readBody(input), "error")
         return withSecret(yield* clients.add(wanted))
       })

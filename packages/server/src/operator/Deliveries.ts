@@ -1,5 +1,5 @@
 /**
- * Deliveries: why they were not made, and sending them again. Ids are written `dlv_42`, times in ISO 8601 UTC.
+ * Deliveries: why they were not acknowledged, and sending them again. Ids are written `dlv_42`, times in ISO 8601 UTC.
  */
 import {
   AttemptOutcome,
@@ -41,27 +41,27 @@ import type { Params } from "../http/Route.ts"
 import type { OperatorRequest } from "./Operation.ts"
 import { handler, operation, readBody } from "./Operation.ts"
 
-/** What every document of a delivery has. */
+/** Members of all documents of a delivery. */
 const Common = Schema.Struct({
   /** Like `dlv_42`. */
   id: Schema.String,
   /** The event, like `evt_...`: the `webhook-id` of its requests. */
   event_id: Schema.String,
-  /** The integration that it goes to. */
+  /** The receiving integration. */
   integration_id: Schema.String,
   /** `pending`, `delivering` or `retrying`; finally `delivered`, `exhausted`, `expired`, `cancelled` or `skipped`. */
   state: DeliveryState,
-  /** Why it ended without being acknowledged, or was never attempted; null otherwise. */
+  /** Why it ended without an acknowledgement or was never attempted; null otherwise. */
   reason: Schema.NullOr(Schema.String),
-  /** When it is sent next; null when no attempt is due. */
+  /** When it is sent next; null if no attempt is due. */
   next_attempt_at: Schema.NullOr(Schema.String),
   /** When the event was published. */
   created_at: Schema.String
 })
 
-/** How an attempt ended. */
+/** The result of an attempt. */
 const Attempt = Schema.Struct({
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   number: Schema.Finite,
   /** When the request began. */
   started_at: Schema.String,
@@ -71,7 +71,7 @@ const Attempt = Schema.Struct({
   outcome: AttemptOutcome,
   /** HTTP status of the response; null without one. */
   status: Schema.NullOr(Schema.Finite),
-  /** What went wrong, in words, where the outcome alone does not say it. */
+  /** What went wrong, in words, if the outcome alone does not say it. */
   detail: Schema.NullOr(Schema.String)
 })
 
@@ -97,17 +97,17 @@ const AttemptSchema = Schema.Struct({
 export interface AttemptDocument extends Schema.Schema.Type<typeof Attempt> {
   /** Up to 16 KiB of the response's body; null without one. */
   readonly response_excerpt: string | null
-  /** How it ended, in plain words. */
+  /** How it ended, in words. */
   readonly explanation: string
 }
 
-/** Why a delivery stands where it stands. */
+/** Explains the state of a delivery. */
 const DeliveryExplanation = Schema.Struct({
-  /** Why it ended or what it waits for, in plain words. */
+  /** Why it ended or what it waits for, in words. */
   why: Schema.String,
-  /** What happens next, or that nothing does. */
+  /** What happens next, if anything. */
   next: Schema.String,
-  /** What can be done, in the order in which it helps. */
+  /** Suggested actions, most useful first. */
   actions: Schema.Array(Schema.Literals(Explanation.actions))
 })
 
@@ -118,7 +118,7 @@ const DetailDocument = Schema.Struct({
   attempts: Schema.Array(AttemptSchema)
 })
 export interface DeliveryDetailDocument extends Schema.Schema.Type<typeof Common> {
-  /** Why it ended or what it waits for, and what comes next or can be done. */
+  /** Why it ended or what it waits for, what happens next and what can be done. */
   readonly explanation: typeof DeliveryExplanation.Type
   /** Its attempts, oldest first. */
   readonly attempts: ReadonlyArray<AttemptDocument>
@@ -127,19 +127,19 @@ export interface DeliveryDetailDocument extends Schema.Schema.Type<typeof Common
 /** A page of deliveries. */
 const PageDocument = Schema.Struct({ deliveries: Schema.Array(ListedDocument), next: Schema.NullOr(Schema.String) })
 export interface DeliveryPageDocument {
-  /** The deliveries, in the order that was asked for. */
+  /** The deliveries, in the requested order. */
   readonly deliveries: ReadonlyArray<DeliveryDocument>
   /** `after` of the next page; null on the last. */
   readonly next: string | null
 }
 
-/** What is stored, in numbers. */
+/** The number of stored events, and of deliveries by state. */
 export const DeliveryCountsDocument = Schema.Struct({
   /** Number of events. */
   events: Schema.Finite,
   /** Number of deliveries in each state. */
   deliveries: Schema.Record(Schema.Literals(deliveryStates), Schema.Finite),
-  /** When the delivery that has waited longest became due; null when none is due. */
+  /** When the oldest due delivery became due; null if none is due. */
   oldest_due_at: Schema.NullOr(Schema.String)
 })
 export type DeliveryCountsDocument = typeof DeliveryCountsDocument.Type
@@ -227,7 +227,7 @@ const deliveryIdIn = (params: Params) => pathId(params, "id", parseDeliveryId, "
 
 type Parameter = (typeof deliveryOperations.list.query)[number]
 
-/** The filter in a query. */
+/** Reads the filter from a query. */
 const readFilter = (query: QueryParameters<Parameter>): Read<DeliveryFilter> => {
   const read = all({
     states: readChoices(query, "state", deliveryStates),
@@ -253,7 +253,7 @@ const mostSkew = 60_000
 const invalidSince = (problem: Problem): Exit.Exit<never, InvalidInput> =>
   Exit.fail(new InvalidInput({ title: "Invalid value", problems: [problem] }))
 
-/** The time that the body of a recover request names. */
+/** Reads the time from the body of a recover request. */
 const sinceIn = (body: unknown, now: number): Exit.Exit<number, InvalidInput> => {
   const given = Predicate.isReadonlyObject(body) && body["since"] !== undefined
   const since = given && Predicate.isString(body["since"]) ? parseIso(body["since"]) : Option.none<number>()
@@ -266,7 +266,7 @@ const sinceIn = (body: unknown, now: number): Exit.Exit<number, InvalidInput> =>
     )
   }
   if (since.value <= now + mostSkew) return Exit.succeed(since.value)
-  const detail = `\`since\` must be in the past; ${isoOf(since.value)} is still to come. Here it is ${isoOf(now)}.`
+  const detail = `\`since\` must be in the past; ${isoOf(since.value)} is in the future. The service's clock says ${isoOf(now)}.`
   return invalidSince({ pointer: "/since", code: "invalid", detail })
 }
 

@@ -1,5 +1,5 @@
 /**
- * Publishing events over HTTP.
+ * Publishes events over HTTP.
  */
 import { Crypto, ScopeReader, Publisher, publishRequest, PublishRequest } from "@doorhook/core"
 import type { BuildingId, NewEvent, Published } from "@doorhook/core"
@@ -10,7 +10,7 @@ import { handler, operation } from "./Operation.ts"
 /** The largest body, in bytes. */
 const maxPublishBytes = 1024 * 1024
 
-/** The most hints in one answer. */
+/** Maximum number of hints in an answer. */
 const maxHints = 10
 
 export const eventOperations = {
@@ -21,15 +21,18 @@ export const eventOperations = {
     bodyLimit: maxPublishBytes,
     status: 202,
     answer: Schema.Struct({
-      /** In the order of the request; `deliveries` is the number of integrations that the event goes to. */
+      /** In the order of the request. `deliveries` is the number of integrations that get the event. */
       events: Schema.Array(Schema.Struct({ id: Schema.String, deliveries: Schema.Finite })),
-      /** Probable mistakes in events that were accepted all the same. */
+      /** Probable mistakes in accepted events. */
       hints: Schema.optionalKey(Schema.Array(Schema.String))
     })
   })
 }
 
-/** A hint at a building that the directory does not have: accepted all the same, as the host may add it later. */
+/**
+ * A hint that the directory does not have a building. The event is still accepted, because the host may add the building
+ * later.
+ */
 const hintOf = (building: BuildingId): string =>
   `building_id ${building} is not in the directory, so nobody can have an integration of it, and the event goes nowhere. Check the id, or add the building to the directory.`
 
@@ -39,7 +42,7 @@ export const makeEventHandlers = Effect.gen(function* () {
   const premises = yield* ScopeReader
   const crypto = yield* Crypto
 
-  /** Hints at events that go nowhere. The directory is asked about these alone. */
+  /** Hints for events without deliveries. Only for these is the directory queried. */
   const hintsFor = (events: ReadonlyArray<NewEvent>, published: ReadonlyArray<Published>) =>
     Effect.map(
       premises.unknown(events.flatMap(({ building_id }, at) => (published[at]?.deliveries === 0 ? [building_id] : []))),
@@ -51,7 +54,7 @@ export const makeEventHandlers = Effect.gen(function* () {
       const text = yield* input.text
       const request = reader.fromText(text)
       if (Result.isFailure(request)) {
-        // 400 for what is not JSON, 422 for JSON that is no event.
+        // Text that is not JSON gives 400. JSON that is not an event gives 422.
         yield* parseJson(text)
         return yield* request.failure
       }

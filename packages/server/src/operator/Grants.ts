@@ -1,5 +1,5 @@
 /**
- * What a user has granted to clients, and ending it.
+ * Grants of users to clients, and their revocation.
  */
 import { ClientId, Grants, isoOf, UserId } from "@doorhook/core"
 import type { NamedGrant } from "@doorhook/core"
@@ -12,10 +12,10 @@ import { handler, operation, readBody } from "./Operation.ts"
 export const GrantDocument = Schema.Struct({
   id: Schema.String,
   client_id: Schema.String,
-  /** The client's name; null when there is no client of that id any more. */
+  /** The client's name; null if the client no longer exists. */
   client_name: Schema.NullOr(Schema.String),
   scope: Schema.String,
-  /** When the user logged in for it. */
+  /** When the user granted access. */
   created_at: Schema.String
 })
 export type GrantDocument = typeof GrantDocument.Type
@@ -37,7 +37,7 @@ export const grantOperations = {
     path: "/operator/grants/revoke",
     bodyLimit: maxRevocationBytes,
     answer: Schema.Struct({
-      /** How many were ended. */
+      /** The number of grants that ended. */
       grants: Schema.Finite
     })
   })
@@ -53,7 +53,7 @@ const documentOf = ({ client_name, grant }: NamedGrant): GrantDocument => ({
 
 const aUser = "the id of a user, as the directory knows it"
 
-/** A text that a database can hold: not empty and without NUL. */
+/** A text that databases can store: not empty, and without NUL. */
 const idText = (expected: string) =>
   Schema.String.check(Schema.isPattern(/^[^\0]+$/, { message: `must be ${expected}` }))
 
@@ -77,7 +77,7 @@ export const makeGrantHandlers = Effect.gen(function* () {
     ),
     handler(grantOperations.revoke, (input) =>
       Effect.gen(function* () {
-        // A mistyped `client_id` would end the grants of all clients.
+        // Unknown members are errors here: a misspelled `client_id` would end the grants of all clients.
         const document = yield* decodeDocument(Revocation, "Invalid revocation", yield* readBody(input), "error")
         return { grants: yield* grants.revoke(document.user_id, document.client_id ?? null) }
       })

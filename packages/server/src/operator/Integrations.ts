@@ -1,6 +1,6 @@
 /**
- * Integrations as operators see them: whose, where to, how they fail, their own settings, and links for their owners. Never a
- * secret. Times are ISO 8601 UTC.
+ * Integrations for operators: owner, URL, health, overrides, and portal links. Secrets are never included. Times are ISO
+ * 8601 UTC.
  */
 import {
   Binding,
@@ -27,8 +27,8 @@ import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
 import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "./PortalLinks.ts"
 
 /**
- * Whose an integration is, as hosts number their buildings and tenants. That of the `service` (1) is the operator's own, which
- * gets notifications.
+ * The owner of an integration, with the host's own ids. The scope `service` (id 1) is the operator's own and gets
+ * notifications.
  */
 export const OperatorScope = Schema.Struct({
   type: Schema.Literals(["building", "tenant", "service"]),
@@ -42,11 +42,11 @@ export const OperatorIntegrationDocument = Schema.Struct({
   bindings: Schema.Array(Binding),
   status: Schema.Literals(["enabled", "disabled"]),
   disabled_reason: Schema.NullOr(DisabledReason),
-  /** Since when nothing was acknowledged, and the number of notifications about it; null when it does not fail. */
+  /** Since when nothing was acknowledged, and the number of warnings about it; null if it does not fail. */
   failing: Schema.NullOr(Schema.Struct({ since: Schema.String, warnings: Schema.Finite })),
-  /** Since when the answering process sends its waiting retries early, because it acknowledges again; null when not. */
+  /** Since when this process sends its waiting retries early, after a recovery; null if it does not. */
   catching_up: Schema.NullOr(Schema.Struct({ since: Schema.String })),
-  /** Where its deliveries differ from the others'. */
+  /** Settings of this integration alone. */
   overrides: Schema.toEncoded(OverridesDocument),
   created_at: Schema.String,
   updated_at: Schema.String
@@ -62,23 +62,23 @@ const UnreadableDocument = Schema.Struct({
 
 const PageDocument = Schema.Struct({
   integrations: Schema.Array(OperatorIntegrationDocument),
-  /** Those whose rows can't be read, because something else than doorhook has changed them. */
+  /** Integrations whose rows can't be read, because they were changed outside of doorhook. */
   unreadable: Schema.Array(UnreadableDocument),
   next: Schema.NullOr(Schema.String)
 })
 export type OperatorIntegrationPageDocument = typeof PageDocument.Type
 
-/** A test event that is on its way. */
+/** A test event that was queued. */
 const TestSentDocument = Schema.Struct({
-  /** For `deliveries.show`. */
+  /** The delivery's id, for `deliveries.show`. */
   delivery_id: Schema.String,
   event_id: Schema.String,
-  /** Of the made-up event: one that the integration is bound to. */
+  /** The event's type: one that the integration is bound to. */
   resource_type: Schema.String
 })
 export type TestSentDocument = typeof TestSentDocument.Type
 
-/** The largest body of a change and of a request for a link, in bytes. */
+/** Largest body, in bytes. */
 const maxChangeBytes = 16 * 1024
 const maxLinkBytes = 4 * 1024
 
@@ -125,7 +125,7 @@ export const integrationOperations = {
     status: 201,
     answer: PortalLink
   }),
-  /** Ends all portal links, the sessions that they opened, and forms that are open. */
+  /** Ends all portal links and their sessions, and invalidates open forms. */
   rotatePortalSecret: operation({
     name: "integrations.rotatePortalSecret",
     method: "POST",
@@ -175,7 +175,7 @@ export const makeIntegrationHandlers = Effect.gen(function* () {
   const links = yield* PortalLinks
   const secret = yield* PageSecret
 
-  /** How an integration is now: as stored, and as this process sends to it. */
+  /** An integration as stored, with its health in this process. */
   const describe = (found: IntegrationWithHealth) =>
     Effect.map(dispatcher.status, ({ catching_up }) => documentOf(found, catching_up))
 

@@ -11,15 +11,15 @@ import { handler, operation } from "./Operation.ts"
 const about = {
   id: Schema.String,
   integration_id: Schema.String,
-  /** Whose integration it is. */
+  /** The integration's owner. */
   scope: OperatorScope,
   at: Schema.String
 }
 
 export const NotificationDocument = Schema.Union([
   /**
-   * Nothing was acknowledged since `failing_since`. If that lasts, a failed attempt disables the integration: at `disables_at`
-   * at the earliest, and not before the tenth.
+   * Nothing was acknowledged since `failing_since`. If that continues, a failed attempt after `disables_at` disables the
+   * integration, but not before the tenth.
    */
   Schema.Struct({
     kind: Schema.Literal("failing"),
@@ -29,11 +29,11 @@ export const NotificationDocument = Schema.Union([
   }),
   /** doorhook disabled the integration. */
   Schema.Struct({ kind: Schema.Literal("disabled"), ...about, reason: DisabledReason }),
-  /** It acknowledges again. */
+  /** The integration acknowledges again. */
   Schema.Struct({ kind: Schema.Literal("recovered"), ...about, failing_since: Schema.NullOr(Schema.String) }),
-  /** Some deliveries were given up, because their schedules are used up. */
+  /** Deliveries were given up after their last retry. */
   Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Finite }),
-  /** The clock jumped ahead: nothing is deleted for being old until a time. About no integration. */
+  /** The clock jumped ahead, so no old rows are deleted for a while. Not about an integration. */
   Schema.Struct({
     kind: Schema.Literal("retention_paused"),
     id: Schema.String,

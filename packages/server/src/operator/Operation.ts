@@ -1,5 +1,5 @@
 /**
- * Operations of the operator API as data. Routes, calls within the process and the client over HTTP are made from them.
+ * Operations of the operator API as data. HTTP routes, calls within the process and the HTTP client are derived from them.
  */
 import { Effect } from "effect"
 import type { Schema } from "effect"
@@ -17,40 +17,40 @@ export interface Operation<Answer = unknown, Name extends string = string> {
   readonly path: `/operator/${string}`
   /** Accepted query parameters. */
   readonly query: ReadonlyArray<Name>
-  /** The largest body, in bytes; 0 where none is read. */
+  /** Largest body, in bytes; 0 if none is read. */
   readonly bodyLimit: number
-  /** The status of success. */
+  /** The status of a success. */
   readonly status: 200 | 201 | 202 | 204
-  /** The answer's document; null with 204. */
+  /** The document of the answer; null for 204. */
   readonly answer: Schema.Codec<Answer, unknown>
 }
 
-/** Defines an operation: without query parameters, body and status 200 unless they are given. */
+/** Defines an operation. By default, it has no query parameters, no body, and the status 200. */
 export const operation = <Answer, const Name extends string = never>(
   given: Pick<Operation<Answer, Name>, "name" | "method" | "path" | "answer"> & Partial<Operation<Answer, Name>>
 ): Operation<Answer, Name> => ({ query: [], bodyLimit: 0, status: 200, ...given })
 
-/** A call of an operation, as it arrived. */
+/** A call of an operation. */
 export interface OperatorRequest {
-  /** The open parts of the path, decoded. */
+  /** Decoded path parameters. */
   readonly params: Params
   /** The query as text, without the question mark. */
   readonly query: string
-  /** Reads the body. Handlers look at the path first. */
+  /** Reads the body. Handlers check the path first. */
   readonly text: Effect.Effect<string, BodyError>
   /** A header by its name in lower case. */
   readonly header: (name: string) => string | undefined
 }
 
-/** The same with its query read. */
+/** An operator request with its parsed query. */
 interface OperatorInput<Name extends string> extends Omit<OperatorRequest, "query"> {
   readonly query: QueryParameters<Name>
 }
 
-/** What carries out an operation. */
+/** An operation with its implementation. */
 export interface OperatorHandler {
   readonly operation: Operation
-  /** Answers with the operation's document. */
+  /** Returns the operation's document. */
   readonly run: (request: OperatorRequest) => Effect.Effect<unknown, KnownError>
 }
 
@@ -62,11 +62,11 @@ export const handler = <Answer, Name extends string>(
   run: (request) => Effect.flatMap(parseQuery(request.query, given.query), (query) => run({ ...request, query }))
 })
 
-/** The value of a JSON body. */
+/** Parses a JSON body. */
 export const readBody = ({ text }: Pick<OperatorRequest, "text">): Effect.Effect<unknown, BodyError | RequestFailure> =>
   Effect.flatMap(text, parseJson)
 
-/** The same of a body that may be left out, which is then an empty object. */
+/** Parses an optional JSON body. An empty one counts as an empty object. */
 export const readOptionalBody = ({
   text
 }: Pick<OperatorRequest, "text">): Effect.Effect<unknown, BodyError | RequestFailure> =>

@@ -1,8 +1,8 @@
 /**
- * The operator API: all its operations, over HTTP for the holder of the key, and as calls for the process that it runs in.
+ * The operator API: all operations, over HTTP with the operator key, and as calls within the process.
  *
- * The content type of a body is not looked at: browsers do not send the key on their own, and an operator's `curl` need not
- * name one.
+ * The content type of a body is ignored. That is safe, because browsers do not send the key by themselves, and an
+ * operator's `curl` need not set a type.
  */
 import type {
   Clients,
@@ -40,7 +40,7 @@ import type { Operation, OperatorHandler } from "./Operation.ts"
 import { KeyGuard } from "./OperatorKey.ts"
 import { PortalLinks } from "./PortalLinks.ts"
 
-/** What the operations need. */
+/** Services that the operations need. */
 export type OperatorServices =
   | Clients
   | Crypto
@@ -58,24 +58,24 @@ export type OperatorServices =
   | SettingStore
   | TestEvents
 
-/** What an operation is called with. */
+/** Arguments of an operation. */
 export interface OperatorCall {
-  /** The open parts of its path. */
+  /** Path parameters. */
   readonly params?: Params
-  /** Its query as text, without a question mark. */
+  /** The query as text, without a question mark. */
   readonly query?: string
-  /** Its body as JSON text; empty for none. */
+  /** The body as JSON text; empty for none. */
   readonly body?: string
 }
 
 export class OperatorApi extends Context.Service<
   OperatorApi,
   {
-    /** All operations with what carries them out. */
+    /** All operations with their implementations. */
     readonly handlers: ReadonlyArray<OperatorHandler>
     /**
-     * Carries out an operation for the process itself: no request, no key, the same answer and the same failure as over HTTP. A
-     * failure that is not the caller's is logged.
+     * Runs an operation for this process, without a request or a key. Answers and failures are the same as over HTTP.
+     * Failures that are not the caller's fault are logged.
      */
     readonly call: <A>(operation: Operation<A>, given?: OperatorCall) => Effect.Effect<A, RequestFailure>
   }
@@ -105,7 +105,7 @@ export class OperatorApi extends Context.Service<
           const isTooLarge = bodyLimit > 0 && Buffer.byteLength(body) > bodyLimit
           const text = isTooLarge ? Effect.fail(new BodyTooLarge({ limit: bodyLimit })) : Effect.succeed(body)
           return Effect.flatMap(found.run({ params, query, text, header: () => undefined }), (answer) =>
-            // A copy with what the schema has and no more, as over HTTP: the caller may change it.
+            // The caller gets a copy with exactly the members of the schema, as over HTTP. It may change the copy.
             Effect.orDie(Schema.decodeUnknownEffect(operation.answer)(answer))
           )
         }).pipe(
@@ -145,7 +145,7 @@ export const makeOperatorRoutes: Effect.Effect<ReadonlyArray<Route>, never, Oper
         face: jsonFace,
         query,
         handle: (x, params) =>
-          // Not `andThen`: nothing may be done before the key is checked.
+          // Not `andThen`: the operation must not start before the key is checked.
           Effect.flatMap(authenticate(x), () =>
             Effect.map(
               run({ params, query: x.query, text: readText(x, bodyLimit), header: (name) => x.header(name) }),

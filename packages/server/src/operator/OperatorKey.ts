@@ -1,5 +1,6 @@
 /**
- * The key of the operator API: given, or made at the first start and kept with the database. Every operation over HTTP needs it.
+ * The key of the operator API: configured, or made at the first start and stored in the database. All operations over HTTP
+ * need it.
  */
 import { Crypto, LoginThrottle, SettingStore } from "@doorhook/core"
 import type { StoreError } from "@doorhook/core"
@@ -11,7 +12,7 @@ import type { Exchange } from "../http/Exchange.ts"
 import type { RequestFailure } from "../http/Failures.ts"
 import { failure } from "../http/Failures.ts"
 
-/** The name that the key is stored under. */
+/** The name of the setting in the database. */
 const settingName = "operator_key"
 
 const generate = Effect.gen(function* () {
@@ -23,16 +24,16 @@ export class OperatorKey extends Context.Service<
   OperatorKey,
   {
     readonly key: Redacted.Redacted<string>
-    /** Whether the key was made just now, and must be shown to the operator, who can't know it yet. */
+    /** Whether the key was made at this start and must be shown to the operator. */
     readonly created: boolean
   }
 >()("@doorhook/server/operator/OperatorKey") {
-  /** A key that the operator has chosen. */
+  /** A configured key. */
   static layer(key: Redacted.Redacted<string>): Layer.Layer<OperatorKey> {
     return Layer.succeed(OperatorKey, { key, created: false })
   }
 
-  /** The stored key; one is made and stored when there is none. */
+  /** The stored key. Makes and stores one if there is none. */
   static readonly layerStored: Layer.Layer<OperatorKey, StoreError, SettingStore | Crypto> = Layer.effect(
     OperatorKey,
     Effect.gen(function* () {
@@ -62,14 +63,14 @@ const throttled = (seconds: number) =>
     {
       code: "rate_limited",
       title: "Too many requests",
-      detail: `Ten wrong operator keys came from this address within 15 minutes, so every key is refused from there, the right one too. Correct whatever sends the wrong key. Try again in ${seconds} s.`
+      detail: `Ten wrong operator keys came from this address within 15 minutes, so all keys from there are refused, even the right one. Correct the program that sends the wrong key. Try again in ${seconds} s.`
     },
     { "retry-after": String(seconds) }
   )
 
 /**
- * What failures with the key are counted by. Behind an untrusted proxy all clients share one address, often that of local
- * programs too. Requests through a proxy are counted separately, so that strangers cannot lock out local programs.
+ * The credential under which failures are counted. Behind an untrusted proxy, all clients share one address, often with
+ * local programs too. Requests through a proxy are counted separately, so strangers can't lock out local programs.
  */
 const guessOf = (x: Exchange): LoginThrottle.Credential => ({
   kind: "operator",
@@ -77,13 +78,13 @@ const guessOf = (x: Exchange): LoginThrottle.Credential => ({
   address: x.address
 })
 
-/** Checks the key in requests and in the sign-in form. One for the whole surface, because it counts failures. */
+/** Checks the key in requests and in the sign-in form. Shared by the whole surface, because it counts failures. */
 export class KeyGuard extends Context.Service<
   KeyGuard,
   {
-    /** Fails unless the request presents the key in its `Authorization` header. */
+    /** Fails unless the request's `Authorization` header has the key. */
     readonly authenticate: (x: Exchange) => Effect.Effect<void, RequestFailure>
-    /** Fails unless a text that came with a request is the key. */
+    /** Fails unless a text in the request is the key. */
     readonly check: (x: Exchange, key: string) => Effect.Effect<void, RequestFailure>
   }
 >()("@doorhook/server/operator/KeyGuard") {

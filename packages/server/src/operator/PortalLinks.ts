@@ -1,8 +1,8 @@
 /**
- * Links that a host gives to the owners of integrations: each opens the page of one integration, for a while.
+ * Temporary links to the page of one integration, which hosts give to its owner.
  *
- * The host knows its users; doorhook does not. Nothing is stored for a link: its token names the integration and when it ends,
- * signed, and every process over the database can check it. Opening a link leaves a session cookie in the browser
+ * The host knows its users, doorhook does not. Nothing is stored for a link: its signed token has the integration and the
+ * expiry, and every process over the database can check it. Opening a link sets a session cookie in the browser
  * (`ui/Session.ts`).
  */
 import {
@@ -19,30 +19,30 @@ import { Base64Url } from "effect/encoding"
 import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 
-/** A link, and when it ends (ISO 8601 UTC). The page that it opens ends at the same time. */
+/** A link and its expiry (ISO 8601 UTC). The opened page expires at the same time. */
 export const PortalLink = Schema.Struct({ url: Schema.String, expires_at: Schema.String })
 export type PortalLink = typeof PortalLink.Type
 
-/** Lifetime of a link by default, and the longest, in milliseconds. */
+/** Default and longest lifetime of a link, in milliseconds. */
 export const defaultLinkLifetime = 15 * 60_000
 export const longestLinkLifetime = 24 * 3_600_000
 
-/** How far the clocks of two processes may differ, in milliseconds. */
+/** Tolerated difference between the clocks of two processes, in milliseconds. */
 const clockTolerance = 60_000
 
-/** Use of a token. Neither can stand in for the other. */
+/** The purpose of a token. A token for one purpose is not valid for the other. */
 export type Purpose = "link" | "visit"
 
-/** Content of a token. */
+/** The content of a token. */
 export interface Grant {
   readonly integration_id: IntegrationId
-  /** When it ends, in milliseconds since the epoch. */
+  /** The expiry, in milliseconds since the epoch. */
   readonly expires_at: number
-  /** Distinguishes it from others for the same integration. */
+  /** Distinguishes this grant from others for the same integration. */
   readonly nonce: string
 }
 
-/** What a token gives access to at the moment. */
+/** The access that a token gives now. */
 export type Access =
   | { readonly _tag: "Granted"; readonly grant: Grant }
   | { readonly _tag: "Expired" }
@@ -58,9 +58,9 @@ export class PortalLinks extends Context.Service<
     ) => Effect.Effect<PortalLink, IntegrationNotFound | StoreError>
     /** Checks a token. */
     readonly check: (purpose: Purpose, token: string) => Effect.Effect<Access, StoreError>
-    /** Makes a token for another purpose that ends when the grant does. */
+    /** Makes a token for another purpose with the same expiry as the grant. */
     readonly tokenFor: (purpose: Purpose, grant: Grant) => Effect.Effect<string, StoreError>
-    /** The grant of an opened link, with a nonce of its own. */
+    /** The grant for a session of an opened link, with a new nonce. */
     readonly renamed: (grant: Grant) => Effect.Effect<Grant>
   }
 >()("@doorhook/server/operator/PortalLinks") {
@@ -88,7 +88,7 @@ export class PortalLinks extends Context.Service<
         ): Effect.fn.Return<Access, StoreError> {
           const grant = yield* read(purpose, token)
           const now = yield* Clock.currentTimeMillis
-          // No link is issued for longer. This one comes from someone who has read the secret, or from a wrong clock.
+          // No link has a longer lifetime. Either the secret has leaked, or a clock is wrong.
           if (grant === null || grant.expires_at > now + longestLinkLifetime + clockTolerance)
             return { _tag: "Unknown" }
           return now < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }
@@ -114,7 +114,7 @@ const makeTokens = ({ sign }: PageSecret["Service"]) => {
     return Effect.map(sign(`portal ${purpose}`, text), (signature) => `dh_pl_${text}.${signature}`)
   }
 
-  /** The content of a token, expired or not; null when its signature is wrong. */
+  /** The content of a token, even after its expiry; null if its signature is wrong. */
   const read = (purpose: Purpose, token: string): Effect.Effect<Grant | null, StoreError> => {
     const match = tokenPattern.exec(token)
     const integration_id = Option.getOrNull(parsePositiveInt(IntegrationId, match?.[1] ?? ""))

@@ -1,5 +1,5 @@
 /**
- * Readiness, counts and latencies in one answer, cheap enough to be read every second.
+ * Readiness, counts and latencies in one answer. It is cheap enough to be read every second.
  */
 import { AttemptOutcome, breakerCauses, DeliveryMetrics, DeliveryStore, isoOf } from "@doorhook/core"
 import type { Counted, DeliverySummary, Dispatcher } from "@doorhook/core"
@@ -13,31 +13,31 @@ import { handler, operation } from "./Operation.ts"
 const Count = Schema.Finite
 
 export const StatsDocument = Schema.Struct({
-  /** When they were taken, ISO 8601 UTC, as all times. */
+  /** When the figures were taken, ISO 8601 UTC like all times. */
   at: Schema.String,
   /** The status in `/health/ready`. */
   status: Schema.String,
-  /** What is wrong, for people; null when nothing is. */
+  /** The problem, for people; null if there is none. */
   detail: Schema.NullOr(Schema.String),
-  /** What is in the database, from all processes; null while it does not answer. */
+  /** The contents of the database, from all processes; null while it does not answer. */
   database: Schema.NullOr(DeliveryCountsDocument),
-  /** The answering process, and its counts since its start: take the difference of two answers. */
+  /** The answering process, with its counts since the start. For a rate, subtract two answers. */
   process: Schema.Struct({
     events_accepted: Count,
-    /** By outcome; outcomes that did not happen are left out. */
+    /** Counts by outcome. Outcomes without an attempt are left out. */
     attempts: Schema.Record(AttemptOutcome, Schema.optionalKey(Count)),
     acknowledgement_latency: Schema.Struct({
       count: Count,
-      /** Cumulative: the number that took at most `le_ms` milliseconds. */
+      /** Cumulative: the number of attempts of at most `le_ms` milliseconds. */
       buckets: Schema.Array(Schema.Struct({ le_ms: Count, count: Count }))
     }),
     delivering: Count,
     buffered: Count,
     unsettled: Count,
     last_claim_at: Schema.NullOr(Schema.String),
-    /** Integrations whose waiting retries it sends early, because they acknowledge again. */
+    /** Integrations whose waiting retries this process sends early, after a recovery. */
     catching_up: Schema.Array(Schema.Struct({ integration_id: Schema.String, since: Schema.String })),
-    /** What all its deliveries wait for, as in `/health/ready`; null when for nothing. */
+    /** The failed dependency that all its deliveries wait for, as in `/health/ready`; null for none. */
     outage: Schema.NullOr(
       Schema.Struct({ cause: Schema.Literals(breakerCauses), since: Schema.String, detail: Schema.String })
     )
@@ -86,7 +86,7 @@ export const makeStatsHandlers = Effect.gen(function* () {
   const read = handler(statsOperations.read, () =>
     Effect.gen(function* () {
       const health = yield* Effect.provideContext(checkHealth(settings), services)
-      // A store that did not answer once is not waited for again.
+      // The store has just failed to answer, so it is not queried again.
       const isSilent = health.oldest_due_age_ms === null
       const summary = isSilent ? null : yield* askStore(store.summary(health.now), settings.patience)
       return documentOf(health, notReadyReason(health, settings), summary, yield* DeliveryMetrics.counted)

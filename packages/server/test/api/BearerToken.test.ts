@@ -6,7 +6,7 @@ import { call, testServer } from "../TestServer.ts"
 const path = "/v4/buildings/1/integrations"
 
 describe("access tokens", () => {
-  it.effect("are asked for by a challenge that names an error only when one was sent", () =>
+  it.effect("are requested by a challenge, with an error only if a token was sent", () =>
     Effect.gen(function* () {
       const plain = 'Bearer realm="doorhook"'
       const invalid = new RegExp(`^${plain}, error="invalid_token"`)
@@ -50,7 +50,7 @@ describe("access tokens", () => {
     assert.isBelow(performance.now() - began, 1_000)
   })
 
-  it.effect("come before anything else about the request", () =>
+  it.effect("are checked before anything else in the request", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* call("GET", "/v4/buildings/999/integrations")).status, 401)
       assert.strictEqual((yield* call("GET", `${path}?foo=1`)).status, 401)

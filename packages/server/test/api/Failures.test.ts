@@ -41,7 +41,7 @@ describe("the log", () => {
     return { reply, lines }
   })
 
-  it.effect("has one line for a failure that can be expected: what happened, and to which request", () =>
+  it.effect("has one line for an expected failure, with what happened and the request id", () =>
     Effect.gen(function* () {
       for (const [fault, what] of [
         ["store", /The database did not carry out IntegrationStore\.find: password=hunter2\./],
@@ -58,14 +58,14 @@ describe("the log", () => {
     })
   )
 
-  it.effect("has where a defect came from", () =>
+  it.effect("has the origin of a defect", () =>
     Effect.gen(function* () {
       const { lines } = yield* logged("defect")
       assert.match(lines.join(), /TestServer\.ts:\d/)
     })
   )
 
-  it.effect("and the answer do not promise that nothing was changed when nobody knows", () =>
+  it.effect("and the answer do not promise that nothing was changed if that is unknown", () =>
     Effect.gen(function* () {
       const lost = (yield* logged("lost_answer")).reply
       assert.strictEqual(lost.status, 503)
@@ -98,7 +98,7 @@ describe("request ids", () => {
 })
 
 describe("unknown addresses", () => {
-  it.effect("of the authorization server are answered as its clients read errors", () =>
+  it.effect("of the authorization server get errors in the format of OAuth", () =>
     Effect.gen(function* () {
       for (const target of [
         "/oauth/userinfo",

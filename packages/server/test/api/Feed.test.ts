@@ -30,7 +30,7 @@ const nextOf = (reply: Reply): string => {
 }
 
 describe("GET .../integrations/{id}/deliveries", () => {
-  it.effect("shows what should have been received, with the event as it is in the body", () =>
+  it.effect("shows what should have been received, with the event as in the webhook's body", () =>
     Effect.gen(function* () {
       const one = yield* created
       const data = '{"id": 12345678901234567890, "2":1,  "1":2, "n":1.0e2, "t":"\\u00e9 é"}'
@@ -50,7 +50,7 @@ describe("GET .../integrations/{id}/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("goes on from a cursor for ever, also when there was nothing new", () =>
+  it.effect("continues from a cursor that never expires, also when there was nothing new", () =>
     Effect.gen(function* () {
       const one = yield* created
       const empty = yield* read(one)
@@ -93,7 +93,7 @@ describe("GET .../integrations/{id}/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("has 50 in a page unless it is told otherwise", () =>
+  it.effect("has 50 items on a page by default", () =>
     Effect.gen(function* () {
       const one = yield* created
       const event = { resource_type: "access_log", action: "create", building_id: 1, data: {} }
@@ -104,7 +104,7 @@ describe("GET .../integrations/{id}/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("shows what came while the integration was disabled, and nothing of other integrations", () =>
+  it.effect("shows events from while the integration was disabled, and nothing of other integrations", () =>
     Effect.gen(function* () {
       const one = yield* created
       const body = { data: { type: "integrations", attributes: { status: "disabled" } } }
@@ -119,7 +119,7 @@ describe("GET .../integrations/{id}/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("refuses cursors that are none of this integration's, and sizes that are none", () =>
+  it.effect("refuses cursors of other integrations, and invalid sizes", () =>
     Effect.gen(function* () {
       const one = yield* created
       const other = yield* created
@@ -139,7 +139,7 @@ describe("GET .../integrations/{id}/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is for those who have the right", () =>
+  it.effect("needs the right to the integration", () =>
     Effect.gen(function* () {
       const one = yield* created
       assert.strictEqual((yield* call("GET", `${one}/deliveries`)).status, 401)

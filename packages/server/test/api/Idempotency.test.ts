@@ -51,7 +51,7 @@ describe("creating again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is told to wait while the first is under way", () =>
+  it.effect("is asked to wait while the first is in progress", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       const release = yield* Deferred.make<void>()
@@ -69,7 +69,7 @@ describe("creating again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is of no concern to others, nor to other owners", () =>
+  it.effect("does not affect other clients or other owners", () =>
     Effect.gen(function* () {
       const ids = [
         yield* create("k"),
@@ -81,7 +81,7 @@ describe("creating again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("takes no key that is none, and remembers nothing of what was refused", () =>
+  it.effect("refuses malformed keys, and keeps no record of refused requests", () =>
     Effect.gen(function* () {
       for (const key of ["", "a b", "k".repeat(256), "caf\u00e9"]) {
         const refused = yield* create(key)

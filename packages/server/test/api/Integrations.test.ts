@@ -95,7 +95,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("change by PATCH in what it carries, and in nothing else", () =>
+  it.effect("change by PATCH only in the members that it has", () =>
     Effect.gen(function* () {
       const patch = (attributes: object) =>
         call("PATCH", one, { as: "admin", body: { data: { type: "integrations", attributes } } })
@@ -148,7 +148,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are enabled by any PUT when it was doorhook that disabled them, also by one of what GET answered", () =>
+  it.effect("are enabled by any PUT after doorhook disabled them, also by the unchanged answer of GET", () =>
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* call("POST", path, { as: "admin", body: document() })
@@ -186,7 +186,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are everybody's who has the right, and nobody else's", () =>
+  it.effect("belong to everybody with the right, and to nobody else", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document() })
       const id = created.textAt("/data/id")
@@ -194,7 +194,7 @@ describe("integrations over HTTP", () => {
       const strangers = [
         ["other", `/v4/buildings/1/integrations/${id}`],
         ["tenant", `/v4/buildings/1/integrations/${id}`],
-        // Their own collection, with somebody else's integration.
+        // The client's own collection with another owner's integration.
         ["other", `/v4/buildings/2/integrations/${id}`],
         ["tenant", `/v4/tenants/101/integrations/${id}`]
       ] as const
@@ -209,7 +209,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("make the dispatcher forget what it held of them, when they really change", () =>
+  it.effect("make the dispatcher drop its cached state, but only when they really change", () =>
     Effect.gen(function* () {
       const { forgotten } = yield* Controls
       const created = yield* call("POST", path, { as: "admin", body: document() })
@@ -227,7 +227,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("change on condition of their version", () =>
+  it.effect("change only in the version of If-Match", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document() })
       const one = `${path}/${created.textAt("/data/id")}`
@@ -254,7 +254,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are taken as clients in the field send them", () =>
+  it.effect("accept the variants that existing clients send", () =>
     Effect.gen(function* () {
       const body = {
         jsonapi: { version: "1.1" },

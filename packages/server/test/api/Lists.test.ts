@@ -8,7 +8,7 @@ const path = "/v4/buildings/1/integrations"
 const idsOf = (reply: Reply): ReadonlyArray<unknown> =>
   Object.keys(reply.at("/data") ?? {}).map((index) => reply.at(`/data/${index}/id`))
 
-/** The link of that name, without the address of the server. */
+/** The link with a given name, without the address of the server. */
 const link = (reply: Reply, name: string): string | null => {
   const url = reply.at(`/links/${name}`)
   if (url === null) return null
@@ -83,7 +83,7 @@ describe("lists of integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are walked whole by following `next`", () =>
+  it.effect("are complete when `next` is followed", () =>
     Effect.gen(function* () {
       const ids: Array<unknown> = []
       for (let n = 0; n < 7; n++) {
@@ -102,7 +102,7 @@ describe("lists of integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("hold what belongs to the owner and nothing else", () =>
+  it.effect("have only the owner's integrations", () =>
     Effect.gen(function* () {
       yield* call("POST", path, { as: "admin", body: document() })
       yield* call("POST", "/v4/tenants/101/integrations", { as: "tenant", body: document() })

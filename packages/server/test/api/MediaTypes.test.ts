@@ -5,7 +5,7 @@ import { call, document, testServer } from "../TestServer.ts"
 const path = "/v4/buildings/1/integrations"
 
 describe("media types", () => {
-  it.effect("of bodies are the two of JSON, without parameters that change their meaning", () =>
+  it.effect("of bodies are the two JSON types, without parameters that change their meaning", () =>
     Effect.gen(function* () {
       for (const type of [
         "application/json",

@@ -1,5 +1,5 @@
 /**
- * Integrations of a user's other clients: shared but for the signing secret, or hidden where clients are isolated.
+ * Integrations of a user's other clients. They are shared except for the signing secret, or hidden if clients are isolated.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -31,7 +31,7 @@ describe("an integration that another client created", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is not found where clients are isolated, whatever is asked of it", () =>
+  it.effect("is not found by any operation where clients are isolated", () =>
     Effect.gen(function* () {
       const id = yield* create(creator)
       const own = yield* create(rival)

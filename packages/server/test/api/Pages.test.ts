@@ -19,15 +19,15 @@ const read = ({ page, size, bracketed }: { page: number; size: number; bracketed
     bracketed ? { "page[number]": String(page), "page[size]": String(size) } : { page: String(page), per: String(size) }
   )
 
-/** The items of a page, in a list of the numbers from 0. */
+/** The items of a page in a list of consecutive numbers from 0. */
 const itemsOf = (total: number, request: ReturnType<typeof pageOf>): ReadonlyArray<number> =>
   Array.from({ length: total }, (_, n) => n).slice(offsetOf(request), offsetOf(request) + request.size)
 
-/** The page that a link leads to, read as the server reads it. */
+/** The page that a link leads to, as the server parses it. */
 const follow = (link: string) => pageOf(Object.fromEntries(new URL(link).searchParams))
 
 describe("pages", () => {
-  it("say of themselves what is so, and link to where they say", () => {
+  it("describe themselves correctly, and link to the pages that they name", () => {
     fc.assert(
       fc.property(input, ({ total, ...asked }) => {
         const request = read(asked)

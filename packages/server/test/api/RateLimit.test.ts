@@ -25,7 +25,7 @@ describe("the rate limit", () => {
     }).pipe(Effect.provide(testServer({ api: { requestsPerMinute: 3 } })))
   )
 
-  it.effect("is told with every answer to a known caller, refusals too", () =>
+  it.effect("is in every answer to a known caller, even in refusals", () =>
     Effect.gen(function* () {
       const refusals = [
         [400, call("GET", `${path}?pag=2`, { as: "admin" })],

@@ -11,7 +11,7 @@ const created = Effect.gen(function* () {
   return { reply, one: `${path}/${reply.textAt("/data/id")}`, secret: reply.textAt("/meta/signing_secret") }
 })
 
-/** The secrets that an attempt is signed with now. */
+/** The secrets that sign an attempt now. */
 const signers = Effect.fnUntraced(function* (id: string) {
   const stored = yield* (yield* IntegrationStore).find(IntegrationId.make(Number(id)))
   if (stored === null) return []
@@ -19,7 +19,7 @@ const signers = Effect.fnUntraced(function* (id: string) {
 })
 
 describe("POST .../rotate_secret", () => {
-  it.effect("shows a new secret once; the one before signs too for a day", () =>
+  it.effect("shows a new secret once, and signs with the old one too for a day", () =>
     Effect.gen(function* () {
       const { one, reply, secret } = yield* created
       yield* TestClock.adjust(1_000)
@@ -43,7 +43,7 @@ describe("POST .../rotate_secret", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("heeds If-Match", () =>
+  it.effect("respects If-Match", () =>
     Effect.gen(function* () {
       const { one, reply, secret } = yield* created
       const rotate = (tag: string) =>
@@ -54,7 +54,7 @@ describe("POST .../rotate_secret", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is for those who have the right", () =>
+  it.effect("needs the right to the integration", () =>
     Effect.gen(function* () {
       const { one } = yield* created
       assert.strictEqual((yield* call("POST", `${one}/rotate_secret`)).status, 401)

@@ -59,7 +59,7 @@ describe("buildings and tenants", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("that are somebody else's, or nobody's, are not found", () =>
+  it.effect("of other users, or of none, are not found", () =>
     Effect.gen(function* () {
       for (const path of ["/v4/buildings/2", "/v4/buildings/999", "/v4/buildings/x"]) {
         const reply = yield* get(path)
@@ -94,7 +94,7 @@ describe("buildings and tenants", () => {
 })
 
 describe("what happened", () => {
-  it.effect("has the published data as its attributes, byte for byte, and says which event it was", () =>
+  it.effect("has the published data as its attributes, byte for byte, and the event's id", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_000_000)
       const data = '{"z":1, "id": 12345678901234567890,  "2":1.0e2, "1":"\\u00e9 é", "n":{ "b":[ ],"a":-0}}'
@@ -127,7 +127,7 @@ describe("what happened", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is listed from a time on and before another, and links keep both", () =>
+  it.effect("is listed between two times, and links keep both", () =>
     Effect.gen(function* () {
       for (let n = 1; n <= 6; n++) {
         yield* TestClock.setTime(n * 1_000)
@@ -144,14 +144,14 @@ describe("what happened", () => {
       assert.deepStrictEqual(ids(yield* get(`${logs}?until=1970-01-01T00:00:03Z`)), ["2", "1"])
       assert.deepStrictEqual(ids(yield* get(`${logs}?${times(5, 2)}`)), [])
       assert.deepStrictEqual(ids(yield* get(`${logs}?since=1970-01-02`)), [])
-      // A `+` arrives as a space where nobody has encoded it.
+      // A `+` that is not percent-encoded arrives as a space.
       for (const plus of ["+", "%2B"]) {
         assert.deepStrictEqual(ids(yield* get(`${logs}?since=1970-01-01T01:00:06${plus}01:00`)), ["6"])
       }
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is not listed by what is no time", () =>
+  it.effect("is not listed for a malformed time", () =>
     Effect.gen(function* () {
       for (const time of ["", "yesterday", "1970-13-01", "1970-02-30", "1970-01-01T00:00:00", "1700000000"]) {
         for (const name of ["since", "until"]) {
@@ -165,7 +165,7 @@ describe("what happened", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is counted up to 10,000, and read no further than that by pages", () =>
+  it.effect("is counted up to 10,000, and pages begin no later than that", () =>
     Effect.gen(function* () {
       const event = (n: number) =>
         `{"resource_type":"access_log","action":"create","building_id":1,"tenant_ids":[],"data":{"id":${n}}}`
@@ -237,7 +237,7 @@ describe("what happened", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is seen by those who get its webhooks: a tenant sees what involves it and nothing else", () =>
+  it.effect("is visible to the owners that get its webhooks: a tenant sees only its own events", () =>
     Effect.gen(function* () {
       yield* publish('{"id":1}', "access_log", [101])
       yield* publish('{"id":2}', "access_log", [102])
@@ -262,7 +262,7 @@ describe("what happened", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("repeats the page's numbers at the top where clients look for them there", () =>
+  it.effect("repeats the page's numbers at the top level if configured", () =>
     Effect.gen(function* () {
       yield* publish("{}")
       for (const path of [logs, "/v4/buildings"]) {

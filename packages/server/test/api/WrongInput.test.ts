@@ -12,7 +12,7 @@ const without = (name: string) => {
   return { data: { ...whole.data, attributes: { ...whole.data.attributes, [name]: undefined } } }
 }
 
-/** A document, and the status, code and pointer of the only problem with it. */
+/** A document, with the status, code and pointer of its only problem. */
 const wrongDocuments: ReadonlyArray<
   readonly [what: string, body: unknown, status: number, code: string, pointer: string]
 > = [
@@ -114,7 +114,7 @@ const wrongDocuments: ReadonlyArray<
 ]
 
 describe("wrong input", () => {
-  it.effect("is told by status, code and a pointer into the request, and changes nothing", () =>
+  it.effect("is reported by status, code and a pointer into the request, and changes nothing", () =>
     Effect.gen(function* () {
       const { names, forgotten } = yield* Controls
       names.set("inside.example", ["203.0.114.1", "10.0.0.5"])
@@ -144,7 +144,7 @@ describe("wrong input", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is told all at once", () =>
+  it.effect("is reported all at once", () =>
     Effect.gen(function* () {
       const body = document({
         integrator: "zapier",
@@ -166,7 +166,7 @@ describe("wrong input", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("in a PATCH changes nothing of what is right in it", () =>
+  it.effect("in a PATCH keeps its valid members from being applied", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document() })
       const one = `${path}/${created.textAt("/data/id")}`
@@ -179,7 +179,7 @@ describe("wrong input", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("about ids: the client's own are refused, the path's own are fine", () =>
+  it.effect("with an id in the document is refused, unless it is the id in the path", () =>
     Effect.gen(function* () {
       const withId = (id: unknown) => ({ data: { ...document().data, id } })
       const forbidden = yield* call("POST", path, { as: "admin", body: withId("7") })
@@ -263,7 +263,7 @@ describe("wrong input", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("as a method is answered with those that are allowed", () =>
+  it.effect("as a method is answered with the allowed ones", () =>
     Effect.gen(function* () {
       const cases = [
         ["PUT", path, "GET, HEAD, POST"],

@@ -11,7 +11,7 @@ const operations = Object.entries(description.paths).flatMap(([path, item]) =>
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 describe("the table of routes", () => {
-  it.effect("answers every method of every path: as the table says, or with 405 and what is allowed", () =>
+  it.effect("answers every method of every path, with its route or with 405 and `Allow`", () =>
     Effect.gen(function* () {
       for (const path of new Set(routes.map((route) => route.path))) {
         const served = routes.filter((route) => route.path === path).map((route) => route.method)
@@ -22,7 +22,7 @@ describe("the table of routes", () => {
           const { headers, status, text } = yield* call(method, target, { as: operatorKey, ...init })
           const what = `${method} ${target}: ${status} ${text}`
           if (allowed.includes(method)) assert.notInclude([405, 500, 501], status, what)
-          // A path that takes any rest may have nothing at this one.
+          // A wildcard path may have nothing at this address.
           else if (!path.endsWith("*"))
             assert.deepStrictEqual([status, headers.get("allow")], [405, allowed.join(", ")], what)
         }
@@ -30,7 +30,7 @@ describe("the table of routes", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it("has each method of a path once, and each operation", () => {
+  it("has each method of a path and each operation only once", () => {
     const keys = routes.map(({ method, path }) => `${method} ${path}`)
     assert.strictEqual(new Set(keys).size, keys.length)
     const names = routes.flatMap(({ operation }) => operation ?? [])
@@ -40,7 +40,7 @@ describe("the table of routes", () => {
 })
 
 describe("the description of the surface", () => {
-  it.effect("has no operation that the server does not have", () =>
+  it.effect("has only operations of the server", () =>
     Effect.gen(function* () {
       assert.isAtLeast(operations.length, 29)
       for (const [method, path] of operations) {
@@ -50,7 +50,7 @@ describe("the description of the surface", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("has every status that its integration operations are seen to answer with", () =>
+  it.effect("has every status that integration operations return", () =>
     Effect.gen(function* () {
       const collection = "/v4/buildings/{building_id}/integrations"
       const item = `${collection}/{id}`

@@ -12,7 +12,7 @@ const metricsKey = "a-metrics-key-of-more-than-32-characters"
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: {} }
 
 describe("the log of a store that refuses changes", () => {
-  it.effect("says what it said, and not that there was no answer", () => {
+  it.effect("reports what the store said, not a missing answer", () => {
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
     return Effect.gen(function* () {
@@ -34,7 +34,7 @@ describe("health", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is ready until the dispatcher leaves due deliveries alone for too long", () =>
+  it.effect("is ready until the dispatcher leaves a due delivery unclaimed for too long", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       yield* TestClock.setTime(1_000_000)
@@ -61,7 +61,7 @@ describe("health", () => {
       assert.strictEqual(still.at("/status"), "stalled")
       assert.strictEqual(still.at("/oldest_due_age_ms"), 30_001)
 
-      // A backlog that is being worked on, however old, is no standstill.
+      // A backlog that shrinks is not a standstill, however old it is.
       controls.status = { ...controls.status, delivering: 10, buffered: 3, unsettled: 2, last_claim_at: 1_030_000 }
       const busy = yield* call("GET", "/health/ready")
       assert.strictEqual(busy.status, 200)
@@ -97,7 +97,7 @@ describe("health", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is ready while deliveries wait for what is away, and says for what", () =>
+  it.effect("is ready while deliveries wait for a failed dependency, and names it", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       yield* TestClock.setTime(1_000_000)
@@ -136,7 +136,7 @@ describe("health", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("asks the store at most once a second whether it accepts changes, however many requests come", () =>
+  it.effect("probes the store at most once a second, for any number of requests", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       yield* TestClock.setTime(3_600_000)
@@ -169,7 +169,7 @@ describe("health", () => {
       assert.strictEqual(reply.at("/status"), "store_unreachable")
       assert.match(
         reply.textAt("/detail"),
-        /^The database does not answer, or not what it is asked; the log says why\. /
+        /^The database does not answer, or its answer can't be used; the log says why\. /
       )
       assert.notInclude(reply.text, "hunter2")
       assert.isNull(reply.at("/oldest_due_age_ms"))
@@ -178,7 +178,7 @@ describe("health", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("does not wait for a store that says nothing", () =>
+  it.effect("does not wait for a store that does not answer", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       controls.fault = "silence"
@@ -192,7 +192,7 @@ describe("health", () => {
 })
 
 describe("GET /metrics", () => {
-  it.effect("shows where deliveries stand, and who fails", () =>
+  it.effect("shows deliveries by state, and failing integrations", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       yield* TestClock.setTime(1_000_000)
@@ -234,7 +234,7 @@ describe("GET /metrics", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("shows no value that the store does not give now", () =>
+  it.effect("leaves out values that the store does not return now", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       assert.match((yield* call("GET", "/metrics")).text, /^doorhook_oldest_due_age_seconds 0$/m)
@@ -261,7 +261,7 @@ describe("GET /metrics", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is for programs on this machine, not for those behind a proxy on it", () =>
+  it.effect("is for programs on this machine, not for clients of a proxy on it", () =>
     Effect.gen(function* () {
       for (const name of [
         "x-forwarded-for",
@@ -287,7 +287,7 @@ describe("GET /metrics", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is for requests to this machine by its own names: others lead a browser here by DNS rebinding", () =>
+  it.effect("refuses other host names, which DNS rebinding could use", () =>
     Effect.gen(function* () {
       const { port } = new URL((yield* Listener).url)
       const statusFor = (host: string) =>
@@ -314,7 +314,7 @@ describe("GET /metrics", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("takes the key where one is set, from anywhere, and nothing else", () =>
+  it.effect("needs the key if one is set, from any address", () =>
     Effect.gen(function* () {
       for (const headers of [{}, { "x-forwarded-for": "203.0.113.9" }]) {
         assert.strictEqual((yield* call("GET", "/metrics", { as: metricsKey, headers })).status, 200)
@@ -327,7 +327,7 @@ describe("GET /metrics", () => {
     }).pipe(Effect.provide(testServer({ health: { metricsKey: Redacted.make(metricsKey), metricsFor: "anyone" } })))
   )
 
-  it.effect("is for anyone where that is set", () =>
+  it.effect("is for anyone if so configured", () =>
     Effect.gen(function* () {
       const reply = yield* call("GET", "/metrics", { headers: { "x-forwarded-for": "203.0.113.9" } })
       assert.strictEqual(reply.status, 200)

@@ -24,7 +24,7 @@ const head = (...headers: ReadonlyArray<string>): string =>
     ""
   ].join("\r\n")
 
-/** Opens a connection, writes and reads whatever comes until the server closes it or `enough` has come. */
+/** Opens a connection and writes. Reads until the server closes it or `enough` has arrived. */
 const raw = Effect.fnUntraced(function* (
   writes: ReadonlyArray<string | Uint8Array>,
   enough: RegExp = /\r\n\r\n[\s\S]*\}$/
@@ -39,7 +39,7 @@ const raw = Effect.fnUntraced(function* (
       answer += chunk.toString()
       if (enough.test(answer)) socket.destroy()
     })
-    // A server that refuses to read on may reset the connection once it has answered.
+    // A server that stops reading may reset the connection after its answer.
     socket.on("error", () => {})
     socket.on("close", () => resume(Effect.succeed(answer)))
     return Effect.sync(() => socket.destroy())
@@ -47,7 +47,7 @@ const raw = Effect.fnUntraced(function* (
 })
 
 describe("bodies", () => {
-  it.effect("that are too large are refused, by their declared length before they are sent", () =>
+  it.effect("that are too large are refused before they are sent, by their declared length", () =>
     Effect.gen(function* () {
       const declared = yield* raw([head("content-length: 1000000000")])
       assert.match(declared, /^HTTP\/1\.1 413 /)
@@ -63,7 +63,7 @@ describe("bodies", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are taken up to the cap, chunked or not", () =>
+  it.effect("are accepted up to the limit, chunked or not", () =>
     Effect.gen(function* () {
       const text = JSON.stringify(document())
       const padded = text + " ".repeat(65_536 - text.length)
@@ -75,7 +75,7 @@ describe("bodies", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("that are no JSON or no UTF-8 are bad requests", () =>
+  it.effect("that are not JSON or not UTF-8 are bad requests", () =>
     Effect.gen(function* () {
       for (const body of ["", "{", "{]}", "undefined", `${JSON.stringify(document())}x`]) {
         const reply = yield* call("POST", path, { as: "admin", body })
@@ -90,10 +90,10 @@ describe("bodies", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("that take too long are given up on, with an answer", () =>
+  it.effect("that take too long are answered and abandoned", () =>
     Effect.gen(function* () {
       const answering = yield* Effect.forkChild(raw([head("content-length: 100"), '{"data":']))
-      // Time passes only here, and the deadline runs from when the server has seen the head.
+      // The test clock moves only here. The deadline begins when the server has read the head.
       while (answering.pollUnsafe() === undefined) {
         yield* TestClock.adjust(httpDefaults.bodyTimeout)
         yield* nextTurn
@@ -105,7 +105,7 @@ describe("bodies", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are waited for as long as ever when the wall clock is set back meanwhile", () =>
+  it.effect("have the same deadline when the wall clock is set back", () =>
     Effect.gen(function* () {
       let wall = 7_200_000
       const clock = new Proxy(yield* Clock.Clock, {
@@ -125,7 +125,7 @@ describe("bodies", () => {
     })
   )
 
-  it.effect("that break off change nothing, and the service goes on", () =>
+  it.effect("that are cut off change nothing, and the service continues", () =>
     Effect.gen(function* () {
       const { port } = new URL(yield* address)
       yield* Effect.callback<void>((resume) => {

@@ -1,5 +1,5 @@
 /**
- * Connections of clients that go away, never finish, send many requests at once or more than is read.
+ * Connections of clients that disconnect, never finish, pipeline many requests, or send more than the server reads.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Latch, Layer, Logger, References, Scope } from "effect"
@@ -30,7 +30,7 @@ const echoFirst = route("POST", "/first", (_, __, body) => Exit.succeed(ok(new T
 })
 const unread = route("POST", "/unread", () => Exit.succeed(ok("unread")))
 
-/** A server of some routes. */
+/** A server with a few routes. */
 const serving = (...routes: ReadonlyArray<Route>) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -43,7 +43,7 @@ const serving = (...routes: ReadonlyArray<Route>) =>
     Layer.fresh
   )
 
-/** A connection to the server of the context, and what has come back on it. */
+/** A connection to the server of the context, and the bytes received on it. */
 const open = Effect.gen(function* () {
   const { port } = new URL(yield* address)
   return yield* Effect.callback<{ readonly socket: Socket; readonly text: () => string }>((resume) => {
@@ -52,7 +52,7 @@ const open = Effect.gen(function* () {
     socket.on("data", (bytes) => {
       text += bytes.toString()
     })
-    // A reset is a way to close, too.
+    // A reset also closes the connection.
     socket.on("error", () => undefined)
   })
 })
@@ -72,7 +72,7 @@ const post = (path: string, body: string, length = body.length) =>
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
 
 describe("a client", () => {
-  it.live("that goes away ends what is done for it", () =>
+  it.live("that disconnects interrupts its handler", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<void>()
@@ -91,7 +91,7 @@ describe("a client", () => {
     })
   )
 
-  it.live("that goes away within a body is no call of the handler", () =>
+  it.live("that disconnects within a body never reaches the handler", () =>
     Effect.gen(function* () {
       let calls = 0
       const counted = route(
@@ -128,7 +128,7 @@ describe("a client", () => {
     }).pipe(Effect.provide(serving(echo, echoFirst)))
   )
 
-  it.live("whose small body nobody reads can send its next request", () =>
+  it.live("can send another request when its small body was not read", () =>
     Effect.gen(function* () {
       const { socket, text } = yield* open
       socket.write(post("/unread", get("/smuggled")))
@@ -140,7 +140,7 @@ describe("a client", () => {
     }).pipe(Effect.provide(serving(echo, unread)))
   )
 
-  it.live("that goes on sending a body that was refused reads the whole answer, and is cut off", () =>
+  it.live("that keeps sending a refused body gets the whole answer, and is disconnected", () =>
     Effect.gen(function* () {
       for (const framing of ["Content-Length: 100000000", "Transfer-Encoding: chunked"]) {
         for (const path of ["/echo", "/first", "/unread"]) {
@@ -158,7 +158,7 @@ describe("a client", () => {
     }).pipe(Effect.provide(serving(echo, echoFirst, unread)))
   )
 
-  it.live("that sends what is no request after one gets the answer to that one first", () =>
+  it.live("that sends garbage after a request gets the answer to the request first", () =>
     Effect.gen(function* () {
       for (const path of ["/page", "/later"]) {
         const { socket, text } = yield* open
@@ -176,7 +176,7 @@ describe("a client", () => {
     )
   )
 
-  it.live("that expects what no server knows is answered like others", () =>
+  it.live("with an unknown Expect header is answered like others", () =>
     Effect.gen(function* () {
       const { socket, text } = yield* open
       socket.write("GET /page HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\nConnection: close\r\n\r\n")
@@ -185,7 +185,7 @@ describe("a client", () => {
     }).pipe(Effect.provide(serving(route("GET", "/page", () => Exit.succeed(ok("hello"))))))
   )
 
-  it.live("that asks for the head alone gets the length of the body, and no body", () =>
+  it.live("that sends HEAD gets the length of the body, and no body", () =>
     Effect.gen(function* () {
       const { socket, text } = yield* open
       socket.write("HEAD /page HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
@@ -196,7 +196,7 @@ describe("a client", () => {
 })
 
 describe("a target", () => {
-  it.live("that does not begin with a slash is nobody's, whatever comes behind it", () =>
+  it.live("without a leading slash is not found, whatever follows", () =>
     Effect.gen(function* () {
       for (const target of ["*page", "*/page", "*"]) {
         const { socket, text } = yield* open
@@ -209,7 +209,7 @@ describe("a target", () => {
 })
 
 describe("a request of HTTP/2", () => {
-  it.live("whose body is too large is answered without a header of connections", () =>
+  it.live("with a body that is too large is answered without connection headers", () =>
     Effect.gen(function* () {
       const { handle } = yield* makeHttpSurface([echoFirst], { api: jsonFace, oauth: jsonFace })
       const warnings: Array<string> = []
@@ -235,7 +235,7 @@ describe("a request of HTTP/2", () => {
 })
 
 describe("a surface", () => {
-  it.live("that closes answers what it was still carrying out, and what comes later", () =>
+  it.live("that closes answers its open requests, and refuses later ones", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const waiting = route("GET", "/wait", () => Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
@@ -260,7 +260,7 @@ describe("a surface", () => {
 })
 
 describe("a server", () => {
-  it.live("that closes answers what is open first, and takes no more", () =>
+  it.live("that closes answers its open requests first, and accepts no more", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const latch = Latch.makeUnsafe(false)
@@ -281,7 +281,7 @@ describe("a server", () => {
     })
   )
 
-  it.live("tells nothing of a handler's defect, and logs it under the request's id", () => {
+  it.live("reveals nothing of a handler's defect, and logs it under the request's id", () => {
     const lines: Array<readonly [unknown, string]> = []
     const logger = Logger.make(({ fiber, message }) => {
       lines.push([fiber.getRef(References.CurrentLogAnnotations)["request_id"], String(message)])

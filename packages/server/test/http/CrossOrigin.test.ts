@@ -1,6 +1,6 @@
 /**
- * Pages of other origins (CORS): those that the operator names may call the token, revocation and `/v4` routes, no other
- * may, and none may call anything else.
+ * Pages of other origins (CORS). Only allowed origins may call the token, revocation and `/v4` routes, and none may call
+ * anything else.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -26,7 +26,7 @@ const preflight = (target: string, from: string, method = "POST") =>
 const integrations = "/v4/buildings/1/integrations"
 
 describe("a page of another origin", () => {
-  it.effect("may ask, send and read what an API client does, where the operator names its origin", () =>
+  it.effect("may do what an API client does, if the operator allows its origin", () =>
     Effect.gen(function* () {
       for (const from of [origin, "http://localhost:5173"]) {
         for (const target of ["/oauth/token", "/oauth/revoke", integrations]) {
@@ -45,7 +45,7 @@ describe("a page of another origin", () => {
       assert.strictEqual(created.headers.get("access-control-allow-origin"), origin)
       assert.include(created.headers.get("access-control-expose-headers") ?? "", "etag")
       assert.include(created.headers.get("vary") ?? "", "Origin")
-      // Refusals can be read, too.
+      // Refusals must be readable too.
       const refused = yield* call("GET", integrations, { headers: { origin } })
       assert.deepStrictEqual([refused.status, refused.headers.get("access-control-allow-origin")], [401, origin])
       const metadata = yield* call("GET", "/.well-known/oauth-authorization-server", { headers: { origin } })
@@ -53,7 +53,7 @@ describe("a page of another origin", () => {
     }).pipe(Effect.provide(allowing))
   )
 
-  it.effect("is told nothing where it is not named, or nobody is", () =>
+  it.effect("gets no permission if its origin is not allowed", () =>
     Effect.gen(function* () {
       for (const from of ["https://evil.example", "https://app.example.evil.example", "null", "http://app.example"]) {
         const asked = yield* preflight(integrations, from)

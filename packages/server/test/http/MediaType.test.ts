@@ -9,12 +9,12 @@ const range = fc.record({ name, quality })
 const accept = (ranges: ReadonlyArray<{ readonly name: string; readonly quality: number }>): string =>
   ranges.map((part) => `${part.name};q=${part.quality.toFixed(3)}`).join(", ")
 
-/** What a client thinks of a media type, by the closest of its ranges, if it names each at most once. */
+/** A client's preference for a media type by its closest range, if each type is named at most once. */
 const qualityOf = (ranges: ReadonlyArray<{ readonly name: string; readonly quality: number }>, type: string): number =>
   [type, "application/*", "*/*"].flatMap((close) => ranges.find((part) => part.name === close) ?? [])[0]?.quality ?? 0
 
 describe("negotiation", () => {
-  it("gives what the client likes best, and nothing that it does not take", () => {
+  it("is the one that the client prefers, and never one that it refuses", () => {
     fc.assert(
       fc.property(fc.uniqueArray(range, { minLength: 1, selector: (part) => part.name }), (ranges) => {
         const vendor = qualityOf(ranges, jsonApi)
@@ -69,7 +69,7 @@ describe("negotiation", () => {
     negotiate('"\\'.repeat(100_000))
     negotiate(`application/json;a="${"\\".repeat(200_000)}`)
     isReadable(`application/json${";".repeat(100_000)}x`)
-    // Milliseconds where each character is looked at once, minutes where it is looked at again for each other.
+    // Takes milliseconds if each character is read once, and minutes if the time is quadratic.
     assert.isBelow(performance.now() - start, 10_000)
   })
 })

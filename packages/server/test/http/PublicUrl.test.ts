@@ -17,7 +17,7 @@ describe("the public URL", () => {
     })
   )
 
-  it.effect("must be one that links can be made from", () =>
+  it.effect("must be a base for links", () =>
     Effect.gen(function* () {
       for (const given of [
         "",
@@ -33,7 +33,7 @@ describe("the public URL", () => {
     })
   )
 
-  it.effect("is where the server listens, if nothing else is said", () =>
+  it.effect("is the listener's address by default", () =>
     Effect.gen(function* () {
       const urlOn = (host: string) =>
         Effect.provide(

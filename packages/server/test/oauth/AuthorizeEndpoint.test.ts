@@ -30,7 +30,7 @@ const authorizeP1 = {
 
 type Answer = Awaited<ReturnType<Browser["request"]>>
 
-/** What every answer of the authorize step must have. */
+/** Checks that hold for every answer of the authorize step. */
 const assertGuarded = ({ headers }: Answer) => {
   assert.strictEqual(headers.get("cache-control"), "no-store")
   assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
@@ -38,7 +38,7 @@ const assertGuarded = ({ headers }: Answer) => {
   assert.isNull(headers.get("access-control-allow-origin"))
 }
 
-/** The status of an answer that must be a page. */
+/** The status of an answer, which must be a page. */
 const pageStatus = (answer: Answer): number => {
   assert.isNull(answer.headers.get("location"))
   assert.strictEqual(answer.headers.get("content-type"), "text/html; charset=utf-8")
@@ -48,7 +48,7 @@ const pageStatus = (answer: Answer): number => {
   return answer.status
 }
 
-/** The query that a browser is redirected with. */
+/** The query of a redirect. */
 const redirectedWith = (answer: Answer, target = redirectUri) => {
   assert.strictEqual(answer.status, 303, answer.text)
   assertGuarded(answer)
@@ -65,7 +65,7 @@ describe("the login page", () => {
     assert.notMatch(answer.text, /<script|\bon\w+=|style="|https?:\/\/(?!client)/)
   })
 
-  it("loads its own style and nothing else, and says nothing of where its form leads: clients send users on", async () => {
+  it("loads only its own style, and does not restrict where its form leads: clients may redirect further", async () => {
     const { text, headers } = await browser().authorize(authorizeC1)
     const style = /<style>([^]*)<\/style>/.exec(text)?.[1] ?? ""
     const digest = createHash("sha256").update(style).digest("base64")
@@ -75,12 +75,12 @@ describe("the login page", () => {
     )
   })
 
-  it("is alone in that: the page of a problem has no form, and would lead nowhere else", async () => {
+  it("is the only such page: that of a problem has no form, and a policy against forms", async () => {
     const { headers } = await browser().authorize({ ...authorizeC1, client_id: "nobody" })
     assert.include(headers.get("content-security-policy"), "; form-action 'self';")
   })
 
-  it("names the client and what it asks for, escaped, and where the user goes on to", async () => {
+  it("names the client, its request and the user's destination, all escaped", async () => {
     const { text } = await browser().authorize(authorizeC1)
     assert.include(text, "&lt;b&gt;Acme&lt;/b&gt; &amp; &quot;Sons&quot;")
     assert.notInclude(text, "<b>")
@@ -113,7 +113,7 @@ describe("the login page", () => {
     assert.notInclude(second.text, [...visitor.cookies.values()].join())
   })
 
-  it("answers HEAD without a body, and 405 to methods that mean nothing here", async () => {
+  it("answers HEAD without a body, and other methods with 405", async () => {
     assert.strictEqual((await browser().request("/oauth/authorize", { method: "HEAD" })).status, 400)
     const answer = await browser().request("/oauth/authorize", { method: "DELETE" })
     assert.strictEqual(answer.status, 405)
@@ -137,7 +137,7 @@ describe("requests that are not put before the user", () => {
     assert.notInclude(answer.text, "<form")
   })
 
-  it("get a page when it is not clear who asks", async () => {
+  it("get a page when the client is not certain", async () => {
     for (const again of ["client_id=c1", `redirect_uri=${encodeURIComponent(redirectUri)}`]) {
       assert.strictEqual(
         pageStatus(await browser().request(`${withQuery("/oauth/authorize", authorizeC1)}&${again}`)),
@@ -157,7 +157,7 @@ describe("requests that are not put before the user", () => {
 })
 
 describe("a client_secret in the query", () => {
-  it("is checked, and gone before there is a page", async () => {
+  it("is checked, and removed before a page is shown", async () => {
     const visitor = browser()
     const fields = { ...authorizeC1, client_secret: secretOfC1, state: "s s", foo: "1" }
     const answer = await visitor.authorize(fields)
@@ -176,7 +176,7 @@ describe("a client_secret in the query", () => {
     }
   })
 
-  it("is in no answer either when it is wrong, or when something else is", async () => {
+  it("is in no answer, even when it or something else is wrong", async () => {
     for (const fields of [
       { ...authorizeC1, client_secret: "wrong-secret" },
       { ...authorizeC1, client_secret: secretOfC1, scope: "admin" },
@@ -189,7 +189,7 @@ describe("a client_secret in the query", () => {
 })
 
 describe("logging in", () => {
-  it("sends the browser back with a code, the state as it came, and whose answer it is", async () => {
+  it("redirects the browser with a code, the unchanged state, and the issuer", async () => {
     const state = "a b+c&d=%25é\"'<>"
     const visitor = browser()
     const page = await visitor.authorize({ ...authorizeC1, state, foo: "1", prompt: "login" })
@@ -199,7 +199,7 @@ describe("logging in", () => {
   })
 
   it.each(["a%00b", "a%0Ab", "a%0D%0Ab", "%09", "%7F", "%FF", "%ED%A0%80", "a%C3"])(
-    "takes no state that would come back changed: %s",
+    "refuses a state that would come back changed: %s",
     async (state) => {
       const answer = await browser().request(`${withQuery("/oauth/authorize", authorizeC1)}&state=${state}`)
       const { error_description, ...rest } = redirectedWith(answer)
@@ -208,17 +208,17 @@ describe("logging in", () => {
     }
   )
 
-  it("sends no state where none came", async () => {
+  it("sends no state if there was none", async () => {
     const location = await browser().logIn({ ...authorizeC1, state: "" })
     assert.deepStrictEqual([...location.searchParams.keys()], ["code", "iss"])
   })
 
-  it("keeps the query that a loopback port came with", async () => {
+  it("keeps the query of a loopback redirect URI", async () => {
     const location = await browser().logIn(authorizeP1)
     assert.strictEqual(location.host, "127.0.0.1:8123")
   })
 
-  it("shows an out-of-band code on a page, and in no address", async () => {
+  it("shows an out-of-band code on a page, and not in a URL", async () => {
     const visitor = browser()
     const page = await visitor.authorize({ client_id: "c1", response_type: "code" })
     const answer = await visitor.submit(formOf(page.text), admin)
@@ -226,7 +226,7 @@ describe("logging in", () => {
     assert.match(answer.text, /<code id="authorization_code">dh_ac_[A-Za-z0-9_-]{43}<\/code>/)
   })
 
-  it("says the same to an unknown login as to a wrong password, and keeps the login but no password", async () => {
+  it("gives the same answer to an unknown login and a wrong password, and keeps the login but no password", async () => {
     const visitor = browser()
     const form = formOf((await visitor.authorize(authorizeC1)).text)
     const wrong = await visitor.submit(form, { login: admin.login, password: "hunter2" })
@@ -238,7 +238,7 @@ describe("logging in", () => {
     assert.include(wrong.text, 'aria-describedby="problem"')
     assert.include(wrong.text, "<title>Error: ")
     assert.notInclude(wrong.text, "hunter2")
-    // The form that comes back is good.
+    // The next form is valid.
     assert.property(redirectedWith(await visitor.submit(formOf(wrong.text), admin)), "code")
   })
 
@@ -250,7 +250,7 @@ describe("logging in", () => {
     assert.include(formOf(answer.text).fields, { state: '"><script>1</script>', login: '"><script>2</script>' })
   })
 
-  it("is denied by the user: the client learns it, or a page says it where there is no client to go to", async () => {
+  it("can be denied: the client gets the error, or a page shows it if there is no redirect", async () => {
     const visitor = browser()
     const form = formOf((await visitor.authorize({ ...authorizeC1, state: "s" })).text)
     const answer = redirectedWith(await visitor.submit(form, { decision: "deny" }))
@@ -282,11 +282,11 @@ describe("the form's token", () => {
     const visitor = browser()
     const answer = await visitor.submit(formOf((await visitor.authorize(authorizeC1)).text), { ...admin, ...fields })
     assert.strictEqual(pageStatus(answer), 403)
-    // A user whose cookie was lost can go on from there.
+    // A user whose cookie was lost can continue from there.
     assert.property(redirectedWith(await visitor.submit(formOf(answer.text), admin)), "code")
   })
 
-  it("is good in the browser that it was made for, and in no other", async () => {
+  it("is valid only in the browser that it was made for", async () => {
     const form = formOf((await browser().authorize(authorizeC1)).text)
     assert.strictEqual(pageStatus(await browser().submit(form, admin)), 403)
     const attacked = browser()
@@ -294,7 +294,7 @@ describe("the form's token", () => {
     assert.strictEqual(pageStatus(await attacked.submit(form, admin)), 403)
   })
 
-  it("denies nothing and tries no password when it is wrong", async () => {
+  it("prevents denials and password checks if it is wrong", async () => {
     const visitor = browser()
     await visitor.authorize(authorizeC1)
     assert.strictEqual(

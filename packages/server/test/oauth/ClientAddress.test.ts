@@ -6,7 +6,7 @@ import { admin, authorizeC1, Browser, formOf, startServer } from "./OAuthServer.
 
 const loopback = Option.toArray(AddressPolicy.parseNetwork("127.0.0.0/8"))
 
-/** Runs a test against a server of its own. `logIn` answers the status of a try that says where it comes from. */
+/** Runs a test against its own server. `logIn` returns the status of a login attempt with given forwarding headers. */
 const withServer = async (
   http: NonNullable<OAuthServerOptions["http"]>,
   test: (logIn: (forwardedFor: string | null, password?: string) => Promise<number>) => Promise<void>
@@ -30,21 +30,21 @@ const repeat = async (times: number, run: (n: number) => Promise<number>, expect
 }
 
 describe("who a client is", () => {
-  it("is never what it says itself", async () => {
+  it("is never what the client itself claims", async () => {
     await withServer({}, async (logIn) => {
       await repeat(10, (n) => logIn(`203.0.113.${n}`), 403)
       assert.strictEqual(await logIn("203.0.113.99", admin.password), 429)
     })
   })
 
-  it("is not what a proxy says that is not among those that are trusted", async () => {
+  it("is not what an untrusted proxy reports", async () => {
     await withServer({ trustedProxies: Option.toArray(AddressPolicy.parseNetwork("10.0.0.0/8")) }, async (logIn) => {
       await repeat(10, (n) => logIn(`203.0.113.${n}`), 403)
       assert.strictEqual(await logIn("203.0.113.99", admin.password), 429)
     })
   })
 
-  it("is what a trusted proxy says, each for itself", async () => {
+  it("is what a trusted proxy reports, for each client separately", async () => {
     await withServer({ trustedProxies: loopback }, async (logIn) => {
       await repeat(10, () => logIn("203.0.113.1"), 403)
       assert.strictEqual(await logIn("203.0.113.1", admin.password), 429)
@@ -52,7 +52,7 @@ describe("who a client is", () => {
     })
   })
 
-  it("is the rightmost address that is not a trusted proxy: what stands left of it, anybody can write", async () => {
+  it("is the rightmost untrusted address, because the client can forge everything left of it", async () => {
     await withServer({ trustedProxies: loopback }, async (logIn) => {
       await repeat(10, (n) => logIn(`198.51.100.${n}, 203.0.113.1, 127.0.0.${n}`), 403)
       assert.strictEqual(await logIn("198.51.100.99, 203.0.113.1", admin.password), 429)
@@ -60,7 +60,7 @@ describe("who a client is", () => {
     })
   })
 
-  it("is the proxy where that says nothing, or nothing that is an address", async () => {
+  it("is the proxy if that reports nothing, or no address", async () => {
     await withServer({ trustedProxies: loopback }, async (logIn) => {
       await repeat(5, () => logIn(null), 403)
       await repeat(5, (n) => logIn(`unknown-${n}`), 403)
@@ -68,7 +68,7 @@ describe("who a client is", () => {
     })
   })
 
-  it("is the network, where that is of IPv6, that one subscriber has", async () => {
+  it("is the subscriber's whole network for IPv6", async () => {
     await withServer({ trustedProxies: loopback }, async (logIn) => {
       await repeat(10, (n) => logIn(`2001:db8:1:2::${n}`), 403)
       assert.strictEqual(await logIn("2001:db8:1:2:ffff::1", admin.password), 429)
@@ -76,7 +76,7 @@ describe("who a client is", () => {
     })
   })
 
-  it("has the operator told, once, of a proxy that nobody named", async () => {
+  it("makes the log mention an unknown proxy, once", async () => {
     for (const { trustedProxies, told } of [
       { trustedProxies: [], told: 1 },
       { trustedProxies: loopback, told: 0 }

@@ -8,13 +8,13 @@ import { readParameters } from "../../src/oauth/FormBody.ts"
 interface Part {
   readonly name: string
   readonly content: Uint8Array
-  /** Further headers, each with its line break. */
+  /** Additional headers, each with its line break. */
   readonly headers: string
 }
 
 const encoder = new TextEncoder()
 
-/** A name as browsers write it. */
+/** A name in the form that browsers write. */
 const escaped = (name: string): string =>
   name.replaceAll("\n", "%0A").replaceAll("\r", "%0D").replaceAll('"', "%22").replaceAll("\\", "%5C")
 
@@ -78,7 +78,7 @@ const written = ({ boundary, disposition, last, parts, preamble }: Body): Buffer
     Buffer.from(`${parts.length === 0 ? "" : "\r\n"}--${boundary}--${last}`)
   ])
 
-/** The pairs that the streaming parser of Effect finds; null when it finds a fault or a file. */
+/** The pairs that Effect's streaming parser finds; null for an error or a file. */
 const referencePairs = (contentType: string, bytes: Uint8Array): ReadonlyArray<readonly [string, string]> | null => {
   const pairs: Array<readonly [string, string]> = []
   let isDone = false
@@ -103,7 +103,7 @@ const referencePairs = (contentType: string, bytes: Uint8Array): ReadonlyArray<r
   return isDone && !isFaulty ? pairs : null
 }
 
-/** The parameters of a body, or the error code that refuses it. */
+/** The parameters of a body, or the error code of its refusal. */
 const read = (contentType: string, body: Uint8Array) =>
   Result.match(Effect.runSync(Effect.result(readParameters(contentType, body))), {
     onSuccess: (parameters) => parameters,
@@ -138,7 +138,7 @@ describe("a multipart body", () => {
     )
   })
 
-  it("is read or refused, whatever its bytes are", () => {
+  it("is parsed or refused, for any bytes", () => {
     const damage = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...Array.from('\r\n-:;"\\b\0=é')), fc.nat(4)), {
       maxLength: 6
     })
@@ -162,7 +162,7 @@ describe("a multipart body", () => {
     )
   })
 
-  it("takes no longer for one that is made to be slow", () => {
+  it("takes no longer for a malicious one", () => {
     for (const repeated of ["\r\n--b", "--b\r\n", "\r\n\r\n", "\r", ';a="', 'x: "\\'.repeat(3)]) {
       const hostile = repeated.repeat(Math.floor(65_536 / repeated.length))
       for (const body of [hostile, `--b\r\n${hostile}`, part(`Content-Disposition: form-data; name=${hostile}`)]) {
@@ -192,7 +192,7 @@ describe("a multipart body", () => {
     assert.strictEqual(read('multipart/form-data; boundary="b:c"', body), "invalid_request")
   })
 
-  it("may have blanks behind a delimiter, and names that are no ASCII", () => {
+  it("may have blanks after a delimiter, and names outside ASCII", () => {
     const padded = field("é").replace("--b", "--b \t")
     assert.deepStrictEqual(multipart(`${padded}--b--`), pairs(["é", "v"]))
   })
@@ -232,14 +232,14 @@ describe("a multipart body", () => {
 describe("a body of another type", () => {
   const form = (body: string) => read("Application/X-WWW-Form-Urlencoded; charset=utf-8", Buffer.from(body))
 
-  it("is decoded as forms are", () => {
+  it("is decoded like a form", () => {
     assert.deepStrictEqual(
       form("?a=1&b=x+y%20%C3%A9&c&=d&e=%FF"),
       pairs(["?a", "1"], ["b", "x y é"], ["", "d"], ["e", "\ufffd"])
     )
   })
 
-  it("is refused when it is not UTF-8, and nothing when it is not known", () => {
+  it("is refused if it is not UTF-8, and null for an unknown type", () => {
     assert.strictEqual(read("application/x-www-form-urlencoded", new Uint8Array([0xff])), "BodyUnreadable")
     assert.isNull(read("text/plain", Buffer.from("x")))
     assert.deepStrictEqual(read("text/plain", new Uint8Array()), pairs())

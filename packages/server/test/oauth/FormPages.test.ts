@@ -32,7 +32,7 @@ const pagesFor = (scope: string): ReadonlyArray<string> => {
 }
 
 describe("the forms", () => {
-  it("describe the declared scopes that are asked for, escaped", () => {
+  it("describe the requested declared scopes, escaped", () => {
     for (const page of pagesFor("public doors:open doors:list")) {
       assert.include(page, "asks for access to your buildings, doors and calls.")
       assert.include(page, "<p>It will be able to:</p>")
@@ -40,7 +40,7 @@ describe("the forms", () => {
     }
   })
 
-  it("do not promise access to buildings where only declared scopes are asked for", () => {
+  it("do not promise access to buildings if only declared scopes are requested", () => {
     for (const page of pagesFor("doors:list")) {
       assert.notInclude(page, "access to your buildings")
       assert.include(page, "<li>See your doors</li>")
@@ -48,7 +48,7 @@ describe("the forms", () => {
     }
   })
 
-  it("have no list where no other scope is asked for, or none that is declared", () => {
+  it("have no list if no declared scope is requested", () => {
     for (const page of [...pagesFor("public"), ...pagesFor("public toString")]) assert.notInclude(page, "<ul")
   })
 })

@@ -1,5 +1,5 @@
 /**
- * The host's own login in place of the login form: what an attacker could make of it is tried here.
+ * The host's own login in place of the login form, and attempts to attack it.
  */
 import { DirectoryError, UserId } from "@doorhook/core"
 import type { SessionAnswer, SessionRequest } from "@doorhook/core"
@@ -21,7 +21,7 @@ import {
   withQuery
 } from "./OAuthServer.ts"
 
-/** What the host answers by the value of its session cookie. */
+/** The host's answer by the value of its session cookie. */
 const sessions: Readonly<Record<string, SessionAnswer>> = {
   alice: { id: UserId.make(admin.login), name: "Alice <admin>" },
   bob: { id: UserId.make("tenant@example.com") },
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 beforeEach(() => [asked, lines].forEach((seen) => seen.splice(0)))
 
-/** A browser in which somebody is logged in at the host. */
+/** A browser with a logged-in session at the host. */
 const browserOf = (session: string) => {
   const visitor = new Browser(server.url)
   visitor.cookies.set("host_session", session)
@@ -95,7 +95,7 @@ describe("a user who is logged in at the host", () => {
     assert.include(queryOf(answer), { error: "access_denied" })
   })
 
-  it("has allowed nothing before a button says so", async () => {
+  it("has allowed nothing before pressing a button", async () => {
     const visitor = browserOf("alice")
     const form = formOf((await visitor.authorize(authorizeC1)).text)
     for (const decision of ["", "Allow", "yes"]) {
@@ -105,13 +105,13 @@ describe("a user who is logged in at the host", () => {
     }
   })
 
-  it("is shown the code where there is no address to go to", async () => {
+  it("sees the code if there is no redirect", async () => {
     const visitor = browserOf("alice")
     const page = await visitor.authorize({ ...authorizeC1, redirect_uri: outOfBand })
     assert.match((await visitor.submit(formOf(page.text), allow)).text, /<code id="authorization_code">dh_ac_/)
   })
 
-  it("is asked on a page that nothing can frame or keep, and that loads nothing", async () => {
+  it("is asked on a page that can't be framed or cached, and loads nothing", async () => {
     const { headers } = await browserOf("alice").authorize(authorizeC1)
     assert.strictEqual(headers.get("x-frame-options"), "DENY")
     assert.match(
@@ -122,7 +122,7 @@ describe("a user who is logged in at the host", () => {
     assert.isNull(headers.get("access-control-allow-origin"))
   })
 
-  it("is not asked what is no request: the host is not even asked who it is", async () => {
+  it("is not asked about an invalid request, and neither is the host", async () => {
     const answer = await browserOf("alice").authorize({ ...authorizeC1, redirect_uri: "https://evil.example/" })
     assert.deepStrictEqual([answer.status, answer.headers.get("location"), asked], [400, null, []])
   })
@@ -173,7 +173,7 @@ describe("consent can't be forged", () => {
     }
   })
 
-  it("by a page that the browser itself says is another one", async () => {
+  it("by a page that the browser marks as cross-site", async () => {
     const victim = browserOf("alice")
     const { action, fields } = formOf((await victim.authorize(authorizeC1)).text)
     const submit = (site: string) =>
@@ -195,7 +195,7 @@ describe("consent can't be forged", () => {
 })
 
 describe("a session that changes while the page is open", () => {
-  it("is asked again: what one user was shown, another has not allowed", async () => {
+  it("is asked again: one user's page is not another user's consent", async () => {
     const visitor = browserOf("alice")
     const form = formOf((await visitor.authorize(authorizeC1)).text)
     visitor.cookies.set("host_session", "bob")
@@ -216,7 +216,7 @@ describe("a session that changes while the page is open", () => {
     assert.strictEqual(href, withQuery(`${server.url}/oauth/authorize`, { ...sorted(authorizeC1), state: "s" }))
   })
 
-  it("fixes nobody's account: a password form is none of a session's, and the other way round", async () => {
+  it("mixes no accounts: a password form is not valid for a session, or a session's form for a password", async () => {
     const visitor = browserOf("form")
     const form = formOf((await visitor.authorize(authorizeC1)).text)
     visitor.cookies.set("host_session", "bob")
@@ -228,7 +228,7 @@ describe("a session that changes while the page is open", () => {
   })
 })
 
-/** In the order in which addresses are made. */
+/** In the order in which URLs write them. */
 const sorted = ({ client_id, redirect_uri, response_type }: Readonly<Record<string, string>>) => ({
   client_id: client_id ?? "",
   redirect_uri: redirect_uri ?? "",
@@ -236,7 +236,7 @@ const sorted = ({ client_id, redirect_uri, response_type }: Readonly<Record<stri
 })
 
 describe("a user who is not logged in at the host", () => {
-  it("is sent there, with the way back, and comes back to consent", async () => {
+  it("is redirected there with a return URL, and returns to consent", async () => {
     const visitor = browserOf("none")
     const answer = await visitor.authorize({ ...authorizeC1, state: "a b&c" })
     assert.strictEqual(answer.status, 303)
@@ -254,7 +254,7 @@ describe("a user who is not logged in at the host", () => {
     assert.include(queryOf(await visitor.submit(formOf(page.text), allow)), { state: "a b&c" })
   })
 
-  it("is sent back to nowhere else, whatever the request says, and never with a secret", async () => {
+  it("returns only to the service, whatever the request says, and never with a secret", async () => {
     const visitor = browserOf("none")
     const fields = { ...authorizeC1, return_to: "https://evil.example/", login_url: "https://evil.example/" }
     const headers = { "x-forwarded-host": "evil.example", "x-forwarded-proto": "https", forwarded: "host=evil.example" }
@@ -277,7 +277,7 @@ describe("a user who is not logged in at the host", () => {
     assert.match(answer.headers.get("location") ?? "", new RegExp(`^${server.url}/sign-in\\?return_to=`))
   })
 
-  it("is sent to no address that is none, and waits while the host does not answer", async () => {
+  it("is not redirected to an invalid address, and gets 503 while the host does not answer", async () => {
     const flaw = "The directory's `session` must return a `login_url` that is an http or https URL or a path, not"
     for (const [session, said] of [
       ["script", `${flaw} one that begins with \`javascript:\`.`],
@@ -292,7 +292,7 @@ describe("a user who is not logged in at the host", () => {
     assert.notMatch(lines.join(), /alert|hunter2/)
   })
 
-  it("logs in with login and password where the host says so", async () => {
+  it("logs in with login and password if the host decides so", async () => {
     const visitor = browserOf("form")
     const page = await visitor.authorize(authorizeC1)
     assert.include(page.text, 'type="password"')

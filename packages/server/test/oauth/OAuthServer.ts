@@ -1,5 +1,5 @@
 /**
- * The whole HTTP surface with the real authorization server in it, and a browser of few talents to visit it with.
+ * The HTTP surface with the real authorization server, and a minimal browser for tests.
  */
 import {
   AuthorizationServer,
@@ -54,13 +54,13 @@ export interface OAuthServerOptions {
   readonly store?: Layer.Layer<TokenStore>
   readonly http?: Partial<HttpSettingsShape>
   readonly appearance?: AppearanceShape
-  /** Who is logged in at the host, by the headers of the browser's request. */
+  /** Finds the user who is logged in at the host, from the headers of the browser's request. */
   readonly session?: NonNullable<Directory["Service"]["session"]>
-  /** What the whole server runs in. */
+  /** The services of the whole server. */
   readonly around?: Layer.Layer<never>
 }
 
-/** The directory, that may know who is logged in. */
+/** The directory. It may include sessions of the host. */
 const directoryOf = (session: OAuthServerOptions["session"]) =>
   Layer.effect(
     Directory,
@@ -92,10 +92,10 @@ export const startServer = async (options: OAuthServerOptions = {}) => {
 
 type Fields = Readonly<Record<string, string>>
 
-/** An address with a query. */
+/** A URL with a query. */
 export const withQuery = (url: string, fields: Fields): string => `${url}?${new URLSearchParams(fields).toString()}`
 
-/** A form of a page. */
+/** A form on a page. */
 export interface Form {
   readonly action: string
   readonly fields: Fields
@@ -109,7 +109,7 @@ const unescape = (text: string): string =>
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&")
 
-/** The form of a page, with what is in its fields. */
+/** The form of a page with the values of its fields. */
 export const formOf = (page: string): Form => {
   const action = /<form method="post" action="([^"]*)">/.exec(page)?.[1]
   if (action === undefined) return assert.fail(`there is no form:\n${page}`)
@@ -118,7 +118,7 @@ export const formOf = (page: string): Form => {
   return { action: unescape(action), fields: Object.fromEntries(fields) }
 }
 
-/** Keeps cookies, follows nothing. */
+/** Keeps cookies and follows no redirects. */
 export class Browser {
   readonly base: string
   readonly cookies = new Map<string, string>()
@@ -138,17 +138,17 @@ export class Browser {
     return { status: response.status, headers: response.headers, text: await response.text() }
   }
 
-  /** Asks for the authorize step. */
+  /** Sends a request to the authorize step. */
   authorize(fields: Fields) {
     return this.request(withQuery("/oauth/authorize", fields))
   }
 
-  /** Sends a form as a browser does. */
+  /** Submits a form like a browser. */
   submit(form: Form, filledIn: Fields) {
     return this.request(form.action, { method: "POST", body: new URLSearchParams({ ...form.fields, ...filledIn }) })
   }
 
-  /** Logs in and answers where the browser is sent to. */
+  /** Logs in and returns the URL of the redirect. */
   async logIn(fields: Fields, user: Fields = admin): Promise<URL> {
     const answer = await this.submit(formOf((await this.authorize(fields)).text), user)
     return new URL(answer.headers.get("location") ?? assert.fail(`not redirected: ${answer.status} ${answer.text}`))
@@ -157,7 +157,7 @@ export class Browser {
 
 export const authorizeC1: Fields = { client_id: "c1", redirect_uri: redirectUri, response_type: "code" }
 
-/** A new code of c1. */
+/** A new code for c1. */
 export const obtainCode = async (base: string, fields: Fields = authorizeC1): Promise<string> =>
   (await new Browser(base).logIn(fields)).searchParams.get("code") ?? assert.fail("there is no code")
 
@@ -170,7 +170,7 @@ export const exchangeOf = (code: string): Fields => ({
   redirect_uri: redirectUri
 })
 
-/** Sends a body to an endpoint for clients, and reads JSON from it. */
+/** Sends a body to an endpoint for clients, and parses the JSON answer. */
 export const post = async (url: string, body: RequestInit["body"], headers: Fields = {}) => {
   const response = await fetch(url, { method: "POST", headers, ...(body !== undefined && { body }) })
   const json: unknown = await response.json()
@@ -181,7 +181,7 @@ export const post = async (url: string, body: RequestInit["body"], headers: Fiel
   return { status: response.status, headers: response.headers, json, textAt }
 }
 
-/** Fields as the document sends them. */
+/** Fields in the form of the document. */
 export const multipart = (fields: Fields): FormData => {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)

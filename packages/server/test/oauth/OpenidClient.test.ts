@@ -1,5 +1,5 @@
 /**
- * A client library that many programs use, against the server: whatever it insists on, we do.
+ * The widely used library openid-client against the server, which must satisfy all of its checks.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as client from "openid-client"
@@ -17,7 +17,7 @@ const discover = (id: string, authentication: client.ClientAuth) =>
     execute: [client.allowInsecureRequests]
   })
 
-/** Sends the user through the login page, as a browser would. */
+/** Leads the user through the login page like a browser. */
 const logIn = async (url: URL): Promise<URL> => {
   const browser = new Browser(server.url)
   const page = await browser.request(url.href)
@@ -78,7 +78,7 @@ describe("openid-client", () => {
     assert.strictEqual(error.error, "invalid_scope")
   })
 
-  it("is told what the server is, at the address of the issuer", async () => {
+  it("gets the metadata at the issuer's address", async () => {
     const response = await fetch(`${server.url}/.well-known/oauth-authorization-server`)
     assert.strictEqual(response.headers.get("content-type"), "application/json")
     assert.deepInclude<object>(Object(await response.json()), {

@@ -16,7 +16,7 @@ import {
   withQuery
 } from "./OAuthServer.ts"
 
-/** Keeps everything that is logged or traced, however unimportant. */
+/** Collects all logs and traces at every level. */
 const recorder = () => {
   const lines: Array<string> = []
   const { layer: tracer, spans } = keptSpans()
@@ -29,13 +29,13 @@ const recorder = () => {
   return { around, lines, traced }
 }
 
-/** The store, of which an answer was lost. */
+/** The store, with one lost answer. */
 const losing = Layer.mock(TokenStore, {
   findCode: () => new StoreError({ operation: "TokenStore.findCode", cause: new Error("gone"), outcome: "unknown" })
 })
 
 describe("logs and traces", () => {
-  it("have no header of a request in them, whatever became of it", async () => {
+  it("contain no header of any request, even of failed ones", async () => {
     const { around, lines, traced } = recorder()
     const server = await startServer({ around, store: losing })
     const bearer = "dh_at_secret-bearer"
@@ -69,7 +69,7 @@ describe("logs and traces", () => {
     }
   })
 
-  it("and answers do not promise that nothing was changed when nobody knows", async () => {
+  it("and answers do not promise that nothing was changed if that is unknown", async () => {
     const server = await startServer({ store: losing })
     try {
       const answer = await post(`${server.url}/oauth/token`, multipart(exchangeOf("x")))
@@ -80,7 +80,7 @@ describe("logs and traces", () => {
     }
   })
 
-  it("have no secret, code, token, password or query in them", async () => {
+  it("contain no secret, code, token, password or query", async () => {
     const { around, lines, traced } = recorder()
     const server = await startServer({ around })
     const password = "hunter2-typed-wrongly"

@@ -29,7 +29,7 @@ const jsonType = { "content-type": "application/json" }
 
 type Reply = Awaited<ReturnType<typeof post>>
 
-/** What every answer of these endpoints must have. */
+/** Checks that hold for every answer of these endpoints. */
 const assertGuarded = ({ headers }: Reply) => {
   assert.strictEqual(headers.get("content-type"), "application/json")
   assert.strictEqual(headers.get("cache-control"), "no-store")
@@ -41,7 +41,7 @@ const refusal = (reply: Reply): readonly [number, string] => {
   assertGuarded(reply)
   assert.deepStrictEqual(Object.keys(Object(reply.json)), ["error", "error_description"])
   assert.match(reply.textAt("error_description"), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
-  // A challenge on anything else would make client libraries lose the error code.
+  // With a challenge on another status, client libraries would ignore the error code.
   assert.strictEqual(
     reply.headers.get("www-authenticate"),
     reply.status === 401 ? 'Basic realm="doorhook", charset="UTF-8"' : null
@@ -49,10 +49,10 @@ const refusal = (reply: Reply): readonly [number, string] => {
   return [reply.status, reply.textAt("error")]
 }
 
-/** The second since 1970 in which this began. */
+/** The current time at the start, in seconds since 1970. */
 const began = Math.floor(Date.now() / 1_000)
 
-/** The body of a success. */
+/** The body of a successful answer. */
 const tokens = (reply: Reply): Fields => {
   assert.strictEqual(reply.status, 200, JSON.stringify(reply.json))
   assertGuarded(reply)
@@ -74,7 +74,7 @@ describe("the token endpoint", () => {
     assert.match(refresh_token ?? "", /^dh_rt_[A-Za-z0-9_-]{43}$/)
   })
 
-  it("takes what OAuth libraries send, and JSON, beside a Bearer header that says nothing here", async () => {
+  it("accepts what OAuth libraries send, and JSON, and ignores a Bearer header", async () => {
     const form = await post(tokenUrl(), urlencoded(exchangeOf(await obtainCode(server.url))))
     const { refresh_token } = tokens(form)
     const refresh = {
@@ -83,7 +83,7 @@ describe("the token endpoint", () => {
       client_secret: secretOfC1,
       refresh_token,
       scope: null,
-      // Of no meaning here (RFC 6749 section 3.2).
+      // Without a meaning here (RFC 6749 section 3.2).
       client: { version: 3 },
       resource: ["https://api.example"]
     }
@@ -92,7 +92,7 @@ describe("the token endpoint", () => {
     assert.strictEqual(again["refresh_token"], refresh_token)
   })
 
-  it("refreshes with what the document asks for and nothing more", async () => {
+  it("refreshes with only the parameters of the document", async () => {
     const { access_token, refresh_token = "" } = await obtainTokens()
     const again = tokens(
       await post(tokenUrl(), multipart({ grant_type: "refresh_token", client_id: "c1", refresh_token }))
@@ -101,7 +101,7 @@ describe("the token endpoint", () => {
     assert.notStrictEqual(again["access_token"], access_token)
   })
 
-  it("lets one of twenty exchanges of a code at once succeed", async () => {
+  it("lets only one of twenty concurrent exchanges of a code succeed", async () => {
     const exchange = exchangeOf(await obtainCode(server.url))
     const replies = await Promise.all(Array.from({ length: 20 }, () => post(tokenUrl(), multipart(exchange))))
     assert.lengthOf(
@@ -155,13 +155,13 @@ describe("the token endpoint", () => {
       for (const body of [form, params]) {
         const reply = await post(tokenUrl(), body)
         assert.deepStrictEqual(refusal(reply), [400, "invalid_request"])
-        // What a description may hold (RFC 6749 section 5.2).
+        // The characters that a description may have (RFC 6749 section 5.2).
         assert.match(reply.textAt("error_description") ?? "", /^[\x20-\x21\x23-\x5b\x5d-\x7e]+ came more than once\./)
       }
     }
   )
 
-  it("refuses a multipart body that was cut off, though all its fields came", async () => {
+  it("refuses a truncated multipart body even if all of its fields arrived", async () => {
     const sent = new Response(multipart(exchangeOf("x")))
     const contentType = sent.headers.get("content-type") ?? ""
     const whole = await sent.text()
@@ -212,7 +212,7 @@ describe("the token endpoint", () => {
     assert.deepStrictEqual(refusal(secretInQuery), [401, "invalid_client"])
   })
 
-  it("refuses bodies above 64 KiB and goes on", async () => {
+  it("refuses bodies above 64 KiB and continues", async () => {
     for (const body of [multipart({ x: "x".repeat(65_536) }), urlencoded({ x: "x".repeat(65_536) })]) {
       assert.deepStrictEqual(refusal(await post(tokenUrl(), body)), [413, "invalid_request"])
     }
@@ -236,7 +236,7 @@ describe("revoking and introspecting", () => {
   const bearer = async (token: string) =>
     fetch(`${server.url}/v4/buildings/1/integrations`, { headers: { authorization: `Bearer ${token}` } })
 
-  it("ends an access token at once, and answers JSON to whatever token", async () => {
+  it("ends an access token at once, and answers any token with JSON", async () => {
     const { access_token = "" } = await obtainTokens()
     assert.strictEqual((await bearer(access_token)).status, 404)
     for (const token of [access_token, access_token, "unknown"]) {
@@ -255,7 +255,7 @@ describe("revoking and introspecting", () => {
     assert.strictEqual((await bearer(access_token)).status, 401)
   })
 
-  it("says what a token stands for, to its client", async () => {
+  it("describes a token to its client", async () => {
     const { access_token = "" } = await obtainTokens()
     const introspect = (fields: Fields) => post(`${server.url}/oauth/introspect`, urlencoded(fields))
     const live = await introspect({ ...client, token: access_token })
@@ -267,7 +267,7 @@ describe("revoking and introspecting", () => {
     assert.deepStrictEqual(refusal(await introspect({ token: access_token })), [401, "invalid_client"])
   })
 
-  it("needs a client that proves who it is, and a token", async () => {
+  it("needs an authenticated client, and a token", async () => {
     const revoke = (fields: Fields) => post(`${server.url}/oauth/revoke`, urlencoded(fields))
     assert.deepStrictEqual(refusal(await revoke({ token: "x" })), [401, "invalid_client"])
     assert.deepStrictEqual(refusal(await revoke({ client_id: "c1", token: "x" })), [401, "invalid_client"])
@@ -279,7 +279,7 @@ describe("access tokens at the API", () => {
   const get = (query: string, headers: Fields = {}) =>
     fetch(`${server.url}/v4/buildings/99/integrations${query}`, { headers })
 
-  it("are asked for before anything else is said, without an error where none was sent", async () => {
+  it("are required before anything else, without an error if none was sent", async () => {
     const response = await get("")
     assert.strictEqual(response.status, 401)
     assert.strictEqual(response.headers.get("www-authenticate"), 'Bearer realm="doorhook"')
@@ -290,7 +290,7 @@ describe("access tokens at the API", () => {
     assert.strictEqual((await get(`?access_token=${access_token}`)).status, 401)
   })
 
-  it("are taken from the header; a refresh token is none", async () => {
+  it("are accepted in the header, refresh tokens are not", async () => {
     const { access_token, refresh_token } = await obtainTokens()
     assert.strictEqual((await get("", { authorization: `Bearer ${access_token}` })).status, 404)
     assert.strictEqual((await get("", { authorization: `Bearer ${refresh_token}` })).status, 401)
@@ -310,7 +310,7 @@ describe("when storage is out of order", () => {
     }
   }
 
-  it("a client is asked to try again, or told that it can't be helped, and nothing of what is inside", async () => {
+  it("a client is asked to try again, or learns that this is pointless, but nothing internal", async () => {
     const cause = new Error("password=hunter2")
     const failing = await answers(() => new StoreError({ operation: "TokenStore.findCode", cause }))
     assert.deepStrictEqual(failing, { answer: [503, "temporarily_unavailable"], retryAfter: "1" })

@@ -1,5 +1,5 @@
 /**
- * Deliveries and their attempts, for tests over a server that sends nothing itself.
+ * Deliveries and attempts for tests of a server that does not send anything itself.
  */
 import { DeliveryStore } from "@doorhook/core"
 import type { AttemptOutcome, Settlement } from "@doorhook/core"
@@ -10,7 +10,7 @@ import { call, document, operatorKey } from "../TestServer.ts"
 
 export const accessLog = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** An integration with a number of events for it. */
+/** Creates an integration with a number of events. */
 export const published = Effect.fnUntraced(function* (count: number) {
   yield* TestClock.setTime(1_000_000)
   const created = yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
@@ -20,7 +20,7 @@ export const published = Effect.fnUntraced(function* (count: number) {
   return { integration: created.textAt("/data/id"), event: reply.textAt("/events/0/id") }
 })
 
-/** For how long an integration may fail in these tests, in milliseconds. */
+/** How long an integration may fail in these tests, in milliseconds. */
 const disableAfter = 3_600_000
 
 const worker = "attempts"
@@ -34,7 +34,7 @@ export const claimDue = Effect.gen(function* () {
   return (yield* store.claim({ worker, now, ...limits })).deliveries
 })
 
-/** Makes an attempt of every due delivery, with this outcome. */
+/** Attempts every due delivery, with this outcome. */
 export const attempt = Effect.fnUntraced(function* (
   outcome: AttemptOutcome,
   state: "delivered" | "exhausted" | "expired" | "retrying" | "cancelled",

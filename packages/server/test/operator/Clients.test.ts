@@ -8,7 +8,7 @@ const acme = { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/c
 const ask = (method: string, at: string, body?: unknown) => call(method, at, { as: operatorKey, body })
 
 describe("clients", () => {
-  it.effect("are registered with a secret that is shown this once, listed, and removed", () =>
+  it.effect("are registered with a secret that is shown only once, listed, and removed", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_000_000)
       const added = yield* ask("POST", path, acme)
@@ -33,7 +33,7 @@ describe("clients", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("that are public have no secret, and an id is made up for those that bring none", () =>
+  it.effect("that are public have no secret, and ids are generated if missing", () =>
     Effect.gen(function* () {
       const { id: _, ...nameless } = acme
       const added = yield* ask("POST", path, { ...nameless, confidential: false })
@@ -45,7 +45,7 @@ describe("clients", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("get a new secret, and the one before ends after the overlap", () =>
+  it.effect("get a new secret, and the old one ends after the overlap", () =>
     Effect.gen(function* () {
       const before = (yield* ask("POST", path, acme)).textAt("/client_secret")
       const rotated = yield* ask("POST", `${path}/acme/rotate`, { overlap: "2h" })
@@ -55,7 +55,7 @@ describe("clients", () => {
         { expires_at: null },
         { expires_at: "1970-01-01T02:00:00.000Z" }
       ])
-      // A day, unless it is said.
+      // A day by default.
       const again = yield* ask("POST", `${path}/acme/rotate`)
       assert.strictEqual(again.at("/client/secrets/1/expires_at"), "1970-01-02T00:00:00.000Z")
       for (const overlap of ["soon", 5, "366d"]) {
@@ -88,7 +88,8 @@ describe("clients", () => {
         }),
         ["/id", "/name", "/redirect_uris/1", "/redirect_uris/2"]
       )
-      // Read without these, a browser's client would get a secret, and a secret of the host's own would not be the client's.
+      // If these were ignored, a browser's client would get a secret, and a host's own secret would not become the
+      // client's.
       assert.deepStrictEqual(yield* pointers({ ...acme, public: true, secret: "s1" }), ["/public", "/secret"])
       const nameless = yield* ask("POST", path, { ...acme, name: undefined })
       assert.strictEqual(nameless.at("/errors/0/detail"), "`name` is missing.")
@@ -99,7 +100,7 @@ describe("clients", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("may have any id that is registered, however long and strange", () =>
+  it.effect("may have any registered id, however long and strange", () =>
     Effect.gen(function* () {
       const id = "/%?#".repeat(63) + "abc"
       assert.strictEqual((yield* ask("POST", path, { ...acme, id })).status, 201)
@@ -109,7 +110,7 @@ describe("clients", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are the operator's business alone", () =>
+  it.effect("are only for the operator", () =>
     Effect.gen(function* () {
       for (const [method, at] of [
         ["GET", path],

@@ -10,7 +10,7 @@ const as = operatorKey
 const wireId = (id: DeliveryId | undefined): string => `dlv_${id}`
 
 describe("GET /operator/deliveries", () => {
-  it.effect("lists what there is, with ids and times as they are on the wire", () =>
+  it.effect("lists all deliveries, with ids and times in their public form", () =>
     Effect.gen(function* () {
       const { integration, event } = yield* published(1)
       const reply = yield* call("GET", "/operator/deliveries", { as })
@@ -35,7 +35,7 @@ describe("GET /operator/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("says no time of a next attempt while one is under way", () =>
+  it.effect("has no time of a next attempt while one is in flight", () =>
     Effect.gen(function* () {
       yield* published(1)
       const [leased] = yield* claimDue
@@ -56,7 +56,7 @@ describe("GET /operator/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("goes on from where it stopped", () =>
+  it.effect("continues after a cursor", () =>
     Effect.gen(function* () {
       yield* published(7)
       const seen: Array<unknown> = []
@@ -79,7 +79,7 @@ describe("GET /operator/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("filters by state, integration and event; an empty parameter is none", () =>
+  it.effect("filters by state, integration and event; an empty parameter is ignored", () =>
     Effect.gen(function* () {
       const { integration, event } = yield* published(2)
       const count = Effect.fnUntraced(function* (query: string) {
@@ -130,7 +130,7 @@ describe("GET /operator/deliveries", () => {
 })
 
 describe("GET /operator/summary", () => {
-  it.effect("says how many there are in each state", () =>
+  it.effect("counts deliveries by state", () =>
     Effect.gen(function* () {
       yield* published(3)
       yield* attempt("acknowledged", "delivered")
@@ -184,7 +184,7 @@ describe("one delivery", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("that is not there is not found", () =>
+  it.effect("that does not exist is not found", () =>
     Effect.gen(function* () {
       for (const id of ["dlv_999", "dlv_0", "1", "abc", "dlv_", `dlv_${"9".repeat(40)}`]) {
         assert.strictEqual((yield* call("GET", `/operator/deliveries/${id}`, { as })).status, 404, id)
@@ -227,7 +227,7 @@ describe("POST /operator/integrations/{id}/recover", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("refuses what is no time, no integration, or disabled", () =>
+  it.effect("refuses malformed times, unknown integrations, and disabled ones", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       yield* attempt("timeout", "exhausted")
@@ -247,7 +247,7 @@ describe("POST /operator/integrations/{id}/recover", () => {
       }
       const future = yield* recover(integration, { since: "1970-01-01T00:17:41Z" })
       assert.deepStrictEqual([future.status, future.at("/errors/0/source/pointer")], [422, "/since"])
-      assert.match(future.textAt("/errors/0/detail"), /must be in the past; 1970-01-01T00:17:41\.000Z is still to come/)
+      assert.match(future.textAt("/errors/0/detail"), /must be in the past; 1970-01-01T00:17:41\.000Z is in the future/)
       for (const body of [{}, [], "null"]) {
         const reply = yield* recover(integration, body)
         assert.strictEqual(reply.status, 422)

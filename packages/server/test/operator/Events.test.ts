@@ -42,7 +42,7 @@ describe("POST /operator/events", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("accepts what is of a building that the directory does not have, and hints at it", () =>
+  it.effect("accepts an event of an unknown building, with a hint", () =>
     Effect.gen(function* () {
       const reply = yield* publish([event({ building_id: 9 }), event(), event({ building_id: 9 })])
       assert.strictEqual(reply.status, 202)
@@ -55,7 +55,7 @@ describe("POST /operator/events", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("accepts what is probably mistyped, and hints at it", () =>
+  it.effect("accepts a member that is probably misspelled, with a hint", () =>
     Effect.gen(function* () {
       const { tenant_ids: _, ...others } = event()
       const { json } = yield* publish([{ ...others, tenant_id: 101 }, event()])
@@ -115,7 +115,7 @@ describe("POST /operator/events", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("takes no list for an id, however deep", () =>
+  it.effect("refuses a list as an id, however deeply nested", () =>
     Effect.gen(function* () {
       const depth = 30_000
       const deep = "[".repeat(depth) + "]".repeat(depth)
@@ -194,7 +194,7 @@ describe("publishing again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is remembered of a list without events too", () =>
+  it.effect("is stored for an empty list too", () =>
     Effect.gen(function* () {
       for (let n = 0; n < 2; n++) assert.deepStrictEqual((yield* publishAs("k", [])).json, { events: [] })
       assert.strictEqual((yield* publishAs("k", event())).status, 422)
@@ -202,7 +202,7 @@ describe("publishing again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("remembers nothing of what was refused, and takes no key that is none", () =>
+  it.effect("keeps no record of refused requests, and refuses malformed keys", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* publishAs("k", event({ building_id: 0 }))).status, 422)
       assert.strictEqual((yield* publishAs("k", event())).status, 202)
@@ -217,7 +217,7 @@ describe("publishing again under the same Idempotency-Key", () => {
 })
 
 describe("the operator key", () => {
-  it.effect("is needed for every operation, and access tokens are none", () =>
+  it.effect("is needed for every operation, and access tokens do not replace it", () =>
     Effect.gen(function* () {
       for (const { method, path } of operations.flatMap(({ methods, path }) =>
         methods.map((method) => ({ method, path: path.replace("{id}", path.includes("deliveries") ? "dlv_1" : "1") }))
@@ -230,7 +230,7 @@ describe("the operator key", () => {
           const expected = as === undefined ? "Send the operator key" : "This is not the service's operator key"
           assert.include(reply.at("/errors/0/detail"), expected)
         }
-        // Ten wrong keys in a row would be too many.
+        // Ten wrong keys in a row would lock the address.
         assert.strictEqual((yield* call("GET", "/operator/summary", { as: operatorKey })).status, 200)
         const wrongMethod = yield* call("PUT", path, { as: operatorKey })
         assert.strictEqual(wrongMethod.status, 405)

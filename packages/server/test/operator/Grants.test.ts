@@ -6,7 +6,7 @@ import { call, operatorKey, testServer } from "../TestServer.ts"
 const path = "/operator/grants"
 const ask = (method: string, at: string, body?: unknown) => call(method, at, { as: operatorKey, body })
 
-/** What a user has granted to a client, with tokens. */
+/** Grants of a user to a client, with tokens. */
 const grant = Effect.fnUntraced(function* (id: string, client: string, user = "admin") {
   const store = yield* TokenStore
   const grant_id = GrantId.make(id)
@@ -58,7 +58,7 @@ describe("grants", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are asked for with a user", () =>
+  it.effect("are listed only for a given user", () =>
     Effect.gen(function* () {
       for (const query of ["", "?user_id=", "?user_id=%00", "?user_id=a%00b", "?user_id=a&user_id=b", "?user=a"]) {
         const refused = yield* ask("GET", `${path}${query}`)
@@ -72,7 +72,7 @@ describe("grants", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("end for those who say whose, and say nothing that is not understood", () =>
+  it.effect("end only for a given user, and not if the body has unknown members", () =>
     Effect.gen(function* () {
       yield* grant("g1", "acme")
       const cases: ReadonlyArray<readonly [body: unknown, pointer: string, detail: string]> = [
@@ -82,7 +82,7 @@ describe("grants", () => {
         [{ user_id: 42 }, "/user_id", "/user_id must be a text."],
         [{ user_id: "admin", client_id: "" }, "/client_id", "/client_id must be the id of a client."],
         [{ user_id: "admin", client_id: null }, "/client_id", "/client_id must be a text."],
-        // Taken for nothing said, this would end all.
+        // If it counted as missing, this would end all grants.
         [{ user_id: "admin", client: "acme" }, "/client", "/client is not known here."]
       ]
       for (const [body, pointer, detail] of cases) {

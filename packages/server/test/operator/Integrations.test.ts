@@ -17,7 +17,7 @@ const idsOf = (reply: Reply): ReadonlyArray<unknown> =>
   Object.keys(reply.at("/integrations") ?? {}).map((index) => reply.at(`/integrations/${index}/id`))
 
 describe("the operator's integrations", () => {
-  it.effect("are shown with whose they are and where they go, and never with a secret", () =>
+  it.effect("are shown with their owner and URL, and never with a secret", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const tenants = yield* call("POST", "/v4/tenants/101/integrations", { as: "tenant", body: document() })
@@ -102,7 +102,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("get settings of their own, as a whole and as they were written", () =>
+  it.effect("get overrides, which are replaced as a whole and shown as written", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const overrides = {
@@ -125,7 +125,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("may be in a network that is allowed to them alone", () =>
+  it.effect("may be in a network that only they may use", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const other = (yield* published(0)).integration
@@ -141,7 +141,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are not changed by what is wrong, and all of it is named", () =>
+  it.effect("are not changed by invalid input, and all problems are named", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const before = (yield* show(integration)).json
@@ -169,7 +169,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("take no schedule by which nothing would be retried, and none that never ends", () =>
+  it.effect("refuse schedules without a retry, and endless ones", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const before = (yield* show(integration)).json
@@ -190,7 +190,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are not found where there are none", () =>
+  it.effect("that do not exist are not found", () =>
     Effect.gen(function* () {
       for (const id of ["999", "0", "abc"]) {
         assert.strictEqual((yield* show(id)).status, 404, id)
@@ -218,7 +218,7 @@ describe("the operator's integrations", () => {
 })
 
 describe("GET /operator/notifications", () => {
-  it.effect("lists what was noticed, the oldest first", () =>
+  it.effect("lists notifications, oldest first", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(4)
       yield* attempt("timeout", "retrying")

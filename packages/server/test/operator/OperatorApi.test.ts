@@ -1,5 +1,5 @@
 /**
- * The operator API over HTTP and as calls within the process: one set of operations with the same answers and failures.
+ * The operator API over HTTP and as calls within the process. Both have the same operations, answers and failures.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result, Schema } from "effect"
@@ -30,7 +30,7 @@ const operations: ReadonlyArray<Operation> = [
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** Bodies, most of which most operations refuse. */
+/** Bodies for all operations. Most operations refuse most of them. */
 const bodies = [
   undefined,
   "",
@@ -65,7 +65,7 @@ const queries = [
   "state=x"
 ]
 
-/** Every operation with everything that may be wrong, one thing at a time, and those that delete last. */
+/** Every operation with one mistake at a time. Deletions come last. */
 const cases = operations.flatMap((operation): ReadonlyArray<readonly [Operation, OperatorCall]> => {
   const own = operation.path.includes(":id") ? ids : ["1"]
   const empty = operation.bodyLimit > 0 ? { body: "{}" } : {}
@@ -77,7 +77,7 @@ const cases = operations.flatMap((operation): ReadonlyArray<readonly [Operation,
   return [...withBody, ...withQuery, ...withId]
 })
 
-/** What differs between two services: what is made up, where they listen, and the counts of the process. */
+/** Removes differences between two services: generated values, addresses, and counts of the process. */
 const masked = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (name, inner: unknown) => (name === "process" ? "process" : inner))
@@ -126,14 +126,14 @@ const inProcess: Way = (operation, given) =>
     return { status, errors: errors.map(({ said: _said, ...error }) => error) }
   })
 
-/** A running service, and its operations as calls. */
+/** A running service, with its operations as calls. */
 const service = () =>
   OperatorApi.layer.pipe(
     Layer.provide(Layer.orDie(PublicUrl.layer("https://doors.example"))),
     Layer.provideMerge(testServer())
   )
 
-/** The outcomes of all cases, one after the other, on a service of its own. */
+/** Runs all cases in order on a service of its own, and returns the outcomes. */
 const outcomesBy = (way: Way) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(1_000_000)
@@ -144,7 +144,7 @@ const outcomesBy = (way: Way) =>
   }).pipe(Effect.provide(service()))
 
 describe("the operator API", () => {
-  it.effect("carries out each operation that is declared, and has a route for each", () =>
+  it.effect("runs each declared operation, and has a route for each", () =>
     Effect.gen(function* () {
       const { handlers } = yield* OperatorApi
       const namesOf = (all: ReadonlyArray<Operation>) => all.map(({ name }) => name).toSorted()
@@ -161,7 +161,7 @@ describe("the operator API", () => {
         const what = `${operation.name} ${JSON.stringify(given).slice(0, 200)}`
         assert.deepStrictEqual(masked(outcomes[at]), masked(expected[at]), what)
       }
-      // Not all of them by refusing all.
+      // Some must succeed, or the test would show nothing.
       for (const operation of operations) {
         const answered = cases.some(([one], at) => one === operation && "answer" in (outcomes[at] ?? {}))
         assert.isTrue(answered || operation === integrationOperations.probe, operation.name)
@@ -182,7 +182,7 @@ describe("the operator API", () => {
     }).pipe(Effect.provide(service()))
   )
 
-  it.effect("says within the process no more of a failure inside than over HTTP", () =>
+  it.effect("reveals no more of an internal failure within the process than over HTTP", () =>
     Effect.gen(function* () {
       const { call: operate } = yield* OperatorApi
       const test = operate(integrationOperations.sendTestEvent, { params: { id: "1" } })

@@ -6,7 +6,7 @@ import { makeKeyCheck } from "../../src/http/Credentials.ts"
 import { OperatorKey } from "../../src/operator/OperatorKey.ts"
 import { call, operatorKey, testServer } from "../TestServer.ts"
 
-it.effect("a key is made at the first start and found again at the next", () =>
+it.effect("a key is made at the first start and read at the next", () =>
   Effect.gen(function* () {
     const start = Effect.provide(OperatorKey, Layer.fresh(OperatorKey.layerStored))
     const first = yield* start
@@ -19,7 +19,7 @@ it.effect("a key is made at the first start and found again at the next", () =>
   }).pipe(Effect.provide(Layer.fresh(Layer.merge(MemoryStore.layer, Crypto.layerWebCrypto))))
 )
 
-it.effect("nothing is no key, whatever the key is", () =>
+it.effect("an empty text is never the key", () =>
   Effect.gen(function* () {
     const isKey = yield* makeKeyCheck(Redacted.make(""))
     for (const nothing of ["", " "]) assert.isFalse(yield* isKey(nothing))
@@ -37,7 +37,7 @@ it.effect("a given key is compared as a whole", () =>
 const summary = (as: string, headers: Readonly<Record<string, string>> = {}) =>
   call("GET", "/operator/summary", { as, headers })
 
-/** Presents ten wrong keys, each of which is refused as one. */
+/** Sends ten wrong keys. Each is refused as a wrong key. */
 const guess = Effect.fnUntraced(function* (headers: Readonly<Record<string, string>>) {
   for (let n = 0; n < 10; n++) assert.strictEqual((yield* summary(`guess-${n}`, headers)).status, 401)
 })
@@ -48,7 +48,7 @@ const expectThrottled = Effect.fnUntraced(function* (as: string, headers: Readon
   assert.match(reply.headers.get("retry-after") ?? "", /^(?:900|89\d)$/)
   assert.match(
     reply.textAt("/errors/0/detail"),
-    /^Ten wrong operator keys came from this address .* the right one too\..* Try again in \d+ s\.$/
+    /^Ten wrong operator keys came from this address .* even the right one\..* Try again in \d+ s\.$/
   )
   assert.isNull(reply.headers.get("www-authenticate"))
 })
@@ -58,7 +58,7 @@ const trusting = Layer.succeed(HttpSettings, {
   trustedProxies: Option.toArray(AddressPolicy.parseNetwork("127.0.0.1"))
 })
 
-it.live("guesses end in 429 for their address, the right key included, and for no other", () =>
+it.live("guesses end in 429 for their address, even with the right key, and for no other", () =>
   Effect.gen(function* () {
     const attacker = { "x-forwarded-for": "198.51.100.1" }
     const operator = { "x-forwarded-for": "198.51.100.2" }
@@ -66,13 +66,13 @@ it.live("guesses end in 429 for their address, the right key included, and for n
     yield* expectThrottled("guess", attacker)
     yield* expectThrottled(operatorKey, attacker)
     assert.strictEqual((yield* summary(operatorKey, operator)).status, 200)
-    // Nor does it end by a request without a key.
+    // A request without a key does not end it either.
     assert.strictEqual((yield* call("GET", "/operator/summary", { headers: attacker })).status, 401)
     yield* expectThrottled(operatorKey, attacker)
   }).pipe(Effect.provide(testServer().pipe(Layer.provide(trusting))))
 )
 
-it.live("guesses through a proxy that is not trusted do not shut out the programs beside it", () =>
+it.live("guesses through an untrusted proxy do not lock out programs beside it", () =>
   Effect.gen(function* () {
     const proxied = { "x-real-ip": "198.51.100.1" }
     yield* guess(proxied)
@@ -81,7 +81,7 @@ it.live("guesses through a proxy that is not trusted do not shut out the program
   }).pipe(Effect.provide(testServer()))
 )
 
-it.live("a right key forgives what failed before it", () =>
+it.live("a right key resets earlier failures", () =>
   Effect.gen(function* () {
     for (let round = 0; round < 3; round++) {
       for (let n = 0; n < 9; n++) assert.strictEqual((yield* summary(`guess-${n}`)).status, 401)

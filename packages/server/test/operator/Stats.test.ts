@@ -10,7 +10,7 @@ const as = operatorKey
 const figures = () => call("GET", "/operator/stats", { as })
 
 describe("GET /operator/stats", () => {
-  it.effect("tells readiness, what is in the database, and what this process does and has counted", () =>
+  it.effect("has readiness, the contents of the database, and the work and counts of this process", () =>
     Effect.gen(function* () {
       const before = yield* figures()
       yield* published(3)
@@ -56,7 +56,7 @@ describe("GET /operator/stats", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("answers while the database does not, and says so", () =>
+  it.effect("answers while the database does not, and reports that", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       controls.fault = "store"

@@ -1,6 +1,6 @@
 /**
- * The cases that authorization servers and integration APIs are tried with, by their ids: where each is tested, and here
- * those that are tested nowhere else.
+ * The usual test cases for authorization servers and integration APIs, by id. The table says where each is tested, and the
+ * remaining ones are tested here.
  *
  * A: authorize, T: token endpoint, R: refreshing, V: revoking, introspecting, metadata, B: bearer tokens at the API, I:
  * integrations.
@@ -41,18 +41,18 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   A5: [[own, "A5: a redirect URI that differs in anything is refused on a page"]],
   A7: [[authorize, "no redirect_uri of a client that is not out of band"]],
   A9: [[own, "A9: no response type but code"]],
-  A11: [[authorize, "get a page when it is not clear who asks"]],
+  A11: [[authorize, "get a page when the client is not certain"]],
   A13: [
-    [authorize, "sends the browser back with a code, the state as it came, and whose answer it is"],
+    [authorize, "redirects the browser with a code, the unchanged state, and the issuer"],
     [checks, "keeps any state as it came"]
   ],
   A15: [[authorize, 'foo: "1", prompt: "login"']],
   A17: [[own, "A17: a challenge is 43 characters of base64url"]],
   A19: [
-    [authorize, "is checked, and gone before there is a page"],
-    ["packages/server/test/oauth/Privacy.test.ts", "have no secret, code, token, password or query in them"]
+    [authorize, "is checked, and removed before a page is shown"],
+    ["packages/server/test/oauth/Privacy.test.ts", "contain no secret, code, token, password or query"]
   ],
-  A21: [[authorize, "is checked, and gone before there is a page"]],
+  A21: [[authorize, "is checked, and removed before a page is shown"]],
   A23: [[authorize, "says the same to an unknown login as to a wrong password"]],
   A25: [[authorize, "is denied by the user: the client learns it"]],
   A27: [[authorize, "a bad scope out of band"]],
@@ -75,61 +75,61 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   T23: [[grants, "takes a code up to ten minutes after the login, not at ten minutes"]],
   T25: [
     [grants, "takes a code once: the second time ends everything that it had brought"],
-    [races, "gets tokens for one of twenty exchanges of a code, and they end with the others"]
+    [races, "gets tokens for one of twenty exchanges of a code, and the other exchanges revoke them"]
   ],
   T27: [[grants, "refuses a code that is unknown, another client's, or bound to another redirect URI"]],
-  T29: [[own, "T29: a redirect URI that was given to authorize is asked for again"]],
+  T29: [[own, "T29: a redirect URI of the authorize step is required again"]],
   T31: [["packages/core/test/oauth/AuthorizeRequest.test.ts", "accepts the vector of RFC 7636 appendix B"]],
   T33: [[grants, "asks for the verifier of a challenge, and refuses one where there was no challenge"]],
   T35: [[checks, "accepts no other verifier, the challenge itself included"]],
-  T37: [[own, "T37: a method of a challenge means nothing at the token endpoint"]],
-  T39: [[token, "refuses bodies above 64 KiB and goes on"]],
-  T41: [[token, "a client is asked to try again, or told that it can't be helped, and nothing of what is inside"]],
+  T37: [[own, "T37: a challenge method has no meaning at the token endpoint"]],
+  T39: [[token, "refuses bodies above 64 KiB and continues"]],
+  T41: [[token, "a client is asked to try again, or learns that this is pointless, but nothing internal"]],
   T43: [
     [grants, "gives every exchange its own tokens"],
     [token, "takes a multipart form, as in the document"]
   ],
-  R1: [[token, "refreshes with what the document asks for and nothing more"]],
+  R1: [[token, "refreshes with only the parameters of the document"]],
   R3: [
     [grants, "refuses what is missing, unknown or another client's"],
     [grants, "gives tokens of two kinds that can't stand in for each other"]
   ],
-  R5: [[own, "R5: a refresh may ask for the scope that was granted and for no other"]],
+  R5: [[own, "R5: a refresh may request only the granted scope"]],
   R7: [[grants, "of a client without a secret rotates; a lost answer can be asked for again within a minute"]],
-  R9: [[races, "is answered twenty refreshes at once, and whichever answer it keeps goes on working"]],
+  R9: [[races, "gets twenty concurrent refreshes, and each answer keeps working"]],
   R11: [[grants, "is refused to a user who is gone, and so is the access token"]],
   R13: [[grants, "goes on after expired tokens were purged"]],
-  V1: [[token, "ends an access token at once, and answers JSON to whatever token"]],
+  V1: [[token, "ends an access token at once, and answers any token with JSON"]],
   V3: [
-    [token, "ends an access token at once, and answers JSON to whatever token"],
+    [token, "ends an access token at once, and answers any token with JSON"],
     [introspection, "an unknown token is no error, twice neither"]
   ],
-  V5: [[token, "needs a client that proves who it is, and a token"]],
+  V5: [[token, "needs an authenticated client, and a token"]],
   V7: [
     [introspection, "says what a live token stands for, in whole seconds"],
     [introspection, "says nothing but inactive of a token that is revoked, expired, another client's or unknown"]
   ],
-  B1: [[bearer, "are asked for by a challenge that names an error only when one was sent"]],
+  B1: [[bearer, "are requested by a challenge, with an error only if a token was sent"]],
   B3: [[grants, "works until exactly 86400 seconds after created_at"]],
   B5: [[bearer, "are read from the header alone, whatever the case of the scheme"]],
-  B7: [[bearer, "come before anything else about the request"]],
+  B7: [[bearer, "are checked before anything else in the request"]],
   I1: [[integrations, "show the signing secret once, and never in a later answer"]],
-  I3: [[mediaTypes, "of bodies are the two of JSON, without parameters that change their meaning"]],
+  I3: [[mediaTypes, "of bodies are the two JSON types, without parameters that change their meaning"]],
   I5: [[mediaTypes, "of answers are negotiated"]],
-  I7: [[wrong, "is told by status, code and a pointer into the request, and changes nothing"]],
-  I9: [[wrong, "is told by status, code and a pointer into the request, and changes nothing"]],
-  I11: [[wrong, "is told by status, code and a pointer into the request, and changes nothing"]],
-  I13: [[wrong, "is told by status, code and a pointer into the request, and changes nothing"]],
-  I15: [[wrong, "is told all at once"]],
+  I7: [[wrong, "is reported by status, code and a pointer into the request, and changes nothing"]],
+  I9: [[wrong, "is reported by status, code and a pointer into the request, and changes nothing"]],
+  I11: [[wrong, "is reported by status, code and a pointer into the request, and changes nothing"]],
+  I13: [[wrong, "is reported by status, code and a pointer into the request, and changes nothing"]],
+  I15: [[wrong, "is reported all at once"]],
   I17: [[lists, "are empty at first"]],
   I19: [[wrong, "in a path is not found"]],
   I21: [[integrations, "keep their secret when they change"]],
-  I23: [[wrong, "about ids: the client's own are refused, the path's own are fine"]],
+  I23: [[wrong, "with an id in the document is refused, unless it is the id in the path"]],
   I25: [[own, "I25: the same PUT twice leaves the same integration"]],
-  I27: [[own, "I27: what was deleted is gone, for every method"]],
+  I27: [[own, "I27: a deleted integration is gone, for every method"]],
   I29: [[lists, "come in pages, in the order of creation, in either style"]],
   I31: [[wrong, "in a query is refused by name"]],
-  I33: [[integrations, "change on condition of their version"]],
+  I33: [[integrations, "change only in the version of If-Match"]],
   I35: [[integrations, "show the signing secret once, and never in a later answer"]],
   I37: [["packages/server/test/security/Fuzz.test.ts", "to the API and the operator API"]]
 }
@@ -143,14 +143,14 @@ afterAll(() => server.stop())
 const collection = "/v4/buildings/1/integrations"
 const tokenUrl = () => `${server.url}/oauth/token`
 
-/** The status and the error code of an answer of the token endpoint. */
+/** The status and error code of an answer of the token endpoint. */
 const outcome = async (fields: Readonly<Record<string, string>>) => {
   const reply = await post(tokenUrl(), multipart(fields))
   return [reply.status, reply.textAt("error")]
 }
 
 describe("cases", () => {
-  it("are each tested where the table says", () => {
+  it("are each tested in the place that the table names", () => {
     assert.deepStrictEqual(missing(Object.values(cases).flat()), [])
   })
 
@@ -193,14 +193,14 @@ describe("cases", () => {
     }
   )
 
-  it("T29: a redirect URI that was given to authorize is asked for again", async () => {
+  it("T29: a redirect URI of the authorize step is required again", async () => {
     const { redirect_uri: _, ...rest } = exchangeOf(await obtainCode(server.url))
     const [status, error] = await outcome(rest)
     assert.strictEqual(status, 400)
     assert.include(["invalid_request", "invalid_grant"], error)
   })
 
-  it("T37: a method of a challenge means nothing at the token endpoint", async () => {
+  it("T37: a challenge method has no meaning at the token endpoint", async () => {
     const challenge = { code_challenge: pkce.challenge, code_challenge_method: "S256" }
     const code = await obtainCode(server.url, { ...authorizeC1, ...challenge })
     const plain = { ...exchangeOf(code), code_challenge_method: "plain" }
@@ -208,7 +208,7 @@ describe("cases", () => {
     assert.deepStrictEqual(await outcome({ ...plain, code_verifier: pkce.verifier }), [200, ""])
   })
 
-  it("R5: a refresh may ask for the scope that was granted and for no other", async () => {
+  it("R5: a refresh may request only the granted scope", async () => {
     const tokens = await post(tokenUrl(), multipart(exchangeOf(await obtainCode(server.url))))
     const refresh = (scope: string) =>
       outcome({ grant_type: "refresh_token", client_id: "c1", refresh_token: tokens.textAt("refresh_token"), scope })
@@ -245,7 +245,7 @@ describe("cases of integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("I27: what was deleted is gone, for every method", () =>
+  it.effect("I27: a deleted integration is gone, for every method", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", collection, { as: "admin", body: document() })
       const one = `${collection}/${created.textAt("/data/id")}`

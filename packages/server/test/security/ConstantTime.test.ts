@@ -1,6 +1,6 @@
 /**
- * How secrets are compared: by `constantTimeEquals` over digests, and nowhere by an operator, which stops at the first
- * difference. A comparison that is added or moved must be told here and in docs/security.md.
+ * Secrets are compared by `constantTimeEquals` over digests, never by an operator, which stops at the first difference. A
+ * new or moved comparison must be added here and in docs/security.md.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { globSync, readFileSync } from "node:fs"
@@ -11,7 +11,7 @@ const sources = globSync("packages/{core,node,server,sql,doorhook}/src/**/*.ts",
   .filter((file) => !file.startsWith("packages/core/src/testing/"))
   .map((file) => ({ file, text: readFileSync(pathOf(file), "utf8") }))
 
-/** Where a secret is compared with what somebody presents. */
+/** Where a secret is compared with a presented value. */
 const comparisons = [
   "packages/core/src/delivery/Signature.ts",
   "packages/core/src/memory/DocumentDirectory.ts",
@@ -25,14 +25,14 @@ const comparisons = [
 const operand = String.raw`[\w$.?]+(?:\([\w$., ]*\))?`
 const comparison = new RegExp(String.raw`(${operand}) *(?:===|!==|==|!=) *(${operand}|["'\`])`, "g")
 
-/** Names of what nobody may find out by trying. */
+/** Names of values that must not be guessed. */
 const secret =
   /(?:secret|password|hash|digest|signature|csrf|cookie|verifier|challenge|presented|(?:access|refresh|csrf|given|expected)_?token|operator_?key|\bkey|\bcode)$/i
 
-/** What a secret may be compared with: what says that it is there or not, or of which kind. */
+/** Harmless comparisons: whether a secret exists, or its kind. */
 const harmless = /^(?:null|undefined|true|false|\d.*|["'`])$/
 
-/** Comparisons of things that are called like secrets and are none. */
+/** Comparisons of values with similar names that are not secrets. */
 const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
   ["packages/core/src/model/JsonText.ts", "key === name"],
   ["packages/core/src/oauth/TokenEndpoint.ts", "redirectUri !== code.redirect_uri"],
@@ -47,20 +47,20 @@ const found = sources.flatMap(({ file, text }) =>
 )
 
 describe("secrets", () => {
-  it("are compared by no operator", () => {
+  it("are not compared by an operator", () => {
     assert.isAbove(sources.length, 100)
     const unknown = found.filter(([file, whole]) => !allowed.some(([where, what]) => file === where && whole === what))
     assert.deepStrictEqual(unknown, [])
   })
 
-  it("are compared in constant time where they are compared, and docs/security.md says where", () => {
+  it("are always compared in constant time, in the places that docs/security.md lists", () => {
     const uses = sources.filter(({ text }) => /\bconstantTimeEqual(?:s|Texts)\(/.test(text)).map(({ file }) => file)
     assert.deepStrictEqual(uses.toSorted(), comparisons)
     const page = readFileSync(pathOf("docs/security.md"), "utf8")
     for (const file of comparisons) assert.include(page, `\`${file}\``)
   })
 
-  it("would be found if an operator compared them", () => {
+  it("would be found if compared by an operator", () => {
     const samples = ["client.secret === secret", "given !== expected_token", "a.hash == hashOf(b)", "password===stored"]
     for (const sample of samples) {
       const [match] = [...sample.matchAll(comparison)]

@@ -1,8 +1,8 @@
 /**
- * Random requests to every address, with and without a token: whatever comes, the answer is bounded, has the shape of
- * its surface, and shows nothing of the inside.
+ * Random requests to every address, with and without a token. Every answer must be bounded, have the format of its surface,
+ * and reveal nothing internal.
  *
- * `DOORHOOK_FUZZ_RUNS` sets how many requests each test sends, `DOORHOOK_FUZZ_SEED` repeats a run.
+ * `DOORHOOK_FUZZ_RUNS` sets the number of requests per test, and `DOORHOOK_FUZZ_SEED` repeats a run.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Config, Effect, Option } from "effect"
@@ -31,7 +31,7 @@ const settings = Effect.runSync(
   })
 )
 
-/** How long a test may take, in milliseconds: a busy machine needs many times what a free one does. */
+/** Time limit of a test, in milliseconds. A busy machine needs many times as long as an idle one. */
 const patience = 300_000
 
 const parameters = (share: number) => ({
@@ -40,11 +40,11 @@ const parameters = (share: number) => ({
   ...(Option.isSome(settings.seed) && { seed: settings.seed.value })
 })
 
-/** A value in one of so many cases, null in the others. */
+/** A value in one of this many cases, otherwise null. */
 const sometimes = <A>(of: number, arbitrary: fc.Arbitrary<A>): fc.Arbitrary<A | null> =>
   fc.oneof({ weight: of - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 
-/** Texts that programs trip over. */
+/** Texts that often break programs. */
 const nasty = fc.constantFrom(
   "",
   "0",
@@ -75,7 +75,7 @@ const wellFormed = ([name, value]: readonly [string, string]): [string, string] 
   value.toWellFormed()
 ]
 
-/** A part of a path, mostly encoded as it should be. */
+/** A path segment, in most cases correctly encoded. */
 const segment = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom("1", "2", "101", "999", "dlv_1", "evt_1") },
   { weight: 3, arbitrary: word.map((text) => encodeURIComponent(text.toWellFormed())) },
@@ -102,7 +102,7 @@ const target = (known: ReadonlyArray<Address>, names: ReadonlyArray<string>) =>
       return { address, target: `${path}${tail}${query === "" ? "" : `?${query}`}` }
     })
 
-/** Header values that HTTP can carry. */
+/** Header values that are valid in HTTP. */
 const headerValue = fc
   .oneof(word, fc.string({ maxLength: 200 }))
   .map((text) => text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, ""))
@@ -147,7 +147,7 @@ const headers = (tokens: ReadonlyArray<string>) =>
     { requiredKeys: ["authorization"] }
   )
 
-/** JSON that is a little wrong: any value somewhere in a document that is right. */
+/** Almost valid JSON: a valid document with a random value in one place. */
 const mutated = (right: ReadonlyArray<object>) =>
   fc
     .tuple(fc.constantFrom(...right), fc.nat(), fc.jsonValue({ maxDepth: 3 }), fc.constantFrom("set", "drop", "twice"))
@@ -167,13 +167,13 @@ type Pairs = ReadonlyArray<readonly [string, string]>
 const json = "application/json"
 const form = "application/x-www-form-urlencoded"
 
-/** A form that is right, or has fields more. */
+/** A valid form, or one with additional fields. */
 const formBody = (fields: Pairs) =>
   fc
     .array(fc.tuple(fc.oneof(fc.constantFrom(...fields.map(([name]) => name), "x"), word), word), { maxLength: 3 })
     .map((pairs) => new URLSearchParams([...fields, ...pairs].map(wellFormed)).toString())
 
-/** A form of which one field has another value, or is left out. */
+/** A form with one wrong or missing field. */
 const mutatedForm = (fields: Pairs) =>
   fc.tuple(fc.nat(), fc.option(word)).map(([at, value]) => {
     const index = at % Math.max(1, fields.length)
@@ -183,7 +183,7 @@ const mutatedForm = (fields: Pairs) =>
     return new URLSearchParams(changed).toString()
   })
 
-/** A body and the type that it is of. */
+/** A body and its media type. */
 const body = (right: ReadonlyArray<object>, fields: Pairs) => {
   const inJson = fc.oneof(
     { weight: 5, arbitrary: mutated(right) },
@@ -203,23 +203,23 @@ const body = (right: ReadonlyArray<object>, fields: Pairs) => {
   )
 }
 
-// CONNECT asks for a tunnel and is answered by no route; `HostileRequests.test.ts` has it.
+// CONNECT requests a tunnel and no route answers it; `HostileRequests.test.ts` tests it.
 const otherMethod = fc.constantFrom(...METHODS.filter((method) => method !== "CONNECT"))
 
 interface Known {
   readonly addresses: ReadonlyArray<Address>
-  /** What leads to something that is there. */
+  /** Parameters of existing items. */
   readonly targetOf: (address: Address) => string
-  /** What lets a request in. */
+  /** Credentials. */
   readonly headersOf: (address: Address) => Readonly<Record<string, string>>
   readonly tokens: ReadonlyArray<string>
   readonly names: ReadonlyArray<string>
-  /** What such an address takes; an empty path stands for any. */
+  /** Valid parameters for such an address. An empty path is for any address. */
   readonly documentsOf: (path: string) => ReadonlyArray<object>
   readonly fields: Pairs
 }
 
-/** Requests in which anything may be wrong. */
+/** Requests with any number of mistakes. */
 const wild = (known: Known): fc.Arbitrary<RawRequest> =>
   fc
     .tuple(
@@ -236,11 +236,11 @@ const wild = (known: Known): fc.Arbitrary<RawRequest> =>
       return { method, target: where.target, headers: sent, ...(!bodiless && { body: content }) }
     })
 
-/** Requests of somebody who may send them, in which one thing is wrong at most: these get further. */
+/** Authorized requests with at most one mistake, which get further. */
 const close = (known: Known): fc.Arbitrary<RawRequest> => {
   const strangeTarget = sometimes(6, target(known.addresses, known.names))
   const strangeHeaders = sometimes(6, headers(known.tokens))
-  // What changes something is where most can go wrong.
+  // Most failures are possible in requests that change something.
   const each = known.addresses.flatMap((address) => {
     const content = body(known.documentsOf(address.path), known.fields)
     return address.methods.map((method) =>
@@ -259,7 +259,7 @@ const close = (known: Known): fc.Arbitrary<RawRequest> => {
   })
 }
 
-/** Sends requests until one is answered wrongly; the failure names the seed. Answers which statuses came. */
+/** Sends requests until an answer is wrong; the failure names the seed. Returns the statuses that occurred. */
 const fuzz = async (base: string, known: Known, share: number): Promise<ReadonlySet<number>> => {
   const statuses = new Set<number>()
   await fc.assert(
@@ -280,7 +280,7 @@ const fuzz = async (base: string, known: Known, share: number): Promise<Readonly
 const event = { resource_type: "call", action: "create", building_id: 1, tenant_ids: [101], data: { id: 1 } }
 const full = { data: { ...document().data, id: "1" } }
 
-/** What is sent where, by a part of the path. */
+/** Valid requests by path segment. */
 const documents: Readonly<Record<string, ReadonlyArray<object>>> = {
   "/v4/": [document(), full, { data: { type: "integrations", attributes: { status: "disabled" } } }],
   "/operator/events": [event, [event, event]],
@@ -314,7 +314,7 @@ describe("random requests", () => {
           fields: []
         }
         const statuses = yield* Effect.promise(() => fuzz(base, known, 2))
-        // Otherwise it was stopped at the door.
+        // Otherwise no request got past authentication.
         assert.includeMembers([...statuses], [200, 400, 401, 404, 405, 415, 422])
         assert.isTrue(statuses.has(201) || statuses.has(202))
       }).pipe(Effect.provide(testServer())),

@@ -1,6 +1,6 @@
 /**
- * Requests that are made to hurt: bodies too deep, too long, too slow, ambiguous or not text at all, and connections on
- * which it is unclear where one request ends and the next begins.
+ * Malicious requests: bodies that are too deep, too long, too slow, ambiguous or not text, and connections without clear
+ * boundaries between requests.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,11 +15,11 @@ import { problemsOf } from "./Surface.ts"
 
 const base = address
 
-/** Runs a test against a server whose clock is the real one. */
+/** Runs a test against a server on the real clock. */
 const live = <E>(name: string, body: Effect.Effect<void, E, Listener>) =>
   it.live(name, () => body.pipe(Effect.provide(testServer())))
 
-/** Sends a request, whose answer must have the shape of its surface, and gives its status. */
+/** Sends a request, checks the format of the answer, and returns the status. */
 const statusOf = Effect.fnUntraced(function* (raw: RawRequest) {
   const reply = yield* Effect.flatMap(base, (url) => Effect.promise(() => send(url, raw)))
   assert.deepStrictEqual(problemsOf(raw, reply), [], `${reply.status} ${reply.text.slice(0, 300)}`)
@@ -56,7 +56,7 @@ const nestedObjects = (levels: number) => '{"a":'.repeat(levels) + "1" + "}".rep
 
 describe("bodies", () => {
   live(
-    "of ten thousand levels are refused, or kept as they are where anything is",
+    "of ten thousand levels are refused, or stored unchanged where any data is accepted",
     Effect.gen(function* () {
       for (const deep of [nested(10_000), nestedObjects(10_000)]) {
         assert.strictEqual(yield* statusOf(create(deep)), 422)
@@ -78,7 +78,7 @@ describe("bodies", () => {
   )
 
   live(
-    "with a member twice, or with members of JavaScript's own, change nothing but what they say",
+    "with a repeated member, or names like __proto__, change only what they should",
     Effect.gen(function* () {
       const attributes = JSON.stringify(document().data.attributes)
       const polluting = [
@@ -87,7 +87,7 @@ describe("bodies", () => {
         `{"data":{"type":"integrations","attributes":{"__proto__":{"status":"disabled"},${attributes.slice(1)}}}`
       ]
       for (const body of polluting) assert.strictEqual(yield* statusOf(create(body)), 201)
-      // What is inherited is not what was sent.
+      // Inherited members were not sent.
       const inherited = '{"__proto__":{"data":{"type":"integrations"}}}'
       assert.strictEqual(yield* statusOf(create(inherited)), 422)
       assert.strictEqual(yield* statusOf(token('{"__proto__":{"grant_type":"refresh_token"}}')), 400)
@@ -103,7 +103,7 @@ describe("bodies", () => {
   )
 
   live(
-    "with NUL, lone surrogates or other odd characters are never a failure of the service",
+    "with NUL, lone surrogates or other odd characters never cause an internal error",
     Effect.gen(function* () {
       const odd = ["\\u0000", "\\ud800", "\\udfff\\ud800", "\\ufeff", "\\u202e", "\\uffff"]
       for (const text of odd) {
@@ -144,7 +144,7 @@ describe("bodies", () => {
   )
 
   live(
-    "are taken up to their cap and not a byte further, whatever way they are sent",
+    "are accepted up to their limit and not a byte further, in any encoding",
     Effect.gen(function* () {
       const padded = (length: number, body: string) => body.padEnd(length)
       const whole = JSON.stringify(document())
@@ -165,7 +165,7 @@ describe("bodies", () => {
   )
 
   live(
-    "full of mistakes are not answered with many times their size",
+    "full of mistakes do not get answers of many times their size",
     Effect.gen(function* () {
       const url = yield* base
       const many = Array.from({ length: 30_000 }, () => 1)
@@ -184,7 +184,7 @@ describe("bodies", () => {
   )
 
   live(
-    "have no say in headers by their trailers",
+    "can't change headers by trailers",
     Effect.gen(function* () {
       const url = yield* base
       const request = `GET ${integrations} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: Authorization\r\nConnection: close\r\n\r\n0\r\nAuthorization: Bearer admin\r\n\r\n`
@@ -196,7 +196,7 @@ describe("bodies", () => {
 const close = "Host: a\r\nConnection: close\r\n"
 const smuggled = `GET /health/live HTTP/1.1\r\n${close}\r\n`
 
-/** What is sent, and the statuses that may come back. The connection is closed after them. */
+/** The bytes to send, and the allowed statuses. The connection is closed after them. */
 const connections: ReadonlyArray<readonly [name: string, sent: string, statuses: ReadonlyArray<number>]> = [
   [
     "both Content-Length and Transfer-Encoding",
@@ -271,7 +271,7 @@ describe("connections", () => {
   )
 
   live(
-    "carry requests one after the other, each with its own body and no more",
+    "carry consecutive requests, each with exactly its own body",
     Effect.gen(function* () {
       const url = yield* base
       const inside = `GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n`
@@ -282,7 +282,7 @@ describe("connections", () => {
   )
 
   live(
-    "that hundreds hold open with heads and bodies that never end keep nobody else waiting",
+    "held open by hundreds of unfinished heads and bodies do not delay others",
     Effect.gen(function* () {
       const url = yield* base
       const { hostname, port } = new URL(url)
@@ -304,7 +304,7 @@ describe("connections", () => {
           Effect.gen(function* () {
             for (let count = 0; count < 50; count++) {
               const list: RawRequest = { method: "GET", target: integrations, headers: bearer("admin") }
-              // Sooner than those that hang are given up, which would let others in too.
+              // Before the unfinished requests time out, which would let others in too.
               const reply = yield* Effect.promise(() => send(url, list, 10_000))
               assert.strictEqual(reply.status, 200)
             }
@@ -338,7 +338,7 @@ describe("connections", () => {
 
 describe("targets", () => {
   live(
-    "have one spelling, so that no other gets past a rule of a proxy in front",
+    "have only one spelling, so no other bypasses a proxy's rule",
     Effect.gen(function* () {
       const headers = bearer(operatorKey)
       assert.strictEqual(yield* statusOf({ method: "GET", target: "/operator/deliveries", headers }), 200)
@@ -369,7 +369,7 @@ describe("targets", () => {
   )
 
   live(
-    "in absolute form lead nowhere else: neither the answer nor a link names their host",
+    "in absolute form change nothing: neither the answer nor a link names their host",
     Effect.gen(function* () {
       const url = yield* base
       yield* call("POST", integrations, { as: "admin", body: document() })
@@ -386,7 +386,7 @@ describe("targets", () => {
   )
 
   live(
-    "with encoded slashes and dots are no way around an owner or a key",
+    "with encoded slashes and dots do not bypass an owner or a key",
     Effect.gen(function* () {
       const own = yield* call("POST", integrations, { as: "admin", body: document() })
       const id = own.textAt("/data/id")

@@ -1,6 +1,6 @@
 /**
- * Checks values against the part of JSON Schema that the OpenAPI description uses. A keyword that is not known here is a
- * problem, so that nothing is passed over in silence.
+ * Validates values against the part of JSON Schema that the OpenAPI description uses. An unknown keyword is a problem, so
+ * nothing is skipped silently.
  */
 import { Predicate } from "effect"
 
@@ -25,7 +25,7 @@ const known = new Set([
   "minItems",
   "minLength",
   "pattern",
-  // Said for readers.
+  // Only for readers.
   "title",
   "description",
   "format",
@@ -46,7 +46,7 @@ const isObject = (value: unknown): value is Value => Predicate.isObject(value) &
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
-/** A check of values against the schemas of a description; the answers are what is wrong, each with its place. */
+/** Makes a validator for the schemas of a description. It returns the problems, each with its place. */
 export const makeValidate = (schemas: Schemas) => {
   const validate = (schema: unknown, value: unknown, at = ""): ReadonlyArray<string> => {
     if (!isObject(schema)) return schema === true ? [] : [`${at}: nothing is allowed here`]

@@ -1,7 +1,6 @@
 /**
- * The OpenAPI description against the running server: each status that it promises for each operation is provoked, each
- * body is checked against its schema, and nothing is answered that it does not promise. Clients that are generated from
- * it work.
+ * The OpenAPI description against the running server. Each described status of each operation is provoked, each body is
+ * validated against its schema, and no other statuses may occur. Generated clients work.
  */
 import { StoreError, TokenStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -50,11 +49,11 @@ interface Answered {
   readonly text: string
 }
 
-/** What an answer says that the description does not. */
+/** Differences between an answer and the description. */
 const makeJudge = (description: unknown) => {
   const validate = makeValidate(membersOf(valueAt(description, "/components/schemas")))
   return ({ responses }: Operation, { headers, status, text }: Answered): ReadonlyArray<string> => {
-    // What a browser is sent on with has no body; its description is that of the redirect URI.
+    // Redirects have no body, and the description covers only the redirect URI.
     if (status === 303 && text === "") return []
     const promised = responses[String(status)]
     if (promised === undefined) return [`status ${status} is not described: ${text.slice(0, 200)}`]
@@ -70,20 +69,20 @@ const makeJudge = (description: unknown) => {
 
 /** Statuses that can't be provoked from outside. */
 const unprovoked = ({ id }: Operation, status: string): boolean => {
-  // Nothing that a request brings about can break in these; 500 is for what nobody thought of.
+  // No request can make these fail. 500 is for unexpected defects.
   if (status === "500") return !/ integrations\.(?!list)/.test(id)
-  // The directory of these tests tells of them whatever else is out of order.
+  // The directory of these tests always works, so only other failures could cause this.
   return status === "503" && /^(?:buildings|tenants)\./.test(id)
 }
 
-/** Statuses of the authorization server that other tests are about. */
+/** Statuses of the authorization server that other tests cover. */
 const isElsewhere = (id: string, status: string): boolean =>
-  // The test about bodies that never end; and `AuthorizeEndpoint.test.ts`, for stores that are away from users.
+  // Covered by the test of unfinished bodies, and by `AuthorizeEndpoint.test.ts` for failing stores.
   status === "408" || (id === "oauth.authorize" && (status === "500" || status === "503"))
 
 const first = (items: ReadonlyArray<string>): string => items[0] ?? ""
 
-/** The parameters of a path, with values; `id` is that of an integration. */
+/** The path parameters with values; `id` is an integration's. */
 const fill = (path: string, owner: string, id: string): string =>
   path.replace(/\{(?:building|tenant)_id\}/, owner).replace("{id}", id)
 
@@ -93,7 +92,7 @@ const right = (operation: Operation) => ({ data: { type: "integrations", attribu
 
 type Init = NonNullable<Parameters<typeof call>[2]>
 
-/** Requests that go wrong, by the status that they must be answered with. */
+/** Wrong requests by expected status. */
 const mistakes = (
   operation: Operation
 ): ReadonlyArray<readonly [status: number, init: Init & { readonly query?: string }]> => [
@@ -117,7 +116,7 @@ const mistakes = (
 const silent = Logger.layer([])
 
 describe("the OpenAPI description", () => {
-  it.live("of /v4 promises what is answered, and nothing else", () =>
+  it.live("of /v4 has exactly the statuses that occur", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       const description = (yield* call("GET", "/openapi.json")).json
@@ -173,7 +172,7 @@ describe("the OpenAPI description", () => {
           assert.strictEqual(yield* ask(method, target, { as, ...body }), 500, `${id} 500`)
           controls.lookup = Effect.void
         }
-        // The next test is about these.
+        // The next test covers these.
         if (responses["408"] !== undefined) seen.add(`${id} 408`)
         const status = yield* ask(method, target, { as, ...body })
         assert.isBelow(status, 300, id)
@@ -201,7 +200,7 @@ describe("the OpenAPI description", () => {
     }).pipe(Effect.provide(Layer.provideMerge(testServer(), silent)))
   )
 
-  it.effect("promises that a body that never ends is given up on", () =>
+  it.effect("has the status for a body that never ends", () =>
     Effect.gen(function* () {
       const description = (yield* call("GET", "/openapi.json")).json
       const judge = makeJudge(description)
@@ -219,7 +218,7 @@ describe("the OpenAPI description", () => {
           "Content-Length: 100"
         ].join("\r\n")
         const answering = yield* Effect.forkChild(Effect.promise(() => converse(base, [`${head}\r\n\r\n{`])))
-        // Time passes only here, and the deadline runs from when the server has seen the head.
+        // The test clock moves only here. The deadline begins when the server has read the head.
         while (answering.pollUnsafe() === undefined) {
           yield* TestClock.adjust("1 minute")
           yield* nextTurn
@@ -234,7 +233,7 @@ describe("the OpenAPI description", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it("of the authorization server promises what is answered, and nothing else", async () => {
+  it("of the authorization server has exactly the statuses that occur", async () => {
     const server = await startServer()
     assert.isString(server.url)
     try {
@@ -303,7 +302,7 @@ describe("the OpenAPI description", () => {
         await away.stop()
         await broken.stop()
       }
-      // Last, because it is the client's that has guessed too often.
+      // Last, because it locks this client out after too many guesses.
       for (const { id, method, responses } of operations.filter((each) => each.responses["429"] !== undefined)) {
         const wrong = { ...authorizeC1, client_secret: "wrong", token: "x", grant_type: "refresh_token" }
         const guess = () =>
@@ -328,7 +327,7 @@ describe("the OpenAPI description", () => {
 })
 
 describe("a client that is generated from /openapi.json", () => {
-  it.live("creates, lists, changes and deletes, and is told what is wrong", () =>
+  it.live("creates, lists, changes and deletes, and gets typed errors", () =>
     Effect.gen(function* () {
       const base = yield* address
       yield* Effect.promise(async () => {

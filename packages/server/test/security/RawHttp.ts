@@ -1,36 +1,36 @@
 /**
- * HTTP as an attacker speaks it: any method, target, header and bytes, over a connection of its own or kept alive.
+ * An HTTP client for attacks: any method, target, header and bytes, over a new or a kept connection.
  */
 import { Buffer } from "node:buffer"
 import { Agent, request } from "node:http"
 import type { OutgoingHttpHeaders } from "node:http"
 import { connect } from "node:net"
 
-/** An answer, read to its end. */
+/** A complete response. */
 export interface RawReply {
   readonly status: number
-  /** By name in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
 }
 
 export interface RawRequest {
   readonly method: string
-  /** What stands in the request line. */
+  /** The target in the request line. */
   readonly target: string
   readonly headers?: OutgoingHttpHeaders
   readonly body?: Uint8Array | string
 }
 
-/** How long an answer may take, in milliseconds: only what hangs takes as long, however busy the machine. */
+/** Time limit of an answer, in milliseconds. Even on a busy machine, only hanging requests take as long. */
 const patience = 60_000
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
-/** Sends a request; rejects when no answer has come after `deadline` milliseconds. */
+/** Sends a request. Rejects without an answer after `deadline` milliseconds. */
 export const send = (base: string, raw: RawRequest, deadline = patience): Promise<RawReply> => {
   const { hostname, port } = new URL(base)
-  // Left alone, the client sends the body of a DELETE without its length, and so as the next request.
+  // Without this, the client sends the body of a DELETE without a length, which the server reads as the next request.
   const length = raw.body === undefined ? {} : { "content-length": Buffer.byteLength(raw.body) }
   const headers = { ...raw.headers, ...length }
   return new Promise((resolve, reject) => {
@@ -58,17 +58,17 @@ export const send = (base: string, raw: RawRequest, deadline = patience): Promis
   })
 }
 
-/** What came back on a connection until the server closed it, or until it had been silent for so long. */
+/** The bytes received on a connection until the server closed it or was silent for this long. */
 export interface Conversation {
   readonly text: string
   readonly closed: boolean
 }
 
-/** Statuses of the answers in a conversation. */
+/** The statuses of all answers on a connection. */
 export const statusesOf = ({ text }: Conversation): ReadonlyArray<number> =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
 
-/** Writes parts to a connection, one by one, and reads until it is closed or `until` is content. */
+/** Writes parts to a connection one by one, and reads until it is closed or `until` returns true. */
 export const converse = (
   base: string,
   parts: ReadonlyArray<string | Uint8Array>,
@@ -92,7 +92,7 @@ export const converse = (
       if (until(text)) end(false)
     })
     socket.on("close", () => end(true))
-    // A reset is a way to close, too.
+    // A reset also closes the connection.
     socket.on("error", () => end(true))
     const write = async () => {
       for (const part of parts) {

@@ -1,12 +1,12 @@
 /**
- * Every address that is served, and what every answer of each must look like, however wrong the request is.
+ * All addresses of the service, and rules for every answer, however wrong the request is.
  */
 import { Predicate } from "effect"
 import { routes } from "../Table.ts"
 import { valueAt } from "../TestServer.ts"
 import type { RawReply, RawRequest } from "./RawHttp.ts"
 
-/** An address as a template, with the methods that it takes. */
+/** An address as a template, with its methods. */
 export interface Address {
   readonly path: string
   readonly methods: ReadonlyArray<string>
@@ -17,7 +17,7 @@ export const addresses: ReadonlyArray<Address> = [...new Set(routes.map(({ path 
   methods: routes.filter((route) => route.path === path).map(({ method }) => method)
 }))
 
-/** What no answer may have in it: the inside of the service. */
+/** Internal details that no answer may contain. */
 const inside = /\n\s+at |node_modules|node:internal|\.ts:\d|TypeError|RangeError|SyntaxError|ECONN|SQLITE/
 
 const jsonOf = (text: string): unknown => {
@@ -28,7 +28,7 @@ const jsonOf = (text: string): unknown => {
   }
 }
 
-/** The value that a JSON Pointer leads to, whatever the names on its way (RFC 6901 section 4). */
+/** The value at a JSON Pointer with any names (RFC 6901 section 4). */
 const valueBehind = (value: unknown, pointer: string): unknown =>
   pointer
     .split("/")
@@ -42,7 +42,7 @@ const valueBehind = (value: unknown, pointer: string): unknown =>
 
 const isText = (value: unknown): value is string => Predicate.isString(value) && value !== ""
 
-/** What is wrong with an error answer of `/v4` or `/operator` (JSON:API 1.1 section 11). */
+/** Problems of an error answer of `/v4` or `/operator` (JSON:API 1.1 section 11). */
 const errorDocumentProblems = (reply: RawReply, sent: unknown): ReadonlyArray<string> => {
   const document = jsonOf(reply.text)
   const errors: unknown = valueAt(document, "/errors")
@@ -60,7 +60,7 @@ const errorDocumentProblems = (reply: RawReply, sent: unknown): ReadonlyArray<st
   })
 }
 
-/** What is wrong with an error answer of an OAuth endpoint for clients (RFC 6749 section 5.2). */
+/** Problems of an error answer of an OAuth endpoint for clients (RFC 6749 section 5.2). */
 const oauthErrorProblems = (reply: RawReply): ReadonlyArray<string> => {
   const body = jsonOf(reply.text)
   const description = valueAt(body, "/error_description")
@@ -78,16 +78,16 @@ const oauthErrorProblems = (reply: RawReply): ReadonlyArray<string> => {
 const isJson = (reply: RawReply): boolean =>
   /^application\/(?:vnd\.api\+)?json$/.test(reply.headers["content-type"] ?? "")
 
-/** The path of a target. The router takes one slash at the end for none. */
+/** The path of a target. The router ignores one trailing slash. */
 const pathOf = (target: string): string => (target.split(/[?#]/)[0] ?? "").replace(/\/$/, "")
 
-/** Which rules an answer must follow. */
+/** The rules that apply to an answer. */
 const surfaceOf = (
   path: string,
   type: string | undefined
 ): "page" | "oauth" | "metadata" | "api" | "operator" | "other" => {
   if (path === "/oauth/authorize" || path === "/console" || path === "/portal") return "page"
-  // The path alone does not show it: the router sees a page of an integration in much that only looks like one.
+  // The path alone is not enough: the router also treats similar paths as integration pages.
   if (/^\/(?:portal|console)/.test(path) && type?.startsWith("text/html")) return "page"
   if (["/oauth/token", "/oauth/revoke", "/oauth/introspect"].includes(path)) return "oauth"
   if (path.startsWith("/v4/")) return "api"
@@ -95,11 +95,11 @@ const surfaceOf = (
   return path === "/.well-known/oauth-authorization-server" ? "metadata" : "other"
 }
 
-/** All that is wrong with an answer; empty when nothing is. */
+/** All problems of an answer; empty if there are none. */
 export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<string> => {
   const { headers, status, text } = reply
   const failed = status >= 400
-  // What no address answers has one form, but among those for OAuth clients.
+  // All unknown addresses have the same format, except those of OAuth clients.
   const isNowhere = status === 404 && text.includes('"Nothing is served at this address."')
   const hasBody = raw.method !== "HEAD" && status !== 204
   const problems: Array<string> = [

@@ -1,24 +1,25 @@
 /**
- * docs/security.md names tests for each defence, docs/guarantees.md for each guarantee: they must exist, under these names.
+ * docs/security.md names tests for each defence, and docs/guarantees.md for each guarantee. All of them must exist under
+ * these names.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { missing, pathOf } from "./NamedTests.ts"
 import type { NamedTest } from "./NamedTests.ts"
 
-/** A page, or its part between two headings. */
+/** A page, or the part of it between two headings. */
 const read = (file: string, from = "", to = ""): string => {
   const text = readFileSync(pathOf(file), "utf8")
   return text.slice(text.indexOf(from), to === "" ? undefined : text.indexOf(to))
 }
 
-/** Links to tests, and to cases of suites that tests run. Their texts are the tests' names. */
+/** Links to tests, and to cases of suites that tests run. Their texts are the names of the tests. */
 const testsIn = (text: string): ReadonlyArray<NamedTest> =>
   [...text.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+(?:\.test|Cases)\.ts)\)/g)].map(
     ([, name = "", file = ""]): NamedTest => [file, name]
   )
 
-/** The rows of all tables, without their heads. */
+/** The rows of all tables, without their headers. */
 const rowsIn = (text: string): ReadonlyArray<string> =>
   text
     .split("\n")

@@ -1,5 +1,5 @@
 /**
- * A browser without JavaScript: keeps cookies, reads pages, sends their forms.
+ * A browser without JavaScript. It keeps cookies, reads pages and submits their forms.
  */
 import { Effect } from "effect"
 import { call, operatorKey } from "../TestServer.ts"
@@ -13,14 +13,14 @@ const unescaped = (text: string): string =>
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&")
 
-/** The value of a field of a page; empty where there is none. */
+/** The value of a field on a page; empty if there is none. */
 export const valueIn = (page: Reply, name: string): string =>
   unescaped(new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1] ?? "")
 
-/** The token of the forms of a page. */
+/** The form token of a page. */
 export const tokenIn = (page: Reply): string => valueIn(page, "csrf_token")
 
-/** The text of a page's alert; empty where there is none. */
+/** The text of a page's alert; empty if there is none. */
 export const alertIn = ({ text }: Reply): string =>
   unescaped((/<p class="alert" role="alert"[^>]*>(.*?)<\/p>/s.exec(text)?.[1] ?? "").replaceAll(/<[^>]*>/g, ""))
 
@@ -34,7 +34,7 @@ const encoded = (fields: Fields): string =>
   ).toString()
 
 export class Browser {
-  /** Cookies by name. Their paths are not looked at. */
+  /** Cookies by name. Their paths are ignored. */
   readonly cookies = new Map<string, string>()
 
   request(method: string, path: string, body?: string, headers: Readonly<Record<string, string>> = {}) {
@@ -59,18 +59,18 @@ export class Browser {
     return this.request("GET", path, undefined, headers)
   }
 
-  /** Sends a form as if it had been shown on a page: with that page's token. */
+  /** Submits a form with a page's token, as if the page had shown it. */
   post(page: Reply, path: string, fields: Fields = {}, headers: Readonly<Record<string, string>> = {}) {
     return this.request("POST", path, encoded({ csrf_token: tokenIn(page), ...fields }), headers)
   }
 
-  /** Goes to the page that an answer leads to. */
+  /** Follows the redirect of an answer. */
   follow(reply: Reply) {
     return this.get(reply.headers.get("location") ?? "/nowhere")
   }
 }
 
-/** A browser in which an operator has signed in, and the first page. */
+/** A browser with a signed-in operator, and the first page. */
 export const operatorSignedIn = Effect.gen(function* () {
   const browser = new Browser()
   const form = yield* browser.get("/console")
@@ -78,7 +78,7 @@ export const operatorSignedIn = Effect.gen(function* () {
   return { browser, page: yield* browser.get("/console") }
 })
 
-/** A browser in which a user has signed in as an owner, and the first page. */
+/** A browser with a signed-in owner, and the first page. */
 export const ownerSignedIn = Effect.fnUntraced(function* (user: string) {
   const browser = new Browser()
   const form = yield* browser.get("/portal")

@@ -31,14 +31,14 @@ describe("the last hour", () => {
 })
 
 describe("the last minute", () => {
-  it("has rates, failures and latencies of what happened in it", () => {
+  it("has its own rates, failures and latencies", () => {
     const { attempts, events, failures, latency, seconds } = betweenOf(at(100), at(160))
     assert.deepStrictEqual([seconds, events, attempts], [60, 120, 240])
     assert.deepStrictEqual(failures, [["timeout", 60]])
     assert.deepStrictEqual([latency(1 / 3), latency(0.5), latency(1)], [10, 12.5, 20])
   })
 
-  it("has no latency where nothing was acknowledged", () => {
+  it("has no latency without an acknowledgement", () => {
     assert.isNull(betweenOf(at(100), at(100)).latency(0.5))
   })
 })

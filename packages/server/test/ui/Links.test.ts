@@ -16,7 +16,7 @@ const link = (id: string, body?: unknown) =>
 
 const pathOf = (reply: Reply): string => new URL(reply.textAt("/url")).pathname
 
-/** Opens a link as a browser would: the cookie that comes of it, and where it leads. */
+/** Opens a link like a browser. Returns the cookie and the redirect. */
 const open = Effect.fnUntraced(function* (reply: Reply) {
   const opened = yield* call("GET", pathOf(reply))
   assert.strictEqual(opened.status, 303)
@@ -26,7 +26,7 @@ const open = Effect.fnUntraced(function* (reply: Reply) {
   return { cookie: setCookie.split(";")[0] ?? "", home: opened.headers.get("location") ?? "", setCookie }
 })
 
-/** The cookie that forms are bound to, as a browser keeps it. */
+/** The cookie that forms are bound to, as a browser stores it. */
 const formCookie = "doorhook_login=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 const get = (path: string, cookie: string) => call("GET", path, { headers: { cookie: `${formCookie}; ${cookie}` } })
@@ -40,7 +40,7 @@ const submit = (home: string, cookie: string, token: string, more: Readonly<Reco
 const formToken = tokenIn
 
 describe("a portal link", () => {
-  it.effect("opens the integration's page by a cookie, and is gone from the address", () =>
+  it.effect("opens the integration's page by a cookie, and disappears from the address", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(2)
       const made = yield* link(integration)
@@ -64,7 +64,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("ends, and the page that it has opened with it", () =>
+  it.effect("expires together with its opened page", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const made = yield* link(integration, { expires_in: "2m" })
@@ -79,7 +79,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is good for its integration alone, and not when a character of it differs", () =>
+  it.effect("is valid only for its integration, and not if a character differs", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const { integration: other } = yield* published(1)
@@ -88,7 +88,7 @@ describe("a portal link", () => {
       const elsewhere = cookie.replace(`portal_${integration}=`, `portal_${other}=`)
       assert.strictEqual((yield* get(`/portal/${other}`, elsewhere)).status, 403)
       assert.strictEqual((yield* get(`/portal/${integration}`, "")).status, 403)
-      // A link is no cookie.
+      // A link is not a valid cookie.
       const token = pathOf(made).split("/").at(-1) ?? ""
       assert.strictEqual((yield* get(`/portal/${integration}`, `doorhook_portal_${integration}=${token}`)).status, 403)
       const wrong = (text: string) => call("GET", `/portal/open/${text}`)
@@ -106,7 +106,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("of somebody who has read the secret lasts no longer than any other", () =>
+  it.effect("made with a leaked secret lasts no longer than any other", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const settings = yield* SettingStore
@@ -121,7 +121,7 @@ describe("a portal link", () => {
       const linked = (expires_at: number) => call("GET", `/portal/open/${signed("link", expires_at)}`)
       const visited = (expires_at: number) =>
         get(`/portal/${integration}`, `doorhook_portal_${integration}=${signed("visit", expires_at)}`)
-      // It is the length alone that is refused.
+      // Only the length is refused.
       assert.deepStrictEqual([(yield* linked(now + aDay)).status, (yield* visited(now + aDay)).status], [303, 200])
       // The clocks of two processes may differ by a minute.
       for (const end of [now + aDay + 60_001, now + 2 * aDay, Date.UTC(2286, 10, 20)]) {
@@ -137,7 +137,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("ends when the secret is replaced, and so do the page that it opened and its form", () =>
+  it.effect("ends with its opened page and form when the secret is replaced", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const made = yield* link(integration)
@@ -190,20 +190,20 @@ describe("a portal link", () => {
       yield* Deferred.await(read)
       assert.strictEqual((yield* call("POST", "/operator/portal/rotate_secret", { as })).status, 204)
       yield* Deferred.succeed(replaced, undefined)
-      // A request that read the secret before it was replaced is checked against the new one, as later requests are.
+      // A request that read the secret before the replacement is checked against the new one, like later requests.
       assert.strictEqual((yield* Fiber.join(reading)).status, 403)
       assert.strictEqual((yield* call("GET", pathOf(made))).status, 403)
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("leaves one cookie in each request, however many pages a browser has opened", () =>
+  it.effect("sends one cookie per request, however many pages a browser has opened", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const { integration: other } = yield* published(0)
       const [one, two] = [yield* open(yield* link(integration)), yield* open(yield* link(other))]
       const pathIn = ({ setCookie }: { readonly setCookie: string }) => /; Path=([^;]+)/.exec(setCookie)?.[1]
       assert.deepStrictEqual([pathIn(one), pathIn(two)], [one.home, two.home])
-      // RFC 6265 section 5.1.4: a cookie goes along to its path and to what is below it.
+      // Browsers send a cookie to its path and everything below (RFC 6265 section 5.1.4).
       const isSent = (path: string, target: string) => target === path || target.startsWith(`${path}/`)
       for (const target of [two.home, `${two.home}/deliveries/dlv_1`, "/", "/oauth/authorize"]) {
         assert.isFalse(isSent(pathIn(one) ?? "/", target), target)
@@ -212,7 +212,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("says that what waited is sent early while its receiver catches up", () =>
+  it.effect("shows that waiting retries are sent early while the receiver catches up", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const { cookie, home } = yield* open(yield* link(integration))
@@ -240,7 +240,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("explains a delivery to an owner, who has no operator's commands, with the end of its lifetime", () =>
+  it.effect("explains a delivery to an owner with the end of its lifetime, without operators' commands", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_000_000)
       const created = yield* call("POST", "/v4/buildings/1/integrations", {
@@ -263,7 +263,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("shows with each refusal the way back, and the request's id where it is the service's doing", () =>
+  it.effect("shows a way back with each refusal, and the request id if the service is at fault", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const { cookie, home } = yield* open(yield* link(integration))
@@ -272,7 +272,7 @@ describe("a portal link", () => {
       const forged = yield* submit(home, cookie, "")
       assert.deepStrictEqual([missing.status, forged.status], [404, 403])
       for (const reply of [missing, forged]) assert.include(reply.text, back)
-      // Without the cookie it is a page to sign in, which says what to do with a link.
+      // Without the cookie, it is the sign-in page, which explains links.
       assert.include((yield* get(home, "")).text, "go back to where you found it")
       const controls = yield* Controls
       controls.fault = "store"
@@ -305,7 +305,7 @@ describe("a portal link", () => {
       const stored = yield* call("GET", `/operator/integrations/${integration}`, { as })
       assert.strictEqual(stored.at("/url"), "https://other.example/hook")
       assert.deepStrictEqual(stored.at("/bindings"), [{ resource_type: "call", actions: ["create"] }])
-      // A link opens one integration: no list, no new one.
+      // A link opens only one integration, without a list or a form for new ones.
       assert.strictEqual((yield* get("/portal", cookie)).status, 200)
       assert.notInclude((yield* get("/portal", cookie)).text, "New integration")
       const controls = yield* Controls
@@ -318,7 +318,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is refused for what is no integration, and for lifetimes that are none", () =>
+  it.effect("is refused for unknown integrations, and for invalid lifetimes", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       assert.strictEqual((yield* link("99")).status, 404)
@@ -334,7 +334,7 @@ describe("a portal link", () => {
 })
 
 describe("a test from the portal", () => {
-  it.effect("goes to that integration alone, and leads to how it went", () =>
+  it.effect("goes to that integration only, and leads to its result", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       yield* published(0)
@@ -342,9 +342,9 @@ describe("a test from the portal", () => {
       const token = formToken(yield* get(home, cookie))
       const sending = yield* Effect.forkChild(submit(home, cookie, token))
       const store = yield* DeliveryStore
-      // The form is read in real time: virtual time that went on meanwhile would be over before it has come.
+      // The form is read on the real clock. The virtual clock would reach the deadline before the form arrives.
       yield* Effect.repeat(Effect.andThen(nextTurn, store.list({ limit: 1 })), { until: ({ length }) => length === 1 })
-      // Nobody sends in these tests: the page stops waiting for the answer.
+      // Nothing is sent in these tests, so the page stops waiting for an answer.
       yield* Effect.repeat(TestClock.adjust("1 second"), {
         until: () => Effect.sync(() => sending.pollUnsafe() !== undefined)
       })
@@ -365,7 +365,7 @@ describe("a test from the portal", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("leads to its delivery where the store goes away once it is sent", () =>
+  it.effect("leads to its delivery if the store fails after sending", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const { cookie, home } = yield* open(yield* link(integration))
@@ -402,13 +402,13 @@ describe("a test from the portal", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is throttled, with a word on how long", () =>
+  it.effect("is rate-limited, and says for how long", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       yield* call("PATCH", `/operator/integrations/${integration}`, { as, body: { status: "disabled" } })
       const { cookie, home } = yield* open(yield* link(integration))
       const page = yield* get(home, cookie)
-      // One that was disabled by hand is not tried again: it is enabled.
+      // An integration that was disabled by hand is enabled without a probe.
       assert.notInclude(page.text, "Try it again")
       const token = formToken(page)
       for (let n = 0; n < 5; n++) {
@@ -427,7 +427,7 @@ describe("a test from the portal", () => {
 })
 
 describe("POST /operator/integrations/{id}/test_event", () => {
-  it.effect("sends what its integration is bound to, as the document describes it", () =>
+  it.effect("sends an event that the integration is bound to, as in the document", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const calls = yield* call("POST", "/v4/buildings/1/integrations", {

@@ -9,7 +9,7 @@ import { alertIn, Browser, operatorSignedIn, tokenIn, valueIn } from "./Browser.
 const as = operatorKey
 
 describe("signing in as an operator", () => {
-  it.effect("takes the key by a form, and leads to the page that was asked for", () =>
+  it.effect("accepts the key in a form, and leads to the requested page", () =>
     Effect.gen(function* () {
       const browser = new Browser()
       const form = yield* browser.get("/console/notifications?after=7")
@@ -30,7 +30,7 @@ describe("signing in as an operator", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("leads nowhere but to the console's own pages", () =>
+  it.effect("leads only to the console's own pages", () =>
     Effect.gen(function* () {
       const browser = new Browser()
       for (const next of [
@@ -88,7 +88,7 @@ describe("signing in as an operator", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("takes no cookie that is made up, changed, or another role's", () =>
+  it.effect("refuses cookies that are made up, changed, or for another role", () =>
     Effect.gen(function* () {
       const { browser } = yield* operatorSignedIn
       const genuine = browser.cookies.get("doorhook_console") ?? ""
@@ -106,7 +106,7 @@ describe("signing in as an operator", () => {
       }
       browser.cookies.set("doorhook_owner", genuine)
       assert.strictEqual((yield* browser.get("/portal/new")).status, 403)
-      // The operator API goes on to ignore cookies.
+      // The operator API still ignores cookies.
       browser.cookies.set("doorhook_console", genuine)
       assert.strictEqual((yield* browser.get("/operator/summary")).status, 401)
     }).pipe(Effect.provide(testServer()))
@@ -126,7 +126,7 @@ const pages = [
 ]
 
 describe("an operator's pages", () => {
-  it.effect("run the service's own script and nothing else, in no frame and no cache, and leak nothing", () =>
+  it.effect("run only the service's own script, can't be framed or cached, and leak nothing", () =>
     Effect.gen(function* () {
       yield* published(1)
       const { browser } = yield* operatorSignedIn
@@ -157,7 +157,7 @@ describe("an operator's pages", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("show texts of receivers, clients and owners as texts", () =>
+  it.effect("escape texts of receivers, clients and owners", () =>
     Effect.gen(function* () {
       const html = `"><script>window.hacked=1</script>`
       yield* call("POST", "/v4/buildings/1/integrations", {
@@ -186,7 +186,7 @@ describe("an operator's pages", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("send nothing by a form of another site, another session, or without its token", () =>
+  it.effect("refuse forms of another site, of another session, or without a token", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const { browser, page } = yield* operatorSignedIn
@@ -202,7 +202,7 @@ describe("an operator's pages", () => {
       ]) {
         assert.strictEqual(refused.status, 403)
       }
-      // A planted cookie is no proof either: the token signs it together with the session.
+      // A planted cookie is not enough: the token signs it together with the session.
       browser.cookies.set("doorhook_login", "A".repeat(43))
       assert.strictEqual((yield* browser.post(page, path, fields)).status, 403)
       assert.strictEqual((yield* call("GET", `/operator/integrations/${integration}`, { as })).at("/status"), "enabled")
@@ -355,7 +355,7 @@ describe("an operator's pages", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("register, rotate and remove clients, and revoke grants; a secret is in that answer alone", () =>
+  it.effect("register, rotate and remove clients, and revoke grants; only that answer has the secret", () =>
     Effect.gen(function* () {
       const { browser } = yield* operatorSignedIn
       const page = yield* browser.get("/console/clients")
@@ -376,7 +376,7 @@ describe("an operator's pages", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("publish an event, and show it again with what is wrong", () =>
+  it.effect("publish an event, and show an invalid one again with its problems", () =>
     Effect.gen(function* () {
       yield* published(0)
       const { browser } = yield* operatorSignedIn
@@ -407,7 +407,7 @@ describe("an operator's pages", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("have a script that browsers ask for again, and no other file", () =>
+  it.effect("have one script, which browsers revalidate, and no other file", () =>
     Effect.gen(function* () {
       for (const path of ["/console/live.js", "/portal/live.js"]) {
         const script = yield* call("GET", path)

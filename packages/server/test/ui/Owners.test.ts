@@ -15,7 +15,7 @@ const inGerman = { "accept-language": "de" }
 const shown = (id: string) => call("GET", `/operator/integrations/${id}`, { as })
 
 describe("signing in as an owner", () => {
-  it.effect("takes login and password, and is one throttle with the login page of applications", () =>
+  it.effect("accepts login and password, and shares the throttle of the applications' login page", () =>
     Effect.gen(function* () {
       const browser = new Browser()
       const form = yield* browser.get("/portal")
@@ -36,7 +36,7 @@ describe("signing in as an owner", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("ends when the directory does not know the user any more, and is asked at each request", () =>
+  it.effect("ends when the directory no longer has the user, which is checked at each request", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const { browser } = yield* ownerSignedIn("admin")
@@ -45,7 +45,7 @@ describe("signing in as an owner", () => {
       controls.fault = "directory"
       assert.strictEqual((yield* browser.get(`/portal/${integration}`)).status, 503)
       controls.fault = "none"
-      // A session of a user that nobody is: its signature is right, and its user is not there.
+      // A session of a user who does not exist, with a valid signature.
       const ghost = yield* ownerSignedIn("admin")
       const [, expires = ""] = /^(\d+)\./.exec(ghost.browser.cookies.get("doorhook_owner") ?? "") ?? []
       assert.isAbove(Number(expires), 0)
@@ -54,7 +54,7 @@ describe("signing in as an owner", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("does not take a form of another site", () =>
+  it.effect("refuses a form of another site", () =>
     Effect.gen(function* () {
       const browser = new Browser()
       const form = yield* browser.get("/portal")
@@ -72,7 +72,7 @@ describe("signing in as an owner", () => {
 })
 
 describe("an owner", () => {
-  it.effect("sees the integrations of their own buildings and tenants, and no others, by no address", () =>
+  it.effect("sees only the integrations of their own buildings and tenants, at any address", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const elsewhere = yield* call("POST", "/v4/buildings/2/integrations", { as: "other", body: document() })
@@ -85,7 +85,7 @@ describe("an owner", () => {
       for (const path of ["", "/edit", "/verify", "/deliveries/dlv_1"]) {
         const refused = yield* browser.get(`/portal/${other}${path}`)
         assert.strictEqual(refused.status, 404, path)
-        // Nothing says that there is one.
+        // No answer reveals that it exists.
         assert.include(refused.text, `There is no integration ${other}.`)
       }
       assert.include(gone.text, "There is no integration 99.")
@@ -102,7 +102,7 @@ describe("an owner", () => {
       }
       const stored = yield* shown(other)
       assert.deepStrictEqual([stored.at("/status"), stored.at("/url")], ["enabled", "https://receiver.example/hook"])
-      // A delivery of another integration is none of this one.
+      // A delivery of another integration is not found.
       yield* call("POST", "/operator/events", {
         as,
         body: { resource_type: "access_log", action: "create", building_id: 2, data: {} }
@@ -114,7 +114,7 @@ describe("an owner", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("adds an integration once, sees its secret once, and what core says of a wrong one", () =>
+  it.effect("adds an integration once, sees its secret once, and the problems of an invalid one", () =>
     Effect.gen(function* () {
       const { browser } = yield* ownerSignedIn("admin")
       const form = yield* browser.get("/portal/new?place=building-1")
@@ -175,7 +175,7 @@ describe("an owner", () => {
       const edited = yield* browser.post(form, `${path}/edit`, fields)
       assert.strictEqual(edited.headers.get("location"), `${path}?done=saved`)
       assert.strictEqual((yield* shown(integration)).at("/url"), "https://new.example/hook")
-      // The form was shown for what it was before.
+      // The form shows an outdated version.
       assert.strictEqual((yield* browser.post(form, `${path}/edit`, fields)).status, 412)
       const empty = yield* browser.post(form, `${path}/edit`, { url: "ftp://x", binding: [], version: "2" })
       assert.strictEqual(empty.status, 422)
@@ -190,7 +190,7 @@ describe("an owner", () => {
       const rotated = yield* browser.post(now, `${path}/rotate`, { version })
       const secret = secretIn(rotated.text)
       assert.match(secret, /^whsec_/)
-      // A reload of the answer sends the form again: it does not rotate the new secret away.
+      // Reloading the page submits the form again, which must not rotate the new secret away.
       assert.strictEqual((yield* browser.post(now, `${path}/rotate`, { version })).status, 412)
       for (const after of [yield* browser.get(path), yield* browser.get(`${path}/verify`)]) {
         assert.notInclude(after.text, secret)
@@ -201,7 +201,7 @@ describe("an owner", () => {
     }).pipe(Effect.provide(testServer({ delivery: { clientIsolation: true } })))
   )
 
-  it.effect("sees reasons without doorhook's own network, sends again and recovers", () =>
+  it.effect("sees reasons without internal details, sends again and recovers", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(2)
       yield* attempt("connection_refused", "exhausted", false, null, "connect ECONNREFUSED 10.1.2.3:443")

@@ -1,5 +1,5 @@
 /**
- * The code that owners copy, run in its language where that is installed.
+ * Runs the code that owners copy, in each language that is installed.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
@@ -29,7 +29,7 @@ const requests: ReadonlyArray<readonly [Readonly<Record<string, string>>, boolea
   [{}, false]
 ]
 
-/** A program that prints `true` or `false` for each request, by the language's own means. */
+/** A program that prints `true` or `false` for each request, using only its language's libraries. */
 const programs: Readonly<
   Record<string, { readonly file: string; readonly command: ReadonlyArray<string>; readonly rest: string }>
 > = {

@@ -26,7 +26,7 @@ describe("the language of a page", () => {
     it(`is ${lang} for ${JSON.stringify(header)}`, () => assert.strictEqual(languageFor(header).lang, lang))
   }
 
-  it.effect("is that of the browser, on the pages of both roles and on the login page of applications", () =>
+  it.effect("is the browser's, on the pages of both roles and on the applications' login page", () =>
     Effect.gen(function* () {
       for (const path of ["/console", "/portal", "/portal/open/x", "/oauth/authorize?client_id=none"]) {
         for (const lang of ["en", "de"]) {
@@ -40,12 +40,12 @@ describe("the language of a page", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("may be one of the host, whose texts are texts, in place of doorhook's or beside them", () =>
+  it.effect("may be the host's, with escaped texts that replace doorhook's or add to them", () =>
     Effect.gen(function* () {
       const french = yield* call("GET", "/portal", { headers: { "accept-language": "fr" } })
       assert.include(french.text, `<html lang="fr">`)
       assert.include(french.text, "Se connecter &lt;b&gt;")
-      // What the host leaves out is English.
+      // Texts that the host leaves out are in English.
       assert.include(french.text, "Password")
       const english = yield* call("GET", "/portal")
       assert.include(english.text, "<h1>Tower webhooks</h1>")
@@ -167,13 +167,13 @@ describe("the texts", () => {
     }
   })
 
-  it("of a host are read by their names", () => {
+  it("of a host are looked up by name", () => {
     const is = Schema.is(TextsShape)
     assert.isTrue(is({ fr: { log_in: "Se connecter" } }))
     assert.isFalse(is({ fr: { log_in: 1 } }))
   })
 
-  it("count and tell times in their language", () => {
+  it("format counts and times in their language", () => {
     const [english, german] = [languageFor("en"), languageFor("de")]
     assert.strictEqual(english.count("attempts", 1), "1 attempt")
     assert.strictEqual(english.count("attempts", 2_000), "2,000 attempts")
