@@ -169,7 +169,7 @@ summary { min-height: 1.75rem; cursor: pointer; color: var(--accent) }
 .tile .figure { margin: .125rem 0; font-size: 1.75rem; font-weight: 650; line-height: 1.2;
   font-variant-numeric: tabular-nums }
 .tile .muted { margin: 0; font-size: .8125rem }
-.states { display: grid; grid-template-columns: repeat(8, 1fr); gap: .625rem; margin: 0;
+.states { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: .625rem; margin: 0;
   padding: 0; list-style: none }
 .states a { display: block; height: 100%; padding: .625rem; border: 1px solid var(--rule); border-radius: .5rem;
   color: var(--text); text-decoration: none }
@@ -192,9 +192,9 @@ summary { min-height: 1.75rem; cursor: pointer; color: var(--accent) }
 .filters .field { margin: 0 }
 .filters label { font-size: .875rem }
 .wide { width: 100% }
-@media (max-width: 72rem) { .states { grid-template-columns: repeat(4, 1fr) } }
 @media (max-width: 40rem) {
-  .states { grid-template-columns: repeat(2, 1fr) }
+  .states { grid-template-columns: repeat(2, minmax(0, 1fr)) }
+  .states a { padding: .5rem .25rem }
   .bar > div { padding: .25rem .5rem }
   .bar strong { padding-left: .5rem }
   .bar nav { order: 3; width: 100%; gap: 0 }
