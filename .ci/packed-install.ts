@@ -99,7 +99,7 @@ const typed: Readonly<Record<string, string>> = {
   "consumer.ts": `import { createServer } from "node:http"
     import { createDoorhook, DoorhookError, sqlDirectory } from "doorhook"
     import type {
-      DeliveryAttempt, DeliverySummary, Doorhook, DoorhookNotice, DoorhookOptions, IntegrationSummary
+      DeliveryAttempt, DeliverySummary, Doorhook, DoorhookNotification, DoorhookOptions, IntegrationSummary
     } from "doorhook"
     import { layer } from "doorhook/effect"
     import { Publisher } from "@doorhook/core"
@@ -137,7 +137,7 @@ const typed: Readonly<Record<string, string>> = {
       blocked_address: "", invalid_response: ""
     }
     const statuses: Record<IntegrationSummary["status"], string> = { enabled: "", disabled: "" }
-    const kinds: Record<DoorhookNotice["kind"], string> = {
+    const kinds: Record<DoorhookNotification["kind"], string> = {
       failing: "", disabled: "", recovered: "", exhausted: "", retention_paused: ""
     }
     export { ended, explained, kinds, outcome, outcomes, state, statuses }

@@ -14,9 +14,9 @@ export default defineConfig({
     ...base.test,
     isolate: true,
     include: [
-      "packages/core/test/model/{AddressPolicy,Failing,RetryPolicy,TokenLife,UrlPolicy}.test.ts",
-      "packages/core/test/publish/Matching.test.ts",
-      "packages/core/test/delivery/{Acknowledgement,AttemptExplanation,Consequences,DeliveryPolicy,DeliveryRequest,Explanation,Redirect,Settling,Signature,Standing,StandingSequences}.test.ts",
+      "packages/core/test/model/{AddressPolicy,FailureState,RetryPolicy,TokenValidity,UrlPolicy}.test.ts",
+      "packages/core/test/publish/Matcher.test.ts",
+      "packages/core/test/delivery/{Acknowledgement,AttemptExplanation,HealthRules,DeliveryPolicy,DeliveryRequest,Explanation,Redirect,Settlements,Signature,Transitions,TransitionSequences}.test.ts",
       "packages/core/test/oauth/RedirectUri.test.ts"
     ]
   }

@@ -3,7 +3,7 @@
  * what starts them has started them before, and nobody's where that is not known.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { freePort, listen } from "@doorhook/testkit/Listening"
+import { freePort, listen } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Deferred, Effect, Fiber } from "effect"
 import { existsSync, readFileSync } from "node:fs"

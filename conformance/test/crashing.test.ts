@@ -1,8 +1,8 @@
 /**
  * A crash right after an acknowledgement: what a slow receiver acknowledged is judged like what a fast one did.
  */
-import { listen } from "@doorhook/testkit/Listening"
-import type { Listening } from "@doorhook/testkit/Listening"
+import { listen } from "@doorhook/testkit/ListeningServer"
+import type { ListeningServer } from "@doorhook/testkit/ListeningServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
@@ -34,7 +34,7 @@ const mortal = ({ answers, status = 200, writesLater }: Manners) =>
       const log: Array<"answered" | "killed"> = []
       let life = 0
       const commit = (id: string): void => void (disk.has(id) || disk.set(id, 1))
-      const start = (port?: number): Promise<Listening> => {
+      const start = (port?: number): Promise<ListeningServer> => {
         const mine = life
         const server = createServer((request, response) => {
           request.resume().on("end", () => {

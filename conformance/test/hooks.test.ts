@@ -1,7 +1,7 @@
 /**
  * Commands of the user's that start, operate and look at the receiver, as processes.
  */
-import { listen } from "@doorhook/testkit/Listening"
+import { listen } from "@doorhook/testkit/ListeningServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"

@@ -2,7 +2,7 @@
  * Probes before what receivers and logs are like: wrong, long, and full of other people's text.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { freePort } from "@doorhook/testkit/Listening"
+import { freePort } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect, Fiber, Result } from "effect"
 import { TestClock } from "effect/testing"

@@ -3,7 +3,7 @@
  */
 import { NameResolver, UrlPolicy } from "@doorhook/core"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
-import { listening } from "@doorhook/testkit/Listening"
+import { listening } from "@doorhook/testkit/ListeningServer"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"

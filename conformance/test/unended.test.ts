@@ -2,7 +2,7 @@
  * Receivers that were to be ended, or held still: whether they were is seen, also behind a proxy, and what passes after
  * an end that was none is left open.
  */
-import { listen } from "@doorhook/testkit/Listening"
+import { listen } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"

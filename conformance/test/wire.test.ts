@@ -2,7 +2,7 @@
  * The suite's HTTP client: what is seen of an answer, what reaches a receiver of a request that is given up, what becomes
  * of a connection.
  */
-import { listening } from "@doorhook/testkit/Listening"
+import { listening } from "@doorhook/testkit/ListeningServer"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { stopsInHandshake } from "@doorhook/testkit/hostile/Tls"

@@ -165,7 +165,7 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("keeps calls to their lifetime, and notices an engine that does not", () =>
+  it.live("keeps calls to their lifetime, and notifications an engine that does not", () =>
     Effect.gen(function* () {
       const breakage = (ports: EnginePorts): EnginePorts => ({
         ...ports,
@@ -362,7 +362,7 @@ describe("the ledger", () => {
     })
   )
 
-  it.live("notices what is skipped though nothing was disabled", () =>
+  it.live("notifications what is skipped though nothing was disabled", () =>
     Effect.gen(function* () {
       const skipped = ({ deliveries, event }: NewEventRecord): NewEventRecord => ({
         event,
@@ -382,7 +382,7 @@ describe("the ledger", () => {
     })
   )
 
-  it.live("notices what waits for nothing when the waiting ends", () =>
+  it.live("notifications what waits for nothing when the waiting ends", () =>
     Effect.gen(function* () {
       const breakage = ({ stores, ...ports }: EnginePorts): EnginePorts => ({
         ...ports,
@@ -423,7 +423,7 @@ describe("the ledger", () => {
     { name: "what fails as exhausted", breakage: endingAs("exhausted") },
     { name: "what fails as expired", breakage: endingAs("expired") },
     { name: "what fails as cancelled", breakage: endingAs("cancelled") }
-  ])("notices an engine that gives up early: $name", ({ breakage }) =>
+  ])("notifications an engine that gives up early: $name", ({ breakage }) =>
     Effect.gen(function* () {
       const world = yield* runOf({ hours: 2, drain: 1, receivers: ["down"], options: { breakage } })
       assert.deepStrictEqual(rulesBroken(world), ["retry-times"])
@@ -435,7 +435,7 @@ describe("the ledger", () => {
   })
 
   for (const [rule, breakage] of Object.entries(broken)) {
-    it.live(`notices an engine that breaks ${rule}`, () =>
+    it.live(`notifications an engine that breaks ${rule}`, () =>
       Effect.gen(function* () {
         const world = yield* runOf({ hours: 6, receivers: ["flaky:0.3"], options: { breakage } })
         assert.isTrue(

@@ -72,7 +72,7 @@ export const makeLedger = (terms: Terms): Ledger => {
     return decided
   }
 
-  const noticeTimes = ({ alone, trace }: CaseRun): void => {
+  const notificationTimes = ({ alone, trace }: CaseRun): void => {
     if (!alone || times.length > mostTimes) return
     for (const { exchange, kind } of trace.attempts) {
       if (kind === "delivery" && read(exchange, terms) === "acknowledged") times.push(exchange.elapsed)
@@ -98,7 +98,7 @@ export const makeLedger = (terms: Terms): Ledger => {
     add: (run) => {
       runs.push(run)
       executed.add(keyOf(run.trace.history))
-      noticeTimes(run)
+      notificationTimes(run)
       const before = acknowledges
       acknowledges ||= acknowledgesAtAll([run], terms)
       if (acknowledges !== before) known = new Map()

@@ -2,7 +2,7 @@
  * A receiver with a memory of its own making, and a probe that looks straight into it: what the engine is tried on where
  * no process is needed.
  */
-import { listen } from "@doorhook/testkit/Listening"
+import { listen } from "@doorhook/testkit/ListeningServer"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"

@@ -1,7 +1,7 @@
 /**
  * Receivers to test the suite on: real HTTP servers, good and faulty, that write down what they get.
  */
-import { freePort, listening } from "@doorhook/testkit/Listening"
+import { freePort, listening } from "@doorhook/testkit/ListeningServer"
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import type { Handler, Received as Request } from "@doorhook/testkit/Receiver"
 import { Effect } from "effect"

@@ -40,7 +40,7 @@ export type {
   DeliveryListOptions,
   DeliveryPage,
   DeliverySummary,
-  DoorhookNotice,
+  DoorhookNotification,
   GrantRevokeOptions,
   GrantsClient,
   GrantSummary,
@@ -49,15 +49,15 @@ export type {
   IntegrationPage,
   IntegrationsClient,
   IntegrationSummary,
-  NoticeListOptions,
-  NoticePage,
-  NoticesClient,
+  NotificationListOptions,
+  NotificationPage,
+  NotificationsClient,
   OperatorClient,
   PortalClient,
   PortalLinkOptions,
   TestSent
 } from "./embed/OperatorClient.ts"
-export type { OnNotice } from "./embed/HostListener.ts"
+export type { OnNotification } from "./embed/HostListener.ts"
 export type { EngineConfig } from "./config/EngineConfig.ts"
 export type {
   HostAccessPoint,

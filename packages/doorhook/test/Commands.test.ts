@@ -86,11 +86,11 @@ describe("the operator's commands", () => {
   )
 
   live(
-    "list notices and probe what doorhook disabled",
+    "list notifications and probe what doorhook disabled",
     Effect.gen(function* () {
       const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 410 : 200))
       const { print, publish, run } = yield* withIntegration(receiver.url)
-      assert.strictEqual(yield* print("notices", "list"), "no notices\n")
+      assert.strictEqual(yield* print("notifications", "list"), "no notifications\n")
       const early = yield* run("integrations", "probe", "1")
       assert.deepStrictEqual([early.code, early.stdout], [1, ""])
       assert.match(early.stderr, /Only an integration that doorhook disabled/)
@@ -99,14 +99,14 @@ describe("the operator's commands", () => {
       yield* eventually("it is disabled", print("integrations", "list", "--status", "disabled"), (text) =>
         /disabled \(gone\)/.test(text)
       )
-      assert.match(yield* print("notices", "list"), /^1 +\S+Z +disabled +integration 1 +building 1 +gone\n$/)
+      assert.match(yield* print("notifications", "list"), /^1 +\S+Z +disabled +integration 1 +building 1 +gone\n$/)
       assert.match(
         yield* print("integrations", "probe", "1"),
         /^delivery dlv_1 is sent to integration 1; .*\nhow it ended: npx doorhook deliveries show dlv_1 --url http:\S+\n$/
       )
       yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
-      yield* eventually("it is told", print("notices", "list", "--after", "1"), (text) => /recovered/.test(text))
-      assert.strictEqual(yield* print("notices", "list", "--integration", "7"), "no notices\n")
+      yield* eventually("it is told", print("notifications", "list", "--after", "1"), (text) => /recovered/.test(text))
+      assert.strictEqual(yield* print("notifications", "list", "--integration", "7"), "no notifications\n")
       assert.match(
         yield* print("deliveries", "list", "--state", "exhausted"),
         /^no such deliveries\nin all: exhausted 0\n$/
@@ -141,7 +141,7 @@ const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: Re
   ],
   [["integrations", "set", "1", "--acknowledge", "3xx"], /--acknowledge: must be "200" or "2xx", not "3xx"/],
   [["integrations", "portal-link", "1", "--expires-in", "9d"], /^doorhook: --expires-in must be from 1s to 24h/],
-  [["notices", "list", "--after", "x"], /^doorhook: --after must be /]
+  [["notifications", "list", "--after", "x"], /^doorhook: --after must be /]
 ]
 
 describe("doorhook deliveries", () => {

@@ -87,7 +87,7 @@ describe("createDoorhook", () => {
         ackTimeout: 5_000,
         retry: { call: "1s" },
         allowTarget: 7,
-        onNotice: "call me",
+        onNotification: "call me",
         color: 1
       }
       const { code, message } = yield* codeOf(Reflect.apply(createDoorhook, undefined, [wrong]))
@@ -98,7 +98,7 @@ describe("createDoorhook", () => {
         "ackTimeout",
         "retry.call",
         "allowTargets",
-        "onNotice",
+        "onNotification",
         "color"
       ]) {
         assert.include(message, name)

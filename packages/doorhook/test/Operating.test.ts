@@ -1,9 +1,9 @@
 /**
- * What those who run doorhook inside a host see and set: integrations of their own, notices, secrets that rotate.
+ * What those who run doorhook inside a host see and set: integrations of their own, notifications, secrets that rotate.
  */
-import { AbsentDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
+import { AllowAllDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import type { Doorhook, DoorhookNotice, NoticeListOptions } from "doorhook"
+import type { Doorhook, DoorhookNotification, NotificationListOptions } from "doorhook"
 import { signatureVerifier } from "@doorhook/receiver"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -73,20 +73,20 @@ const isSignedBy = (secret: string, { body, headers }: Received): boolean => {
   }
 }
 
-/** Keeps the notices that it is told; `until` resolves once one of a kind is among them. */
+/** Keeps the notifications that it is told; `until` resolves once one of a kind is among them. */
 const listening = () => {
-  const heard: Array<DoorhookNotice> = []
+  const heard: Array<DoorhookNotification> = []
   let check = (): void => undefined
   return {
     heard,
-    onNotice: (notice: DoorhookNotice): void => {
-      heard.push(notice)
+    onNotification: (notification: DoorhookNotification): void => {
+      heard.push(notification)
       check()
     },
-    until: (kind: DoorhookNotice["kind"]) =>
+    until: (kind: DoorhookNotification["kind"]) =>
       Effect.callback<void>((resume) => {
         check = () => {
-          if (heard.some((notice) => notice.kind === kind)) resume(Effect.void)
+          if (heard.some((notification) => notification.kind === kind)) resume(Effect.void)
         }
         check()
       })
@@ -246,8 +246,8 @@ describe("those who run doorhook", () => {
   live(
     "hear that a receiver is gone, and that a probe found it again",
     Effect.gen(function* () {
-      const { heard, onNotice, until } = listening()
-      const doorhook = yield* start({ onNotice })
+      const { heard, onNotification, until } = listening()
+      const doorhook = yield* start({ onNotification })
       const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 410 : 200))
       const { id } = yield* (yield* admin(doorhook)).create(receiver.url)
       const probed = yield* codeOf(doorhook.integrations.probe(id))
@@ -266,18 +266,18 @@ describe("those who run doorhook", () => {
       const back = yield* Effect.promise(() => doorhook.integrations.show(id))
       assert.deepStrictEqual([back.status, back.disabled_reason], ["enabled", null])
       assert.deepStrictEqual(
-        heard.map((notice) => [notice.kind, notice.integration_id, notice.scope]),
+        heard.map((notification) => [notification.kind, notification.integration_id, notification.scope]),
         [
           ["disabled", id, { type: "building", id: 1 }],
           ["recovered", id, { type: "building", id: 1 }]
         ]
       )
-      const { next, notices } = yield* Effect.promise(() => doorhook.notices.list({ integration_id: id }))
-      assert.deepStrictEqual([notices, next], [heard, null])
-      const newest: NoticeListOptions = { integration_id: id, order: "newest", limit: 1 }
-      const last = yield* Effect.promise(() => doorhook.notices.list(newest))
-      const before = yield* Effect.promise(() => doorhook.notices.list({ ...newest, after: last.next }))
-      assert.deepStrictEqual([...last.notices, ...before.notices], heard.toReversed())
+      const { next, notifications } = yield* Effect.promise(() => doorhook.notifications.list({ integration_id: id }))
+      assert.deepStrictEqual([notifications, next], [heard, null])
+      const newest: NotificationListOptions = { integration_id: id, order: "newest", limit: 1 }
+      const last = yield* Effect.promise(() => doorhook.notifications.list(newest))
+      const before = yield* Effect.promise(() => doorhook.notifications.list({ ...newest, after: last.next }))
+      assert.deepStrictEqual([...last.notifications, ...before.notifications], heard.toReversed())
       assert.strictEqual((yield* codeOf(doorhook.integrations.show("99"))).code, "not_found")
     })
   )
@@ -287,12 +287,12 @@ describe("those who run doorhook", () => {
     Effect.gen(function* () {
       const fail = (disableAfter: string) =>
         Effect.gen(function* () {
-          const { heard, onNotice, until } = listening()
+          const { heard, onNotification, until } = listening()
           const doorhook = yield* start({
             disableAfter,
             retry: { access_log: Array.from({ length: 1_000 }, () => "40ms") },
-            onNotice: async (notice) => {
-              onNotice(notice)
+            onNotification: async (notification) => {
+              onNotification(notification)
               throw new Error("the mail server is down")
             }
           })
@@ -314,8 +314,8 @@ describe("those who run doorhook", () => {
   live(
     "hear of an integration that failed once and was sent nothing since",
     Effect.gen(function* () {
-      const { heard, onNotice, until } = listening()
-      const doorhook = yield* start({ disableAfter: "2s", retry: { access_log: [] }, onNotice })
+      const { heard, onNotification, until } = listening()
+      const doorhook = yield* start({ disableAfter: "2s", retry: { access_log: [] }, onNotification })
       const receiver = yield* startReceiver(() => 500)
       const { id } = yield* (yield* admin(doorhook)).create(receiver.url)
       yield* Effect.promise(() => doorhook.publish(event))
@@ -391,7 +391,7 @@ describe("those who run doorhook", () => {
     }).pipe(
       Effect.provide(
         Layer.fresh(
-          engineLayer({ database: "memory", operatorKey: "k".repeat(32), retention: "1h" }, AbsentDirectory.layer)
+          engineLayer({ database: "memory", operatorKey: "k".repeat(32), retention: "1h" }, AllowAllDirectory.layer)
         )
       )
     )

@@ -114,14 +114,14 @@ describe("portal links", () => {
 /** Signs in as an operator, as a browser would. */
 const signIn = (url: string, prefix = "") =>
   Effect.promise(async () => {
-    const form = await fetch(`${url}${prefix}/console/notices`)
+    const form = await fetch(`${url}${prefix}/console/notifications`)
     const [, token = ""] = /name="csrf_token" value="([^"]+)"/.exec(await form.text()) ?? []
     const [cookie = ""] = form.headers.getSetCookie()
     const answer = await fetch(`${url}${prefix}/console/sign-in`, {
       method: "POST",
       redirect: "manual",
       headers: { cookie: cookie.split(";")[0] ?? "" },
-      body: new URLSearchParams({ csrf_token: token, key, next: "/console/notices" })
+      body: new URLSearchParams({ csrf_token: token, key, next: "/console/notifications" })
     })
     const [session = ""] = answer.headers.getSetCookie()
     return { cookie, location: answer.headers.get("location"), session }
@@ -138,7 +138,7 @@ describe("an operator's session", () => {
         session,
         /^__Host-doorhook_console=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/
       )
-      assert.strictEqual(location, "/hooks/console/notices")
+      assert.strictEqual(location, "/hooks/console/notifications")
     })
   )
 
@@ -153,7 +153,7 @@ describe("an operator's session", () => {
       const { session } = yield* signIn(one?.url ?? "")
       const statusAt = (url = "") =>
         Effect.promise(async () => {
-          const page = await fetch(`${url}/console/notices`, { headers: { cookie: session.split(";")[0] ?? "" } })
+          const page = await fetch(`${url}/console/notifications`, { headers: { cookie: session.split(";")[0] ?? "" } })
           return page.status
         })
       assert.deepStrictEqual(

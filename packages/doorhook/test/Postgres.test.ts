@@ -3,7 +3,7 @@
  */
 import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
-import { PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
+import { PostgresStore, PostgresWakeSignal } from "@doorhook/sql/postgres"
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -31,7 +31,7 @@ const idsOf = (received: ReadonlyArray<Received>) => new Set(received.map(({ hea
 /** What a process that only stores has to do with a database. */
 const openStore = (url: string) =>
   Layer.build(
-    Layer.fresh(PostgresWake.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) }))))
+    Layer.fresh(PostgresWakeSignal.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) }))))
   )
 
 const flagsFor = (database: string) => ["--database", database, "--allow-target", "127.0.0.0/8"]
@@ -89,7 +89,7 @@ const answersToNul = async (url: string): Promise<Readonly<Record<string, number
     "deliveries by event": operate("GET", "/operator/deliveries?event_id=evt_00000000000000000000%00"),
     "deliveries after": operate("GET", "/operator/deliveries?after=dlv_1%00"),
     delivery: operate("GET", "/operator/deliveries/%00"),
-    "notices after": operate("GET", "/operator/notices?after=%00"),
+    "notifications after": operate("GET", "/operator/notifications?after=%00"),
     "integration's url": call("POST", "/v4/buildings/1/integrations", integrationDocument(`https://a.example/${nul}`)),
     integration: call("GET", "/v4/buildings/1/integrations/%00"),
     building: call("GET", "/v4/buildings/%00"),

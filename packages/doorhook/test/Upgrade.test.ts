@@ -111,8 +111,8 @@ describe("a store of version 0.1.0", () => {
       }
       const { overrides } = yield* Effect.promise(() => doorhook.integrations.show("2"))
       assert.deepInclude(overrides, { acknowledge: "2xx" })
-      const { notices } = yield* Effect.promise(() => doorhook.notices.list())
-      assert.isAtLeast(notices.length, 2)
+      const { notifications } = yield* Effect.promise(() => doorhook.notifications.list())
+      assert.isAtLeast(notifications.length, 2)
     })
   )
 

@@ -135,7 +135,7 @@ export class ConnectionPool {
   }
 
   /** Keeps a connection whose answer has ended at `now`, by `performance.now()`. */
-  giveBack(connection: Connection, now: number): void {
+  release(connection: Connection, now: number): void {
     if (now - connection.madeAt >= this.#options.maxAge) return this.close(connection)
     this.#idle.add(connection)
     const others = this.#idleByKey.get(connection.key)

@@ -270,7 +270,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     this.#isOpen = false
     this.#deadlines.delete(this)
     if (reusableAt === null) this.#pool.close(this.#connection)
-    else this.#pool.giveBack(this.#connection, reusableAt)
+    else this.#pool.release(this.#connection, reusableAt)
   }
 }
 

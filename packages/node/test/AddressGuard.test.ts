@@ -7,7 +7,7 @@ import { NameLookup, UndiciTransport } from "@doorhook/node"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
-import { swallow } from "@doorhook/testkit/hostile/Swallowing"
+import { blackHole } from "@doorhook/testkit/hostile/BlackHole"
 import { detailOf, loopback, networks, outcomeOf, post } from "./Posting.ts"
 
 /** Answers the look-ups in turn, the last one for ever, and counts them. */
@@ -73,7 +73,7 @@ describe("the address guard", () => {
     "waits longer for an address than a handshake around the world takes, and goes on to the next well within the deadline",
     Effect.gen(function* () {
       const { port } = yield* serve(answers(ok))
-      yield* swallow("127.0.0.3", port)
+      yield* blackHole("127.0.0.3", port)
       const result = yield* post(`http://gaps.example:${port}/`, { deadline: 30_000 })
       assert.strictEqual(outcomeOf(result), 200)
       assert.isAtLeast(result.elapsed, 1_250)

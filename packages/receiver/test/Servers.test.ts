@@ -1,7 +1,7 @@
 /**
  * The receiver behind the servers and frameworks that it is made for, with genuine deliveries.
  */
-import { listen } from "@doorhook/testkit/Listening"
+import { listen } from "@doorhook/testkit/ListeningServer"
 import { getRequestListener } from "@hono/node-server"
 import { getConnInfo } from "@hono/node-server/conninfo"
 import { assert, describe, it } from "@effect/vitest"

@@ -12,9 +12,9 @@ import type {
   Grants,
   IntegrationFeed,
   Integrations,
-  Notices,
+  Notifications,
   OperatorIntegrations,
-  Premises,
+  ScopeReader,
   Publisher,
   SettingStore,
   TestEvents
@@ -24,10 +24,10 @@ import type { HttpRouter } from "effect/http"
 import { makeApiEndpoint } from "./api/ApiEndpoint.ts"
 import type { ApiSettings } from "./api/ApiSettings.ts"
 import { makeIntegrationRoutes } from "./api/Integrations.ts"
-import { makePremisesRoutes } from "./api/Premises.ts"
+import { makePremisesRoutes } from "./api/ScopeRoutes.ts"
 import { makeHealthRoutes } from "./health/HealthRoutes.ts"
 import type { HealthSettings } from "./health/HealthSettings.ts"
-import { StoreProbe } from "./health/Pulse.ts"
+import { StoreProbe } from "./health/HealthStatus.ts"
 import { routesOf } from "./http/EffectRoutes.ts"
 import { HttpSurface, makeHttpSurface } from "./http/HttpSurface.ts"
 import { Listener } from "./http/Listener.ts"
@@ -52,8 +52,8 @@ export type ServerServices =
   | Integrations
   | IntegrationFeed
   | OperatorIntegrations
-  | Notices
-  | Premises
+  | Notifications
+  | ScopeReader
   | Publisher
   | Deliveries
   | DeliveryStore

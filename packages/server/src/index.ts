@@ -34,8 +34,8 @@ export type {
   TestSentDocument
 } from "./operator/Integrations.ts"
 export { integrationOperations } from "./operator/Integrations.ts"
-export type { NoticeDocument, NoticePageDocument } from "./operator/Notices.ts"
-export { noticeDocument, noticeOperations } from "./operator/Notices.ts"
+export type { NotificationDocument, NotificationPageDocument } from "./operator/Notifications.ts"
+export { notificationDocument, notificationOperations } from "./operator/Notifications.ts"
 export type { Operation } from "./operator/Operation.ts"
 export { OperatorApi } from "./operator/OperatorApi.ts"
 export type { OperatorCall, OperatorServices } from "./operator/OperatorApi.ts"

@@ -24,9 +24,9 @@ import {
   IntegrationStore,
   MemoryStore,
   NameResolver,
-  Notices,
+  Notifications,
   OperatorIntegrations,
-  Premises,
+  ScopeReader,
   Publisher,
   PublisherBusy,
   ResourceTypeAliases,
@@ -35,7 +35,7 @@ import {
   TenantId,
   TestEvents,
   UserId,
-  Wake
+  WakeSignal
 } from "@doorhook/core"
 import type {
   DeliverySettingsOverrides,
@@ -176,7 +176,7 @@ const FaultyIntegrationStore = Layer.effect(
     return {
       ...store,
       find: (id) => looked("IntegrationStore.find", store.find(id)),
-      locate: (id) => looked("IntegrationStore.locate", store.locate(id))
+      findRef: (id) => looked("IntegrationStore.findRef", store.findRef(id))
     }
   })
 )
@@ -307,18 +307,20 @@ export const services = (
     Deliveries.layer,
     OperatorIntegrations.layer,
     TestEvents.layer,
-    Premises.layer,
+    ScopeReader.layer,
     Clients.layer,
     Grants.layer
   ).pipe(
     Layer.provideMerge(Integrations.layer),
     Layer.provide(Layer.succeed(ResourceTypeAliases, options.aliases ?? {})),
-    Layer.provide(Layer.mergeAll(TestNames, Wake.layerLocal, Layer.orDie(DeliverySettings.layer(options.delivery)))),
+    Layer.provide(
+      Layer.mergeAll(TestNames, WakeSignal.layerLocal, Layer.orDie(DeliverySettings.layer(options.delivery)))
+    ),
     Layer.provideMerge(
       Layer.mergeAll(
         TestAuthorization,
         TestDispatcher,
-        Notices.layer,
+        Notifications.layer,
         OperatorKey.layer(Redacted.make(operatorKey)),
         ApiSettings.layer({ requestsPerMinute: null, ...options.api }),
         HealthSettings.layer(options.health),

@@ -12,12 +12,12 @@ import type {
   Event,
   Integration,
   IntegrationId,
-  IntegrationNotice,
+  IntegrationNotification,
   NewEvent,
-  Notice,
+  Notification,
   PurgeRequest,
   Purged,
-  RememberedRequest,
+  IdempotencyRecord,
   Scope,
   Settlement,
   TransportResult,
@@ -55,7 +55,7 @@ export type Fact =
       readonly kind: "enqueued"
       readonly engine: number
       readonly events: ReadonlyArray<EnqueuedEvent>
-      readonly keys: ReadonlyArray<RememberedRequest>
+      readonly keys: ReadonlyArray<IdempotencyRecord>
     }
   | {
       readonly kind: "claimed"
@@ -97,17 +97,17 @@ export type Fact =
       readonly now: number
       readonly settlements: ReadonlyArray<Settlement>
       readonly applied: ReadonlyArray<DeliveryId>
-      readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
+      readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
     }
   /** Integrations were told of because their time had come. */
   | {
       readonly kind: "warned"
       readonly engine: number
       readonly now: number
-      readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
+      readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
     }
-  /** The answer of the store has come: from now on the engine knows its notices. */
-  | { readonly kind: "noted"; readonly engine: number; readonly notices: ReadonlyArray<Notice> }
+  /** The answer of the store has come: from now on the engine knows its notifications. */
+  | { readonly kind: "noted"; readonly engine: number; readonly notifications: ReadonlyArray<Notification> }
   /** Given back by the engine that held them, or released by its heartbeat, because their workers are members no more. */
   | {
       readonly kind: "released"
@@ -129,8 +129,8 @@ export type Fact =
     }
   /** An engine has been told that an integration changed or ended; null: that any may have. */
   | { readonly kind: "told"; readonly engine: number; readonly integration_id: IntegrationId | null }
-  /** A listener of the host heard a notice. */
-  | { readonly kind: "notice"; readonly engine: number; readonly notice: Notice }
+  /** A listener of the host heard a notification. */
+  | { readonly kind: "notification"; readonly engine: number; readonly notification: Notification }
   /** Somebody who follows an integration's feed has read a part of it, with the operation `op`. */
   | {
       readonly kind: "fed"

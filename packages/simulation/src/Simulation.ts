@@ -1,11 +1,11 @@
 /**
  * One simulation: a world drawn from a seed, in which the real delivery engine runs, dies and is started again.
  */
-import type { Delivery, DeliverySummary, Event, EventId, Integration, Notice } from "@doorhook/core"
+import type { Delivery, DeliverySummary, Event, EventId, Integration, Notification } from "@doorhook/core"
 import {
   Deliveries,
   DeliveryId,
-  Housekeeping,
+  Retention,
   IntegrationFeed,
   IntegrationId,
   Integrations,
@@ -37,7 +37,7 @@ type Services = Deliveries | Integrations | IntegrationFeed | OperatorIntegratio
 /** What surrounds publisher and dispatcher. */
 const services = IntegrationFeed.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Deliveries.layer, Integrations.layer, OperatorIntegrations.layer)),
-  Layer.merge(Housekeeping.layer),
+  Layer.merge(Retention.layer),
   Layer.provide(NameResolver.layerNone)
 )
 
@@ -54,7 +54,7 @@ export type Ending<A> =
 /** Operations that the process's own dispatcher knows of before they are answered. */
 const changesIntegration: ReadonlySet<string> = new Set(["patch", "remove", "rotate", "switch"])
 
-/** What is replaced to see whether the checks notice. */
+/** What is replaced to see whether the checks notification. */
 export interface Breakage {
   /** The store itself, seen by all engines. */
   readonly store?: (stores: Stores) => Stores
@@ -78,7 +78,7 @@ export interface Outcome {
   readonly entries: ReadonlyArray<Entry>
   readonly deliveries: ReadonlyArray<FinalDelivery>
   readonly summary: DeliverySummary
-  readonly notices: ReadonlyArray<Notice>
+  readonly notifications: ReadonlyArray<Notification>
   /** The wall clock at the end. */
   readonly wall: number
 }
@@ -272,7 +272,7 @@ export class Simulation {
         settings: scenario.settings,
         dispatcher: (dispatcher) => dispatcher,
         wake: (wake) => wake,
-        listener: (notice) => Effect.sync(() => history.add({ kind: "notice", engine, notice }))
+        listener: (notification) => Effect.sync(() => history.add({ kind: "notification", engine, notification }))
       }
       return this.#breakage.engine?.(ports) ?? ports
     })
@@ -286,7 +286,7 @@ export class Simulation {
       return yield* Effect.all({
         deliveries: allDeliveries(deliveries),
         summary: deliveries.summary(this.time.wall),
-        notices: deliveries.notices({ limit: Number.MAX_SAFE_INTEGER })
+        notifications: deliveries.notifications({ limit: Number.MAX_SAFE_INTEGER })
       })
     })
     return {

@@ -1,8 +1,8 @@
 /**
  * Ways in which changes of integrations go wrong: by users, by the operator, and by doorhook itself.
  */
-import type { Integration, NewEventRecord, Notice, RememberedRequest } from "@doorhook/core"
-import { isUnreadable, NoticeId } from "@doorhook/core"
+import type { Integration, NewEventRecord, Notification, IdempotencyRecord } from "@doorhook/core"
+import { isUnreadable, NotificationId } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Breakage } from "../src/Simulation.ts"
 import type { Stores } from "@doorhook/simulator/testing"
@@ -24,8 +24,8 @@ const seeing = (change: (integration: Integration) => Integration): Breakage =>
       },
       integrations: {
         ...stores.integrations,
-        ofScopes: (scopes) =>
-          Effect.map(stores.integrations.ofScopes(scopes), (all) =>
+        findByScopes: (scopes) =>
+          Effect.map(stores.integrations.findByScopes(scopes), (all) =>
             all.map((one) => (isUnreadable(one) ? one : change(one)))
           )
       }
@@ -102,9 +102,9 @@ export const changingVariants: ReadonlyArray<Variant> = [
           ...stores.deliveries,
           enqueue: Effect.fnUntraced(function* (
             records: ReadonlyArray<NewEventRecord>,
-            keys?: ReadonlyArray<RememberedRequest>
+            keys?: ReadonlyArray<IdempotencyRecord>
           ) {
-            const current = yield* stores.integrations.survey({ after: 0, limit: 1_000 })
+            const current = yield* stores.integrations.listAll({ after: 0, limit: 1_000 })
             const versions = new Map(
               current.flatMap((one) =>
                 isUnreadable(one) ? [] : [[one.integration.id, one.integration.version] as const]
@@ -232,18 +232,18 @@ export const changingVariants: ReadonlyArray<Variant> = [
   },
   {
     name: "a host that is told everything twice",
-    check: "notices",
+    check: "notifications",
     seed: 6,
     breakage: {
       ...engine(({ listener }) => ({
-        listener: (notice) => Effect.andThen(listener(notice), listener(notice))
+        listener: (notification) => Effect.andThen(listener(notification), listener(notification))
       })),
       scenario: failing
     }
   },
   {
     name: "an integration that is told of too soon while nothing is sent to it",
-    check: "notices",
+    check: "notifications",
     seed: 6,
     breakage: {
       ...store((deliveries) => ({
@@ -254,18 +254,18 @@ export const changingVariants: ReadonlyArray<Variant> = [
   },
   {
     name: "a recovery of what nobody was worried about",
-    check: "notices",
+    check: "notifications",
     seed: 21,
     breakage: settlingThen(
       Effect.fnUntraced(function* (stores, [{ settlements }, now], settled) {
         const [first] = settlements
-        if (first?.attempt?.outcome !== "acknowledged" || settled.notices.length > 0) return settled
+        if (first?.attempt?.outcome !== "acknowledged" || settled.notifications.length > 0) return settled
         const integration = yield* stores.integrations.find(first.integration_id)
         if (integration === null) return settled
         const { id, scope } = integration
-        const about = { integration_id: id, scope, at: now, failing_since: null, id: NoticeId.make(now) }
-        const notice: Notice = { kind: "recovered", ...about }
-        return { ...settled, notices: [notice] }
+        const about = { integration_id: id, scope, at: now, failing_since: null, id: NotificationId.make(now) }
+        const notification: Notification = { kind: "recovered", ...about }
+        return { ...settled, notifications: [notification] }
       })
     )
   },

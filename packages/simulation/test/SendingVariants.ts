@@ -142,7 +142,8 @@ export const sendingVariants: ReadonlyArray<Variant> = [
       return {
         find: (id) => Effect.map(real.find(id), (found) => (removed.has(id) ? null : found)),
         remove: ({ id }) => Effect.sync(() => !removed.has(id) && removed.add(id).has(id)),
-        ofScopes: (scopes) => Effect.map(real.ofScopes(scopes), (all) => all.filter(({ id }) => !removed.has(id)))
+        findByScopes: (scopes) =>
+          Effect.map(real.findByScopes(scopes), (all) => all.filter(({ id }) => !removed.has(id)))
       }
     })
   },
@@ -169,8 +170,8 @@ export const sendingVariants: ReadonlyArray<Variant> = [
         ...stores,
         integrations: {
           ...stores.integrations,
-          ofScopes: ({ buildings, tenants }) =>
-            Effect.map(stores.integrations.ofScopes({ buildings: [...buildings], tenants }), (all) => {
+          findByScopes: ({ buildings, tenants }) =>
+            Effect.map(stores.integrations.findByScopes({ buildings: [...buildings], tenants }), (all) => {
               const [building] = buildings
               return all.map((integration) =>
                 integration.scope.type === "tenant" && building !== undefined

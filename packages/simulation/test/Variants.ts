@@ -1,10 +1,10 @@
 /**
- * The engine, broken in one way after another, each with the check that must notice.
+ * The engine, broken in one way after another, each with the check that must notification.
  */
 import type { Variant } from "./Breaking.ts"
 import { catchingUpVariants } from "./CatchingUpVariants.ts"
 import { changingVariants } from "./ChangingVariants.ts"
-import { keepingVariants } from "./KeepingVariants.ts"
+import { keepingVariants } from "./RetentionVariants.ts"
 import { leasingVariants } from "./LeasingVariants.ts"
 import { sendingVariants } from "./SendingVariants.ts"
 

@@ -25,8 +25,8 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
     case "process":
     case "fault":
       return [entry.what]
-    case "notice":
-      return [`notice ${entry.notice.kind}`]
+    case "notification":
+      return [`notification ${entry.notification.kind}`]
     case "told":
       return [entry.integration_id === null ? "told that anything may have changed" : "told"]
     case "claimed":
@@ -55,7 +55,13 @@ const wanted: ReadonlyArray<string> = [
   // What the store did not carry out, and what nobody knows of.
   ["fail of the store", "info of the store"],
   ["resent", "given_back", "lapsed", "claimed early", "probed", "purged", "fed", "KeyReused", "NotProbed"],
-  ["settled as disabled", "settled as enabled", "notice failing", "notice disabled", "notice recovered"]
+  [
+    "settled as disabled",
+    "settled as enabled",
+    "notification failing",
+    "notification disabled",
+    "notification recovered"
+  ]
 ].flat()
 
 const failuresOf = (seed: number, outcome: Outcome): ReadonlyArray<string> => {
@@ -106,7 +112,7 @@ const fails = (name: string, seed: number, breakage: Breakage): boolean => {
 
 describe("the checks", () => {
   for (const { breakage, check, name, seed: likely } of variants) {
-    it(`${check} notices ${name}`, () => {
+    it(`${check} notifications ${name}`, () => {
       const seed = [likely, ...from1To(patience)].find((candidate) => fails(check, candidate, breakage))
       assert.isDefined(seed, `not noticed within ${patience} seeds`)
       const { scenario, ...broken } = breakage

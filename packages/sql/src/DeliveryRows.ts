@@ -5,13 +5,13 @@
  * So what grows is appended to and hardly ever changed, and what changes is as small as the backlog. The attempt that
  * ended a delivery stands in its row; the ones before it are in `attempts`.
  */
-import type { Attempt, DeliveryId, EventId, IntegrationId, Standing } from "@doorhook/core"
+import type { Attempt, DeliveryId, EventId, IntegrationId, Transitions } from "@doorhook/core"
 import { Attempt as AttemptSchema, Delivery, Event } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 
 /** A delivery before it has an id. */
-export interface NewDeliveryRow extends Standing.Standing {
+export interface NewDeliveryRow extends Transitions.QueueEntry {
   readonly event_id: EventId
   readonly integration_id: IntegrationId
   readonly created_at: number

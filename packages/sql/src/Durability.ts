@@ -7,4 +7,4 @@ import { Context, Effect } from "effect"
 export const Durable = Context.Reference<boolean>("@doorhook/sql/Durable", { defaultValue: () => true })
 
 /** For changes that mean nothing once their process is gone, like leases: without them things stand as if it had died. */
-export const fleeting = Effect.provideService(Durable, false)
+export const nonDurable = Effect.provideService(Durable, false)

@@ -2,7 +2,7 @@
  * The row of an integration, in every dialect: columns for what statements look at, JSON text for the rest. Rows are read by hand;
  * schemas explain what is wrong with one that can't be read.
  */
-import type { Consequences, Failing, IntegrationId, LocatedIntegration, NewIntegration, Scope } from "@doorhook/core"
+import type { HealthRules, FailureState, IntegrationId, IntegrationRef, NewIntegration, Scope } from "@doorhook/core"
 import {
   Binding,
   BuildingId,
@@ -149,20 +149,20 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
   return integrationColumns.map((column) => row[column])
 }
 
-export const failingOf = (row: Pick<IntegrationRow, FailingColumn>): Failing.Failing | null =>
+export const failingOf = (row: Pick<IntegrationRow, FailingColumn>): FailureState.FailureState | null =>
   row.failing_since === null
     ? null
     : {
         since: row.failing_since,
-        noticed: row.failing_noticed,
+        warnings: row.failing_noticed,
         attempts: row.failing_attempts,
         retry_after: row.failing_retry_after
       }
 
 /** The values of `setFailing`, before the id. */
-export const failingValues = (failing: Failing.Failing | null): ReadonlyArray<number | null> => [
+export const failingValues = (failing: FailureState.FailureState | null): ReadonlyArray<number | null> => [
   failing?.since ?? null,
-  failing?.noticed ?? 0,
+  failing?.warnings ?? 0,
   failing?.attempts ?? 0,
   failing?.retry_after ?? null
 ]
@@ -206,7 +206,7 @@ const explainLocated = Schema.decodeUnknownEffect(
   })
 )
 
-export const locatedFromRow = (row: LocatedRow): Effect.Effect<LocatedIntegration, Schema.SchemaError> => {
+export const locatedFromRow = (row: LocatedRow): Effect.Effect<IntegrationRef, Schema.SchemaError> => {
   const { created_by_client, id, scope_id, scope_type, version } = row
   const scope = scopeOf(row)
   const created_by = { client_id: created_by_client }
@@ -215,10 +215,10 @@ export const locatedFromRow = (row: LocatedRow): Effect.Effect<LocatedIntegratio
     : explainLocated({ id, scope: { type: scope_type, id: scope_id }, created_by, version })
 }
 
-export const subjectFromRow = (row: SubjectRow): Effect.Effect<Consequences.Subject, Schema.SchemaError> => {
+export const subjectFromRow = (row: SubjectRow): Effect.Effect<HealthRules.HealthSubject, Schema.SchemaError> => {
   const { disabled_reason, id, scope_id, scope_type, status } = row
   const scope = scopeOf(row)
-  const read: Effect.Effect<Consequences.Subject["integration"], Schema.SchemaError> =
+  const read: Effect.Effect<HealthRules.HealthSubject["integration"], Schema.SchemaError> =
     isId(id) && scope !== null && isStatus(status) && isDisabledReason(disabled_reason)
       ? Effect.succeed({ id, scope, status, disabled_reason })
       : explainSubject({ id, scope: { type: scope_type, id: scope_id }, status, disabled_reason })

@@ -2,7 +2,7 @@
  * Whatever goes wrong in a database becomes the one error of the storage ports, which names the operation and says what to
  * do.
  */
-import { isStoreLost, KeyTaken, StoreError } from "@doorhook/core"
+import { isStoreLost, IdempotencyConflict, StoreError } from "@doorhook/core"
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"
 
@@ -52,5 +52,5 @@ export const failAsBegun =
 /** The same of a call that may find its idempotency key taken, which is no failure of the database. */
 export const failAsUnlessTaken =
   (operation: string) =>
-  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError | KeyTaken, R> =>
-    Effect.mapError(self, (cause) => (cause instanceof KeyTaken ? cause : storeErrorOf(operation, cause)))
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError | IdempotencyConflict, R> =>
+    Effect.mapError(self, (cause) => (cause instanceof IdempotencyConflict ? cause : storeErrorOf(operation, cause)))

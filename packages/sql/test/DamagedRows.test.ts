@@ -3,7 +3,7 @@
  * sent without it waits, the log says why, and everything else is sent.
  */
 import type { IdempotencyStore, LeasedDelivery, SettingStore } from "@doorhook/core"
-import { DeliveryStore, IntegrationStore, Publisher, Settling } from "@doorhook/core"
+import { DeliveryStore, IntegrationStore, Publisher, Settlements } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { assert, describe, it } from "@effect/vitest"
 import type { Scope } from "effect"
@@ -103,7 +103,7 @@ describe("a damaged row", () => {
           assert.lengthOf(lines, 2)
 
           const store = yield* IntegrationStore
-          const listed = yield* store.survey({ after: 0, limit: 10 })
+          const listed = yield* store.listAll({ after: 0, limit: 10 })
           assert.deepEqual(listed, [
             {
               id: damaged.id,
@@ -112,7 +112,7 @@ describe("a damaged row", () => {
             },
             { integration: sound, failing: null }
           ])
-          const { version } = yield* Effect.fromNullishOr(yield* store.locate(damaged.id))
+          const { version } = yield* Effect.fromNullishOr(yield* store.findRef(damaged.id))
           assert.isTrue(yield* store.remove({ id: damaged.id, version }))
           const states = (yield* DeliveryStore.use((deliveries) => deliveries.summary(start))).states
           assert.deepInclude(states, { cancelled: 8, delivering: 1, pending: 0 })
@@ -168,14 +168,14 @@ describe("a damaged row", () => {
           const [retrying, given, gone, fine] = leased.toSorted((a, b) => a.id - b.id)
           if (retrying === undefined || given === undefined || gone === undefined || fine?.id !== delivered)
             return assert.fail("not all were claimed")
-          const { applied, changed, notices } = yield* settleWithConsequences(
+          const { applied, changed, notifications } = yield* settleWithConsequences(
             start + 10,
             retryAt(retrying, start + 20),
             settlement(given, { state: "exhausted", reason: "schedule_used_up" }),
             settlement(gone, { state: "cancelled", reason: "integration_gone", gone: true }),
             settlement(fine)
           )
-          assert.deepEqual([applied.size, changed, notices], [4, [], []])
+          assert.deepEqual([applied.size, changed, notifications], [4, [], []])
           const states = yield* Effect.forEach([retrying, given, gone, fine], ({ id }) => findDelivery(id))
           assert.deepEqual(
             states.map(({ attempts, next_attempt_at, state }) => [state, attempts, next_attempt_at]),
@@ -183,7 +183,7 @@ describe("a damaged row", () => {
               ["retrying", 1, start + 20],
               ["exhausted", 1, null],
               // Nothing could be disabled: when the row is put right, its next 410 does it.
-              ["retrying", 1, start + 10 + Settling.askAgainAfter],
+              ["retrying", 1, start + 10 + Settlements.goneRetryDelay],
               ["delivered", 1, null]
             ]
           )
@@ -206,9 +206,9 @@ describe("a damaged row", () => {
         for (const leased of yield* claim(start)) yield* settle(start, retryAt(leased, start + 1_000_000))
         yield* tamper(filename, `UPDATE integrations SET scope_id = -1 WHERE id = ${damaged.id}`)
         const store = yield* DeliveryStore
-        const notices = yield* store.warn(start + StoreFixtures.disableAfter, StoreFixtures.disableAfter, 10)
+        const notifications = yield* store.warn(start + StoreFixtures.disableAfter, StoreFixtures.disableAfter, 10)
         assert.deepEqual(
-          notices.map(({ integration_id, kind }) => [integration_id, kind]),
+          notifications.map(({ integration_id, kind }) => [integration_id, kind]),
           [[sound.id, "failing"]]
         )
         assert.lengthOf(lines, 1)

@@ -75,7 +75,7 @@ describe("reading an integration again", () => {
           const integration = yield* StoreFixtures.createIntegration()
           const store = yield* IntegrationStore
           const found = store.find(integration.id)
-          const located = store.locate(integration.id)
+          const located = store.findRef(integration.id)
           const missing = store.find(IntegrationId.make(integration.id + 1))
           assert.deepStrictEqual([found, located, missing].map(Exit.isExit), [true, true, true])
           assert.deepStrictEqual(yield* found, integration)

@@ -14,7 +14,7 @@ import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { fleeting } from "../src/Durability.ts"
+import { nonDurable } from "../src/Durability.ts"
 import { eio, heldDisk, sync, turns, until } from "./HeldDisk.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
@@ -92,8 +92,8 @@ describe("LogSync", () => {
       const { disk, sql } = yield* setUp
       yield* sql.withTransaction(count(sql))
       yield* sql`UPDATE t SET n = 1`
-      yield* fleeting(sql.withTransaction(sql`INSERT INTO t VALUES (1)`))
-      yield* fleeting(sql`INSERT INTO t VALUES (2)`)
+      yield* nonDurable(sql.withTransaction(sql`INSERT INTO t VALUES (1)`))
+      yield* nonDurable(sql`INSERT INTO t VALUES (2)`)
       assert.strictEqual(disk.asked.length, 0)
       assert.strictEqual(yield* count(sql), 2)
     }).pipe(Effect.provide(onNewFile()))
@@ -146,7 +146,7 @@ describe("LogSync", () => {
             const operations: ReadonlyArray<Effect.Effect<unknown, SqlError.SqlError>> = [
               sql.withTransaction(sql`INSERT INTO t VALUES (3)`),
               sql.withTransaction(count(sql)),
-              fleeting(sql.withTransaction(sql`INSERT INTO t VALUES (3)`)),
+              nonDurable(sql.withTransaction(sql`INSERT INTO t VALUES (3)`)),
               sql`INSERT INTO t VALUES (3)`
             ]
             for (const operation of operations) {

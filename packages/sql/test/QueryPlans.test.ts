@@ -62,7 +62,7 @@ const eventOfList =
 const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray<string>]> = {
   owner: [Deliveries.owner],
   setOwner: [Deliveries.setOwner],
-  beat: [Deliveries.beat],
+  renewOwner: [Deliveries.renewOwner],
   countCancelled: [Deliveries.countCancelled],
   cancellations: [Deliveries.cancellations],
   recoverLeases: [Deliveries.recoverLeases, "SEARCH deliveries USING INTEGER PRIMARY KEY (rowid>?)"],
@@ -78,11 +78,11 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   findKey: [Deliveries.findKey, "SEARCH idempotency_keys USING PRIMARY KEY (key=?)"],
   end: [Deliveries.end, deliveryById],
   wait: [Deliveries.wait, deliveryById],
-  amend: [Deliveries.amend, deliveryById],
+  amend: [Deliveries.updateEnded, deliveryById],
   cancelOne: [Deliveries.cancelOne, deliveryById],
   insertAttempt: [Deliveries.insertAttempt],
   keepEndingAttempt: [Deliveries.keepEndingAttempt, deliveryById],
-  revive: [Deliveries.revive, deliveryById],
+  revive: [Deliveries.requeue, deliveryById],
   standing: [Deliveries.standing, deliveryById],
   heads: [
     Deliveries.heads,
@@ -131,10 +131,10 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   deleteOfBuildings: [Deliveries.deleteOfBuildings, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteOfTenants: [Deliveries.deleteOfTenants, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteEvent: [Deliveries.deleteEvent, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)"],
-  insertNotice: [Deliveries.insertNotice],
-  notices: [Deliveries.notices(false, false), "SEARCH notices USING INTEGER PRIMARY KEY (rowid>?)"],
-  noticesOfIntegration: [
-    Deliveries.notices(true, false),
+  insertNotification: [Deliveries.insertNotification],
+  notifications: [Deliveries.notifications(false, false), "SEARCH notices USING INTEGER PRIMARY KEY (rowid>?)"],
+  notificationsOfIntegration: [
+    Deliveries.notifications(true, false),
     "INDEX notices_by_integration (integration_id=? AND rowid>?)"
   ],
   insertKey: [Keys.insert],
@@ -142,7 +142,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   purgeKeys: [Keys.purge, "COVERING INDEX idempotency_keys_by_expiry (expires_at<?)"],
   subjects: [Integrations.subjects, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid=?)"],
   survey: [Integrations.survey, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
-  toBeWarned: [Integrations.toBeWarned, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
+  dueWarnings: [Integrations.dueWarnings, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
   revokeGrantsTo: [
     Tokens.revokeGrantsTo,
     "INDEX grants_by_client (client_id=?)",
@@ -162,7 +162,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   countOfScope: [Integrations.countOfScope, "COVERING INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   pageOfClient: [Integrations.pageOfClient, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   countOfClient: [Integrations.countOfClient, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
-  integrationsOfScopes: [Integrations.ofScopes, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
+  integrationsOfScopes: [Integrations.findByScopes, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   updateIntegration: [Integrations.update, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid=?)"],
   codeWithGrant: [Tokens.codeWithGrant, "SEARCH c USING PRIMARY KEY (hash=?)", "SEARCH g USING PRIMARY KEY (id=?)"],
   accessTokenWithGrant: [
@@ -201,14 +201,21 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
 }
 
 /** What is walked until enough is found, and so must come in its order. */
-const unbounded: ReadonlySet<string> = new Set(["dueAfter", "retries", "feed", "eventsOf", "notices", "oldEvents"])
+const unbounded: ReadonlySet<string> = new Set([
+  "dueAfter",
+  "retries",
+  "feed",
+  "eventsOf",
+  "notifications",
+  "oldEvents"
+])
 
 describe("plans", () => {
-  it.effect("deleteNotices looks at the beginning of the table only", () =>
+  it.effect("deleteNotifications looks at the beginning of the table only", () =>
     Effect.gen(function* () {
       // Its walk ends at the limit.
       assert.deepEqual(
-        (yield* planOf(Deliveries.deleteNotices)).filter((step) => /SCAN|SEARCH/.test(step)),
+        (yield* planOf(Deliveries.deleteNotifications)).filter((step) => /SCAN|SEARCH/.test(step)),
         ["SEARCH notices USING INTEGER PRIMARY KEY (rowid=?)", "SCAN notices"]
       )
     }).pipe(Effect.provide(SqliteDatabase.layer({ filename: ":memory:" })))

@@ -50,7 +50,8 @@ describe("opening a file", () => {
 
   it.effect("makes due at once what a dead process held, and counts everything as it was", () =>
     Effect.gen(function* () {
-      const { beat, claim, createIntegration, newEvent, pending, records, settle, settlement, start } = StoreFixtures
+      const { heartbeat, claim, createIntegration, newEvent, pending, records, settle, settlement, start } =
+        StoreFixtures
       const filename = yield* temporaryFile
       const copy = `${filename}.killed`
       const before = yield* onStore(
@@ -58,7 +59,7 @@ describe("opening a file", () => {
         Effect.gen(function* () {
           const store = yield* DeliveryStore
           const integration = yield* createIntegration()
-          yield* beat(start)
+          yield* heartbeat(start)
           yield* StoreFixtures.enqueue(...records(1, 3, integration))
           const handedOver = { state: "delivering", worker: StoreFixtures.worker } as const
           for (const n of [4, 5]) {
@@ -85,7 +86,7 @@ describe("opening a file", () => {
             listed.map(({ next_attempt_at }) => next_attempt_at),
             [start, start, start + 4, start + 5]
           )
-          assert.deepInclude(yield* beat(start, "another"), { workers: 1, continued: false })
+          assert.deepInclude(yield* heartbeat(start, "another"), { workers: 1, continued: false })
           assert.lengthOf(yield* claim(start + 5), 4)
         })
       )

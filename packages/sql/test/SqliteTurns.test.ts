@@ -13,7 +13,7 @@ import { eio, heldDisk, sync, turns, until } from "./HeldDisk.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
 const {
-  beat,
+  heartbeat,
   claim,
   createIntegration,
   enqueue,
@@ -32,7 +32,7 @@ const setUp = Effect.gen(function* () {
   const filename = yield* temporaryFile
   const services = yield* Layer.build(SqliteStore.layer({ filename }))
   const integration = yield* Effect.provideContext(createIntegration(), services)
-  yield* Effect.provideContext(beat(start), services)
+  yield* Effect.provideContext(heartbeat(start), services)
   return { filename, services, integration }
 })
 
@@ -176,7 +176,7 @@ describe("deliveries that were handed over to a caller that never learned of the
         yield* sync(disk.asked)
         yield* TestClock.adjust("1 second")
         yield* turns
-        yield* beat(start)
+        yield* heartbeat(start)
         assert.lengthOf(yield* claim(start), 1)
       }).pipe(Effect.provideContext(services))
     })
@@ -195,7 +195,7 @@ describe("deliveries that were handed over to a caller that never learned of the
         yield* Fiber.interrupt(publishing)
         yield* sync(disk.asked)
         yield* turns
-        yield* beat(start)
+        yield* heartbeat(start)
         assert.lengthOf(yield* claim(start), 1)
       }).pipe(Effect.provideContext(services))
     })

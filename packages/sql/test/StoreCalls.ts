@@ -8,7 +8,7 @@ import type {
   DeliveryId,
   DeliveryOverrides,
   Integration,
-  KeyTaken,
+  IdempotencyConflict,
   LeasedDelivery,
   RedeliverResult,
   StoreError
@@ -20,7 +20,7 @@ import {
   IdempotencyStore,
   IntegrationId,
   IntegrationStore,
-  surveyedStatuses,
+  statusFilters,
   TenantId
 } from "@doorhook/core"
 import type { StoreSuite } from "@doorhook/core/testing"
@@ -276,15 +276,15 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         })
         // What is settled is not released as well.
         const settledIds = new Set(settlements.map(({ delivery_id }) => delivery_id))
-        const { applied, changed, dueAgain, notices, recovered } = yield* store.settle(
+        const { applied, changed, hasDueDeliveries, notifications, recovered } = yield* store.settle(
           { worker, settlements, releases: releases.filter(({ delivery_id }) => !settledIds.has(delivery_id)) },
           now,
           disableAfter
         )
         return {
           changed,
-          dueAgain,
-          notices,
+          hasDueDeliveries,
+          notifications,
           recovered,
           applied: Array.from(applied, placeOf).toSorted((a, b) => a - b)
         }
@@ -347,7 +347,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
     }
   })
 
-  const onFailure = (error: StoreError | KeyTaken | LimitReached) =>
+  const onFailure = (error: StoreError | IdempotencyConflict | LimitReached) =>
     error._tag === "StoreError" ? error.operation : error.message
   for (const { after, call } of steps) {
     now += after
@@ -372,12 +372,14 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
     Effect.map(store.find(id), (found) => found && { ...found, delivery: null })
   )
   const kept = yield* Effect.forEach(integrations, (id) => integrationStore.find(id))
-  const surveyed = yield* Effect.forEach([...surveyedStatuses, undefined], (status) =>
-    integrationStore.survey({ ...(status && { status }), after: 0, limit: 100 })
+  const surveyed = yield* Effect.forEach([...statusFilters, undefined], (status) =>
+    integrationStore.listAll({ ...(status && { status }), after: 0, limit: 100 })
   )
   // How many old ones a purge deletes at once is the store's own affair.
-  const notices = steps.some(({ call }) => call.op === "purge") ? [] : yield* store.notices({ limit: 1_000 })
-  return { answers, all: inPlaces(all), lists, histories, kept, surveyed, notices }
+  const notifications = steps.some(({ call }) => call.op === "purge")
+    ? []
+    : yield* store.notifications({ limit: 1_000 })
+  return { answers, all: inPlaces(all), lists, histories, kept, surveyed, notifications }
 })
 
 /** Carries a sequence out on a new store. */

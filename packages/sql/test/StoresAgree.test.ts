@@ -6,7 +6,7 @@ import { SqliteStore } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
 import { Layer } from "effect"
 import * as fc from "fast-check"
-import { EndingBatch } from "../src/stores/Endings.ts"
+import { CancellationBatch } from "../src/stores/Cancellations.ts"
 import { callSequence, carryOutOn } from "./StoreCalls.ts"
 
 describe("stores agree", () => {
@@ -24,7 +24,7 @@ describe("stores agree", () => {
   }, 300_000)
 
   it("also while what was cancelled with its integration is marked so one by one", async () => {
-    const unmoved = SqliteStore.layer({ filename: ":memory:" }).pipe(Layer.provide(Layer.succeed(EndingBatch, 1)))
+    const unmoved = SqliteStore.layer({ filename: ":memory:" }).pipe(Layer.provide(Layer.succeed(CancellationBatch, 1)))
     await fc.assert(
       fc.asyncProperty(callSequence, async (steps) => {
         assert.deepEqual(await carryOutOn(unmoved, steps), await carryOutOn(MemoryStore.layer, steps))

@@ -9,7 +9,7 @@ import {
   DeliverySettings,
   DirectoryDocument,
   DocumentDirectory,
-  Housekeeping,
+  Retention,
   Parameters
 } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
@@ -69,7 +69,7 @@ const refresh = ({ refresh_token }: TokenResponse) =>
 /** Lets a day pass, and deletes what has served its time. */
 const endDay = Effect.gen(function* () {
   yield* TestClock.adjust("1 day")
-  const round = yield* Effect.forkChild(Housekeeping.houseKeep, { startImmediately: true })
+  const round = yield* Effect.forkChild(Retention.purgeExpired, { startImmediately: true })
   while (round.pollUnsafe() === undefined) yield* TestClock.adjust(50)
   yield* Fiber.join(round)
 })

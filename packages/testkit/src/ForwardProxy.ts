@@ -9,7 +9,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import { createServer as createSecureServer } from "node:https"
 import { connect } from "node:net"
 import type { Certificate } from "./hostile/Certificates.ts"
-import { listen } from "./Listening.ts"
+import { listen } from "./ListeningServer.ts"
 
 export interface ForwardProxy {
   readonly port: number

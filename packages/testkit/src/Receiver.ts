@@ -7,7 +7,7 @@ import { createServer } from "node:http"
 import type { IncomingHttpHeaders, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { text } from "node:stream/consumers"
-import { listen } from "./Listening.ts"
+import { listen } from "./ListeningServer.ts"
 
 /** One request as it arrived. */
 export interface Received {

@@ -107,7 +107,7 @@ const readRetries = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
     const rest = one.slice(at + 1)
     const delays = yield* Effect.forEach(rest === "" ? [] : rest.split(","), (delay) => durationIn("retry", delay))
     const policy = { ...RetryPolicy.policyOf(retry, type), delays }
-    const flaw = RetryPolicy.flawOf(policy)
+    const flaw = RetryPolicy.problemOf(policy)
     if (flaw !== null) return yield* usage(`--retry ${one}: delay ${flaw.at + 1} ${flaw.detail}`)
     retry = { ...retry, [type]: policy }
   }

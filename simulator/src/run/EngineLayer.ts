@@ -2,21 +2,21 @@
  * The delivery engine of core over given ports: in this process and in real time, on virtual time, and in the deterministic
  * simulation.
  */
-import type { Crypto, DeliverySettingsShape, Notice } from "@doorhook/core"
+import type { Crypto, DeliverySettingsShape, Notification } from "@doorhook/core"
 import {
-  AbsentDirectory,
+  AllowAllDirectory,
   DeliverySettings,
   DeliveryStore,
   Directory,
   Dispatcher,
   IdempotencyStore,
   IntegrationStore,
-  NoticeListener,
-  Notices,
+  NotificationListener,
+  Notifications,
   Publisher,
   TokenStore,
   Transport,
-  Wake
+  WakeSignal
 } from "@doorhook/core"
 import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
@@ -37,11 +37,11 @@ export interface EnginePorts {
   readonly transport: Transport["Service"]
   readonly settings: Partial<DeliverySettingsShape>
   /** What the host does with a notification. */
-  readonly listener?: (notice: Notice) => Effect.Effect<void>
+  readonly listener?: (notification: Notification) => Effect.Effect<void>
   /** Between publishers or integrations and the dispatcher. */
   readonly dispatcher?: (dispatcher: Dispatcher["Service"]) => Dispatcher["Service"]
   /** Between the engine and what it hears of others. */
-  readonly wake?: (wake: Wake["Service"]) => Wake["Service"]
+  readonly wake?: (wake: WakeSignal["Service"]) => WakeSignal["Service"]
 }
 
 /** The stores of a layer, built once more. */
@@ -60,25 +60,25 @@ export const storesOf = <E>(
 /** Publisher and dispatcher, with the ports that they stand on. */
 export const engineLayer = <E1, E2>(
   { directory, dispatcher = (own) => own, listener, settings, stores, transport, wake = (own) => own }: EnginePorts,
-  signals: Layer.Layer<Wake, E1>,
+  signals: Layer.Layer<WakeSignal, E1>,
   crypto: Layer.Layer<Crypto, E2>
 ) =>
   Publisher.layer.pipe(
     Layer.provideMerge(
       Layer.effect(Dispatcher, Effect.map(Dispatcher, dispatcher)).pipe(Layer.provide(Dispatcher.layer))
     ),
-    Layer.provideMerge(Notices.layer),
+    Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(
       Layer.mergeAll(
         Layer.succeed(DeliveryStore, stores.deliveries),
         Layer.succeed(IntegrationStore, stores.integrations),
         Layer.succeed(IdempotencyStore, stores.keys),
         Layer.succeed(TokenStore, stores.tokens),
-        directory === undefined ? AbsentDirectory.layer : Layer.succeed(Directory, directory),
+        directory === undefined ? AllowAllDirectory.layer : Layer.succeed(Directory, directory),
         Layer.succeed(Transport, transport),
-        Layer.succeed(NoticeListener, listener ?? (() => Effect.void)),
+        Layer.succeed(NotificationListener, listener ?? (() => Effect.void)),
         Layer.orDie(DeliverySettings.layer(settings)),
-        Layer.effect(Wake, Effect.map(Wake, wake)).pipe(Layer.provide(signals)),
+        Layer.effect(WakeSignal, Effect.map(WakeSignal, wake)).pipe(Layer.provide(signals)),
         crypto
       )
     )

@@ -11,7 +11,7 @@ import type {
   TransportBusy,
   TransportUnavailable
 } from "@doorhook/core"
-import { Acknowledgement, MemoryStore, Publisher, Signature, Transport, Wake } from "@doorhook/core"
+import { Acknowledgement, MemoryStore, Publisher, Signature, Transport, WakeSignal } from "@doorhook/core"
 import { Cause, Clock, Effect, Layer, References } from "effect"
 import type { Redacted } from "effect"
 import type { Substream } from "../random/Substream.ts"
@@ -134,7 +134,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     ended: () => {}
   })
   const ports = { stores: { ...stores, deliveries }, transport: yield* Transport.fromPost(post), settings }
-  const engine = yield* Layer.build(Layer.fresh(engineLayer(ports, Wake.layerLocal, crypto))).pipe(
+  const engine = yield* Layer.build(Layer.fresh(engineLayer(ports, WakeSignal.layerLocal, crypto))).pipe(
     Effect.provideService(References.MinimumLogLevel, "None")
   )
   const publisher = yield* Effect.provide(Publisher, engine)

@@ -9,7 +9,7 @@
 import type { DeliverySettingsShape, NewEvent } from "@doorhook/core"
 import {
   deliverySettingsOf,
-  Housekeeping,
+  Retention,
   longestHold,
   MemoryStore,
   Publisher,
@@ -52,7 +52,7 @@ export interface VirtualOptions {
   readonly crashEvery: number | null
   /** How often an integration is deleted and another one made in its place; null for never. */
   readonly deleteEvery: number | null
-  /** What is replaced to see whether the rules notice. */
+  /** What is replaced to see whether the rules notification. */
   readonly breakage?: (ports: EnginePorts) => EnginePorts
 }
 
@@ -176,7 +176,7 @@ export class VirtualWorld {
     for (const planned of options.integrations) this.#integrate(planned, 1)
     for (let count = 0; count < workers; count++) this.#start()
     // Old rows, and idempotency keys.
-    time.every(hour, () => this.#world.ready[0]?.run(Housekeeping.houseKeep))
+    time.every(hour, () => this.#world.ready[0]?.run(Retention.purgeExpired))
     if (crashEvery !== null)
       time.every(crashEvery, () => {
         this.#crashIsDue = true

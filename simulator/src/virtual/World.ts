@@ -2,7 +2,7 @@
  * Processes of the real delivery engine on virtual time: they start, wake each other, die and are replaced.
  */
 import type { IntegrationId } from "@doorhook/core"
-import { Wake } from "@doorhook/core"
+import { WakeSignal } from "@doorhook/core"
 import type { Cause } from "effect"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { Mailbox, Process } from "../clock/Process.ts"
@@ -48,7 +48,7 @@ export class Engine<Services> {
   }
 
   start({ failed, layer, portsOf, started }: WorldOptions<Services>, rng: Rng, signal: () => void): void {
-    const wake = Layer.succeed(Wake, {
+    const wake = Layer.succeed(WakeSignal, {
       signal: Effect.sync(signal),
       wait: Effect.asVoid(this.#signals.take),
       changes: Effect.map(this.#changes.take, ({ integrations }) => integrations)

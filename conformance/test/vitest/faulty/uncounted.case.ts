@@ -2,7 +2,7 @@
  * The suite with a probe that gives a count as its database's client did: as a text.
  */
 import { receiverSuite } from "@doorhook/conformance/vitest"
-import { listen } from "@doorhook/testkit/Listening"
+import { listen } from "@doorhook/testkit/ListeningServer"
 import { createServer } from "node:http"
 
 const row = Object.assign({ effects: 0 }, { effects: "0" })

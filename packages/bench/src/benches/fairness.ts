@@ -11,7 +11,7 @@ import { roundsOf } from "../harness/Options.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
 import { quantile, rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
-import { watch } from "../harness/Watching.ts"
+import { watch } from "../harness/RequestWatch.ts"
 import { eventIn } from "../harness/Workload.ts"
 
 const name = "fairness"

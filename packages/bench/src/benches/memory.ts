@@ -4,7 +4,7 @@
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
 import type { Benchmark } from "../harness/Benchmark.ts"
-import { freePort } from "@doorhook/testkit/Listening"
+import { freePort } from "@doorhook/testkit/ListeningServer"
 import type { Options } from "../harness/Options.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
 import { runProgram } from "../harness/RunProgram.ts"

@@ -9,15 +9,15 @@ import type {
   IntegrationStore,
   Transport
 } from "@doorhook/core"
-import { DeliverySettings, Dispatcher, Notices, Publisher, Wake, withDeadlines } from "@doorhook/core"
+import { DeliverySettings, Dispatcher, Notifications, Publisher, WakeSignal, withDeadlines } from "@doorhook/core"
 import { NodeCrypto, UndiciTransport } from "@doorhook/node"
 import { SqliteStore } from "@doorhook/sql"
-import { PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
+import { PostgresStore, PostgresWakeSignal } from "@doorhook/sql/postgres"
 import { directoryOf } from "doorhook/effect"
 import { Layer, Logger, Redacted } from "effect"
 import { IpNetwork } from "effect/net"
 
-type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | Wake, E>
+type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | WakeSignal, E>
 
 /** The directory of an embedding host, whose functions answer at once: what `createDoorhook` makes of them. */
 const hostDirectory = withDeadlines(
@@ -38,7 +38,7 @@ const engineOn = <E>(
 ) =>
   Publisher.layer.pipe(
     Layer.provideMerge(Dispatcher.layer),
-    Layer.provideMerge(Notices.layer),
+    Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(
       Layer.mergeAll(
         storage,
@@ -55,14 +55,14 @@ const engineOn = <E>(
   )
 
 const onPostgres = (url: string) =>
-  PostgresWake.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })))
+  PostgresWakeSignal.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })))
 
 /** A new engine on a SQLite file, synced at each commit. Sends by undici if no transport is given. */
 export const sqliteEngine = (
   filename: string,
   settings: Partial<DeliverySettingsShape> = {},
   transport: Layer.Layer<Transport> = UndiciTransport.layer()
-) => engineOn(Layer.merge(SqliteStore.layer({ filename }), Wake.layerLocal), settings, transport, hostDirectory)
+) => engineOn(Layer.merge(SqliteStore.layer({ filename }), WakeSignal.layerLocal), settings, transport, hostDirectory)
 
 /** A new engine on a PostgreSQL database, with the directory of a host or without one. */
 export const postgresEngine = (

@@ -6,7 +6,7 @@ import type { Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
-import { freePort } from "@doorhook/testkit/Listening"
+import { freePort } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "./TemporaryFile.ts"
 
 export interface RedisServer {

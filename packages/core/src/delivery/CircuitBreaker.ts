@@ -44,7 +44,7 @@ export interface Outage {
  * What it means that a delivery could not be attempted: an outage begins, or there is one already; or it is the user's
  * own trouble, which is news or is known.
  */
-export type Verdict = "begins" | "lasts" | "own" | "known"
+export type BreakerVerdict = "begins" | "lasts" | "own" | "known"
 
 export class CircuitBreaker {
   /** Since when each has lasted. */
@@ -65,7 +65,7 @@ export class CircuitBreaker {
   }
 
   /** Whether a delivery is tried at this moment. */
-  get isTrying(): boolean {
+  get hasTrial(): boolean {
     return this.trying
   }
 
@@ -104,12 +104,12 @@ export class CircuitBreaker {
   }
 
   /** Whether a delivery of a user must wait during an outage, and is not to be tried next. */
-  mustWait(user: UserId, now: number): boolean {
+  mustDefer(user: UserId, now: number): boolean {
     return this.round.has(user) || (now < this.tryAt && !this.mayTryOthers)
   }
 
   /** All users that could be tried have failed, and the pause is over: each may be tried again. */
-  beginRound(): void {
+  startRound(): void {
     this.round.clear()
   }
 
@@ -121,19 +121,19 @@ export class CircuitBreaker {
   }
 
   /** A delivery is tried. */
-  beginTry(now: number): void {
+  beginTrial(now: number): void {
     if (now >= this.tryAt) this.tries = 0
     this.trying = true
     this.tries++
   }
 
   /** The try is over, however it went. */
-  endTry(): void {
+  endTrial(): void {
     this.trying = false
   }
 
   /** A delivery of a user's integration could not be attempted. */
-  failed(cause: BreakerCause, user: UserId, now: number): Verdict {
+  failed(cause: BreakerCause, user: UserId, now: number): BreakerVerdict {
     if (cause === "directory") {
       const logged = this.unanswered.get(user)
       const answersOthers = this.answered !== null && this.answered !== user
@@ -156,7 +156,7 @@ export class CircuitBreaker {
   }
 
   /** One got through; says how long the outage lasted that is over by it, null when there was none. */
-  passed(cause: BreakerCause, user: UserId, now: number): number | null {
+  succeeded(cause: BreakerCause, user: UserId, now: number): number | null {
     if (cause === "directory") {
       this.answered = user
       if (this.unanswered.size > 0) this.unanswered.delete(user)

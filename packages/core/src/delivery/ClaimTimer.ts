@@ -10,16 +10,16 @@
  */
 
 /** The shortest time between two looks that bring little, in milliseconds. */
-export const moment = 20
+export const minPollInterval = 20
 
 /** When it looks again for what was due and was not taken, in milliseconds: it has no room here, or another worker has it. */
-export const secondLook = 1_000
+export const recheckDelay = 1_000
 
 export interface ClaimTimerOptions {
   /** How long to go at most without looking. */
   readonly pollInterval: number
   /** How much room is enough for a claim that is worth it. */
-  readonly goodRoom: number
+  readonly minBatch: number
 }
 
 /** What the queue says. */
@@ -27,7 +27,7 @@ export interface Demand {
   /** How many more deliveries can be taken. */
   readonly room: number
   /** Whether something that is known to wait in the store should be taken. */
-  readonly hasAppetite: boolean
+  readonly needsRefill: boolean
 }
 
 /** What a claim showed. */
@@ -41,7 +41,7 @@ export interface ClaimResult {
 export class ClaimTimer {
   private readonly options: ClaimTimerOptions
   /** When it looked last, null before the first time. */
-  private lookedAt: number | null = null
+  private polledAt: number | null = null
   private isSignalled = false
   private isCutShort = false
   /** When the first delivery that is known of is due. */
@@ -63,7 +63,7 @@ export class ClaimTimer {
 
   /** A claim begins. What is signalled or noted from now on asks for another. */
   begin(now: number): void {
-    this.lookedAt = now
+    this.polledAt = now
     if (this.firstDue <= now) this.firstDue = Number.POSITIVE_INFINITY
     this.isSignalled = false
     // What it leaves is unknown until it has ended, and after a defect.
@@ -73,18 +73,18 @@ export class ClaimTimer {
   /** A claim has ended. */
   end({ isCutShort, nextDue }: ClaimResult): void {
     this.isCutShort = isCutShort
-    if (nextDue === null || this.lookedAt === null) return
-    this.noteDue(nextDue > this.lookedAt ? nextDue : this.lookedAt + secondLook)
+    if (nextDue === null || this.polledAt === null) return
+    this.noteDue(nextDue > this.polledAt ? nextDue : this.polledAt + recheckDelay)
   }
 
   /** When to look next. */
-  next({ hasAppetite, room }: Demand): number {
-    if (this.lookedAt === null) return Number.NEGATIVE_INFINITY
-    const poll = this.lookedAt + this.options.pollInterval
+  next({ needsRefill, room }: Demand): number {
+    if (this.polledAt === null) return Number.NEGATIVE_INFINITY
+    const poll = this.polledAt + this.options.pollInterval
     if (room === 0) return poll
-    const soon = this.lookedAt + moment
+    const soon = this.polledAt + minPollInterval
     let at = poll
-    if (this.isCutShort || hasAppetite) at = room >= this.options.goodRoom ? this.lookedAt : soon
+    if (this.isCutShort || needsRefill) at = room >= this.options.minBatch ? this.polledAt : soon
     else if (this.isSignalled) at = soon
     return Math.min(at, Math.max(this.firstDue, soon), poll)
   }

@@ -14,12 +14,12 @@ import type {
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-import { Wake } from "../ports/Wake.ts"
+import { WakeSignal } from "../ports/WakeSignal.ts"
 import type { Explanation, Reader } from "./Explanation.ts"
 import { explain } from "./Explanation.ts"
 import { policyOf } from "../model/RetryPolicy.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
-import { waking } from "./Waking.ts"
+import { signalAfter } from "./SignalAfter.ts"
 
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: DeliveryId }) {
   override get message(): string {
@@ -27,7 +27,7 @@ export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("De
   }
 }
 
-export class UnknownIntegration extends Schema.TaggedError<UnknownIntegration>()("UnknownIntegration", {
+export class IntegrationNotFound extends Schema.TaggedError<IntegrationNotFound>()("IntegrationNotFound", {
   id: IntegrationId
 }) {
   override get message(): string {
@@ -70,66 +70,66 @@ export class Deliveries extends Context.Service<
     readonly recover: (
       integration: IntegrationId,
       since: number
-    ) => Effect.Effect<number, UnknownIntegration | NotDeliverable | StoreError>
+    ) => Effect.Effect<number, IntegrationNotFound | NotDeliverable | StoreError>
     readonly summary: Effect.Effect<DeliverySummary, StoreError>
   }
 >()("@doorhook/core/delivery/Deliveries") {
-  static readonly layer: Layer.Layer<Deliveries, never, DeliverySettings | DeliveryStore | IntegrationStore | Wake> =
-    Layer.effect(
-      Deliveries,
-      Effect.gen(function* () {
-        const store = yield* DeliveryStore
-        const integrations = yield* IntegrationStore
-        const wake = yield* Wake
-        const settings = yield* DeliverySettings
+  static readonly layer: Layer.Layer<
+    Deliveries,
+    never,
+    DeliverySettings | DeliveryStore | IntegrationStore | WakeSignal
+  > = Layer.effect(
+    Deliveries,
+    Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integrations = yield* IntegrationStore
+      const wake = yield* WakeSignal
+      const settings = yield* DeliverySettings
 
-        /** When an event became too old to be sent; null when it does not. */
-        const lifetimeEnd = (event: FoundDelivery["event"]): number | null => {
-          const lifetime = event === null ? null : policyOf(settings.retry, event.resource_type).lifetime
-          return event === null || lifetime === null ? null : event.created_at + lifetime
-        }
+      /** When an event became too old to be sent; null when it does not. */
+      const lifetimeEnd = (event: FoundDelivery["event"]): number | null => {
+        const lifetime = event === null ? null : policyOf(settings.retry, event.resource_type).lifetime
+        return event === null || lifetime === null ? null : event.created_at + lifetime
+      }
 
-        const show = Effect.fnUntraced(function* (id: DeliveryId, reader?: Reader) {
-          const found = yield* store.find(id)
-          if (found === null) return yield* new DeliveryNotFound({ id })
-          const { attempts, delivery, event } = found
-          const integration = yield* integrations.find(delivery.integration_id)
-          const lifetime_over_at = delivery.state === "expired" ? lifetimeEnd(event) : null
-          const explanation = explain(
-            { delivery, last: attempts.at(-1) ?? null, integration, lifetime_over_at },
-            reader
-          )
-          return { ...delivery, event, history: attempts, explanation }
-        })
-
-        const resend = Effect.fnUntraced(function* (id: DeliveryId) {
-          const resending = store.redeliver({ type: "delivery", id }, yield* Clock.currentTimeMillis)
-          const result = yield* waking(wake, resending, leavesWork)
-          if (result._tag === "Redelivered") return
-          return yield* result.why === "not_found"
-            ? new DeliveryNotFound({ id })
-            : new NotDeliverable({ why: deadEnd(result.why) })
-        })
-
-        const recover = Effect.fnUntraced(function* (id: IntegrationId, since: number) {
-          const recovering = store.redeliver({ type: "integration", id, since }, yield* Clock.currentTimeMillis)
-          const result = yield* waking(wake, recovering, leavesWork)
-          if (result._tag === "Redelivered") return result.count
-          switch (result.why) {
-            case "nothing_to_send":
-              return 0
-            case "integration_disabled":
-              return yield* new NotDeliverable({ why: result.why })
-            default:
-              return yield* new UnknownIntegration({ id })
-          }
-        })
-
-        const summary = Effect.flatMap(Clock.currentTimeMillis, (now) => store.summary(now))
-
-        return Deliveries.of({ list: store.list, show, resend, recover, summary })
+      const show = Effect.fnUntraced(function* (id: DeliveryId, reader?: Reader) {
+        const found = yield* store.find(id)
+        if (found === null) return yield* new DeliveryNotFound({ id })
+        const { attempts, delivery, event } = found
+        const integration = yield* integrations.find(delivery.integration_id)
+        const lifetime_over_at = delivery.state === "expired" ? lifetimeEnd(event) : null
+        const explanation = explain({ delivery, last: attempts.at(-1) ?? null, integration, lifetime_over_at }, reader)
+        return { ...delivery, event, history: attempts, explanation }
       })
-    )
+
+      const resend = Effect.fnUntraced(function* (id: DeliveryId) {
+        const resending = store.redeliver({ type: "delivery", id }, yield* Clock.currentTimeMillis)
+        const result = yield* signalAfter(wake, resending, leavesWork)
+        if (result._tag === "Redelivered") return
+        return yield* result.why === "not_found"
+          ? new DeliveryNotFound({ id })
+          : new NotDeliverable({ why: deadEnd(result.why) })
+      })
+
+      const recover = Effect.fnUntraced(function* (id: IntegrationId, since: number) {
+        const recovering = store.redeliver({ type: "integration", id, since }, yield* Clock.currentTimeMillis)
+        const result = yield* signalAfter(wake, recovering, leavesWork)
+        if (result._tag === "Redelivered") return result.count
+        switch (result.why) {
+          case "nothing_to_send":
+            return 0
+          case "integration_disabled":
+            return yield* new NotDeliverable({ why: result.why })
+          default:
+            return yield* new IntegrationNotFound({ id })
+        }
+      })
+
+      const summary = Effect.flatMap(Clock.currentTimeMillis, (now) => store.summary(now))
+
+      return Deliveries.of({ list: store.list, show, resend, recover, summary })
+    })
+  )
 }
 
 /** Whether deliveries were made due. */

@@ -5,7 +5,7 @@ import { Context, Effect, Metric } from "effect"
 import { AttemptOutcome, settledStates } from "../model/Delivery.ts"
 import type { Attempt } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
-import { noticeKinds } from "../model/Notice.ts"
+import { notificationKinds } from "../model/Notification.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
 import { ResourceTypes } from "../model/ResourceType.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
@@ -78,7 +78,7 @@ const ended = counters(
   "Deliveries that ended in this process, by the state they ended in"
 )
 
-/** Deliveries that ended, by resource type and state: those that expired are told by no notice. */
+/** Deliveries that ended, by resource type and state: those that expired are told by no notification. */
 const deliveriesEnded = new ByType(
   (resource_type) => new Map(settledStates.map((state) => [state, ended({ resource_type, state })]))
 )
@@ -90,9 +90,9 @@ export const staleSettlements = Metric.counter("doorhook_stale_settlements_total
 })
 
 /** Notifications for operators, by kind. */
-export const noticesGiven = Metric.counter("doorhook_notices_total", {
+export const notificationsCounted = Metric.counter("doorhook_notifications_total", {
   description:
-    "Operational notices: integrations that fail, were disabled or recovered, deliveries given up, retention paused",
+    "Operational notifications: integrations that fail, were disabled or recovered, deliveries given up, retention paused",
   incremental: true
 })
 
@@ -126,7 +126,7 @@ const beginCounting = (types: Iterable<ResourceType>, context: Context.Context<n
       for (const counter of byOutcome.of(type).values()) counter.updateUnsafe(0, context)
     }
   }
-  for (const kind of noticeKinds) Metric.withAttributes(noticesGiven, { kind }).updateUnsafe(0, context)
+  for (const kind of notificationKinds) Metric.withAttributes(notificationsCounted, { kind }).updateUnsafe(0, context)
   staleSettlements.updateUnsafe(0, context)
   acknowledgementLatency.valueUnsafe(context)
 }

@@ -10,9 +10,9 @@ import type { ResourceTypeTable } from "../model/ResourceType.ts"
 import { builtInTable, policiesOf, ResourceTypes } from "../model/ResourceType.ts"
 import { defaultDeadline } from "./Acknowledgement.ts"
 import type { AllowList } from "../model/AddressPolicy.ts"
-import { defaultDisableAfter } from "../model/Failing.ts"
+import { defaultDisableAfter } from "../model/FailureState.ts"
 import type { RetryPolicies, RetryPolicy } from "../model/RetryPolicy.ts"
-import { flawOf } from "../model/RetryPolicy.ts"
+import { problemOf } from "../model/RetryPolicy.ts"
 
 /**
  * How requests are signed: with the secret of the integration (`hmac`), with the private key of the service, which receivers
@@ -138,7 +138,7 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<Problem> => 
     ...tooLong("disableAfter", settings.disableAfter, DurationText.longest),
     ...tooLong("retention", retention ?? 0, DurationText.longest),
     ...Object.entries(settings.retry).flatMap(([type, policy]) => {
-      const flaw = flawOf(policy)
+      const flaw = problemOf(policy)
       return flaw === null ? [] : [{ pointer: `/retry/${type}`, detail: `delay ${flaw.at + 1} ${flaw.detail}` }]
     }),
     ...unless(concurrency >= 1, "concurrency", "must be at least 1"),

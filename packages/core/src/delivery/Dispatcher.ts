@@ -8,7 +8,7 @@
  * - The *sender* takes from the fair queue (`FairQueue`) and attempts each delivery (`Sender`).
  * - The *record loop* stores outcomes and releases in batches (`RecordQueue`), together with publications that are stored at
  *   the same moment. When a failed attempt is retried is decided by `model/RetryPolicy`, when an integration is disabled by
- *   `delivery/Consequences`.
+ *   `delivery/HealthRules`.
  * - *Heartbeats* keep the worker a member (`Membership`). While that is not sure, no attempt starts.
  *
  * When the store is slow or away, sending stops before more is sent than can be recorded. What a process that dies has not
@@ -27,12 +27,12 @@ import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Transport } from "../ports/Transport.ts"
-import { Wake } from "../ports/Wake.ts"
+import { WakeSignal } from "../ports/WakeSignal.ts"
 import { makeCounter, staleSettlements } from "./DeliveryMetrics.ts"
 import { DeliverySettings, longestAttempt, settleBudget } from "./DeliverySettings.ts"
 import { warnOfFailures } from "./FailureWarnings.ts"
-import { lasting, tellDefect } from "./Lasting.ts"
-import { Notices } from "./Notices.ts"
+import { runForever, logDefect } from "./Loops.ts"
+import { Notifications } from "./Notifications.ts"
 import { Changes } from "./Changes.ts"
 import type { BreakerCause } from "./CircuitBreaker.ts"
 import { CircuitBreaker, endText } from "./CircuitBreaker.ts"
@@ -40,13 +40,13 @@ import { ClaimTimer } from "./ClaimTimer.ts"
 import type { DispatcherStatus } from "./DispatcherStatus.ts"
 import { idleStatus } from "./DispatcherStatus.ts"
 import { FairQueue } from "./FairQueue.ts"
-import { IntegrationHealth, lastSeen } from "./IntegrationHealth.ts"
+import { IntegrationHealth, lastAttempts } from "./IntegrationHealth.ts"
 import { Membership } from "./Membership.ts"
 import type { Batch, Outcome } from "./RecordQueue.ts"
 import { RecordQueue } from "./RecordQueue.ts"
 import type { Sender } from "./Sender.ts"
 import { makeSender } from "./Sender.ts"
-import { StoreRefusals, untilAnswered } from "./StoreRefusals.ts"
+import { StoreFailures, retryUntilAvailable } from "./StoreFailures.ts"
 
 /** A publication on its way to the store. Either `stored` or `failed` must be called, once. */
 export interface Handover {
@@ -73,7 +73,7 @@ export class Dispatcher extends Context.Service<
   static readonly layer: Layer.Layer<
     Dispatcher,
     never,
-    DeliveryStore | DeliverySettings | Directory | Transport | Wake | Crypto | Notices
+    DeliveryStore | DeliverySettings | Directory | Transport | WakeSignal | Crypto | Notifications
   > = Layer.effect(
     Dispatcher,
     Effect.suspend(() => makeDispatcher)
@@ -113,12 +113,12 @@ const isEarly = ({ early_due_at }: LeasedDelivery): boolean => early_due_at !== 
 const makeDispatcher: Effect.Effect<
   Dispatcher["Service"],
   never,
-  Scope.Scope | DeliveryStore | DeliverySettings | Directory | Transport | Wake | Crypto | Notices
+  Scope.Scope | DeliveryStore | DeliverySettings | Directory | Transport | WakeSignal | Crypto | Notifications
 > = Effect.gen(function* () {
   const store = yield* DeliveryStore
   const settings = yield* DeliverySettings
-  const notices = yield* Notices
-  const wake = yield* Wake
+  const notifications = yield* Notifications
+  const wake = yield* WakeSignal
   const clock = yield* Clock.Clock
   const counter = yield* makeCounter
   const newWorkerName = Effect.provideService(makeWorkerName, Crypto, yield* Crypto)
@@ -130,10 +130,10 @@ const makeDispatcher: Effect.Effect<
   const breaker = new CircuitBreaker()
   const changes = new Changes()
   const health = new IntegrationHealth()
-  const refusals = new StoreRefusals()
+  const storeFailures = new StoreFailures()
   const timer = new ClaimTimer({
     pollInterval: settings.pollInterval,
-    goodRoom: Math.min(claimBatch, Math.floor(settings.buffer / 8))
+    minBatch: Math.min(claimBatch, Math.floor(settings.buffer / 8))
   })
   let isStopping = false
 
@@ -165,7 +165,7 @@ const makeDispatcher: Effect.Effect<
     if (membership.hasLapsed(at)) yield* beginAgain
     const heartbeat = membership.heartbeat(at, heldIds)
     const answer = yield* store.heartbeat(heartbeat)
-    refusals.clear("heartbeat")
+    storeFailures.clear("heartbeat")
     if (!membership.renew(heartbeat, answer)) {
       yield* beginAgain
       // The heartbeat has begun another membership of the former name, which would have a share of all places.
@@ -175,9 +175,9 @@ const makeDispatcher: Effect.Effect<
     release(queue.shareWith(answer))
   })
 
-  const beat = Effect.gen(function* () {
+  const heartbeat = Effect.gen(function* () {
     // With nothing to send this is the only write: it shows a full disk before an event comes.
-    yield* Effect.catchTag(renewMembership, "StoreError", refusals.note("heartbeat"))
+    yield* Effect.catchTag(renewMembership, "StoreError", storeFailures.note("heartbeat"))
     sender.pump()
     // The heartbeat may have released deliveries of a dead worker. No signal announces them.
     signal()
@@ -187,7 +187,7 @@ const makeDispatcher: Effect.Effect<
   const leasing = Semaphore.makeUnsafe(1)
   const beating = Effect.andThen(
     Effect.timeoutOption(Queue.take(beatNow), membership.interval),
-    Effect.suspend(() => (membership.isInDoubt ? leasing.withPermits(1)(beat) : beat))
+    Effect.suspend(() => (membership.isInDoubt ? leasing.withPermits(1)(heartbeat) : heartbeat))
   )
 
   // Recording: outcomes and releases, in batches.
@@ -213,15 +213,15 @@ const makeDispatcher: Effect.Effect<
   }
 
   const record = (outcome: Outcome): void => {
-    const { delivery, isTelling, settlement } = outcome
+    const { delivery, countsForHealth, settlement } = outcome
     const { attempt, retry_after } = settlement
     const { id } = delivery.integration
-    if (isTelling && attempt !== null) health.attempted(id, attempt)
+    if (countsForHealth && attempt !== null) health.attempted(id, attempt)
     if (retry_after !== null) health.askedToWait(id, retry_after)
     const isAcknowledged = attempt?.outcome === "acknowledged"
     if (isEarly(delivery)) {
       if (!isAcknowledged) health.stopEarly(id)
-      else if (health.acknowledgedEarly(delivery, earlyPerPlace * queue.placesTo(id))) reconsider()
+      else if (health.acknowledgedEarly(delivery, earlyPerPlace * queue.placesTo(id))) reschedule()
     }
     if (retry_after !== null || (isEarly(delivery) && !isAcknowledged)) release(queue.removeOf(id, isEarly))
     const isFull = records.record(outcome, now())
@@ -259,13 +259,13 @@ const makeDispatcher: Effect.Effect<
         forgetAtOnce(new Set(settlements.map(({ integration_id }) => integration_id)))
         timer.noteDue(at)
       }
-      return refusals.note("settle")(error)
+      return storeFailures.note("settle")(error)
     }
     const settling = Effect.suspend(() =>
       store.settle({ worker, settlements, releases: batch.releases }, at, settings.disableAfter)
     )
-    return Effect.flatMap(untilAnswered(settling, refused), (answer) => {
-      if (answer.dueAgain) timer.noteDue(at)
+    return Effect.flatMap(retryUntilAvailable(settling, refused), (answer) => {
+      if (answer.hasDueDeliveries) timer.noteDue(at)
       for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) timer.noteDue(next_attempt_at)
       for (const { due_at } of releases) timer.noteDue(due_at)
       return outcomes.length > 0 ? follow(outcomes, answer, at) : Effect.void
@@ -278,11 +278,11 @@ const makeDispatcher: Effect.Effect<
     // Not before: until now its deliveries counted as held.
     if (hasDefect || batch.isInDoubt) noteLostAnswer()
     // After a defect too: with nothing left to record, nothing else would clear it.
-    refusals.clear("settle")
+    storeFailures.clear("settle")
     if (records.isEmpty) recordedAll.openUnsafe()
     else recordSoon()
     sender.pump()
-    reconsider()
+    reschedule()
   }
 
   const recordBatch = Effect.suspend(() => {
@@ -299,19 +299,21 @@ const makeDispatcher: Effect.Effect<
    * guessed: another process may know of a `Retry-After` that early retries would break. They are sent at their time.
    */
   const follow = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> =>
-    answer.notices.length === 0
+    answer.notifications.length === 0
       ? followQuietly(outcomes, answer, at)
-      : Effect.flatMap(notices.tell(answer.notices, lastSeen(outcomes)), () => followQuietly(outcomes, answer, at))
+      : Effect.flatMap(notifications.notify(answer.notifications, lastAttempts(outcomes)), () =>
+          followQuietly(outcomes, answer, at)
+        )
 
-  /** What follows beside notices. */
+  /** What follows beside notifications. */
   const followQuietly = (outcomes: ReadonlyArray<Outcome>, answer: Settled, at: number): Effect.Effect<void> => {
     if (answer.changed.length > 0) forgetAtOnce(answer.changed)
     if (settings.catchUp) for (const recovery of answer.recovered) health.recovered(recovery, at)
     const isCurrent = answer.applied.size === outcomes.length
     const applied = isCurrent ? outcomes : outcomes.filter(({ delivery }) => answer.applied.has(delivery.id))
     counter.ended(applied)
-    const telling = applied.filter(({ isTelling }) => isTelling)
-    const lines = health.recorded(telling, answer.notices, at)
+    const telling = applied.filter(({ countsForHealth }) => countsForHealth)
+    const lines = health.recorded(telling, answer.notifications, at)
     if (isCurrent && lines.length === 0) return Effect.void
     return Effect.andThen(
       Metric.update(staleSettlements, outcomes.length - applied.length),
@@ -355,12 +357,12 @@ const makeDispatcher: Effect.Effect<
     membership,
     maySend: (at) =>
       !isStopping &&
-      !refusals.has("settle") &&
+      !storeFailures.has("settle") &&
       records.unsettled < maxUnsettled * settings.concurrency &&
       membership.mayStart(at),
     release,
     record,
-    tried: () => reconsider(),
+    tried: () => reschedule(),
     closed: (cause, lasted) => {
       sender.pump()
       signal()
@@ -381,40 +383,40 @@ const makeDispatcher: Effect.Effect<
 
   // Claiming.
 
-  let lookedAt: number | null = null
+  let polledAt: number | null = null
   /** When the loop looks next unless it is nudged. */
-  let nextLook = Number.POSITIVE_INFINITY
-  const nudges = yield* Queue.sliding<void>(1)
+  let nextPoll = Number.POSITIVE_INFINITY
+  const wakeups = yield* Queue.sliding<void>(1)
 
   /** Nothing is claimed while nothing can be recorded or sent. */
   const nextTime = (at: number): number => {
-    if (isStopping || refusals.has("settle")) return at + settings.pollInterval
+    if (isStopping || storeFailures.has("settle")) return at + settings.pollInterval
     if (!membership.mayStart(at)) {
       // The membership lapsed between two heartbeats: the clock went on without the timers, as on a suspended machine.
-      if (!refusals.has("heartbeat")) Queue.offerUnsafe(beatNow, undefined)
+      if (!storeFailures.has("heartbeat")) Queue.offerUnsafe(beatNow, undefined)
       return at + settings.pollInterval
     }
     // The clock was set back.
-    if (lookedAt !== null && lookedAt > at) return at
+    if (polledAt !== null && polledAt > at) return at
     const paused = breaker.pausedUntil(at)
-    if (paused !== null) return Math.min(paused, (lookedAt ?? at) + settings.pollInterval)
+    if (paused !== null) return Math.min(paused, (polledAt ?? at) + settings.pollInterval)
     // A held delivery is tried first.
-    if (breaker.isOpen && queue.queued > 0) return (lookedAt ?? at) + settings.pollInterval
+    if (breaker.isOpen && queue.queued > 0) return (polledAt ?? at) + settings.pollInterval
     const early = queue.room > 0 ? health.nextEarly() : null
     return Math.min(timer.next(queue), early ?? Number.POSITIVE_INFINITY)
   }
 
-  const reconsider = (): void => {
-    if (nextTime(now()) < nextLook) Queue.offerUnsafe(nudges, undefined)
+  const reschedule = (): void => {
+    if (nextTime(now()) < nextPoll) Queue.offerUnsafe(wakeups, undefined)
   }
 
   const signal = (): void => {
     timer.signal()
-    reconsider()
+    reschedule()
   }
 
   /** Queues what was claimed; gives back what a change has made void in the meantime, or what may not be early any more. */
-  const takeIn = (claimed: ReadonlyArray<LeasedDelivery>, since: number): void => {
+  const enqueueClaimed = (claimed: ReadonlyArray<LeasedDelivery>, since: number): void => {
     for (const delivery of claimed) {
       const { id } = delivery.integration
       const isVoid = changes.isVoid(id, since) || (isEarly(delivery) && !health.mayBeEarly(id, now()))
@@ -440,8 +442,8 @@ const makeDispatcher: Effect.Effect<
     const { limit, limitPerIntegration, limits } = demand
     const claimed = yield* store.claim({ worker, now: at, limit, limits, limitPerIntegration })
     const deliveries = claimedAs(worker, claimed.deliveries)
-    lookedAt = at
-    takeIn(deliveries, since)
+    polledAt = at
+    enqueueClaimed(deliveries, since)
     timer.end({ isCutShort: queue.claimed(demand, deliveries), nextDue: claimed.next_due })
   })
 
@@ -457,20 +459,20 @@ const makeDispatcher: Effect.Effect<
       const claimed = yield* store.claim({ worker, now: at, ...limits, early: id })
       const deliveries = claimedAs(worker, claimed.deliveries)
       health.claimedEarly(id, deliveries)
-      takeIn(deliveries, since)
+      enqueueClaimed(deliveries, since)
     }
   })
 
   /** Takes nothing, while the circuit breaker is open: only shows whether the store answers. */
-  const glance = Effect.gen(function* () {
+  const checkStore = Effect.gen(function* () {
     const { worker } = membership
     yield* store.claim({ worker, now: now(), limit: 0, limits: new Map(), limitPerIntegration: 0 })
-    lookedAt = now()
+    polledAt = now()
   })
 
   const claimNow = Effect.suspend(() =>
-    breaker.pausedUntil(now()) === null ? Effect.andThen(claimDue, claimEarly) : glance
-  ).pipe(Effect.tap(() => Effect.sync(() => refusals.clear("claim"))))
+    breaker.pausedUntil(now()) === null ? Effect.andThen(claimDue, claimEarly) : checkStore
+  ).pipe(Effect.tap(() => Effect.sync(() => storeFailures.clear("claim"))))
 
   // While the store refused, or a heartbeat had its turn, the name may have changed: a worker that is no member yet must not
   // lease anything, because its first heartbeat releases all of it.
@@ -480,20 +482,20 @@ const makeDispatcher: Effect.Effect<
     leasing.withPermits(1),
     Effect.tapDefect(() => Effect.sync(noteLostAnswer)),
     (claiming) =>
-      untilAnswered(claiming, (error) => {
+      retryUntilAvailable(claiming, (error) => {
         if (error.outcome === "unknown") noteLostAnswer()
-        return refusals.note("claim")(error)
+        return storeFailures.note("claim")(error)
       })
   )
 
   const claiming = Effect.gen(function* () {
     if (!membership.hasBegun) {
-      nextLook = Number.POSITIVE_INFINITY
-      return yield* Queue.take(nudges)
+      nextPoll = Number.POSITIVE_INFINITY
+      return yield* Queue.take(wakeups)
     }
     const at = now()
-    nextLook = nextTime(at)
-    if (nextLook > at) return yield* Effect.timeoutOption(Queue.take(nudges), nextLook - at)
+    nextPoll = nextTime(at)
+    if (nextPoll > at) return yield* Effect.timeoutOption(Queue.take(wakeups), nextPoll - at)
     yield* claim
     // What was claimed starts before more is.
     yield* Effect.yieldNow
@@ -536,7 +538,7 @@ const makeDispatcher: Effect.Effect<
         giveUp()
         if (hasDue) timer.signal()
         sender.pumpUrgent()
-        if (hasDue) reconsider()
+        if (hasDue) reschedule()
       },
       failed: (outcome) => {
         giveUp()
@@ -547,15 +549,15 @@ const makeDispatcher: Effect.Effect<
 
   // Life.
 
-  yield* Effect.forkScoped(lasting("Recording attempts", recording))
+  yield* Effect.forkScoped(runForever("Recording attempts", recording))
   const loops = yield* Effect.forkScoped(
     Effect.andThen(
-      Effect.catchDefect(beat, (defect) => tellDefect("The heartbeat failed; it goes on", defect)),
+      Effect.catchDefect(heartbeat, (defect) => logDefect("The heartbeat failed; it goes on", defect)),
       Effect.all(
         [
-          lasting("Claiming deliveries", claiming),
-          lasting("Listening for wake signals", Effect.andThen(wake.wait, Effect.sync(signal))),
-          lasting("The heartbeat", beating),
+          runForever("Claiming deliveries", claiming),
+          runForever("Listening for wake signals", Effect.andThen(wake.wait, Effect.sync(signal))),
+          runForever("The heartbeat", beating),
           warnOfFailures
         ],
         { concurrency: "unbounded", discard: true }
@@ -564,7 +566,7 @@ const makeDispatcher: Effect.Effect<
   )
   // Until open attempts have ended: one that waits for the directory must not be made for a deleted integration.
   yield* Effect.forkScoped(
-    lasting(
+    runForever(
       "Listening for changes",
       Effect.map(wake.changes, (ids) => {
         if (ids === null) forgetAll()
@@ -604,8 +606,8 @@ const makeDispatcher: Effect.Effect<
       buffered: queue.queued,
       unsettled: records.unsettled,
       unsettled_since: records.unsettledSince,
-      last_claim_at: lookedAt,
-      store_failing_since: refusals.since,
+      last_claim_at: polledAt,
+      store_failing_since: storeFailures.since,
       outage: breaker.longest,
       failing: health.failing,
       worst: health.worst(worstShown),

@@ -6,24 +6,24 @@ import * as DurationText from "../model/DurationText.ts"
 import { isoOf } from "../model/IsoTime.ts"
 import type { Reader } from "./AttemptExplanation.ts"
 import { explainAttempt } from "./AttemptExplanation.ts"
-import type { Explained, Remedy } from "./Remedy.ts"
-import * as Remedies from "./Remedy.ts"
+import type { Explained, Suggestion } from "./SuggestedActions.ts"
+import * as Remedies from "./SuggestedActions.ts"
 import { maxRetryAfter } from "../model/RetryPolicy.ts"
-import { goneStatus, heedsRetryAfter } from "./Settling.ts"
+import { goneStatus, respectsRetryAfter } from "./Settlements.ts"
 
 export type { ExplainedAttempt, Reader } from "./AttemptExplanation.ts"
-export type { Action, Explained } from "./Remedy.ts"
-export { actions } from "./Remedy.ts"
+export type { Action, Explained } from "./SuggestedActions.ts"
+export { actions } from "./SuggestedActions.ts"
 export { explainAttempt }
 
 /** Why a delivery stands as it does, and what comes next or can be done: a sentence or more each. */
-export interface Explanation extends Remedy {
+export interface Explanation extends Suggestion {
   readonly why: string
 }
 
 const cancelled = (explained: Explained, reader: Reader): Explanation => {
   const { delivery, last } = explained
-  const next = Remedies.remedy(explained, reader)
+  const next = Remedies.suggest(explained, reader)
   switch (delivery.reason) {
     case "integration_gone":
       return last?.status === goneStatus
@@ -38,12 +38,12 @@ const cancelled = (explained: Explained, reader: Reader): Explanation => {
     case "integration_deleted":
       return {
         why: "The integration was deleted before this was acknowledged.",
-        ...Remedies.deleted(explained)
+        ...Remedies.suggestForDeleted(explained)
       }
     case "right_lost":
       return {
         why: "The user who made the integration has no right to these events any more, so this was not sent.",
-        ...Remedies.rightLost(explained, reader)
+        ...Remedies.suggestForRightLost(explained, reader)
       }
     default:
       return {
@@ -63,12 +63,12 @@ const times = (count: number): string => (count === 1 ? "once" : `${count} times
 /** When the next attempt is due, and how long after an answer that asked for patience. */
 const retryText = ({ delivery, last }: Explained, due: string): string => {
   const attempt = `Attempt ${delivery.attempts + 1} is due ${due}`
-  if (last === null || last.detail === null || delivery.next_attempt_at === null || !heedsRetryAfter(last.status)) {
+  if (last === null || last.detail === null || delivery.next_attempt_at === null || !respectsRetryAfter(last.status)) {
     return `${attempt}.`
   }
   const wait = Math.max(0, delivery.next_attempt_at - last.started_at - last.duration_ms)
   const seconds = DurationText.format(Math.round(wait / 1_000) * 1_000)
-  return `${attempt}, ${seconds} after that answer: its Retry-After is heeded, for up to ${DurationText.format(maxRetryAfter)}.`
+  return `${attempt}, ${seconds} after that answer: its Retry-After is respected, for up to ${DurationText.format(maxRetryAfter)}.`
 }
 
 /** Nothing is sent by itself so late, and nothing need be; whether the receiver works by now can be tried all the same. */
@@ -83,7 +83,7 @@ const expired = (explained: Explained, reader: Reader): Explanation => {
           `It was tried ${times(delivery.attempts)}, and no attempt is left before its lifetime ends${end}.`
         )
   const isEnabled = integration?.status === "enabled"
-  return { why, ...(isEnabled ? Remedies.tooLate(explained, reader) : Remedies.remedy(explained, reader)) }
+  return { why, ...(isEnabled ? Remedies.suggestForExpired(explained, reader) : Remedies.suggest(explained, reader)) }
 }
 
 /** Why a delivery ended, or what it waits for, and what its reader can do. */
@@ -110,14 +110,14 @@ export const explain = (explained: Explained, reader: Reader = "operator"): Expl
       return {
         why: ending,
         next: retryText(explained, due),
-        actions: reader === "operator" ? [...Remedies.allowFirst(explained), "resend"] : ["resend"]
+        actions: reader === "operator" ? [...Remedies.allowActions(explained), "resend"] : ["resend"]
       }
     case "delivered":
       return { why: ending, next: "Nothing: it has arrived.", actions: [] }
     case "exhausted":
       return {
         why: join(ending, `It was tried ${times(delivery.attempts)}, and the schedule has no more attempts.`),
-        ...Remedies.remedy(explained, reader)
+        ...Remedies.suggest(explained, reader)
       }
     case "expired":
       return expired(explained, reader)
@@ -127,7 +127,7 @@ export const explain = (explained: Explained, reader: Reader = "operator"): Expl
           delivery.reason === "integration_unreadable"
             ? "Which events the integration gets could not be read from the database when the event came, so nothing was sent."
             : "The integration was disabled when the event came, so nothing was sent.",
-        ...Remedies.remedy(explained, reader)
+        ...Remedies.suggest(explained, reader)
       }
     case "cancelled":
       return cancelled(explained, reader)

@@ -32,7 +32,7 @@ export interface FairQueueOptions {
 }
 
 /** What an attempt says about its receiver: acknowledged soon, slow however it ended, or nothing (null), as a prompt failure. */
-export type Pace = "prompt" | "slow" | null
+export type LatencyClass = "prompt" | "slow" | null
 
 /** How the workers over one store share the places of an integration. */
 export type Share = Pick<Membership, "workers" | "rank">
@@ -266,10 +266,10 @@ export class FairQueue {
    * Frees the place of a delivery whose attempt is over, or was not made. When its integration has become slow by it, what
    * is held beyond its limit is taken out: the caller releases it.
    */
-  finish(delivery: LeasedDelivery, pace: Pace): ReadonlyArray<LeasedDelivery> {
+  finish(delivery: LeasedDelivery, latencyClass: LatencyClass): ReadonlyArray<LeasedDelivery> {
     const line = this.lines.get(delivery.integration.id)
     if (line === undefined) return []
-    const hasSlowed = pace !== null && this.setSlow(line, pace === "slow")
+    const hasSlowed = latencyClass !== null && this.setSlow(line, latencyClass === "slow")
     line.open--
     this.openTotal--
     if (line.isSlow) this.openSlow--
@@ -385,7 +385,7 @@ export class FairQueue {
   }
 
   /** Whether something that is known to wait in the store should be claimed now. */
-  get hasAppetite(): boolean {
+  get needsRefill(): boolean {
     if (this.behindLines.size === 0 || this.room === 0) return false
     for (const line of this.behindLines) {
       const limit = this.limitOf(line)
@@ -413,8 +413,8 @@ export class FairQueue {
   private get shareOfOthers(): number {
     if (2 * this.heldTotal < this.common) return this.depth
     const others = this.lines.size - this.slowCount
-    const shareOf = (room: number): number => Math.max(1, Math.floor((room - this.heldSlow) / (others + 1)))
-    return this.heldTotal < this.common ? shareOf(this.common) : Math.min(this.minimum, shareOf(this.ordinary))
+    const equalShare = (room: number): number => Math.max(1, Math.floor((room - this.heldSlow) / (others + 1)))
+    return this.heldTotal < this.common ? equalShare(this.common) : Math.min(this.minimum, equalShare(this.ordinary))
   }
 
   private get shareOfSlow(): number {

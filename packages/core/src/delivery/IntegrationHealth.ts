@@ -1,7 +1,7 @@
 /**
  * How each integration does, as this process sees it: which ones fail and since when, what the log says about it, and
  * which ones catch up after an outage. What operators are notified of, and when an integration is disabled, is decided
- * where outcomes are stored (`delivery/Consequences`).
+ * where outcomes are stored (`delivery/HealthRules`).
  *
  * The log gets a line when an integration begins to fail and one when it acknowledges again: not one for each attempt, and
  * nothing about a single failure, which a retry mends.
@@ -13,7 +13,7 @@ import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
 import { scopeText } from "../model/Integration.ts"
 import { isoOf } from "../model/IsoTime.ts"
-import type { IntegrationNotice, Seen } from "../model/Notice.ts"
+import type { IntegrationNotification, LastAttemptSummary } from "../model/Notification.ts"
 import { RecentMap } from "../model/RecentMap.ts"
 import type { Recovery } from "../ports/DeliveryStore.ts"
 import { explainAttempt } from "./Explanation.ts"
@@ -24,7 +24,7 @@ import { shownHost } from "../model/UrlPolicy.ts"
 export const failuresInARow = 3
 
 /** An integration that fails, recovers and fails again is logged once in this time, in milliseconds. */
-export const quietTime = 10 * 60_000
+export const logCooldown = 10 * 60_000
 
 /** The most integrations that are logged as failing within a minute: when a network is away, all of them fail at once. */
 export const mostInAMinute = 20
@@ -52,7 +52,7 @@ export interface CatchingUp {
 }
 
 /** How an integration has failed in this process. */
-interface Course {
+interface FailureRun {
   /** Failed attempts in a row. */
   failures: number
   /** When the first of them began. */
@@ -88,11 +88,11 @@ interface CatchUp {
 const loggedText = (attempt: Attempt): string =>
   explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt)
 
-const nothingNoticed: ReadonlySet<IntegrationId> = new Set()
+const noneReported: ReadonlySet<IntegrationId> = new Set()
 
 /** The last attempt of each integration, for the text of its notifications. */
-export const lastSeen = (recorded: ReadonlyArray<Recorded>): ReadonlyMap<IntegrationId, Seen> => {
-  const seen = new Map<IntegrationId, Seen>()
+export const lastAttempts = (recorded: ReadonlyArray<Recorded>): ReadonlyMap<IntegrationId, LastAttemptSummary> => {
+  const seen = new Map<IntegrationId, LastAttemptSummary>()
   for (const { delivery, settlement } of recorded) {
     const { configuration, id } = delivery.integration
     const { attempt } = settlement
@@ -113,7 +113,7 @@ const tooMany: LogLine = {
 }
 
 export class IntegrationHealth {
-  private readonly courses = new RecentMap<IntegrationId, Course>(mostKnown)
+  private readonly runs = new RecentMap<IntegrationId, FailureRun>(mostKnown)
   private readonly streaks = new Map<IntegrationId, FailureStreak>()
   private readonly catchUps = new Map<IntegrationId, CatchUp>()
   /** Until when receivers asked this process for no requests (`Retry-After`). */
@@ -152,15 +152,15 @@ export class IntegrationHealth {
   /** The log lines about recorded attempts. What their notifications say is not repeated. */
   recorded(
     recorded: ReadonlyArray<Recorded>,
-    notices: ReadonlyArray<Pick<IntegrationNotice, "kind" | "integration_id">>,
+    notifications: ReadonlyArray<Pick<IntegrationNotification, "kind" | "integration_id">>,
     now: number
   ): ReadonlyArray<LogLine> {
-    const noticed = this.takeNotices(notices, now)
+    const reported = this.takeNotifications(notifications, now)
     const lines: Array<LogLine> = []
     for (const { delivery, settlement } of recorded) {
       const { attempt } = settlement
       const { integration } = delivery
-      if (attempt === null || noticed.has(integration.id)) continue
+      if (attempt === null || reported.has(integration.id)) continue
       const line =
         attempt.outcome === "acknowledged"
           ? this.acknowledged(integration, now)
@@ -171,53 +171,53 @@ export class IntegrationHealth {
   }
 
   /** Returns the integrations about which a notification says everything: that they fail, are disabled, or work again. */
-  private takeNotices(
-    notices: ReadonlyArray<Pick<IntegrationNotice, "kind" | "integration_id">>,
+  private takeNotifications(
+    notifications: ReadonlyArray<Pick<IntegrationNotification, "kind" | "integration_id">>,
     now: number
   ): ReadonlySet<IntegrationId> {
-    if (notices.length === 0) return nothingNoticed
-    const noticed = new Set<IntegrationId>()
-    for (const { integration_id: id, kind } of notices) {
+    if (notifications.length === 0) return noneReported
+    const reported = new Set<IntegrationId>()
+    for (const { integration_id: id, kind } of notifications) {
       if (kind === "exhausted") continue
-      noticed.add(id)
-      if (kind === "failing") Object.assign(this.courseOf(id), { isLogged: true, loggedAt: now })
-      else this.courses.delete(id)
+      reported.add(id)
+      if (kind === "failing") Object.assign(this.runOf(id), { isLogged: true, loggedAt: now })
+      else this.runs.delete(id)
     }
-    return noticed
+    return reported
   }
 
   private failed(integration: Named, attempt: Attempt, now: number): LogLine | null {
-    const course = this.courseOf(integration.id)
-    if (course.failures === 0) course.since = attempt.started_at
-    course.failures++
-    if (course.isLogged || course.failures < failuresInARow || now - course.loggedAt < quietTime) return null
+    const run = this.runOf(integration.id)
+    if (run.failures === 0) run.since = attempt.started_at
+    run.failures++
+    if (run.isLogged || run.failures < failuresInARow || now - run.loggedAt < logCooldown) return null
     if (now - this.minuteBegan >= minute) [this.minuteBegan, this.inMinute] = [now, 0]
     this.inMinute++
     if (this.inMinute > mostInAMinute) return this.inMinute === mostInAMinute + 1 ? tooMany : null
-    Object.assign(course, { isLogged: true, loggedAt: now })
-    const text = `${nameOf(integration)} fails: ${course.failures} attempts in a row not acknowledged since ${isoOf(course.since)}. Last: ${loggedText(attempt)}`
+    Object.assign(run, { isLogged: true, loggedAt: now })
+    const text = `${nameOf(integration)} fails: ${run.failures} attempts in a row not acknowledged since ${isoOf(run.since)}. Last: ${loggedText(attempt)}`
     return { level: "warn", text }
   }
 
   private acknowledged(integration: Named, now: number): LogLine | null {
-    const course = this.courses.get(integration.id)
-    if (course === undefined) return null
-    const { failures, isLogged, since } = course
+    const run = this.runs.get(integration.id)
+    if (run === undefined) return null
+    const { failures, isLogged, since } = run
     // Of an integration that works only what was logged lately is worth remembering.
-    if (now - course.loggedAt < quietTime) Object.assign(course, { failures: 0, isLogged: false })
-    else this.courses.delete(integration.id)
+    if (now - run.loggedAt < logCooldown) Object.assign(run, { failures: 0, isLogged: false })
+    else this.runs.delete(integration.id)
     if (!isLogged) return null
     // Of one whose failures a notification reported, none may have been counted here.
     const after = failures === 0 ? "" : `, after ${failures} attempts not acknowledged since ${isoOf(since)}`
     return { level: "info", text: `${nameOf(integration)} acknowledges again${after}.` }
   }
 
-  private courseOf(id: IntegrationId): Course {
-    const known = this.courses.get(id)
+  private runOf(id: IntegrationId): FailureRun {
+    const known = this.runs.get(id)
     if (known !== undefined) return known
-    const course = { failures: 0, since: 0, isLogged: false, loggedAt: Number.NEGATIVE_INFINITY }
-    this.courses.set(id, course)
-    return course
+    const run = { failures: 0, since: 0, isLogged: false, loggedAt: Number.NEGATIVE_INFINITY }
+    this.runs.set(id, run)
+    return run
   }
 
   /** The integrations that catch up. */

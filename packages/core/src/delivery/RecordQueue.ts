@@ -19,7 +19,7 @@ export interface Outcome {
   /** The worker that it is leased to. */
   readonly worker: string
   /** Whether it says how its integration does: an attempt that began before a change does not, nor does a probe. */
-  readonly isTelling: boolean
+  readonly countsForHealth: boolean
 }
 
 /** Recorded together, therefore of one worker. */

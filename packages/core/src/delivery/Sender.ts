@@ -23,9 +23,9 @@ import { acknowledgementOf, allowOf, customHeadersOf, retryOf, secretsOf } from 
 import { headersOf } from "./DeliveryRequest.ts"
 import { placeOf } from "./Redirect.ts"
 import { isExpired, parseRetryAfter, policyOf } from "../model/RetryPolicy.ts"
-import { settleAttempt, settleExpired, settleRightLost } from "./Settling.ts"
+import { settleAttempt, settleExpired, settleRightLost } from "./Settlements.ts"
 import { shownHost } from "../model/UrlPolicy.ts"
-import { tellDefect } from "./Lasting.ts"
+import { logDefect } from "./Loops.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import { ServiceKey, signsWithServiceKey } from "./ServiceKey.ts"
 import type { AccessAnswer } from "./AccessCheck.ts"
@@ -33,7 +33,7 @@ import { AccessCheck } from "./AccessCheck.ts"
 import type { BreakerCause, CircuitBreaker } from "./CircuitBreaker.ts"
 import { retryLater } from "./CircuitBreaker.ts"
 import type { Changes } from "./Changes.ts"
-import type { FairQueue, Pace } from "./FairQueue.ts"
+import type { FairQueue, LatencyClass } from "./FairQueue.ts"
 import type { IntegrationHealth } from "./IntegrationHealth.ts"
 import type { Membership } from "./Membership.ts"
 import type { Outcome } from "./RecordQueue.ts"
@@ -54,7 +54,7 @@ interface Flight {
   /** The change of integrations that it has seen last. */
   readonly since: number
   /** Whether it is the one that is tried while the circuit breaker is open. */
-  readonly isTry: boolean
+  readonly isTrial: boolean
   cancel: () => void
 }
 
@@ -97,7 +97,7 @@ interface Target {
   readonly headers: Headers | null
 }
 
-const paceOf = ({ attempt }: Settlement): Pace => {
+const latencyClassOf = ({ attempt }: Settlement): LatencyClass => {
   if (attempt === null) return null
   if (attempt.duration_ms > slowAttempt) return "slow"
   return attempt.outcome === "acknowledged" ? "prompt" : null
@@ -183,9 +183,9 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   // The way of one delivery: start, receive the directory's answer, sign, send, conclude.
 
-  const start = (delivery: LeasedDelivery, isTry: boolean): void => {
-    if (isTry) breaker.beginTry(now())
-    const flight = { delivery, worker: membership.worker, since: changes.latest, isTry, cancel: () => undefined }
+  const start = (delivery: LeasedDelivery, isTrial: boolean): void => {
+    if (isTrial) breaker.beginTrial(now())
+    const flight = { delivery, worker: membership.worker, since: changes.latest, isTrial, cancel: () => undefined }
     flights.add(flight)
     landed.closeUnsafe()
     guard(flight, () => {
@@ -211,8 +211,8 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   const failed = (flight: Flight, defect: unknown): void => {
     if (!flights.has(flight)) return
-    log(tellDefect(`${nameOf(flight.delivery)} could not be attempted`, defect))
-    putOff([flight.delivery])
+    log(logDefect(`${nameOf(flight.delivery)} could not be attempted`, defect))
+    defer([flight.delivery])
     land(flight, null)
   }
 
@@ -221,18 +221,18 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     const { delivery } = flight
     const at = now()
     if (answer !== true || !isLate(delivery, at)) return allowed(flight, answer, at)
-    passed("directory", delivery)
+    succeeded("directory", delivery)
     conclude(flight, settleExpired(delivery))
   }
 
   const allowed = (flight: Flight, answer: AccessAnswer, at: number): void => {
     const { delivery } = flight
-    if (answer instanceof DirectoryError) return heldUp(flight, "directory", answer)
-    passed("directory", delivery)
+    if (answer instanceof DirectoryError) return onOutage(flight, "directory", answer)
+    succeeded("directory", delivery)
     if (!answer) return conclude(flight, settleRightLost(delivery))
     const { early_due_at, integration } = delivery
-    if (changes.isVoid(integration.id, flight.since) || !membership.mayStart(at)) return giveBack(flight)
-    if (early_due_at !== null && !health.mayBeEarly(integration.id, at)) return giveBack(flight)
+    if (changes.isVoid(integration.id, flight.since) || !membership.mayStart(at)) return releaseUnattempted(flight)
+    if (early_due_at !== null && !health.mayBeEarly(integration.id, at)) return releaseUnattempted(flight)
     sign(flight, at)
   }
 
@@ -270,13 +270,13 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     if (!isAnswered(report)) {
       if (report._tag === "TransportDefect") return failed(flight, report.cause)
       return report instanceof TransportUnavailable
-        ? heldUp(flight, "egress", report)
+        ? onOutage(flight, "egress", report)
         : crowdedOut(flight, report.message)
     }
     const { event, integration } = delivery
     const attempt = attemptOf(delivery, startedAt, report, settings.ackTimeout, targetOf(integration).rule)
     // An address that may not be sent to is refused before there is a request.
-    if (attempt.outcome !== "blocked_address") passed("egress", delivery)
+    if (attempt.outcome !== "blocked_address") succeeded("egress", delivery)
     const at = now()
     conclude(
       flight,
@@ -291,19 +291,19 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const conclude = (flight: Flight, settlement: Settlement): void => {
     const { delivery, since, worker } = flight
     const { id, status } = delivery.integration
-    const isTelling = status === "enabled" && !changes.isVoid(id, since)
-    host.record({ delivery, settlement, worker, isTelling })
-    land(flight, paceOf(settlement))
+    const countsForHealth = status === "enabled" && !changes.isVoid(id, since)
+    host.record({ delivery, settlement, worker, countsForHealth })
+    land(flight, latencyClassOf(settlement))
   }
 
   /** Frees the place of a delivery. */
-  const land = (flight: Flight, pace: Pace): void => {
+  const land = (flight: Flight, latencyClass: LatencyClass): void => {
     flights.delete(flight)
-    const { delivery, isTry } = flight
-    if (isTry) breaker.endTry()
-    const surplus = queue.finish(delivery, pace)
+    const { delivery, isTrial } = flight
+    if (isTrial) breaker.endTrial()
+    const surplus = queue.finish(delivery, latencyClass)
     if (surplus.length > 0) host.release(surplus)
-    if (isTry) host.tried()
+    if (isTrial) host.tried()
     if (flights.size === 0) landed.openUnsafe()
     pump()
   }
@@ -311,22 +311,22 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   // Deliveries that are not attempted now.
 
   /** Gives back what must not be attempted under its lease. */
-  const giveBack = (flight: Flight): void => {
+  const releaseUnattempted = (flight: Flight): void => {
     host.release([flight.delivery])
     land(flight, null)
   }
 
   /** Has deliveries wait that could not be attempted through no fault of their receivers. */
-  const putOff = (deliveries: ReadonlyArray<LeasedDelivery>): void => {
+  const defer = (deliveries: ReadonlyArray<LeasedDelivery>): void => {
     const at = now()
     host.release(deliveries, (delivery) => breaker.dueAt(ownerOf(delivery), at))
   }
 
   const removeWaiting = (at: number): ReadonlyArray<LeasedDelivery> =>
-    queue.removeIf((held) => breaker.mustWait(ownerOf(held), at))
+    queue.removeIf((held) => breaker.mustDefer(ownerOf(held), at))
 
   /** The directory or the way out failed. Logged once: everything held of the owner waits with it, or everything. */
-  const heldUp = (flight: Flight, cause: BreakerCause, error: DirectoryError | TransportUnavailable): void => {
+  const onOutage = (flight: Flight, cause: BreakerCause, error: DirectoryError | TransportUnavailable): void => {
     const { delivery } = flight
     const owner = ownerOf(delivery)
     const verdict = breaker.failed(cause, owner, now())
@@ -338,7 +338,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       const pace = `One is tried every ${retryLater / 1_000} s until it gets through`
       log(Effect.logWarning(`All deliveries wait. ${pace}. ${failureText(error)}`))
     }
-    putOff([delivery, ...others])
+    defer([delivery, ...others])
     land(flight, null)
   }
 
@@ -351,37 +351,37 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
       nextBusyReport = now() + busyReportEvery
       log(Effect.logWarning(`${nameOf(delivery)} is tried again in ${retryLater / 1_000} s. ${message}`))
     }
-    putOff([delivery, ...queue.removeOf(delivery.integration.id)])
+    defer([delivery, ...queue.removeOf(delivery.integration.id)])
     // It had a place for as long as one that is slow.
     land(flight, "slow")
   }
 
-  const passed = (cause: BreakerCause, delivery: LeasedDelivery): void => {
-    const lasted = breaker.passed(cause, ownerOf(delivery), now())
+  const succeeded = (cause: BreakerCause, delivery: LeasedDelivery): void => {
+    const lasted = breaker.succeeded(cause, ownerOf(delivery), now())
     if (lasted !== null) host.closed(cause, lasted)
   }
 
   // What starts when.
 
-  const startPaced = (delivery: LeasedDelivery, isTry: boolean): void => {
+  const startPaced = (delivery: LeasedDelivery, isTrial: boolean): void => {
     const surplus = queue.pace(delivery, now())
     if (surplus.length > 0) host.release(surplus)
-    start(delivery, isTry)
+    start(delivery, isTrial)
   }
 
   /** While the breaker is open: settles what has expired, and tries one of the others if it is time to. */
-  const startOne = (): void => {
+  const startTrial = (): void => {
     const at = now()
     for (const delivery of queue.removeIf((held) => isLate(held, at))) {
       const settlement = settleExpired(delivery)
-      host.record({ delivery, settlement, worker: membership.worker, isTelling: false })
+      host.record({ delivery, settlement, worker: membership.worker, countsForHealth: false })
     }
     // Who was tried stays known until something is held of which all have failed.
-    if (breaker.isTrying || queue.queued === 0) return
+    if (breaker.hasTrial || queue.queued === 0) return
     const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
-    if (!hasOthers && breaker.pausedUntil(at) === null) breaker.beginRound()
+    if (!hasOthers && breaker.pausedUntil(at) === null) breaker.startRound()
     const waiting = removeWaiting(at)
-    if (waiting.length > 0) putOff(waiting)
+    if (waiting.length > 0) defer(waiting)
     const delivery = queue.next()
     if (delivery === undefined) return
     startPaced(delivery, true)
@@ -392,7 +392,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     for (let started = 0; started < slice; started++) {
       if (!host.maySend(now())) return false
       if (breaker.isOpen) {
-        startOne()
+        startTrial()
         return false
       }
       const delivery = queue.next(which)
@@ -433,7 +433,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
         hasMore = startSome("all")
       })
     } catch (defect) {
-      log(tellDefect("Deliveries could not be started", defect))
+      log(logDefect("Deliveries could not be started", defect))
     }
     if (hasMore) pump()
     else resumeInTime()

@@ -6,7 +6,7 @@ import { Clock, Effect, Equal } from "effect"
 import type { Dispatcher } from "../delivery/Dispatcher.ts"
 import type { IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
-import type { IntegrationStore, LocatedIntegration } from "../ports/IntegrationStore.ts"
+import type { IntegrationStore, IntegrationRef } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 
 /** Stores what `apply` makes of an integration as its next version; nothing where that is the same. `find` reads it again for each try. */
@@ -35,7 +35,7 @@ export const changeStored = Effect.fnUntraced(function* <E>(
 export const removeStored = Effect.fnUntraced(function* <E>(
   store: IntegrationStore["Service"],
   dispatcher: Dispatcher["Service"],
-  find: () => Effect.Effect<LocatedIntegration, E>
+  find: () => Effect.Effect<IntegrationRef, E>
 ) {
   for (;;) {
     const found = yield* find()

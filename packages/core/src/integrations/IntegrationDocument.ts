@@ -118,7 +118,7 @@ export interface ReadContext {
 }
 
 /** Members of a POST or PUT: all attributes, and optionally a status. */
-export interface WrittenIntegration extends IntegrationAttributes {
+export interface IntegrationInput extends IntegrationAttributes {
   readonly status?: Integration["status"]
 }
 
@@ -162,8 +162,8 @@ const collect = <A>(reads: ReadonlyArray<Read<A>>): Read<ReadonlyArray<A>> => {
 }
 
 /** All of the values by name, or the problems of all of them. */
-function gather<A extends object>(reads: { readonly [Name in keyof A]: Read<A[Name]> }): Read<A>
-function gather(reads: Readonly<Record<string, Read<unknown>>>): Read<unknown> {
+function combine<A extends object>(reads: { readonly [Name in keyof A]: Read<A[Name]> }): Read<A>
+function combine(reads: Readonly<Record<string, Read<unknown>>>): Read<unknown> {
   return Result.flatMap(collect(Object.values(reads)), () => Result.all(reads))
 }
 
@@ -231,13 +231,13 @@ const readMethod = (configuration: Members) =>
 
 const readConfiguration = (attributes: Members, context: ReadContext): Read<Configuration> =>
   Result.flatMap(objectMember(attributes, attributesPointer, "configuration"), (configuration) =>
-    gather({ url: readUrl(configuration, context.urlProblem), method: readMethod(configuration) })
+    combine({ url: readUrl(configuration, context.urlProblem), method: readMethod(configuration) })
   )
 
 const readConfigurationChanges = (attributes: Members, context: ReadContext): Read<Partial<Configuration>> =>
   Result.flatMap(objectMember(attributes, attributesPointer, "configuration"), (configuration) =>
     Result.map(
-      gather({
+      combine({
         url: optional(configuration["url"], () => readUrl(configuration, context.urlProblem)),
         method: optional(configuration["method"], () => readMethod(configuration))
       }),
@@ -263,7 +263,7 @@ const readBinding = (value: unknown, base: string, context: ReadContext): Read<B
     resource_id === null
       ? Result.void
       : invalid(`${base}/resource_id`, "null: a binding is to all resources of its type")
-  return gather({ resource_type, actions, filter })
+  return combine({ resource_type, actions, filter })
 }
 
 /** One binding for each resource type, in the order of first mention, with the actions of all that name it. */
@@ -295,17 +295,17 @@ const readType = (data: Members): Read<unknown> =>
   Predicate.isNullish(data["type"]) ? missing("/data", "type", quote([integrationType])) : Result.succeed(data["type"])
 
 /** Reads the document of a POST or PUT, in which only the status is optional. */
-export const readAttributes = (document: unknown, context: ReadContext): Read<WrittenIntegration> =>
+export const readAttributes = (document: unknown, context: ReadContext): Read<IntegrationInput> =>
   Result.flatMap(readData(document), (data) => {
     const attributes = Result.flatMap(objectMember(data, "/data", "attributes"), (members) =>
-      gather({
+      combine({
         integrator: readIntegrator(members),
         configuration: readConfiguration(members, context),
         bindings: readBindings(members, context),
         status: optional(members["status"], () => readStatus(members))
       })
     )
-    return Result.map(gather({ type: readType(data), attributes }), ({ attributes: { status, ...all } }) => ({
+    return Result.map(combine({ type: readType(data), attributes }), ({ attributes: { status, ...all } }) => ({
       ...all,
       ...(status !== undefined && { status })
     }))
@@ -317,7 +317,7 @@ export const readChanges = (document: unknown, context: ReadContext): Read<Integ
     const changes = Result.flatMap(
       optional(data["attributes"], () => objectMember(data, "/data", "attributes")),
       (members = {}) =>
-        gather({
+        combine({
           integrator: optional(members["integrator"], () => readIntegrator(members)),
           configuration: optional(members["configuration"], () => readConfigurationChanges(members, context)),
           bindings: optional(members["bindings"], () => readBindings(members, context)),
@@ -325,7 +325,7 @@ export const readChanges = (document: unknown, context: ReadContext): Read<Integ
         })
     )
     return Result.map(
-      gather({ type: readType(data), changes }),
+      combine({ type: readType(data), changes }),
       ({ changes: { integrator, configuration, bindings, status } }) => ({
         ...(integrator !== undefined && { integrator }),
         ...(configuration !== undefined && { configuration }),

@@ -5,19 +5,20 @@
  * never «forbidden»; with `clientIsolation` so are integrations that another client created.
  */
 import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
+import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
 import type { UserId } from "../model/Ids.ts"
 import { ClientId, IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
-import { Scope, switched, switchedByPut } from "../model/Integration.ts"
+import { Scope, withStatus, withStatusByPut } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
 import { ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
 import { Directory, hasRight } from "../ports/Directory.ts"
-import { IdempotencyStore, rememberFor } from "../ports/IdempotencyStore.ts"
-import type { IntegrationPage, LimitReached, LocatedIntegration, NewIntegration } from "../ports/IntegrationStore.ts"
+import { IdempotencyStore, idempotencyTtl } from "../ports/IdempotencyStore.ts"
+import type { IntegrationPage, LimitReached, IntegrationRef, NewIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { NameResolver } from "../ports/NameResolver.ts"
 import type { StoreError } from "../ports/StoreError.ts"
@@ -29,7 +30,7 @@ import { DeliverySettings } from "../delivery/DeliverySettings.ts"
 import type { IdempotentRequest } from "../publish/Idempotency.ts"
 import { fingerprintOf, KeyInUse, KeyReused } from "../publish/Idempotency.ts"
 import { changeStored, removeStored } from "./IntegrationChanges.ts"
-import type { DocumentReader, IntegrationPatch, WrittenIntegration } from "./IntegrationDocument.ts"
+import type { DocumentReader, IntegrationPatch, IntegrationInput } from "./IntegrationDocument.ts"
 import { candidateUrl, DocumentMismatch, mismatchOf, readAttributes, readChanges } from "./IntegrationDocument.ts"
 
 /** The user and client that a call acts for. */
@@ -55,15 +56,6 @@ export interface Created {
 export class ScopeNotFound extends Schema.TaggedError<ScopeNotFound>()("ScopeNotFound", { scope: Scope }) {
   override get message(): string {
     return `There is no ${this.scope.type} ${this.scope.id} that you may manage.`
-  }
-}
-
-/** There is no such integration in the building or of the tenant. */
-export class IntegrationNotFound extends Schema.TaggedError<IntegrationNotFound>()("IntegrationNotFound", {
-  id: IntegrationId
-}) {
-  override get message(): string {
-    return `There is no integration ${this.id} here.`
   }
 }
 
@@ -248,10 +240,10 @@ export class Integrations extends Context.Service<
 }
 
 /** The integration after a PUT. */
-const applyAttributes = (integration: Integration, { status, ...attributes }: WrittenIntegration): Integration => ({
+const applyAttributes = (integration: Integration, { status, ...attributes }: IntegrationInput): Integration => ({
   ...integration,
   ...attributes,
-  ...switchedByPut(integration, status)
+  ...withStatusByPut(integration, status)
 })
 
 /** The integration after a PATCH. */
@@ -262,12 +254,12 @@ const applyChanges = (
   ...integration,
   ...changes,
   configuration: { ...integration.configuration, ...configuration },
-  ...(status !== undefined && switched(integration, status))
+  ...(status !== undefined && withStatus(integration, status))
 })
 
 /** Checks rights, and looks up integrations within a scope. Each function asks when it is called. */
 const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Service"], clientIsolation: boolean) => {
-  const ofScope = <A extends LocatedIntegration>(
+  const ofScope = <A extends IntegrationRef>(
     actor: Actor,
     scope: Scope,
     id: IntegrationId,
@@ -288,11 +280,11 @@ const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Se
         isRight ? Exit.void : Exit.fail(new ScopeNotFound({ scope }))
       ),
     find: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.find(id)),
-    locate: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.locate(id))
+    locate: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.findRef(id))
   }
 }
 
-const isCreator = ({ client_id }: Actor, { created_by }: Pick<LocatedIntegration, "created_by">): boolean =>
+const isCreator = ({ client_id }: Actor, { created_by }: Pick<IntegrationRef, "created_by">): boolean =>
   client_id === null || created_by.client_id === client_id
 
 /** Fails unless the client created the integration. */
@@ -307,7 +299,7 @@ const requireCreator = <E>(
   )
 
 /** Fails unless an integration is in one of the expected versions. */
-const requireVersion = <A extends LocatedIntegration, E>(
+const requireVersion = <A extends IntegrationRef, E>(
   found: Effect.Effect<A, E>,
   expected: ExpectedVersions
 ): Effect.Effect<A, E | VersionConflict> =>
@@ -392,7 +384,7 @@ const makeCreate = <E>(
     ) => Effect.Effect<Integration, IntegrationNotFound | StoreError>
     readonly limit: number | undefined
     readonly newSecret: Effect.Effect<Integration["signing_secret"]>
-    readonly read: (actor: Actor, document: unknown) => Effect.Effect<WrittenIntegration, E>
+    readonly read: (actor: Actor, document: unknown) => Effect.Effect<IntegrationInput, E>
   }
 ) => {
   /** Keys of requests that are in progress in this process. */
@@ -420,10 +412,10 @@ const makeCreate = <E>(
       created_at: now,
       updated_at: now
     }
-    const key = request === null ? undefined : { ...request, created_at: now, expires_at: now + rememberFor }
+    const key = request === null ? undefined : { ...request, created_at: now, expires_at: now + idempotencyTtl }
     const integration = yield* store.create(fields, key, limit).pipe(
       // Another process was first: a repeated request gets what that one stored.
-      Effect.catchTag("KeyTaken", () => new KeyInUse())
+      Effect.catchTag("IdempotencyConflict", () => new KeyInUse())
     )
     return { integration, replayed: false }
   })

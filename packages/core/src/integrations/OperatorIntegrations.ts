@@ -6,23 +6,23 @@ import { Dispatcher } from "../delivery/Dispatcher.ts"
 import * as DurationText from "../model/DurationText.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type { DeliveryOverrides, Integration } from "../model/Integration.ts"
-import { switched } from "../model/Integration.ts"
+import { withStatus } from "../model/Integration.ts"
 import type { ResourceTypeTable } from "../model/ResourceType.ts"
 import { namesIn } from "../model/ResourceType.ts"
 import type { Problem } from "../model/InvalidInput.ts"
 import { InvalidInput, schemaProblems } from "../model/InvalidInput.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
-import type { SurveyedIntegration, SurveyedStatus, UnreadableIntegration } from "../ports/IntegrationStore.ts"
+import type { IntegrationWithHealth, StatusFilter, UnreadableIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-import { Wake } from "../ports/Wake.ts"
+import { WakeSignal } from "../ports/WakeSignal.ts"
 import { parseNetwork } from "../model/AddressPolicy.ts"
 import { headerFlaw, headersFlaw } from "../delivery/CustomHeaders.ts"
 import { retryOf } from "../delivery/DeliveryPolicy.ts"
-import { flawOf } from "../model/RetryPolicy.ts"
-import { UnknownIntegration } from "../delivery/Deliveries.ts"
+import { problemOf } from "../model/RetryPolicy.ts"
+import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { DeliverySettings } from "../delivery/DeliverySettings.ts"
-import { waking } from "../delivery/Waking.ts"
+import { signalAfter } from "../delivery/SignalAfter.ts"
 import { changeStored } from "./IntegrationChanges.ts"
 
 const Network = Schema.String.check(
@@ -82,27 +82,27 @@ export class OperatorIntegrations extends Context.Service<
   {
     /** Integrations in the order of their ids: all, those of a status, or those in trouble. */
     readonly list: (filter: {
-      readonly status?: SurveyedStatus
+      readonly status?: StatusFilter
       readonly after: IntegrationId | 0
       readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<SurveyedIntegration | UnreadableIntegration>, StoreError>
-    readonly show: (id: IntegrationId) => Effect.Effect<SurveyedIntegration, UnknownIntegration | StoreError>
+    }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
+    readonly show: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | StoreError>
     /** Enables or disables an integration, or replaces its overrides. Fails on a schedule that its lifetime cuts off. */
     readonly set: (
       id: IntegrationId,
       switches: IntegrationSwitches
-    ) => Effect.Effect<SurveyedIntegration, UnknownIntegration | InvalidInput | StoreError>
+    ) => Effect.Effect<IntegrationWithHealth, IntegrationNotFound | InvalidInput | StoreError>
     /**
      * Sends the newest unacknowledged delivery of a disabled integration, and returns its id. Acknowledged, it enables the
      * integration.
      */
-    readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, UnknownIntegration | NotProbed | StoreError>
+    readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, IntegrationNotFound | NotProbed | StoreError>
   }
 >()("@doorhook/core/integrations/OperatorIntegrations") {
   static readonly layer: Layer.Layer<
     OperatorIntegrations,
     never,
-    IntegrationStore | DeliveryStore | DeliverySettings | Dispatcher | Wake
+    IntegrationStore | DeliveryStore | DeliverySettings | Dispatcher | WakeSignal
   > = Layer.effect(
     OperatorIntegrations,
     Effect.gen(function* () {
@@ -110,11 +110,11 @@ export class OperatorIntegrations extends Context.Service<
       const deliveries = yield* DeliveryStore
       const { retry } = yield* DeliverySettings
       const dispatcher = yield* Dispatcher
-      const wake = yield* Wake
+      const wake = yield* WakeSignal
 
       const show = Effect.fnUntraced(function* (id: IntegrationId) {
-        const found = yield* store.surveyOne(id)
-        return found ?? (yield* new UnknownIntegration({ id }))
+        const found = yield* store.findWithHealth(id)
+        return found ?? (yield* new IntegrationNotFound({ id }))
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
@@ -129,14 +129,14 @@ export class OperatorIntegrations extends Context.Service<
 
       const probe = Effect.fnUntraced(function* (id: IntegrationId) {
         const probing = deliveries.redeliver({ type: "probe", id }, yield* Clock.currentTimeMillis)
-        const result = yield* waking(wake, probing, ({ _tag }) => _tag === "Redelivered")
+        const result = yield* signalAfter(wake, probing, ({ _tag }) => _tag === "Redelivered")
         if (result._tag === "Redelivered") {
           return result.delivery_id ?? (yield* new NotProbed({ why: "nothing_to_send" }))
         }
         switch (result.why) {
           case "not_found":
           case "integration_deleted":
-            return yield* new UnknownIntegration({ id })
+            return yield* new IntegrationNotFound({ id })
           case "nothing_to_send":
             return yield* new NotProbed({ why: result.why })
           default:
@@ -144,7 +144,7 @@ export class OperatorIntegrations extends Context.Service<
         }
       })
 
-      return OperatorIntegrations.of({ list: store.survey, show, set, probe })
+      return OperatorIntegrations.of({ list: store.listAll, show, set, probe })
     })
   )
 }
@@ -155,7 +155,7 @@ const problemsOf = (
   retry: DeliverySettings["Service"]["retry"]
 ): ReadonlyArray<Problem> =>
   Object.keys(overrides.retry ?? {}).flatMap((type) => {
-    const flaw = flawOf(retryOf(retry, { overrides: { retry: overrides.retry ?? {} } }, type))
+    const flaw = problemOf(retryOf(retry, { overrides: { retry: overrides.retry ?? {} } }, type))
     return flaw === null ? [] : [{ pointer: `/overrides/retry/${type}/${flaw.at}`, detail: flaw.detail }]
   })
 
@@ -193,7 +193,7 @@ const overridesIn = (
 const applySwitches = (current: Integration, { overrides, status }: IntegrationSwitches): Integration => ({
   ...current,
   ...(overrides !== undefined && { overrides: overridesIn(overrides, current.overrides) }),
-  ...(status !== undefined && switched(current, status))
+  ...(status !== undefined && withStatus(current, status))
 })
 
 const decode = Schema.decodeUnknownResult(IntegrationSwitches, { errors: "all", onExcessProperty: "error" })

@@ -14,9 +14,9 @@ import { Crypto } from "../ports/Crypto.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-import { Wake } from "../ports/Wake.ts"
+import { WakeSignal } from "../ports/WakeSignal.ts"
 import { sendDirect } from "../publish/DirectEvent.ts"
-import { NotDeliverable, UnknownIntegration } from "../delivery/Deliveries.ts"
+import { NotDeliverable, IntegrationNotFound } from "../delivery/Deliveries.ts"
 
 /** A test event that was enqueued. */
 export interface TestSent {
@@ -98,22 +98,22 @@ export class TestEvents extends Context.Service<
      * Sends a test event to one integration only. Fails on a disabled one; use a probe to try an integration that doorhook
      * disabled.
      */
-    readonly send: (id: IntegrationId) => Effect.Effect<TestSent, UnknownIntegration | NotDeliverable | StoreError>
+    readonly send: (id: IntegrationId) => Effect.Effect<TestSent, IntegrationNotFound | NotDeliverable | StoreError>
   }
 >()("@doorhook/core/integrations/TestEvents") {
-  static readonly layer: Layer.Layer<TestEvents, never, DeliveryStore | IntegrationStore | Wake | Crypto> =
+  static readonly layer: Layer.Layer<TestEvents, never, DeliveryStore | IntegrationStore | WakeSignal | Crypto> =
     Layer.effect(
       TestEvents,
       Effect.gen(function* () {
         const store = yield* DeliveryStore
         const integrations = yield* IntegrationStore
-        const wake = yield* Wake
+        const wake = yield* WakeSignal
         const crypto = yield* Crypto
         const types = yield* ResourceTypes
 
         const send = Effect.fnUntraced(function* (id: IntegrationId) {
           const integration = yield* integrations.find(id)
-          if (integration === null) return yield* new UnknownIntegration({ id })
+          if (integration === null) return yield* new IntegrationNotFound({ id })
           if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
           const now = yield* Clock.currentTimeMillis
           const { action, resource_type, urgent } = testKindOf(integration, types)
@@ -122,7 +122,7 @@ export class TestEvents extends Context.Service<
           const test = { resource_type, action, urgent, data }
           const { event, sent } = yield* sendDirect({ store, wake, crypto }, integration, test, now)
             // There is no idempotency key that could be taken.
-            .pipe(Effect.catchTag("KeyTaken", Effect.die))
+            .pipe(Effect.catchTag("IdempotencyConflict", Effect.die))
           if (sent === undefined || sent.state === "cancelled") {
             return yield* new NotDeliverable({ why: "integration_deleted" })
           }

@@ -10,8 +10,8 @@ import type { DeliveryId, EventId, IntegrationId } from "../model/Ids.ts"
 import type { Scope } from "../model/Integration.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
 import type { NewDelivery } from "../ports/DeliveryStore.ts"
-import type { Standing } from "../delivery/Standing.ts"
-import { cancelled } from "../delivery/Standing.ts"
+import type { QueueEntry } from "../delivery/Transitions.ts"
+import { cancel } from "../delivery/Transitions.ts"
 import { DueHeap } from "./DueHeap.ts"
 
 /** Brands without checks: a counted id is always valid. */
@@ -22,7 +22,7 @@ export interface StoredDelivery {
   readonly event: Event
   readonly integration_id: IntegrationId
   readonly history: Array<Attempt>
-  standing: Standing
+  standing: QueueEntry
   heap_index: number
 }
 
@@ -110,7 +110,7 @@ export class DeliveryTable {
   addEvent(
     event: Event,
     wanted: ReadonlyArray<NewDelivery>,
-    standingOf: (delivery: NewDelivery) => Standing
+    standingOf: (delivery: NewDelivery) => QueueEntry
   ): ReadonlyArray<StoredDelivery> {
     const deliveries = wanted.map((delivery) => this.add(event, delivery.integration_id, standingOf(delivery)))
     this.events.set(event.id, { seq: ++this.lastSeq, event, deliveries })
@@ -158,7 +158,7 @@ export class DeliveryTable {
     }
   }
 
-  private add(event: Event, integration_id: IntegrationId, standing: Standing): StoredDelivery {
+  private add(event: Event, integration_id: IntegrationId, standing: QueueEntry): StoredDelivery {
     const id = brandedDeliveryId(this.all.length + 1)
     const delivery: StoredDelivery = { id, event, integration_id, history: [], standing, heap_index: 0 }
     this.all.push(delivery)
@@ -171,7 +171,7 @@ export class DeliveryTable {
   }
 
   /** Changes where a delivery stands, and the indexes with it. */
-  move(delivery: StoredDelivery, standing: Standing): void {
+  move(delivery: StoredDelivery, standing: QueueEntry): void {
     this.unqueue(delivery)
     this.counts[delivery.standing.state]--
     delivery.standing = standing
@@ -184,12 +184,12 @@ export class DeliveryTable {
     for (const lane of lanes) {
       const heaps = this.waiting[lane]
       for (let next = heaps.get(integration)?.first; next !== undefined; next = heaps.get(integration)?.first)
-        this.move(next, cancelled(next.standing, reason))
+        this.move(next, cancel(next.standing, reason))
     }
     for (const leased of this.leases.values())
       for (const delivery of leased)
         if (delivery.integration_id === integration && delivery.standing.state === "delivering")
-          this.move(delivery, cancelled(delivery.standing, reason))
+          this.move(delivery, cancel(delivery.standing, reason))
   }
 
   /** The delivery to take next of each integration that has any in a lane. */

@@ -6,9 +6,9 @@ import type { DeliveryState, LeasedDelivery } from "../model/Delivery.ts"
 import { lanes } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
-import { NoticeId } from "../model/Ids.ts"
+import { NotificationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
-import type { IntegrationNotice, NewNotice, Notice } from "../model/Notice.ts"
+import type { IntegrationNotification, NewNotification, Notification } from "../model/Notification.ts"
 import type {
   ClaimRequest,
   DeliveryFilter,
@@ -29,23 +29,23 @@ import type {
   Settlement
 } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
-import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
-import { KeyTaken } from "../ports/IdempotencyStore.ts"
+import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
+import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
-import type { Applied } from "../delivery/Consequences.ts"
-import { consequencesOf, mayHaveConsequences, warningOf } from "../delivery/Consequences.ts"
+import type { AppliedSettlement } from "../delivery/HealthRules.ts"
+import { evaluateHealth, mayChangeHealth, warningOf } from "../delivery/HealthRules.ts"
 import {
-  begun,
-  claimed,
+  enqueue,
+  claim,
   isCurrent,
   isDue,
   isRecoverable,
   reasonToEnd,
-  released,
-  resent,
-  settled,
+  release,
+  resend,
+  settle,
   unacknowledgedStates
-} from "../delivery/Standing.ts"
+} from "../delivery/Transitions.ts"
 import type { DeliveryTable, StoredDelivery } from "./DeliveryTable.ts"
 import { countWhile, toDelivery } from "./DeliveryTable.ts"
 import { MemoryState, switchIntegration, takenKey } from "./MemoryState.ts"
@@ -59,11 +59,11 @@ const make = Effect.gen(function* () {
   const members = new Map<string, number>()
 
   return DeliveryStore.of({
-    enqueue: (records, given?: ReadonlyArray<RememberedRequest>) =>
-      Effect.suspend((): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | KeyTaken> => {
+    enqueue: (records, given?: ReadonlyArray<IdempotencyRecord>) =>
+      Effect.suspend((): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | IdempotencyConflict> => {
         const keys = given ?? []
         const taken = takenKey(state, keys)
-        if (taken !== undefined) return Effect.fail(new KeyTaken({ key: taken }))
+        if (taken !== undefined) return Effect.fail(new IdempotencyConflict({ key: taken }))
         const repeated = repeatedEvent(deliveries, records)
         if (repeated !== undefined) {
           const cause = new Error(`Event ${repeated} is stored already.`)
@@ -73,7 +73,9 @@ const make = Effect.gen(function* () {
         return Effect.succeed(
           records.map(({ event, deliveries: wanted }) =>
             deliveries
-              .addEvent(event, wanted, (delivery) => begun(delivery, event, integrations.get(delivery.integration_id)))
+              .addEvent(event, wanted, (delivery) =>
+                enqueue(delivery, event, integrations.get(delivery.integration_id))
+              )
               .map(({ id, standing }) => ({ id, state: standing.state }))
           )
         )
@@ -89,7 +91,7 @@ const make = Effect.gen(function* () {
 
     warn: (now, disableAfter, limit) => Effect.sync(() => warnAll(state, now, disableAfter, limit)),
 
-    addNotice: (notice) => Effect.sync(() => keep(state, notice)),
+    addNotification: (notification) => Effect.sync(() => keep(state, notification)),
 
     find: (id) =>
       Effect.sync(() => {
@@ -111,11 +113,11 @@ const make = Effect.gen(function* () {
     events: (filter) =>
       Effect.sync(() => pageOfEvents(deliveries.eventsOf(filter.scope, filter.resource_type), filter)),
 
-    notices: ({ after, integration_id, limit, order }) =>
+    notifications: ({ after, integration_id, limit, order }) =>
       Effect.sync(() =>
-        (order === "newest" ? state.notices.toReversed() : state.notices)
+        (order === "newest" ? state.notifications.toReversed() : state.notifications)
           .filter(({ id }) => after === undefined || (order === "newest" ? id < after : id > after))
-          .filter((notice) => integration_id === undefined || notice.integration_id === integration_id)
+          .filter((notification) => integration_id === undefined || notification.integration_id === integration_id)
           .slice(0, limit)
       ),
 
@@ -148,7 +150,7 @@ const claimFrom = ({ deliveries, integrations }: State, request: ClaimRequest): 
   const leased: Array<LeasedDelivery> = []
   const taken = request.early === undefined ? dueOf(deliveries, request) : retriesOf(deliveries, request.early, request)
   for (const delivery of taken) {
-    deliveries.move(delivery, claimed(delivery.standing, request.worker))
+    deliveries.move(delivery, claim(delivery.standing, request.worker))
     const { event, id, integration_id, standing } = delivery
     const integration = integrations.get(integration_id)
     if (integration === undefined) continue
@@ -223,40 +225,40 @@ const settleAll = (
 ): Settled => {
   const { deliveries, failing, integrations } = state
   const applied = new Set<DeliveryId>()
-  const steps: Array<Applied & { readonly settlement: Settlement }> = []
+  const steps: Array<AppliedSettlement & { readonly settlement: Settlement }> = []
   /** Integrations that something may follow for. */
   const affected = new Set<IntegrationId>()
-  let dueAgain = false
+  let hasDueDeliveries = false
   for (const settlement of settlements) {
     const delivery = deliveries.get(settlement.delivery_id)
     if (delivery === undefined || !isCurrent(delivery.standing, settlement, worker)) continue
     const { integration_id, standing: from } = delivery
     const integration = integrations.get(integration_id)
-    const to = settled(from, settlement, now, reasonToEnd(integration))
+    const to = settle(from, settlement, now, reasonToEnd(integration))
     if (settlement.attempt !== null) delivery.history.push(settlement.attempt)
     deliveries.move(delivery, to)
     applied.add(delivery.id)
     steps.push({ settlement, from, to })
     if (integration !== undefined) {
       const subject = { integration, failing: failing.get(integration_id) ?? null }
-      if (mayHaveConsequences(subject, [settlement])) affected.add(integration_id)
+      if (mayChangeHealth(subject, [settlement])) affected.add(integration_id)
     }
-    dueAgain ||= to.state === "pending"
+    hasDueDeliveries ||= to.state === "pending"
   }
   for (const { delivery_id, due_at } of releases) {
     const delivery = deliveries.get(delivery_id)
-    if (delivery?.standing.worker === worker) deliveries.move(delivery, released(delivery.standing, due_at))
+    if (delivery?.standing.worker === worker) deliveries.move(delivery, release(delivery.standing, due_at))
   }
   const changed: Array<IntegrationId> = []
   const recovered: Array<Recovery> = []
-  const notices: Array<Notice<IntegrationNotice>> = []
+  const notifications: Array<Notification<IntegrationNotification>> = []
   // Afterwards, so that what was acknowledged in the same batch stays so.
   for (const id of [...affected].toSorted((a, b) => a - b)) {
     const integration = integrations.get(id)
     if (integration === undefined) continue
     const batch = steps.filter(({ settlement }) => settlement.integration_id === id)
     const subject = { integration, failing: failing.get(id) ?? null }
-    const follows = consequencesOf(subject, batch, now, disableAfter)
+    const follows = evaluateHealth(subject, batch, now, disableAfter)
     if (follows.failing === null) failing.delete(id)
     else failing.set(id, follows.failing)
     if (follows.disable !== null)
@@ -267,9 +269,9 @@ const settleAll = (
       const { retry_after, since } = follows.recovered
       recovered.push({ integration_id: id, failing_since: since, retry_after })
     }
-    for (const notice of follows.notices) notices.push(keep(state, notice))
+    for (const notification of follows.notifications) notifications.push(keep(state, notification))
   }
-  return { applied, changed, recovered, notices, dueAgain }
+  return { applied, changed, recovered, notifications, hasDueDeliveries }
 }
 
 const beatOf = (
@@ -279,16 +281,16 @@ const beatOf = (
 ): Membership => {
   for (const [member, end] of members) if (end <= now) members.delete(member)
   const continued = members.has(worker)
-  const release = (delivery: StoredDelivery): void => deliveries.move(delivery, released(delivery.standing))
+  const releaseLease = (delivery: StoredDelivery): void => deliveries.move(delivery, release(delivery.standing))
   // Also what was claimed by a worker that did not know that its membership had lapsed.
   for (const holder of deliveries.holders())
-    if (!members.has(holder) || (holder === worker && until === null)) deliveries.heldBy(holder).forEach(release)
+    if (!members.has(holder) || (holder === worker && until === null)) deliveries.heldBy(holder).forEach(releaseLease)
   if (until === null) members.delete(worker)
   else members.set(worker, until)
   if (holds !== undefined) {
     const held = new Set(holds.ids)
     for (const delivery of deliveries.heldBy(worker))
-      if (!held.has(delivery.id) && delivery.event.created_at < holds.before) release(delivery)
+      if (!held.has(delivery.id) && delivery.event.created_at < holds.before) releaseLease(delivery)
   }
   let rank = 0
   for (const member of members.keys()) if (member < worker) rank++
@@ -311,14 +313,14 @@ const redeliverFrom = (
     _tag: "Refused",
     why
   })
-  const resend = (delivery: StoredDelivery): void => deliveries.move(delivery, resent(delivery.standing, now))
+  const resendNow = (delivery: StoredDelivery): void => deliveries.move(delivery, resend(delivery.standing, now))
   if (request.type === "delivery") {
     const delivery = deliveries.get(request.id)
     if (delivery === undefined) return refused("not_found")
     const integration = integrations.get(delivery.integration_id)
     if (integration === undefined) return refused("integration_deleted")
     if (integration.status === "disabled") return refused("integration_disabled")
-    resend(delivery)
+    resendNow(delivery)
     return redelivered(1, delivery.id)
   }
   const integration: Integration | undefined = integrations.get(request.id)
@@ -327,13 +329,13 @@ const redeliverFrom = (
   if (request.type === "integration") {
     if (integration.status === "disabled") return refused("integration_disabled")
     const missed = all.filter(({ event, standing }) => isRecoverable(standing) && event.created_at >= request.since)
-    missed.forEach(resend)
+    missed.forEach(resendNow)
     return redelivered(missed.length, null)
   }
   if (integration.status === "enabled" || integration.disabled_reason === "manual") return refused("not_disabled")
   const newest = all.findLast(({ standing }) => standing.worker === null && unacknowledged.has(standing.state))
   if (newest === undefined) return refused("nothing_to_send")
-  resend(newest)
+  resendNow(newest)
   return redelivered(1, newest.id)
 }
 
@@ -343,22 +345,22 @@ const warnAll = (
   now: number,
   disableAfter: number,
   limit: number
-): ReadonlyArray<Notice<IntegrationNotice>> => {
-  const notices: Array<Notice<IntegrationNotice>> = []
+): ReadonlyArray<Notification<IntegrationNotification>> => {
+  const notifications: Array<Notification<IntegrationNotification>> = []
   for (const [id, failing] of [...state.failing].toSorted(([a], [b]) => a - b)) {
-    if (notices.length >= limit) break
+    if (notifications.length >= limit) break
     const integration = state.integrations.get(id)
     const warning = integration === undefined ? null : warningOf({ integration, failing }, now, disableAfter)
     if (warning === null) continue
     state.failing.set(id, warning.failing)
-    notices.push(keep(state, warning.notice))
+    notifications.push(keep(state, warning.notification))
   }
-  return notices
+  return notifications
 }
 
-const keep = <Kind extends NewNotice>(state: State, notice: Kind): Notice<Kind> => {
-  const kept = { ...notice, id: NoticeId.make(++state.lastNotice) }
-  state.notices.push(kept)
+const keep = <Kind extends NewNotification>(state: State, notification: Kind): Notification<Kind> => {
+  const kept = { ...notification, id: NotificationId.make(++state.lastNotification) }
+  state.notifications.push(kept)
   return kept
 }
 
@@ -422,7 +424,7 @@ const pageOfEvents = (
 /** Purges in the order of storing. A clock may have been wrong: an old event may be behind a younger one. */
 const purgeOld = (state: State, { after, before, limit }: PurgeRequest): Purged => {
   const { deliveries } = state
-  state.notices.splice(0, state.notices.findLastIndex(({ at }) => at < before) + 1)
+  state.notifications.splice(0, state.notifications.findLastIndex(({ at }) => at < before) + 1)
   const touched = new Set<IntegrationId>()
   const deleted: Array<Event> = []
   let [purged, looked, old] = [0, 0, 0]

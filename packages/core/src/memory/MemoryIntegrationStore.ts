@@ -4,8 +4,8 @@
 import { Effect, Layer, Struct } from "effect"
 import { IntegrationId } from "../model/Ids.ts"
 import type { Integration, Scope } from "../model/Integration.ts"
-import { KeyTaken } from "../ports/IdempotencyStore.ts"
-import type { SurveyedIntegration, SurveyedStatus } from "../ports/IntegrationStore.ts"
+import { IdempotencyConflict } from "../ports/IdempotencyStore.ts"
+import type { IntegrationWithHealth, StatusFilter } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, LimitReached } from "../ports/IntegrationStore.ts"
 import { MemoryState, replaceIntegration, takenKey } from "./MemoryState.ts"
 
@@ -27,7 +27,7 @@ const make = Effect.gen(function* () {
     return found
   }
 
-  const surveyed = (integration: Integration): SurveyedIntegration => ({
+  const surveyed = (integration: Integration): IntegrationWithHealth => ({
     integration,
     failing: state.failing.get(integration.id) ?? null
   })
@@ -36,7 +36,7 @@ const make = Effect.gen(function* () {
     create: (fields, key, limit = Number.POSITIVE_INFINITY) =>
       Effect.gen(function* () {
         const taken = key === undefined ? undefined : takenKey(state, [key])
-        if (taken !== undefined) return yield* new KeyTaken({ key: taken })
+        if (taken !== undefined) return yield* new IdempotencyConflict({ key: taken })
         if (idsOf(fields.scope).size >= limit) return yield* new LimitReached({ scope: fields.scope, limit })
         const integration = { id: IntegrationId.make(++lastId), ...fields }
         integrations.set(integration.id, integration)
@@ -47,7 +47,7 @@ const make = Effect.gen(function* () {
 
     find: (id) => Effect.succeed(integrations.get(id) ?? null),
 
-    locate: (id) => {
+    findRef: (id) => {
       const integration = integrations.get(id)
       if (integration === undefined) return Effect.succeed(null)
       const { client_id } = integration.created_by
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
         return true
       }),
 
-    ofScopes: ({ buildings, tenants }) =>
+    findByScopes: ({ buildings, tenants }) =>
       Effect.sync(() => {
         const found = new Set<Integration>()
         for (const id of buildings) for (const integration of ofScope({ type: "building", id })) found.add(integration)
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
         return isInOrder ? ordered : ordered.toSorted((a, b) => a.id - b.id)
       }),
 
-    survey: ({ after, limit, status }) =>
+    listAll: ({ after, limit, status }) =>
       Effect.sync(() =>
         [...integrations.values()]
           .filter(({ id }) => id > after)
@@ -104,7 +104,7 @@ const make = Effect.gen(function* () {
           .slice(0, limit)
       ),
 
-    surveyOne: (id) =>
+    findWithHealth: (id) =>
       Effect.sync(() => {
         const integration = integrations.get(id)
         return integration === undefined ? null : surveyed(integration)
@@ -116,9 +116,9 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<IntegrationStore, never, MemoryState> = Layer.effect(IntegrationStore, make)
 
 const isOf =
-  (status: SurveyedStatus | undefined) =>
-  ({ failing, integration }: SurveyedIntegration): boolean =>
-    status === "troubled"
+  (status: StatusFilter | undefined) =>
+  ({ failing, integration }: IntegrationWithHealth): boolean =>
+    status === "unhealthy"
       ? failing !== null || (integration.disabled_reason ?? "manual") !== "manual"
       : status === undefined || integration.status === status
 

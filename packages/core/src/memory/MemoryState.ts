@@ -6,10 +6,10 @@
 import { Context, Layer } from "effect"
 import type { IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
-import type { Notice } from "../model/Notice.ts"
-import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
-import type { Failing } from "../model/Failing.ts"
-import { reasonOfDisabled } from "../delivery/Standing.ts"
+import type { Notification } from "../model/Notification.ts"
+import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
+import type { FailureState } from "../model/FailureState.ts"
+import { reasonOfDisabled } from "../delivery/Transitions.ts"
 import { DeliveryTable } from "./DeliveryTable.ts"
 
 export class MemoryState extends Context.Service<
@@ -17,20 +17,20 @@ export class MemoryState extends Context.Service<
   {
     readonly integrations: Map<IntegrationId, Integration>
     /** Of those that fail, how. */
-    readonly failing: Map<IntegrationId, Failing>
+    readonly failing: Map<IntegrationId, FailureState>
     readonly deliveries: DeliveryTable
     /** The oldest first. */
-    readonly notices: Array<Notice>
-    lastNotice: number
-    readonly keys: Map<string, RememberedRequest>
+    readonly notifications: Array<Notification>
+    lastNotification: number
+    readonly keys: Map<string, IdempotencyRecord>
   }
 >()("@doorhook/core/memory/MemoryState") {
   static readonly layer: Layer.Layer<MemoryState> = Layer.sync(MemoryState, () => ({
     integrations: new Map(),
     failing: new Map(),
     deliveries: new DeliveryTable(),
-    notices: [],
-    lastNotice: 0,
+    notifications: [],
+    lastNotification: 0,
     keys: new Map()
   }))
 }
@@ -57,6 +57,6 @@ export const switchIntegration = (
 /** The first of some keys that is remembered already. Those that expired are free. */
 export const takenKey = (
   { keys }: MemoryState["Service"],
-  wanted: ReadonlyArray<Omit<RememberedRequest, "answer">>
+  wanted: ReadonlyArray<Omit<IdempotencyRecord, "answer">>
 ): string | undefined =>
   wanted.find(({ created_at, key }) => (keys.get(key)?.expires_at ?? Number.NEGATIVE_INFINITY) > created_at)?.key

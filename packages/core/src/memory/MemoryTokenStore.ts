@@ -8,7 +8,7 @@ import { constantTimeEqualTexts } from "../ports/Crypto.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import type { IssuedTokens } from "../ports/TokenStore.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
-import { codeMemory, revokedMemory, rotatedMemory } from "../model/TokenLife.ts"
+import { codeReuseWindow, revokedRetention, rotatedRetention } from "../model/TokenValidity.ts"
 import type { Waiting } from "./DueHeap.ts"
 import { DueHeap } from "./DueHeap.ts"
 
@@ -125,7 +125,7 @@ const make = Effect.sync(() => {
   }
 
   const endRevoked = (stored: StoredGrant, revoked_at: number): void => {
-    const ending = endAt(revoked_at + revokedMemory, (limit) => {
+    const ending = endAt(revoked_at + revokedRetention, (limit) => {
       const deleted = deleteGrant(stored, limit)
       if (!grants.has(stored.grant.id)) endings.remove(ending)
       return deleted
@@ -167,7 +167,7 @@ const make = Effect.sync(() => {
         }
         grants.set(grant.id, stored)
         if (grant.revoked_at !== null) endRevoked(stored, grant.revoked_at)
-        const ending = endAt(code.expires_at + codeMemory, () => {
+        const ending = endAt(code.expires_at + codeReuseWindow, () => {
           // Nothing was ever issued for one that was not used. A revoked grant has an ending of its own.
           if (codes.get(code.hash)?.used === false && aliveGrant(grant.id) !== null) grants.delete(grant.id)
           return deleteCode(code.hash)
@@ -205,7 +205,7 @@ const make = Effect.sync(() => {
       if (stored === undefined || grant === null) return refused
       if (issued.refresh !== null && stored.token.rotated_at === null) {
         stored.token = { ...stored.token, rotated_at: now }
-        stored.ending = endAt(now + rotatedMemory, () => deleteRefresh(presented))
+        stored.ending = endAt(now + rotatedRetention, () => deleteRefresh(presented))
       }
       return Effect.succeed(store(grant, issued))
     },

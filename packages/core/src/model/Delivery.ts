@@ -11,7 +11,7 @@
  * any settled one ──► pending   by a resend; as a probe if it was not acknowledged: acknowledged then, it enables the integration
  * ```
  *
- * `docs/architecture.md` draws all of it; where a delivery stands after anything is `delivery/Standing.ts`.
+ * `docs/architecture.md` draws all of it; where a delivery stands after anything is `delivery/Transitions.ts`.
  */
 import { Schema } from "effect"
 import type { Event } from "./Event.ts"

@@ -62,9 +62,9 @@ export type IntegrationId = typeof IntegrationId.Type
 export const DeliveryId = PositiveInt.pipe(Schema.brand("DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
-/** A notice; assigned by the store, growing with time. */
-export const NoticeId = PositiveInt.pipe(Schema.brand("NoticeId"))
-export type NoticeId = typeof NoticeId.Type
+/** A notification; assigned by the store, growing with time. */
+export const NotificationId = PositiveInt.pipe(Schema.brand("NotificationId"))
+export type NotificationId = typeof NotificationId.Type
 
 /** How an event id begins; letters and digits follow. */
 export const eventIdPrefix = "evt_"

@@ -95,7 +95,7 @@ export const Integration = Schema.Struct({
 export type Integration = typeof Integration.Type
 
 /** What it sets to switch an integration on or off by hand; nothing where it is so already, with the reason that it has. */
-export const switched = (
+export const withStatus = (
   current: Integration,
   status: Integration["status"]
 ): Pick<Integration, "status" | "disabled_reason"> =>
@@ -107,8 +107,8 @@ export const switched = (
  * The same by a PUT. Without a status it enables. One that doorhook disabled it enables in any case: who puts it back has
  * mended its receiver, and `disabled` only repeats what a GET said.
  */
-export const switchedByPut = (
+export const withStatusByPut = (
   current: Integration,
   status: Integration["status"] = "enabled"
 ): Pick<Integration, "status" | "disabled_reason"> =>
-  switched(current, current.disabled_reason === "gone" || current.disabled_reason === "failing" ? "enabled" : status)
+  withStatus(current, current.disabled_reason === "gone" || current.disabled_reason === "failing" ? "enabled" : status)

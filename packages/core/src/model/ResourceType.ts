@@ -6,7 +6,7 @@
  */
 import { Array, Context, Record, Result, Schema } from "effect"
 import type { RetryPolicies, RetryPolicy } from "./RetryPolicy.ts"
-import { flawOf } from "./RetryPolicy.ts"
+import { problemOf } from "./RetryPolicy.ts"
 import * as DurationText from "./DurationText.ts"
 import type { Problem } from "./InvalidInput.ts"
 import { InvalidInput } from "./InvalidInput.ts"
@@ -166,7 +166,7 @@ const declare = (name: string, declaration: ResourceTypeDeclaration): Declared =
   if (problems.length > 0) return Result.fail(problems)
   if (lives === 0) return Result.fail([{ pointer: `${at}/lifetime`, detail: "must be more than 0, like 10m" }])
   const policy = { delays, lifetime: lives }
-  const flaw = flawOf(policy)
+  const flaw = problemOf(policy)
   if (flaw !== null) return Result.fail([{ pointer: `${at}/retry/${flaw.at}`, detail: flaw.detail }])
   return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name }])
 }

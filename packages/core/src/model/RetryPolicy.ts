@@ -34,7 +34,10 @@ export const maxJitter = 0.2
 export const maxRetryAfter = 3_600_000
 
 /** What is wrong with a delay of a policy, by its place in the list; null when nothing is. */
-export const flawOf = ({ delays, lifetime }: RetryPolicy): { readonly at: number; readonly detail: string } | null => {
+export const problemOf = ({
+  delays,
+  lifetime
+}: RetryPolicy): { readonly at: number; readonly detail: string } | null => {
   const wrong = delays.findIndex((delay) => !(delay >= 0 && delay <= DurationText.longest))
   if (wrong !== -1) return { at: wrong, detail: `must be at most ${DurationText.format(DurationText.longest)}` }
   const [first = 0] = delays

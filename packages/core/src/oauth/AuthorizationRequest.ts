@@ -146,7 +146,7 @@ export const makeCheckAuthorize = ({ clients, directory, settings }: Authorizati
     if (secret !== null) {
       const isRight = yield* Effect.catchTag(
         clients.checkSecret(client, secret, { kind: "authorize", name: clientId, address }),
-        "TooManyGuesses",
+        "TooManyAttempts",
         ({ retry_after }) => Effect.succeed({ _tag: "Throttled", retry_after } satisfies AuthorizeProblem)
       )
       if (isRight === false) return page("The client_secret is wrong. It is not needed here: leave it out.", 401)

@@ -22,15 +22,15 @@ import { makeClientAuthentication } from "./ClientAuthentication.ts"
 import type { LoginAttempt, LoginResult, SignInResult } from "./Login.ts"
 import { makeLogin } from "./Login.ts"
 import * as LoginThrottle from "./LoginThrottle.ts"
-import type { OAuthError, TooManyGuesses, TooManyTokens } from "./OAuthError.ts"
+import type { OAuthError, TooManyAttempts, TooManyTokens } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { makeSecrets } from "./Secrets.ts"
-import { makeRefreshBursts, makeTokenEndpoint } from "./TokenEndpoint.ts"
+import { makeRefreshReuse, makeTokenEndpoint } from "./TokenEndpoint.ts"
 import type { Introspection, Principal } from "./Tokens.ts"
 import { makeTokens } from "./Tokens.ts"
 
 /** Failures of the token, revocation and introspection endpoints. */
-type Refusal = OAuthError | TooManyGuesses | StoreError | DirectoryError
+type Refusal = OAuthError | TooManyAttempts | StoreError | DirectoryError
 
 export class AuthorizationServer extends Context.Service<
   AuthorizationServer,
@@ -89,7 +89,7 @@ export class AuthorizationServer extends Context.Service<
       const now = (): number => clock.currentTimeMillisUnsafe()
       const secrets = makeSecrets(yield* Crypto)
       const throttle = LoginThrottle.make(now)
-      const bursts = makeRefreshBursts()
+      const bursts = makeRefreshReuse()
       const clients = makeClientAuthentication({ directory, store: yield* ClientStore, secrets, throttle, now })
       const parts = { bursts, clients, directory, now, secrets, settings, store, throttle }
       return AuthorizationServer.of({

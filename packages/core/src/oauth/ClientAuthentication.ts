@@ -11,8 +11,8 @@ import { RecentMap } from "../model/RecentMap.ts"
 import type { ClientStore } from "../ports/ClientStore.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-import type { Guess, LoginThrottle } from "./LoginThrottle.ts"
-import { OAuthError, TooManyGuesses } from "./OAuthError.ts"
+import type { Credential, LoginThrottle } from "./LoginThrottle.ts"
+import { OAuthError, TooManyAttempts } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { get } from "./Parameters.ts"
 import type { Secrets } from "./Secrets.ts"
@@ -40,10 +40,13 @@ export interface ClientAuthentication {
   readonly checkSecret: (
     client: KnownClient | null,
     secret: string,
-    guess: Guess
-  ) => Effect.Effect<boolean, TooManyGuesses>
+    guess: Credential
+  ) => Effect.Effect<boolean, TooManyAttempts>
   /** The client that sent a request. */
-  readonly authenticateClient: (request: ClientRequest, proof: Proof) => Asked<KnownClient, OAuthError | TooManyGuesses>
+  readonly authenticateClient: (
+    request: ClientRequest,
+    proof: Proof
+  ) => Asked<KnownClient, OAuthError | TooManyAttempts>
 }
 
 export const makeClientAuthentication = (needs: {
@@ -63,7 +66,7 @@ export const makeClientAuthentication = (needs: {
         : Effect.mapEager(isSecretOf(secrets, client, secret, now()), (isRight) => isRight || null)
     return Effect.flatMapEager(throttle.guard(guess, attempt), (guarded) =>
       guarded._tag === "Throttled"
-        ? Effect.fail(new TooManyGuesses({ retry_after: guarded.retry_after }))
+        ? Effect.fail(new TooManyAttempts({ retry_after: guarded.retry_after }))
         : Effect.succeed(guarded.value !== null)
     )
   }
@@ -76,14 +79,14 @@ export const makeClientAuthentication = (needs: {
       if (Result.isFailure(credentials)) return Effect.fail(credentials.failure)
       const { id, secret } = credentials.success
       if (id === null) return Effect.fail(unnamed())
-      return Effect.flatMapEager(findClient(id), (client): Asked<KnownClient, OAuthError | TooManyGuesses> => {
+      return Effect.flatMapEager(findClient(id), (client): Asked<KnownClient, OAuthError | TooManyAttempts> => {
         if (secret === null) {
           if (client === null) return Effect.fail(refused())
           const isMissing = proof === "secret" && isConfidential(client)
           return isMissing ? Effect.fail(secretMissing()) : Effect.succeed(client)
         }
         // Made-up ids are counted too: another kind of answer would say that there is no such client.
-        const guess: Guess = { kind: "client", name: id, address: request.address, isMadeUp: client === null }
+        const guess: Credential = { kind: "client", name: id, address: request.address, isMadeUp: client === null }
         return Effect.flatMapEager(checkSecret(client, secret, guess), (isRight) =>
           isRight && client !== null ? Effect.succeed(client) : Effect.fail(refused())
         )

@@ -39,7 +39,7 @@ const secondsOfWaiting = ((maxWaiting / maxTrying) * pause) / 1_000
 const defaultCapacity = 20_000
 
 /** A guess, and where it comes from. */
-export interface Guess {
+export interface Credential {
   /**
    * A user's password; a client's secret at the token endpoint and its siblings, or in the authorize step; the operator
    * key.
@@ -69,7 +69,7 @@ const recent = (times: ReadonlyArray<number> | undefined, now: number): Readonly
 const isOver = (times: ReadonlyArray<number>, now: number): boolean => recent(times, now).length === 0
 
 /** The key under which a name's failures are counted: spellings of a login that a host may take for one share it. */
-const nameKey = ({ kind, name }: Guess): string =>
+const nameKey = ({ kind, name }: Credential): string =>
   kind === "login" ? name.slice(0, 256).trim().toLowerCase() : name.slice(0, 256)
 
 /** What counts as one address: of IPv6 the network of 64 bits, all of which one subscriber has. */
@@ -93,7 +93,7 @@ interface Source {
   readonly isMadeUp: boolean
 }
 
-const sourceOf = (guess: Guess): Source => {
+const sourceOf = (guess: Credential): Source => {
   const name = nameKey(guess)
   const network = guess.address === null ? null : networkOf(guess.address)
   return { name, network, pair: network === null ? null : `${network} ${name}`, isMadeUp: guess.isMadeUp === true }
@@ -219,11 +219,11 @@ export interface LoginThrottle {
    * Makes an attempt, unless too many failed before. Null is a failure, and so is one that is interrupted; an error is
    * neither. Answers at once where nothing has failed yet and the attempt does.
    */
-  readonly guard: <A, E, R>(guess: Guess, attempt: Attempt<A, E, R>) => Effect.Effect<Guarded<A>, E, R>
+  readonly guard: <A, E, R>(guess: Credential, attempt: Attempt<A, E, R>) => Effect.Effect<Guarded<A>, E, R>
 }
 
 /** A throttle of one kind of guess. */
-const makeFor = (kind: Guess["kind"], now: () => number, capacity: number): LoginThrottle => {
+const makeFor = (kind: Credential["kind"], now: () => number, capacity: number): LoginThrottle => {
   const counts = makeCounts(capacity)
   const { bounded, inTurn } = makeTurns(counts)
   const isLogin = kind === "login"
@@ -243,18 +243,18 @@ const makeFor = (kind: Guess["kind"], now: () => number, capacity: number): Logi
   }
 
   /** A client that hangs up before a slow answer must not guess on without being counted. */
-  const counted = <A, E, R>(guess: Guess, attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  const counted = <A, E, R>(guess: Credential, attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Exit.isExit(attempt)
       ? attempt
       : Effect.onInterrupt(attempt, () => Effect.sync(() => counts.fail(sourceOf(guess), now())))
 
   /** While nothing has failed. Most requests present what is right: they cost no look-up. */
-  const first = <A, E, R>(guess: Guess, attempt: Attempt<A, E, R>): Effect.Effect<Guarded<A>, E, R> =>
+  const first = <A, E, R>(guess: Credential, attempt: Attempt<A, E, R>): Effect.Effect<Guarded<A>, E, R> =>
     Effect.mapEager(counted(guess, attempt()), (value): Guarded<A> =>
       value !== null && counts.isEmpty(now()) ? { _tag: "Done", value } : settle(sourceOf(guess), value)
     )
 
-  const further = Effect.fnUntraced(function* <A, E, R>(guess: Guess, attempt: Attempt<A, E, R>) {
+  const further = Effect.fnUntraced(function* <A, E, R>(guess: Credential, attempt: Attempt<A, E, R>) {
     const begin = now()
     const source = sourceOf(guess)
     const wait = counts.waitOf(source, begin) ?? (isLogin ? counts.addressWaitOf(source, begin) : null)
@@ -280,7 +280,7 @@ const makeFor = (kind: Guess["kind"], now: () => number, capacity: number): Logi
  * entries.
  */
 export const make = (now: () => number, capacity = defaultCapacity): LoginThrottle => {
-  const kinds: Record<Guess["kind"], LoginThrottle> = {
+  const kinds: Record<Credential["kind"], LoginThrottle> = {
     login: makeFor("login", now, capacity),
     client: makeFor("client", now, capacity),
     authorize: makeFor("authorize", now, capacity),

@@ -4,7 +4,7 @@
 import { Schema } from "effect"
 
 /** Too many wrong secrets came from an address, for this client or for many. */
-export class TooManyGuesses extends Schema.TaggedError<TooManyGuesses>()("TooManyGuesses", {
+export class TooManyAttempts extends Schema.TaggedError<TooManyAttempts>()("TooManyAttempts", {
   /** In whole seconds. */
   retry_after: Schema.Int
 }) {

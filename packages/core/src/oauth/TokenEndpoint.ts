@@ -3,7 +3,7 @@
  * (section 6).
  *
  * The store decides races (`redeemCode`, `refresh`). A code that comes a second time, or a rotated refresh token that comes
- * when its grace is over (`model/TokenLife`), is a replay, and ends the grant, because one of its two holders was not
+ * when its grace is over (`model/TokenValidity`), is a replay, and ends the grant, because one of its two holders was not
  * meant to have it (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
  */
 import { Effect } from "effect"
@@ -17,13 +17,13 @@ import type { TokenResponse } from "../model/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
-import { isExpired, isReplay } from "../model/TokenLife.ts"
+import { isExpired, isReplay } from "../model/TokenValidity.ts"
 import { makeMinuteCounter } from "./MinuteCounter.ts"
 import { narrowedScope, narrowingRefusal, verifies } from "./AuthorizationRequest.ts"
 import type { AuthorizationSettingsShape } from "./AuthorizationSettings.ts"
 import type { ClientAuthentication, ClientRequest } from "./ClientAuthentication.ts"
 import { OAuthError, TooManyTokens } from "./OAuthError.ts"
-import type { TooManyGuesses } from "./OAuthError.ts"
+import type { TooManyAttempts } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import type { Secrets } from "./Secrets.ts"
@@ -31,7 +31,7 @@ import { accessTokenText } from "./Secrets.ts"
 
 /** What the token endpoint needs. */
 interface TokenEndpointNeeds {
-  readonly bursts: RefreshBursts
+  readonly bursts: RefreshReuse
   readonly clients: ClientAuthentication
   readonly directory: Directory["Service"]
   readonly now: () => number
@@ -40,7 +40,7 @@ interface TokenEndpointNeeds {
   readonly store: TokenStore["Service"]
 }
 
-type Answer = Effect.Effect<TokenResponse, OAuthError | TooManyGuesses | TooManyTokens | StoreError | DirectoryError>
+type Answer = Effect.Effect<TokenResponse, OAuthError | TooManyAttempts | TooManyTokens | StoreError | DirectoryError>
 
 /** A refresh token that may be used, and the scope that is asked for with it. */
 interface Refresh {
@@ -275,7 +275,7 @@ interface Refreshes {
  *
  * Remembers as well which tokens it has retired, so that a read writes no more than once for a token.
  */
-export interface RefreshBursts {
+export interface RefreshReuse {
   /** Counts a refresh that was granted. */
   readonly note: (token: string, now: number) => void
   /** Notes that what came for the token is used; says whether workers are refreshing it, so that it must not be retired yet. */
@@ -288,7 +288,7 @@ export interface RefreshBursts {
   readonly isOver: (token: string, now: number) => boolean
 }
 
-export const makeRefreshBursts = (): RefreshBursts => {
+export const makeRefreshReuse = (): RefreshReuse => {
   const refreshes = new RecentMap<string, Refreshes>(maxRemembered)
   const retired = new RecentMap<string, true>(maxRemembered)
   return {

@@ -10,15 +10,15 @@ import { scopeNames } from "../model/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
-import type { StoredToken } from "../model/TokenLife.ts"
-import { isLive, retiredBy } from "../model/TokenLife.ts"
+import type { StoredToken } from "../model/TokenValidity.ts"
+import { isActive, tokenToRetire } from "../model/TokenValidity.ts"
 import type { ClientAuthentication, ClientRequest } from "./ClientAuthentication.ts"
-import type { TooManyGuesses } from "./OAuthError.ts"
+import type { TooManyAttempts } from "./OAuthError.ts"
 import { OAuthError } from "./OAuthError.ts"
 import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import type { Secrets } from "./Secrets.ts"
 import { prefixes, sameHash } from "./Secrets.ts"
-import type { RefreshBursts } from "./TokenEndpoint.ts"
+import type { RefreshReuse } from "./TokenEndpoint.ts"
 
 /** Who an access token stands for. */
 export interface Principal {
@@ -46,7 +46,7 @@ export type Introspection =
 
 /** What requests with tokens need. */
 interface TokensNeeds {
-  readonly bursts: RefreshBursts
+  readonly bursts: RefreshReuse
   readonly clients: ClientAuthentication
   readonly directory: Directory["Service"]
   readonly now: () => number
@@ -65,7 +65,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
   /** Retires the refresh token that an access token came in exchange for, at its first use. */
   const retire = (token: AccessToken): Effect.Effect<void, StoreError> => {
     const at = now()
-    const retired = retiredBy(token, at)
+    const retired = tokenToRetire(token, at)
     if (retired === null || bursts.use(retired, at) || !bursts.retire(retired)) return Effect.void
     return Effect.onError(store.retireRefreshToken(retired, at), () => Effect.sync(() => bursts.forgetRetired(retired)))
   }
@@ -87,7 +87,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
       presented === null
         ? nobody
         : Effect.flatMapEager(findAccess(presented), (found) =>
-            found === null || !isLive(found, now()) ? nobody : usedBy(found)
+            found === null || !isActive(found, now()) ? nobody : usedBy(found)
           )
     )
 
@@ -126,7 +126,7 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
   /** With a refresh token everything of its grant ends (RFC 7009 section 2.1). */
   const revoke = Effect.fnUntraced(function* (
     request: ClientRequest
-  ): Effect.fn.Return<void, OAuthError | TooManyGuesses | Failure> {
+  ): Effect.fn.Return<void, OAuthError | TooManyAttempts | Failure> {
     const { client, token } = yield* readRequest(request)
     if (token.startsWith(prefixes.refresh)) {
       const found = yield* findRefresh(token)
@@ -146,12 +146,12 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
    */
   const introspect = Effect.fnUntraced(function* (
     request: ClientRequest
-  ): Effect.fn.Return<Introspection, OAuthError | TooManyGuesses | Failure> {
+  ): Effect.fn.Return<Introspection, OAuthError | TooManyAttempts | Failure> {
     const { client, token } = yield* readRequest(request)
     if (!isConfidential(client))
       return yield* OAuthError.invalidClient("Only clients with a secret may introspect tokens.")
     const found = yield* find(token)
-    if (found === null || !belongsTo(found, client) || !isLive(found, now())) return inactive
+    if (found === null || !belongsTo(found, client) || !isActive(found, now())) return inactive
     if (!(yield* hasParties(found.grant))) return inactive
     const { client_id, scope, user_id: sub } = found.grant
     const iat = Math.floor(found.token.created_at / 1_000)

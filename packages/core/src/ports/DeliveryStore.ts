@@ -13,11 +13,11 @@ import type { Array, Effect } from "effect"
 import { Context, Schema } from "effect"
 import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane, LeasedDelivery } from "../model/Delivery.ts"
 import type { Event } from "../model/Event.ts"
-import type { DeliveryId, EventId, IntegrationId, NoticeId } from "../model/Ids.ts"
+import type { DeliveryId, EventId, IntegrationId, NotificationId } from "../model/Ids.ts"
 import type { Integration, Scope } from "../model/Integration.ts"
-import type { IntegrationNotice, NewNotice, Notice } from "../model/Notice.ts"
+import type { IntegrationNotification, NewNotification, Notification } from "../model/Notification.ts"
 import type { ResourceType } from "../model/ResourceType.ts"
-import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
+import type { IdempotencyConflict, IdempotencyRecord } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 
 /** A delivery to be stored with its event. */
@@ -57,16 +57,16 @@ export class StaleMatch extends Schema.TaggedError<StaleMatch>()("StaleMatch", {
 
 /** Stores events with their deliveries. */
 export interface Enqueue {
-  /** With the candidates of a match: `IntegrationStore.ofScopes` may have been read before the call. */
+  /** With the candidates of a match: `IntegrationStore.findByScopes` may have been read before the call. */
   (
     records: ReadonlyArray<NewEventRecord>,
-    keys: ReadonlyArray<RememberedRequest>,
+    keys: ReadonlyArray<IdempotencyRecord>,
     candidates: ReadonlyArray<MatchCandidate>
-  ): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | KeyTaken | StaleMatch>
+  ): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | IdempotencyConflict | StaleMatch>
   (
     records: ReadonlyArray<NewEventRecord>,
-    keys?: ReadonlyArray<RememberedRequest>
-  ): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | KeyTaken>
+    keys?: ReadonlyArray<IdempotencyRecord>
+  ): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | IdempotencyConflict>
 }
 
 /** What to claim. */
@@ -108,7 +108,7 @@ export interface Settlement {
   readonly retry_after: number | null
   /**
    * The receiver is gone for good: disable the integration and cancel what else waits for it. A store that would have to
-   * wait for others before it can, sends the delivery again instead (`Settling.askedAgain`).
+   * wait for others before it can, sends the delivery again instead (`Settlements.retryAfterGone`).
    */
   readonly gone: boolean
 }
@@ -145,9 +145,9 @@ export interface Settled {
   /** Integrations whose failing ended with an acknowledgement. */
   readonly recovered: ReadonlyArray<Recovery>
   /** Notifications for operators, as stored. */
-  readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
+  readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
   /** Whether deliveries are due now though their settlements do not say so, because they were resent during the attempt. */
-  readonly dueAgain: boolean
+  readonly hasDueDeliveries: boolean
 }
 
 /** A sign of life of a worker. */
@@ -267,12 +267,12 @@ export interface EventPage {
   readonly isCapped: boolean
 }
 
-/** Which notices to list. */
-export interface NoticeFilter {
+/** Which notifications to list. */
+export interface NotificationFilter {
   readonly integration_id?: IntegrationId
   readonly order?: ListOrder
-  /** Only notices that come after this one in that order. */
-  readonly after?: NoticeId
+  /** Only notifications that come after this one in that order. */
+  readonly after?: NotificationId
   readonly limit: number
 }
 
@@ -318,7 +318,7 @@ export class DeliveryStore extends Context.Service<
     /**
      * Records outcomes of a worker's leases and what follows from them. Those of deliveries that are not leased to it, or
      * whose attempt is not the next one, are stale and change nothing; a delivery that was cancelled during its attempt
-     * only gets the attempt recorded. What the attempts show of their integrations is judged by `delivery/Consequences`: one
+     * only gets the attempt recorded. What the attempts show of their integrations is judged by `delivery/HealthRules`: one
      * that failed for `disableAfter` milliseconds, and often enough, is disabled. A disabled one whose probe is
      * acknowledged is enabled.
      */
@@ -328,7 +328,7 @@ export class DeliveryStore extends Context.Service<
      * Begins, continues or ends the membership of a worker. Ends memberships that have lapsed; what their workers had
      * leased is released, due when it was.
      */
-    readonly heartbeat: (beat: Heartbeat) => Effect.Effect<Membership, StoreError>
+    readonly heartbeat: (heartbeat: Heartbeat) => Effect.Effect<Membership, StoreError>
 
     /**
      * Makes deliveries due now. One under lease is due as soon as its attempt is settled, unless that failed and the
@@ -345,10 +345,10 @@ export class DeliveryStore extends Context.Service<
       now: number,
       disableAfter: number,
       limit: number
-    ) => Effect.Effect<ReadonlyArray<Notice<IntegrationNotice>>, StoreError>
+    ) => Effect.Effect<ReadonlyArray<Notification<IntegrationNotification>>, StoreError>
 
     /** Stores a notification that concerns no integration. */
-    readonly addNotice: (notice: NewNotice) => Effect.Effect<Notice, StoreError>
+    readonly addNotification: (notification: NewNotification) => Effect.Effect<Notification, StoreError>
 
     readonly find: (id: DeliveryId) => Effect.Effect<FoundDelivery | null, StoreError>
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
@@ -369,7 +369,7 @@ export class DeliveryStore extends Context.Service<
      */
     readonly events: (filter: EventFilter) => Effect.Effect<EventPage, StoreError>
 
-    readonly notices: (filter: NoticeFilter) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
+    readonly notifications: (filter: NotificationFilter) => Effect.Effect<ReadonlyArray<Notification>, StoreError>
 
     /**
      * Deletes old events whose deliveries have all ended, with these and their attempts, and notifications of the same age.

@@ -9,10 +9,10 @@ import { Context, Schema } from "effect"
 import type { StoreError } from "./StoreError.ts"
 
 /** How long a key is remembered, in milliseconds. */
-export const rememberFor = 24 * 3_600_000
+export const idempotencyTtl = 24 * 3_600_000
 
 /** A request that was carried out. */
-export interface RememberedRequest {
+export interface IdempotencyRecord {
   /** What the sender called it, behind the name of whoever sent it. */
   readonly key: string
   /** A hash of what was asked for. */
@@ -25,7 +25,9 @@ export interface RememberedRequest {
 }
 
 /** The key of a request is remembered already: look it up, and answer from it. */
-export class KeyTaken extends Schema.TaggedError<KeyTaken>()("KeyTaken", { key: Schema.String }) {
+export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
+  key: Schema.String
+}) {
   override get message(): string {
     return `A request with the idempotency key ${this.key} was carried out meanwhile.`
   }
@@ -38,7 +40,7 @@ export class IdempotencyStore extends Context.Service<
     readonly find: (
       keys: ReadonlyArray<string>,
       now: number
-    ) => Effect.Effect<ReadonlyArray<RememberedRequest>, StoreError>
+    ) => Effect.Effect<ReadonlyArray<IdempotencyRecord>, StoreError>
     /** Deletes at most `limit` expired keys; says how many. */
     readonly purgeExpired: (now: number, limit: number) => Effect.Effect<number, StoreError>
   }

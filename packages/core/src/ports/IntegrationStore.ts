@@ -6,8 +6,8 @@ import { Context, Schema } from "effect"
 import type { BuildingId, ClientId, IntegrationId, TenantId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
 import { Scope } from "../model/Integration.ts"
-import type { Failing } from "../model/Failing.ts"
-import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
+import type { FailureState } from "../model/FailureState.ts"
+import type { IdempotencyConflict, IdempotencyRecord } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 
 /** An integration before the store has given it an id. */
@@ -20,9 +20,9 @@ export interface IntegrationPage {
 }
 
 /** An integration and how it fails; null when it does not. */
-export interface SurveyedIntegration {
+export interface IntegrationWithHealth {
   readonly integration: Integration
-  readonly failing: Failing | null
+  readonly failing: FailureState | null
 }
 
 /** An integration whose row can't be read: something else than doorhook has changed it, or it is damaged. */
@@ -39,12 +39,12 @@ export interface UnreadableMatch extends UnreadableIntegration, Pick<Integration
   readonly bindings: Integration["bindings"] | null
 }
 
-/** What a survey can be narrowed to; troubled are those that fail, and those that doorhook disabled. */
-export const surveyedStatuses = ["enabled", "disabled", "troubled"] as const
-export type SurveyedStatus = (typeof surveyedStatuses)[number]
+/** What a survey can be narrowed to; unhealthy are those that fail, and those that doorhook disabled. */
+export const statusFilters = ["enabled", "disabled", "unhealthy"] as const
+export type StatusFilter = (typeof statusFilters)[number]
 
 /** What deleting an integration looks at. It can be read even where secrets or bindings can't. */
-export interface LocatedIntegration extends Pick<Integration, "id" | "scope" | "version"> {
+export interface IntegrationRef extends Pick<Integration, "id" | "scope" | "version"> {
   readonly created_by: { readonly client_id: string }
 }
 
@@ -75,13 +75,13 @@ export class IntegrationStore extends Context.Service<
      */
     readonly create: (
       integration: NewIntegration,
-      key?: Omit<RememberedRequest, "answer">,
+      key?: Omit<IdempotencyRecord, "answer">,
       limit?: number
-    ) => Effect.Effect<Integration, StoreError | KeyTaken | LimitReached>
+    ) => Effect.Effect<Integration, StoreError | IdempotencyConflict | LimitReached>
     /** Looks when it is called, and answers with an `Exit` where it can: call it again to look again. */
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
     /** What deleting an integration asks of it: reads nothing else. Looks when it is called, like `find`. */
-    readonly locate: (id: IntegrationId) => Effect.Effect<LocatedIntegration | null, StoreError>
+    readonly findRef: (id: IntegrationId) => Effect.Effect<IntegrationRef | null, StoreError>
     /** The integrations of one scope, in the order of their creation; `total` counts those that the page is taken from. */
     readonly list: (scope: Scope, page: ListedPage) => Effect.Effect<IntegrationPage, StoreError>
     /**
@@ -99,7 +99,7 @@ export class IntegrationStore extends Context.Service<
      * All integrations, disabled ones too, of any of these buildings or tenants: what events are matched with. Those whose
      * rows can't be read are answered in their places, with as much as can be.
      */
-    readonly ofScopes: (scopes: {
+    readonly findByScopes: (scopes: {
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
       /**
@@ -109,15 +109,15 @@ export class IntegrationStore extends Context.Service<
       readonly cached?: boolean
     }) => Effect.Effect<ReadonlyArray<Integration | UnreadableMatch>, StoreError>
     /**
-     * All integrations of a status, troubled ones, or all, in the order of their ids, with how they fail. Those that can't
+     * All integrations of a status, unhealthy ones, or all, in the order of their ids, with how they fail. Those that can't
      * be read are told of in their places.
      */
-    readonly survey: (filter: {
-      readonly status?: SurveyedStatus
+    readonly listAll: (filter: {
+      readonly status?: StatusFilter
       readonly after: IntegrationId | 0
       readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<SurveyedIntegration | UnreadableIntegration>, StoreError>
+    }) => Effect.Effect<ReadonlyArray<IntegrationWithHealth | UnreadableIntegration>, StoreError>
     /** One integration, with how it fails. */
-    readonly surveyOne: (id: IntegrationId) => Effect.Effect<SurveyedIntegration | null, StoreError>
+    readonly findWithHealth: (id: IntegrationId) => Effect.Effect<IntegrationWithHealth | null, StoreError>
   }
 >()("@doorhook/core/ports/IntegrationStore") {}

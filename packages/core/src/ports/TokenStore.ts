@@ -93,9 +93,9 @@ export class TokenStore extends Context.Service<
     /** Ends the access token of that number and hash, if there is one. */
     readonly revokeAccessToken: (presented: PresentedAccessToken) => Effect.Effect<void, StoreError>
     /**
-     * Deletes at most `limit` tokens, codes and revoked grants that are not needed any more, by the times of `model/TokenLife`: access tokens
-     * that expired before `now`; codes that did `codeMemory` before and refresh tokens that were rotated `rotatedMemory`
-     * before, so that their reuse is noticed until then; and what belongs to grants that were revoked `revokedMemory`
+     * Deletes at most `limit` tokens, codes and revoked grants that are not needed any more, by the times of `model/TokenValidity`: access tokens
+     * that expired before `now`; codes that did `codeReuseWindow` before and refresh tokens that were rotated `rotatedRetention`
+     * before, so that their reuse is noticed until then; and what belongs to grants that were revoked `revokedRetention`
      * before, then these grants. Returns how many, without the grants of codes that were never used, which are deleted with
      * their codes. Refresh tokens do not expire.
      */

@@ -10,10 +10,10 @@ import type { Integration } from "../model/Integration.ts"
 import { JsonText } from "../model/JsonText.ts"
 import type { Crypto } from "../ports/Crypto.ts"
 import type { DeliveryStore, Enqueued } from "../ports/DeliveryStore.ts"
-import type { KeyTaken, RememberedRequest } from "../ports/IdempotencyStore.ts"
+import type { IdempotencyConflict, IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-import type { Wake } from "../ports/Wake.ts"
-import { waking } from "../delivery/Waking.ts"
+import type { WakeSignal } from "../ports/WakeSignal.ts"
+import { signalAfter } from "../delivery/SignalAfter.ts"
 import { makeEventId } from "./EventIds.ts"
 
 /** No host's building, so that these events appear in no list of access logs. */
@@ -29,7 +29,7 @@ export interface DirectEvent extends Pick<Event, "resource_type" | "action"> {
 /** What it takes to send one. */
 export interface DirectSender {
   readonly store: DeliveryStore["Service"]
-  readonly wake: Wake["Service"]
+  readonly wake: WakeSignal["Service"]
   readonly crypto: Crypto["Service"]
 }
 
@@ -39,8 +39,8 @@ export const sendDirect = (
   { id, version }: Pick<Integration, "id" | "version">,
   { data, urgent, ...kind }: DirectEvent,
   now: number,
-  key?: RememberedRequest
-): Effect.Effect<{ readonly event: Event; readonly sent: Enqueued | undefined }, StoreError | KeyTaken> => {
+  key?: IdempotencyRecord
+): Effect.Effect<{ readonly event: Event; readonly sent: Enqueued | undefined }, StoreError | IdempotencyConflict> => {
   const event: Event = {
     id: makeEventId(crypto, now),
     ...kind,
@@ -57,7 +57,7 @@ export const sendDirect = (
   } as const
   const enqueued = store.enqueue([{ event, deliveries: [delivery] }], key === undefined ? [] : [key])
   return Effect.map(
-    waking(wake, enqueued, () => true),
+    signalAfter(wake, enqueued, () => true),
     ([deliveries]) => ({ event, sent: deliveries?.[0] })
   )
 }

@@ -3,8 +3,8 @@
  */
 import { Effect, Schema } from "effect"
 import { EventId } from "../model/Ids.ts"
-import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
-import { rememberFor } from "../ports/IdempotencyStore.ts"
+import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
+import { idempotencyTtl } from "../ports/IdempotencyStore.ts"
 import type { IdempotentRequest } from "./Idempotency.ts"
 
 /** An event that was accepted, and to how many integrations it goes (skipped ones included). */
@@ -18,26 +18,26 @@ const Answer = Schema.fromJsonString(Schema.Array(Schema.Struct({ id: EventId, d
 const encodeAnswer = Schema.encodeSync(Answer)
 
 /** Reads a remembered answer. What can't be read was not written by doorhook. */
-export const answerOf = ({ answer }: RememberedRequest): Effect.Effect<ReadonlyArray<Published>> =>
+export const decodeAnswer = ({ answer }: IdempotencyRecord): Effect.Effect<ReadonlyArray<Published>> =>
   Effect.orDie(Schema.decodeUnknownEffect(Answer)(answer))
 
 /** What is remembered of a call that is carried out at a time. */
-export const remember = (
+export const makeRecord = (
   request: IdempotentRequest,
   published: ReadonlyArray<Published>,
   now: number
-): RememberedRequest => ({
+): IdempotencyRecord => ({
   ...request,
   answer: encodeAnswer(published),
   created_at: now,
-  expires_at: now + rememberFor
+  expires_at: now + idempotencyTtl
 })
 
 /** Calls of one batch, by what becomes of them. */
-export interface Sorted<Call> {
+export interface Partitioned<Call> {
   readonly fresh: ReadonlyArray<Call>
   /** Answered as the same request was, which is remembered. */
-  readonly replayed: ReadonlyArray<{ readonly call: Call; readonly as: RememberedRequest }>
+  readonly replayed: ReadonlyArray<{ readonly call: Call; readonly as: IdempotencyRecord }>
   /** Answered as the same request is that is fresh in this batch. */
   readonly repeated: ReadonlyArray<{ readonly call: Call; readonly of: Call }>
   /** Under a key that another request has. */
@@ -45,14 +45,14 @@ export interface Sorted<Call> {
 }
 
 /** Sorts a batch, given which of its keys are remembered. */
-export const sortCalls = <Call extends { readonly request: IdempotentRequest | null }>(
+export const partitionByKey = <Call extends { readonly request: IdempotentRequest | null }>(
   calls: ReadonlyArray<Call>,
-  remembered: ReadonlyArray<RememberedRequest>
-): Sorted<Call> => {
+  remembered: ReadonlyArray<IdempotencyRecord>
+): Partitioned<Call> => {
   const known = new Map(remembered.map((each) => [each.key, each]))
   const first = new Map<string, Call>()
   const fresh: Array<Call> = []
-  const replayed: Array<{ readonly call: Call; readonly as: RememberedRequest }> = []
+  const replayed: Array<{ readonly call: Call; readonly as: IdempotencyRecord }> = []
   const repeated: Array<{ readonly call: Call; readonly of: Call }> = []
   const refused: Array<Call> = []
   for (const call of calls) {

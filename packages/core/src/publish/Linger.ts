@@ -15,7 +15,7 @@
 export const longest = 10
 
 /** For how many more calls a transaction waits. */
-const companions = 4
+const expectedCalls = 4
 
 /** Calls that come further apart than this, on average, do not wait: too few would share a transaction. */
 export const sparse = 5
@@ -38,7 +38,7 @@ export class Linger {
   private gap = pause
   private arrivedAt = Number.NEGATIVE_INFINITY
   private since = pause
-  private inVain = 0
+  private emptyWaits = 0
   private restsUntil = Number.NEGATIVE_INFINITY
 
   /** Calls have come in. */
@@ -52,15 +52,15 @@ export class Linger {
   wait(now: number): number {
     // Those of one moment come together: that says nothing about the next.
     if (this.since === 0 || this.gap > sparse || now < this.restsUntil) return 0
-    const wait = Math.min(longest, Math.round(companions * this.gap))
+    const wait = Math.min(longest, Math.round(expectedCalls * this.gap))
     return wait < shortest ? 0 : wait
   }
 
   /** A wait is over. `cameLate`: a call came in its second half. */
   waited(cameLate: boolean, now: number): void {
-    this.inVain = cameLate ? 0 : this.inVain + 1
-    if (this.inVain < patience) return
-    this.inVain = 0
+    this.emptyWaits = cameLate ? 0 : this.emptyWaits + 1
+    if (this.emptyWaits < patience) return
+    this.emptyWaits = 0
     this.restsUntil = now + rest
   }
 }

@@ -5,10 +5,10 @@ import { Array, Effect, Option, Predicate, Result, Schema } from "effect"
 import type { NewEvent } from "../model/Event.ts"
 import { maxDataBytes, maxEventsPerPublish } from "../model/Event.ts"
 import { BuildingId, hostIdFlaw, readHostId, TenantId } from "../model/Ids.ts"
-import * as JsonFlaw from "./JsonFlaw.ts"
+import * as JsonEncoding from "./JsonEncoding.ts"
 import { elementsOf, fromObjectText, membersNamed } from "../model/JsonText.ts"
 import type { JsonText } from "../model/JsonText.ts"
-import { oversightsOf } from "./PublishOversights.ts"
+import { misspelledMembers } from "./MisspelledMembers.ts"
 import type { Problem } from "../model/InvalidInput.ts"
 import { InvalidInput, nameOf } from "../model/InvalidInput.ts"
 import type { Action, ResourceTypeTable } from "../model/ResourceType.ts"
@@ -141,7 +141,7 @@ const collect = (
   const invalid = InvalidInput.of(title, Array.getFailures(reads).flat())
   return invalid !== null
     ? Result.fail(invalid)
-    : Result.succeed({ events: Array.getSuccesses(reads), isList, oversights: oversightsOf(values) })
+    : Result.succeed({ events: Array.getSuccesses(reads), isList, oversights: misspelledMembers(values) })
 }
 
 const refuse = (detail: string): Result.Result<never, InvalidInput> =>
@@ -177,7 +177,7 @@ const fromText = (kinds: Kinds, text: string): Result.Result<PublishRequest, Inv
 const encodeData = (item: unknown, base: string): Read<JsonText> => {
   const data = Predicate.hasProperty(item, "data") ? item.data : undefined
   if (data === undefined) return readData([], base)
-  return Result.match(JsonFlaw.toText(data), {
+  return Result.match(JsonEncoding.encode(data), {
     onFailure: (flaw) => wrong(`${base}/data`, flaw),
     onSuccess: (text) => readData([text ?? ""], base)
   })

@@ -19,19 +19,19 @@ import { namesIn, ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Enqueued, NewDelivery, NewEventRecord, StaleMatch } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
-import type { KeyTaken, RememberedRequest } from "../ports/IdempotencyStore.ts"
+import type { IdempotencyConflict, IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { UnreadableMatch } from "../ports/IntegrationStore.ts"
 import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Handover } from "../delivery/Dispatcher.ts"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
-import { makeMatcher } from "./Matching.ts"
+import { makeMatcher } from "./Matcher.ts"
 import { countAccepted } from "../delivery/DeliveryMetrics.ts"
 import { DeliverySettings } from "../delivery/DeliverySettings.ts"
 import type { IdempotentRequest } from "./Idempotency.ts"
 import { KeyReused } from "./Idempotency.ts"
-import { answerOf, remember, sortCalls } from "./IdempotencyRecords.ts"
+import { decodeAnswer, makeRecord, partitionByKey } from "./IdempotencyRecords.ts"
 import type { Published } from "./IdempotencyRecords.ts"
 import { Linger } from "./Linger.ts"
 
@@ -170,7 +170,7 @@ const makePublisher: Effect.Effect<
   /** Whether the committer waits for a call. */
   let isWaiting = false
   /** Open while something waits that a transaction should not linger with. */
-  const hurry = yield* Latch.make(false)
+  const flushNow = yield* Latch.make(false)
   let waitingSize = 0
   let arrived = 0
   let isClosed = false
@@ -182,7 +182,7 @@ const makePublisher: Effect.Effect<
       ordinary.push(call)
       arrived++
     }
-    if (isUrgentCall || call.events.length >= enough) hurry.openUnsafe()
+    if (isUrgentCall || call.events.length >= enough) flushNow.openUnsafe()
     if (isArriving || !isWaiting) return
     isArriving = true
     turns.scheduleTask(arrive, 0)
@@ -244,7 +244,7 @@ const makePublisher: Effect.Effect<
 
   /** Notes the ordinary calls that have come since the last time; says whether there were any. */
   const noteArrivals = (): boolean => {
-    hurry.closeUnsafe()
+    flushNow.closeUnsafe()
     if (arrived === 0) return false
     linger.arrived(arrived, now())
     arrived = 0
@@ -255,9 +255,9 @@ const makePublisher: Effect.Effect<
 
   /** Waits for more calls. Says whether any came, null where the transaction must not wait longer. */
   const lingerFor = Effect.fnUntraced(function* (time: number) {
-    const isHurried = Option.isSome(yield* Effect.timeoutOption(hurry.await, time))
+    const isFlushed = Option.isSome(yield* Effect.timeoutOption(flushNow.await, time))
     const came = noteArrivals()
-    return isHurried || mustNotLinger() ? null : came
+    return isFlushed || mustNotLinger() ? null : came
   })
 
   const lingered = Effect.fnUntraced(function* (wait: number) {
@@ -297,7 +297,7 @@ const makePublisher: Effect.Effect<
 
   /** The integrations that events may match. `cached`: as the store has them in memory, which storing the events checks. */
   const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
-    integrations.ofScopes({
+    integrations.findByScopes({
       buildings: distinct(events.map((event) => event.building_id)),
       tenants: distinct(events.flatMap((event) => event.tenant_ids)),
       cached
@@ -385,7 +385,7 @@ const makePublisher: Effect.Effect<
   const carryOutWith = (
     calls: ReadonlyArray<Call>,
     cached: boolean
-  ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | KeyTaken | StaleMatch> => {
+  ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict | StaleMatch> => {
     const events = calls.flatMap((each) => each.events)
     // Begun before the integrations are read, so that a change after that is noticed.
     const handover = dispatcher.handOver()
@@ -394,7 +394,7 @@ const makePublisher: Effect.Effect<
         const matched = matchAll(events, candidates)
         const carriedOut = shareOut(calls, matched)
         const remembered = carriedOut.flatMap(({ answer, call: { request } }) =>
-          request === null ? [] : [remember(request, answer, now())]
+          request === null ? [] : [makeRecord(request, answer, now())]
         )
         const records = matched.map((each) => recordOf(each, handover))
         return Effect.map(store.enqueue(records, remembered, candidates), (stored) => {
@@ -408,11 +408,15 @@ const makePublisher: Effect.Effect<
     )
   }
 
-  const carryOutFresh = (calls: ReadonlyArray<Call>): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | KeyTaken> =>
+  const carryOutFresh = (
+    calls: ReadonlyArray<Call>
+  ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict> =>
     Effect.catchTag(carryOutWith(calls, false), "StaleMatch", () => carryOutFresh(calls))
 
   /** Stores the events of calls, and answers them. */
-  const carryOut = (calls: ReadonlyArray<Call>): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | KeyTaken> =>
+  const carryOut = (
+    calls: ReadonlyArray<Call>
+  ): Effect.Effect<ReadonlyArray<CarriedOut>, StoreError | IdempotencyConflict> =>
     calls.length === 0
       ? Effect.succeed([])
       : Effect.map(
@@ -426,18 +430,18 @@ const makePublisher: Effect.Effect<
   /** Those of calls that may have been made before. */
   const carryOutKeyed = (
     batch: ReadonlyArray<Call>,
-    remembered: ReadonlyArray<RememberedRequest>
-  ): Effect.Effect<void, StoreError | KeyTaken> => {
-    const { fresh, refused, repeated, replayed } = sortCalls(batch, remembered)
+    remembered: ReadonlyArray<IdempotencyRecord>
+  ): Effect.Effect<void, StoreError | IdempotencyConflict> => {
+    const { fresh, refused, repeated, replayed } = partitionByKey(batch, remembered)
     return Effect.map(carryOut(fresh), (carriedOut) => {
       const answers = new Map(carriedOut.map((each) => [each.call, each.answer]))
       for (const { call: again, of } of repeated) again.answer(Effect.succeed(answers.get(of) ?? []))
-      for (const { as, call: again } of replayed) again.answer(answerOf(as))
+      for (const { as, call: again } of replayed) again.answer(decodeAnswer(as))
       for (const { answer } of refused) answer(Effect.fail(new KeyReused()))
     })
   }
 
-  const commit = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | KeyTaken> => {
+  const commit = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError | IdempotencyConflict> => {
     const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
     return requested.length === 0
       ? Effect.asVoid(carryOut(batch))
@@ -448,7 +452,7 @@ const makePublisher: Effect.Effect<
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
     Effect.catchTag(
       Effect.suspend(() => commit(batch)),
-      "KeyTaken",
+      "IdempotencyConflict",
       () => commitFresh(batch)
     )
 
@@ -487,7 +491,7 @@ const makePublisher: Effect.Effect<
       for (const { admit } of blocked) admit()
       blocked.clear()
       arrival.openUnsafe()
-      hurry.openUnsafe()
+      flushNow.openUnsafe()
       return Fiber.await(committing)
     })
   )

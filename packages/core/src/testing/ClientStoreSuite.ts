@@ -8,7 +8,7 @@ import { TokenHash } from "../model/Token.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import { start } from "./Fixtures.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
-import { atOnce, expectEqual } from "./SuiteCase.ts"
+import { concurrently, expectEqual } from "./SuiteCase.ts"
 
 const secret = (name: string, expires_at: number | null = null) => ({ hash: TokenHash.make(name), expires_at })
 
@@ -63,7 +63,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = (n: number) => newClient("c", { name: `Client ${n}`, secrets: [secret(`hash ${n}`)] })
-      const answers = yield* atOnce(20, (n) => store.add(client(n)))
+      const answers = yield* concurrently(20, (n) => store.add(client(n)))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
       yield* expectEqual("found", yield* store.find(ClientId.make("c")), client(answers.indexOf(true)))
       yield* expectEqual("all", (yield* store.list).length, 1)
@@ -76,7 +76,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       const client = newClient("c")
       yield* store.add(client)
       const secrets = (n: number) => [secret(`hash ${n}`), ...client.secrets]
-      const answers = yield* atOnce(20, (n) => store.replaceSecrets(client, secrets(n)))
+      const answers = yield* concurrently(20, (n) => store.replaceSecrets(client, secrets(n)))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
       yield* expectEqual("found", yield* store.find(ClientId.make("c")), {
         ...client,
@@ -91,7 +91,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       const client = newClient("c")
       yield* store.add(client)
       const replace = Effect.as(store.replaceSecrets(client, [secret("new")]), false)
-      const answers = yield* atOnce(21, (n) => (n === 0 ? replace : store.remove(client.id)))
+      const answers = yield* concurrently(21, (n) => (n === 0 ? replace : store.remove(client.id)))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
       yield* expectEqual("found", yield* store.find(ClientId.make("c")), null)
     })

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { Base64, Base64Url, Hex } from "effect/encoding"
 import { Crypto } from "../ports/Crypto.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
-import { atOnce, expectEqual } from "./SuiteCase.ts"
+import { concurrently, expectEqual } from "./SuiteCase.ts"
 
 const encoder = new TextEncoder()
 const bytes = (text: string): Uint8Array => encoder.encode(text)
@@ -109,7 +109,7 @@ export const cases: ReadonlyArray<SuiteCase<Crypto>> = [
     name: "hmacSha256 takes any key and any text, in UTF-8, many at once",
     run: Effect.gen(function* () {
       const crypto = yield* Crypto
-      yield* atOnce(
+      yield* concurrently(
         70,
         Effect.fnUntraced(function* (n) {
           const key = repeated(n + 1, n + 1)

@@ -170,7 +170,7 @@ export const nextDue = Effect.fnUntraced(function* (now: number) {
 export const membershipLength = 20_000
 
 /** A heartbeat of a worker, the first one included. */
-export const beat = Effect.fnUntraced(function* (now: number, by = worker) {
+export const heartbeat = Effect.fnUntraced(function* (now: number, by = worker) {
   return yield* (yield* DeliveryStore).heartbeat({ worker: by, now, until: now + membershipLength })
 })
 

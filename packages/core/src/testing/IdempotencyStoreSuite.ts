@@ -3,14 +3,14 @@
  */
 import { Effect } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
-import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
+import type { IdempotencyRecord } from "../ports/IdempotencyStore.ts"
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { createIntegration, keptEvent, newEvent, newIntegration, record, start } from "./Fixtures.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
-import { atOnce, expectEqual } from "./SuiteCase.ts"
+import { concurrently, expectEqual } from "./SuiteCase.ts"
 
-const remembered = (key: string, fields: Partial<RememberedRequest> = {}): RememberedRequest => ({
+const remembered = (key: string, fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
   key,
   fingerprint: `hash of ${key}`,
   answer: `[{"id":"évt","deliveries":1}]`,
@@ -53,7 +53,11 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
           [remembered("b"), remembered("a", { fingerprint: "another", created_at: start + 999 })]
         )
       )
-      yield* expectEqual("error", [refused._tag, refused._tag === "KeyTaken" && refused.key], ["KeyTaken", "a"])
+      yield* expectEqual(
+        "error",
+        [refused._tag, refused._tag === "IdempotencyConflict" && refused.key],
+        ["IdempotencyConflict", "a"]
+      )
       yield* expectEqual("event", yield* keptEvent(newEvent(2)), undefined)
       yield* expectEqual("counted", (yield* deliveries.summary(start)).events, 1)
       yield* expectEqual("other key", yield* keys.find(["b"], start), [])
@@ -78,7 +82,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
       const found = yield* (yield* IdempotencyStore).find(["a"], start)
       yield* expectEqual("found", found, [{ ...key, answer: String(created.id) }])
       const refused = yield* Effect.flip(integrations.create(newIntegration(), key))
-      yield* expectEqual("taken", refused._tag, "KeyTaken")
+      yield* expectEqual("taken", refused._tag, "IdempotencyConflict")
       const { total } = yield* integrations.list(created.scope, { offset: 0, limit: 10 })
       yield* expectEqual("created once", total, 1)
     })
@@ -88,10 +92,10 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       const integration = yield* createIntegration()
-      const answers = yield* atOnce(10, (n) =>
+      const answers = yield* concurrently(10, (n) =>
         deliveries.enqueue([record(newEvent(n + 1), integration)], [remembered("a")]).pipe(
           Effect.as("carried out"),
-          Effect.catchTag("KeyTaken", ({ key }) => Effect.succeed(key))
+          Effect.catchTag("IdempotencyConflict", ({ key }) => Effect.succeed(key))
         )
       )
       yield* expectEqual("answers", answers.toSorted(), [...Array.from({ length: 9 }, () => "a"), "carried out"])
@@ -103,8 +107,10 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const { answer: _, ...key } = remembered("a")
-      const answers = yield* atOnce(10, () =>
-        integrations.create(newIntegration(), key).pipe(Effect.catchTag("KeyTaken", () => Effect.succeed(null)))
+      const answers = yield* concurrently(10, () =>
+        integrations
+          .create(newIntegration(), key)
+          .pipe(Effect.catchTag("IdempotencyConflict", () => Effect.succeed(null)))
       )
       const created = answers.filter((answer) => answer !== null)
       yield* expectEqual("created", created.length, 1)

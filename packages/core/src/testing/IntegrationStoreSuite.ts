@@ -22,7 +22,7 @@ import {
   tenant
 } from "./Fixtures.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
-import { atOnce, expectEqual } from "./SuiteCase.ts"
+import { concurrently, expectEqual } from "./SuiteCase.ts"
 
 export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
@@ -126,7 +126,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       for (const scope of [building(5), building(6), building(7), building(8)]) {
         yield* create(scope, "a", 3)
         yield* create(scope, "b", 3)
-        const answers = yield* atOnce(10, (n) => create(scope, String(n), 3))
+        const answers = yield* concurrently(10, (n) => create(scope, String(n), 3))
         yield* expectEqual("at once", answers.toSorted(), [
           ...Array.from({ length: 9 }, () => "LimitReached"),
           "created"
@@ -134,7 +134,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         const { items, total } = yield* store.list(scope, { offset: 0, limit: 10 })
         yield* expectEqual("stored", total, 3)
         // What was created under a key is answered, full or not.
-        yield* expectEqual("with a key that is taken", yield* create(scope, "a", 3), "KeyTaken")
+        yield* expectEqual("with a key that is taken", yield* create(scope, "a", 3), "IdempotencyConflict")
         yield* expectEqual("with a lower limit", yield* create(scope, "c", 2), "LimitReached")
         yield* expectEqual("without a limit", yield* create(scope, "c"), "created")
         for (const integration of items.slice(0, 2)) yield* store.remove(integration)
@@ -170,7 +170,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       const store = yield* IntegrationStore
       const created = yield* createIntegration()
       const changed = (n: number) => ({ ...created, version: 2, updated_at: start + n })
-      const answers = yield* atOnce(20, (n) => store.update(changed(n), 1))
+      const answers = yield* concurrently(20, (n) => store.update(changed(n), 1))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
       yield* expectEqual("found", yield* store.find(created.id), changed(answers.indexOf(true)))
     })
@@ -182,7 +182,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       for (const isUpdate of [(n: number) => n % 2 === 0, (n: number) => n % 2 === 1]) {
         const created = yield* createIntegration()
         const changed = { ...created, version: 2, updated_at: start + 1 }
-        const answers = yield* atOnce(20, (n) => (isUpdate(n) ? store.update(changed, 1) : store.remove(created)))
+        const answers = yield* concurrently(20, (n) => (isUpdate(n) ? store.update(changed, 1) : store.remove(created)))
         yield* expectEqual("winners", answers.filter(Boolean).length, 1)
         yield* expectEqual("found", yield* store.find(created.id), isUpdate(answers.indexOf(true)) ? changed : null)
       }
@@ -223,9 +223,9 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* expectEqual("still there", yield* store.find(integration.id), integration)
       const { created_by, id, scope, version } = integration
       const { client_id } = created_by
-      yield* expectEqual("located", yield* store.locate(id), { id, scope, created_by: { client_id }, version })
+      yield* expectEqual("located", yield* store.findRef(id), { id, scope, created_by: { client_id }, version })
       yield* expectEqual("answer", yield* store.remove(integration), true)
-      yield* expectEqual("located no more", yield* store.locate(id), null)
+      yield* expectEqual("located no more", yield* store.findRef(id), null)
       yield* expectEqual("found", yield* store.find(integration.id), null)
       const listed = yield* store.list(building(7), { offset: 0, limit: 10 })
       yield* expectEqual("listed", listed, { items: [other], total: 1 })
@@ -242,7 +242,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "ofScopes answers all integrations of some buildings and tenants, disabled ones too, each once",
+    name: "findByScopes answers all integrations of some buildings and tenants, disabled ones too, each once",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const one = yield* createIntegration({ scope: building(1) })
@@ -253,18 +253,18 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* createIntegration({ scope: tenant(2) })
       const buildings = [1, 2, 1].map((id) => BuildingId.make(id))
       const tenants = [1, 1, 99].map((id) => TenantId.make(id))
-      yield* expectEqual("both", yield* store.ofScopes({ buildings, tenants }), [one, two, ofTenant, another])
-      yield* expectEqual("tenants alone", yield* store.ofScopes({ buildings: [], tenants }), [ofTenant])
-      yield* expectEqual("nothing asked", yield* store.ofScopes({ buildings: [], tenants: [] }), [])
+      yield* expectEqual("both", yield* store.findByScopes({ buildings, tenants }), [one, two, ofTenant, another])
+      yield* expectEqual("tenants alone", yield* store.findByScopes({ buildings: [], tenants }), [ofTenant])
+      yield* expectEqual("nothing asked", yield* store.findByScopes({ buildings: [], tenants: [] }), [])
     })
   },
   {
-    name: "ofScopes takes a thousand scopes",
+    name: "findByScopes takes a thousand scopes",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* Effect.forEach([1, 500, 1_000], (id) => createIntegration({ scope: tenant(id) }))
       const ids = Array.from({ length: 1_000 }, (_, index) => index + 1)
-      const found = yield* store.ofScopes({
+      const found = yield* store.findByScopes({
         buildings: ids.map((id) => BuildingId.make(id)),
         tenants: ids.map((id) => TenantId.make(id))
       })
@@ -272,7 +272,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "survey answers all integrations, those of a status, or troubled ones, page by page",
+    name: "lists all integrations, those of a status, or unhealthy ones, page by page",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const one = yield* createIntegration()
@@ -280,15 +280,15 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       const two = yield* createIntegration({ scope: building(9) })
       const of = (...integrations: ReadonlyArray<Integration>) =>
         integrations.map((integration) => ({ integration, failing: null }))
-      yield* expectEqual("all", yield* store.survey({ after: 0, limit: 10 }), of(one, off, two))
-      yield* expectEqual("a page", yield* store.survey({ after: one.id, limit: 1 }), of(off))
-      yield* expectEqual("disabled", yield* store.survey({ status: "disabled", after: 0, limit: 10 }), of(off))
-      yield* expectEqual("enabled", yield* store.survey({ status: "enabled", after: one.id, limit: 10 }), of(two))
+      yield* expectEqual("all", yield* store.listAll({ after: 0, limit: 10 }), of(one, off, two))
+      yield* expectEqual("a page", yield* store.listAll({ after: one.id, limit: 1 }), of(off))
+      yield* expectEqual("disabled", yield* store.listAll({ status: "disabled", after: 0, limit: 10 }), of(off))
+      yield* expectEqual("enabled", yield* store.listAll({ status: "enabled", after: one.id, limit: 10 }), of(two))
       const byHand = yield* createIntegration({ status: "disabled", disabled_reason: "manual" })
-      yield* expectEqual("by hand", yield* store.survey({ status: "disabled", after: off.id, limit: 10 }), of(byHand))
-      yield* expectEqual("troubled", yield* store.survey({ status: "troubled", after: 0, limit: 10 }), of(off))
-      yield* expectEqual("one", yield* store.surveyOne(off.id), { integration: off, failing: null })
-      yield* expectEqual("unknown", yield* store.surveyOne(IntegrationId.make(99)), null)
+      yield* expectEqual("by hand", yield* store.listAll({ status: "disabled", after: off.id, limit: 10 }), of(byHand))
+      yield* expectEqual("unhealthy", yield* store.listAll({ status: "unhealthy", after: 0, limit: 10 }), of(off))
+      yield* expectEqual("one", yield* store.findWithHealth(off.id), { integration: off, failing: null })
+      yield* expectEqual("unknown", yield* store.findWithHealth(IntegrationId.make(99)), null)
     })
   }
 ]

@@ -4,7 +4,7 @@
 import { Effect, Redacted } from "effect"
 import { SettingStore } from "../ports/SettingStore.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
-import { atOnce, expectEqual } from "./SuiteCase.ts"
+import { concurrently, expectEqual } from "./SuiteCase.ts"
 
 export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
   {
@@ -20,7 +20,7 @@ export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
     name: "of concurrent callers one makes the setting, and all get the same value",
     run: Effect.gen(function* () {
       const store = yield* SettingStore
-      const answers = yield* atOnce(20, (n) => store.getOrCreate("key", `candidate ${n}`))
+      const answers = yield* concurrently(20, (n) => store.getOrCreate("key", `candidate ${n}`))
       yield* expectEqual("values", new Set(answers.map(({ value }) => value)).size, 1)
       yield* expectEqual("makers", answers.filter(({ created }) => created).length, 1)
     })
@@ -31,7 +31,7 @@ export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
       const store = yield* SettingStore
       const get = (candidate: string) =>
         Effect.map(store.getOrCreateSecret("secret", Redacted.make(candidate)), Redacted.value)
-      const answers = yield* atOnce(20, (n) => get(`candidate ${n}`))
+      const answers = yield* concurrently(20, (n) => get(`candidate ${n}`))
       const [first = ""] = answers
       yield* expectEqual("secrets", new Set(answers).size, 1)
       yield* expectEqual("later", yield* get("another"), first)

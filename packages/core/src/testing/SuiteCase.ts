@@ -31,7 +31,7 @@ export const expectPresent = <A>(what: string, actual: A | null | undefined): Ef
     : Effect.succeed(actual)
 
 /** Asks that many times at once, from number 0 on; the answers are in the order of the numbers. */
-export const atOnce = <A, E, R>(
+export const concurrently = <A, E, R>(
   times: number,
   ask: (n: number) => Effect.Effect<A, E, R>
 ): Effect.Effect<ReadonlyArray<A>, E, R> =>

@@ -5,7 +5,7 @@ import type {
   NewDelivery,
   NewEvent,
   NewIntegration,
-  Notice,
+  Notification,
   TransportRequest,
   TransportResult
 } from "@doorhook/core"
@@ -23,8 +23,8 @@ import {
   IntegrationStore,
   JsonText,
   MemoryStore,
-  NoticeListener,
-  Notices,
+  NotificationListener,
+  Notifications,
   Publisher,
   StoreError,
   TenantId,
@@ -32,12 +32,12 @@ import {
   TransportBusy,
   TransportUnavailable,
   UserId,
-  Wake
+  WakeSignal
 } from "@doorhook/core"
 import { NodeCrypto } from "@doorhook/node"
 import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Metric, Predicate, Ref, References } from "effect"
 import { TestClock } from "effect/testing"
-import { noticeShares } from "../../src/model/Failing.ts"
+import { warningThresholds } from "../../src/model/FailureState.ts"
 import { settleBudget } from "../../src/delivery/DeliverySettings.ts"
 import { makeIntegration } from "../fixtures.ts"
 
@@ -129,8 +129,8 @@ const directory = Layer.effect(
 
 const engineWith = (settings: Parameters<typeof DeliverySettings.layer>[0]) =>
   Layer.mergeAll(Publisher.layer, Deliveries.layer).pipe(
-    Layer.provideMerge(Dispatcher.layer.pipe(Layer.provideMerge(Notices.layer))),
-    Layer.provideMerge(Layer.mergeAll(transport, directory, DeliverySettings.layer(settings), Wake.layerLocal)),
+    Layer.provideMerge(Dispatcher.layer.pipe(Layer.provideMerge(Notifications.layer))),
+    Layer.provideMerge(Layer.mergeAll(transport, directory, DeliverySettings.layer(settings), WakeSignal.layerLocal)),
     Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer))
   )
 const engine = engineWith({})
@@ -497,7 +497,7 @@ describe("publishing and dispatching", () => {
       status = 500
       for (let probes = 1; probes <= 4; probes++) {
         yield* store.redeliver({ type: "probe", id: gone.id }, yield* Clock.currentTimeMillis)
-        yield* (yield* Wake).signal
+        yield* (yield* WakeSignal).signal
         yield* pass(1_000)
         assert.strictEqual(world.sent.length, 6 + probes)
       }
@@ -628,7 +628,7 @@ describe("publishing and dispatching", () => {
           deliveries
         }))
       )
-      yield* (yield* Wake).signal
+      yield* (yield* WakeSignal).signal
       yield* pass(200)
       const { delivering, buffered } = yield* (yield* Dispatcher).status
       assert.strictEqual(delivering + buffered, 1_000)
@@ -749,8 +749,8 @@ describe("publishing and dispatching", () => {
   )
 
   /** All that a dispatcher needs. */
-  const premises = (settings = DeliverySettings.layer(), wake: Layer.Layer<Wake> = Wake.layerLocal) =>
-    Layer.mergeAll(transport, directory, settings, wake, Notices.layer).pipe(
+  const premises = (settings = DeliverySettings.layer(), wake: Layer.Layer<WakeSignal> = WakeSignal.layerLocal) =>
+    Layer.mergeAll(transport, directory, settings, wake, Notifications.layer).pipe(
       Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer)),
       Layer.fresh
     )
@@ -809,7 +809,7 @@ describe("publishing and dispatching", () => {
       // All have heard of each other.
       yield* pass(11_000)
       yield* enqueueMany(1_000, { resource_type: "call" })
-      yield* (yield* Wake).signal
+      yield* (yield* WakeSignal).signal
       yield* pass(20_000)
       return most
     }).pipe(
@@ -1043,7 +1043,7 @@ describe("publishing and dispatching", () => {
       yield* pass(2_000)
       yield* TestClock.setTime(1_000)
       yield* enqueueOne
-      yield* (yield* Wake).signal
+      yield* (yield* WakeSignal).signal
       yield* pass(1_000)
       assert.strictEqual((yield* only).state, "delivered")
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(4_000_000))), Effect.provide(over(() => ({}))))
@@ -1169,7 +1169,7 @@ describe("publishing and dispatching", () => {
       initial
     }))
     const stored = yield* (yield* DeliveryStore).enqueue([{ event, deliveries }])
-    yield* (yield* Wake).signal
+    yield* (yield* WakeSignal).signal
     return { event, lane, ids: stored.flat().map(({ id }) => id) } as const
   })
   const enqueueCalls = (integrations: ReadonlyArray<Integration>) => enqueueOf("call", integrations)
@@ -1397,7 +1397,7 @@ describe("publishing and dispatching", () => {
     const changed = Latch.makeUnsafe(false)
     let told = false
     // One change of which it is not known what it was, as after a connection that broke.
-    const wake = Layer.succeed(Wake, {
+    const wake = Layer.succeed(WakeSignal, {
       signal: Effect.void,
       wait: Effect.never,
       changes: Effect.andThen(
@@ -1758,7 +1758,7 @@ describe("publishing and dispatching", () => {
     /** Lets integrations fail once, and then time go by. Returns the notifications, each with its share of that time. */
     const heardOf = (count: number, warn?: DeliveryStore["Service"]["warn"]) => {
       const heard: Array<{ readonly kind: string; readonly share: number }> = []
-      const listener = Layer.succeed(NoticeListener, ({ at, kind }: Notice) =>
+      const listener = Layer.succeed(NotificationListener, ({ at, kind }: Notification) =>
         Effect.sync(() => heard.push({ kind, share: at / disableAfter }))
       )
       return Effect.gen(function* () {
@@ -1789,7 +1789,7 @@ describe("publishing and dispatching", () => {
           heard.map(({ kind }) => kind),
           ["failing", "failing", "failing"]
         )
-        for (const [nth, share] of noticeShares.entries()) {
+        for (const [nth, share] of warningThresholds.entries()) {
           assert.isAtLeast(heard[nth]?.share ?? 0, share)
           assert.isAtMost(heard[nth]?.share ?? 1, share + 0.03)
         }

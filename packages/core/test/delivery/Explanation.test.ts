@@ -72,7 +72,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     "retrying",
     { last: failed(asked), next_attempt_at: due },
     askedWords,
-    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is heeded, for up to 1h."
+    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, for up to 1h."
   ],
   // An answer that asked for nothing; an attempt that says something of its own; a time that is not known.
   [
@@ -240,7 +240,7 @@ const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]
   [
     "retrying",
     { last: failed(asked), next_attempt_at: due },
-    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is heeded, for up to 1h."
+    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, for up to 1h."
   ]
 ]
 

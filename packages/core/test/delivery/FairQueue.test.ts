@@ -202,9 +202,9 @@ describe("FairQueue", () => {
     assert.strictEqual(queue.room, 0)
     assert.strictEqual(reserved(0), 25)
     assert.strictEqual(queue.held, 200)
-    assert.isFalse(queue.hasAppetite, "there is no room for it")
+    assert.isFalse(queue.needsRefill, "there is no room for it")
     for (let integration = 1; integration <= 30; integration++) queue.unreserve(id(integration), size)
-    assert.isTrue(queue.hasAppetite)
+    assert.isTrue(queue.needsRefill)
   })
 
   it("leaves a quarter of the room to those of which little is held when it claims", () => {
@@ -223,7 +223,7 @@ describe("FairQueue", () => {
       Array.from({ length: 1_000 }, () => queue.reserve(id(integration), 2, size)).filter(Boolean).length
     for (let integration = 1; integration <= dead; integration++) assert.isAtLeast(reserved(integration), 20)
     // What they have in the store is claimed for as long as there is any appetite.
-    for (let limit = queue.claimLimit(150); queue.hasAppetite; limit = queue.claimLimit(150)) {
+    for (let limit = queue.claimLimit(150); queue.needsRefill; limit = queue.claimLimit(150)) {
       assert.isAbove(limit, 0)
       const { limitPerIntegration: allowance, limits } = queue.demand(150)
       for (let integration = 1; integration <= dead; integration++) {

@@ -2,7 +2,7 @@
  * What an operator reads of receivers that fail: when it begins and when it is over, and no more.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { IntegrationHealth, failuresInARow, mostInAMinute, quietTime } from "../../src/delivery/IntegrationHealth.ts"
+import { IntegrationHealth, failuresInARow, mostInAMinute, logCooldown } from "../../src/delivery/IntegrationHealth.ts"
 import type { Recorded } from "../../src/delivery/IntegrationHealth.ts"
 import { BuildingId, IntegrationId } from "@doorhook/core"
 import fc from "fast-check"
@@ -42,18 +42,18 @@ describe("the log of failing receivers", () => {
       }
     ])
     // One that goes up and down is not told of each time.
-    assert.deepStrictEqual(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + quietTime - 1), [])
-    assert.lengthOf(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + quietTime), 2)
+    assert.deepStrictEqual(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + logCooldown - 1), [])
+    assert.lengthOf(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + logCooldown), 2)
   })
 
-  it("leaves to notices what they say, and tells no URL but the host", () => {
+  it("leaves to notifications what they say, and tells no URL but the host", () => {
     const health = new IntegrationHealth()
     const about = { integration_id: IntegrationId.make(1) }
     health.recorded(times(3, failed(1)), [], start)
     assert.deepStrictEqual(health.recorded([failed(1)], [{ kind: "disabled", ...about }], start), [])
     assert.deepStrictEqual(health.recorded([acknowledged(1)], [{ kind: "recovered", ...about }], start), [])
     assert.deepStrictEqual(health.recorded(times(9, failed(1)), [{ kind: "disabled", ...about }], start), [])
-    // One whose failures were not counted here, and of whose recovery no notice came.
+    // One whose failures were not counted here, and of whose recovery no notification came.
     health.recorded([failed(3)], [{ kind: "failing", integration_id: IntegrationId.make(3) }], start)
     assert.deepStrictEqual(health.recorded([acknowledged(3)], [], start), [
       { level: "info", text: "Integration 3 (hooks.example) of building 1 acknowledges again." }
@@ -80,7 +80,7 @@ describe("the log of failing receivers", () => {
   })
 
   it("never says twice in a row that one fails, nor that it recovered, whatever happens", () => {
-    const event = fc.record({ id: fc.integer({ min: 1, max: 3 }), ok: fc.boolean(), wait: fc.nat(quietTime) })
+    const event = fc.record({ id: fc.integer({ min: 1, max: 3 }), ok: fc.boolean(), wait: fc.nat(logCooldown) })
     fc.assert(
       fc.property(fc.array(event, { maxLength: 200 }), (events) => {
         const health = new IntegrationHealth()

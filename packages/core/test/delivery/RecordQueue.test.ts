@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { RecordQueue } from "../../src/delivery/RecordQueue.ts"
-import { settleExpired } from "../../src/delivery/Settling.ts"
+import { settleExpired } from "../../src/delivery/Settlements.ts"
 import { makeLeased } from "../fixtures.ts"
 
 describe("RecordQueue", () => {
@@ -41,7 +41,7 @@ describe("RecordQueue", () => {
             const of = worker === "a" ? added.a : added.b
             of.push(delivery.id)
             if (kind === "release") queue.release(worker, { delivery_id: delivery.id, due_at: 0 })
-            else queue.record({ delivery, settlement: settleExpired(delivery), worker, isTelling: false }, 0)
+            else queue.record({ delivery, settlement: settleExpired(delivery), worker, countsForHealth: false }, 0)
           }
           if (takes) take()
         }
@@ -60,7 +60,7 @@ describe("RecordQueue", () => {
     const queue = new RecordQueue()
     const record = (id: number, worker: string, now: number) => {
       const delivery = makeLeased(id)
-      return queue.record({ delivery, settlement: settleExpired(delivery), worker, isTelling: true }, now)
+      return queue.record({ delivery, settlement: settleExpired(delivery), worker, countsForHealth: true }, now)
     }
     record(1, "a", 1_000)
     record(2, "b", 2_000)

@@ -334,7 +334,7 @@ describe("an idempotency key", () => {
 })
 
 describe("a rotated secret", () => {
-  it.effect("is new, is heeded at once, and leaves the one before signing for a day", () =>
+  it.effect("is new, is respected at once, and leaves the one before signing for a day", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
       const { integration } = yield* service.create(actor, building, document(), null)

@@ -2,7 +2,7 @@
  * The engine over the transport in memory, as a program's own tests would have it.
  */
 import {
-  AbsentDirectory,
+  AllowAllDirectory,
   DeliverySettings,
   DeliveryStore,
   Dispatcher,
@@ -10,12 +10,12 @@ import {
   builtInTable,
   MemoryStore,
   MemoryTransport,
-  Notices,
+  Notifications,
   Publisher,
   PublishRequest,
   Transport,
   TransportUnavailable,
-  Wake
+  WakeSignal
 } from "@doorhook/core"
 import type { TransportRequest, TransportResult } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -26,9 +26,9 @@ import { TestClock } from "effect/testing"
 
 const engine = Publisher.layer.pipe(
   Layer.provideMerge(Dispatcher.layer),
-  Layer.provideMerge(Notices.layer),
-  Layer.provideMerge(Layer.mergeAll(MemoryStore.layer, MemoryTransport.layer(), AbsentDirectory.layer)),
-  Layer.provide(Layer.mergeAll(DeliverySettings.layer(), Wake.layerLocal, NodeCrypto.layer))
+  Layer.provideMerge(Notifications.layer),
+  Layer.provideMerge(Layer.mergeAll(MemoryStore.layer, MemoryTransport.layer(), AllowAllDirectory.layer)),
+  Layer.provide(Layer.mergeAll(DeliverySettings.layer(), WakeSignal.layerLocal, NodeCrypto.layer))
 )
 
 /** In small steps, so that what is to follow something is waited for from then on. */

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DurationText, builtInTypes, RetryPolicy } from "@doorhook/core"
 import fc from "fast-check"
 
-const { flawOf, next, maxJitter, maxRetryAfter, parseRetryAfter } = RetryPolicy
+const { problemOf, next, maxJitter, maxRetryAfter, parseRetryAfter } = RetryPolicy
 
 const policies = fc.record({
   delays: fc.array(fc.integer({ min: 0, max: 86_400_000 }), { maxLength: 12 }),
@@ -72,7 +72,7 @@ describe("RetryPolicy", () => {
     [[Number.NaN], null, 0],
     [[-1], null, 0]
   ])("of delays %j within a lifetime of %j, refuses number %j", (delays, lifetime, at) => {
-    assert.strictEqual(flawOf({ delays, lifetime })?.at ?? null, at)
+    assert.strictEqual(problemOf({ delays, lifetime })?.at ?? null, at)
   })
 
   it("rings at most four times, within 45 seconds", () => {

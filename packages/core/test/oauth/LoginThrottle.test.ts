@@ -3,12 +3,12 @@ import { Clock, Effect, Fiber, Latch } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import * as LoginThrottle from "../../src/oauth/LoginThrottle.ts"
-import type { Guess } from "../../src/oauth/LoginThrottle.ts"
+import type { Credential } from "../../src/oauth/LoginThrottle.ts"
 import { includes } from "./fixtures.ts"
 
-const user: Guess = { kind: "login", name: "admin@example.com", address: "192.0.2.1" }
-const client: Guess = { ...user, kind: "client", name: "acme" }
-const elsewhere: Guess = { ...user, address: "192.0.2.2" }
+const user: Credential = { kind: "login", name: "admin@example.com", address: "192.0.2.1" }
+const client: Credential = { ...user, kind: "client", name: "acme" }
+const elsewhere: Credential = { ...user, address: "192.0.2.2" }
 const fail = Effect.succeed(null)
 const succeed = Effect.succeed("user")
 const throttled = { _tag: "Throttled" } as const
@@ -22,7 +22,7 @@ const makeThrottle = (capacity?: number) =>
   Effect.map(Clock.Clock, (clock) => {
     const throttle = LoginThrottle.make(() => clock.currentTimeMillisUnsafe(), capacity)
     return {
-      guard: <A, E, R>(guess: Guess, attempt: Effect.Effect<A | null, E, R>) =>
+      guard: <A, E, R>(guess: Credential, attempt: Effect.Effect<A | null, E, R>) =>
         Effect.suspend(() => throttle.guard(guess, () => attempt))
     }
   })
@@ -189,7 +189,7 @@ describe("LoginThrottle", () => {
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
       for (const kind of ["login", "client"] as const) {
-        const at = (name: number): Guess => ({ ...user, kind, name: `user ${name}` })
+        const at = (name: number): Credential => ({ ...user, kind, name: `user ${name}` })
         for (let n = 0; n < 450; n++) includes(yield* guard(at(n), fail), { _tag: "Done", value: null })
         includes(yield* guard(at(450), fail), { ...throttled, retry_after: 2 })
         // A right login is not tried, as that costs the host something. A right secret is taken.
@@ -206,8 +206,8 @@ describe("LoginThrottle", () => {
   it.effect("treats unknown and known client ids alike", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
-      const known: Guess = { ...client, name: "known" }
-      const madeUp: Guess = { ...client, name: "made up", isMadeUp: true }
+      const known: Credential = { ...client, name: "known" }
+      const madeUp: Credential = { ...client, name: "made up", isMadeUp: true }
       for (let n = 0; n < 12; n++) assert.deepStrictEqual(yield* guard(madeUp, fail), yield* guard(known, fail))
       for (let n = 0; n < 450; n++) yield* guard({ ...madeUp, name: `made up ${n}` }, fail)
       for (const guess of [known, madeUp, { ...known, name: "another" }, { ...madeUp, name: "another made up" }])
@@ -218,7 +218,7 @@ describe("LoginThrottle", () => {
   it.effect("tries five logins of one source at once, lets twenty wait, and refuses more at once", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
-      const sources: ReadonlyArray<(n: number) => Guess> = [
+      const sources: ReadonlyArray<(n: number) => Credential> = [
         () => ({ ...user, address: null }),
         (n) => ({ ...user, name: `user ${n}` })
       ]
@@ -258,7 +258,7 @@ describe("LoginThrottle", () => {
   it.effect("tries at most five logins in two seconds from no known address, after ten failures", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
-      const unknown: Guess = { ...user, address: null }
+      const unknown: Credential = { ...user, address: null }
       yield* repeat(10, guard(unknown, fail))
       let tried = 0
       const attempt = Effect.sync(() => {
@@ -276,7 +276,7 @@ describe("LoginThrottle", () => {
   it.effect("counts no login that was given up before it was tried", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
-      const at = (n: number): Guess => ({ ...user, name: `user ${n}` })
+      const at = (n: number): Credential => ({ ...user, name: `user ${n}` })
       const trying = yield* Effect.forEach([1, 2, 3, 4, 5], (n) =>
         Effect.forkChild(guard(at(n), Effect.never), { startImmediately: true })
       )
@@ -307,8 +307,8 @@ describe("LoginThrottle", () => {
             Effect.gen(function* () {
               const { guard } = yield* makeThrottle(5)
               /** Until when a guess must not be tried, by what it is. */
-              const waits = new Map<string, { readonly guess: Guess; readonly until: number }>()
-              const run = Effect.fnUntraced(function* (guess: Guess, attempt: Effect.Effect<string | null>) {
+              const waits = new Map<string, { readonly guess: Credential; readonly until: number }>()
+              const run = Effect.fnUntraced(function* (guess: Credential, attempt: Effect.Effect<string | null>) {
                 const fiber = yield* Effect.forkChild(guard(guess, attempt), { startImmediately: true })
                 // Paced where nothing can be counted.
                 yield* TestClock.adjust("2 seconds")
@@ -337,7 +337,7 @@ describe("LoginThrottle", () => {
   it.effect("makes tries that come from no known address wait, and refuses none, whatever failed before", () =>
     Effect.gen(function* () {
       const { guard } = yield* makeThrottle()
-      const unknown: Guess = { ...user, address: null }
+      const unknown: Credential = { ...user, address: null }
       const timed = Effect.gen(function* () {
         const begin = yield* Clock.currentTimeMillis
         const result = yield* guard(unknown, succeed)

@@ -270,11 +270,11 @@ describe("guessing a client's secret", () => {
         includes(yield* Effect.flip(send(from("198.51.100.1", wrong()))), { error: "invalid_client" })
       }
       const right = from("198.51.100.1", exchangeOf(code))
-      includes(yield* Effect.flip(send(right)), { _tag: "TooManyGuesses", retry_after: 900 })
+      includes(yield* Effect.flip(send(right)), { _tag: "TooManyAttempts", retry_after: 900 })
       const { introspect, revoke } = yield* AuthorizationServer
       const ask = from("198.51.100.1", { ...c1, token: refresh_token })
-      includes(yield* Effect.flip(introspect(ask)), { _tag: "TooManyGuesses" })
-      includes(yield* Effect.flip(revoke(ask)), { _tag: "TooManyGuesses" })
+      includes(yield* Effect.flip(introspect(ask)), { _tag: "TooManyAttempts" })
+      includes(yield* Effect.flip(revoke(ask)), { _tag: "TooManyAttempts" })
       // What needs no secret proves nothing and is not refused.
       yield* send(from("198.51.100.1", refreshOf(refresh_token, "c1")))
       yield* send(from("198.51.100.2", exchangeOf(code)))
@@ -288,7 +288,7 @@ describe("guessing a client's secret", () => {
       for (let failure = 1; failure <= 10; failure++) {
         includes(yield* Effect.flip(send(nobody)), { error: "invalid_client" })
       }
-      includes(yield* Effect.flip(send(nobody)), { _tag: "TooManyGuesses" })
+      includes(yield* Effect.flip(send(nobody)), { _tag: "TooManyAttempts" })
       const { introspect } = yield* AuthorizationServer
       yield* Effect.all(
         Array.from({ length: 200 }, () => introspect(from("198.51.100.1", { ...c1, token: "x" }))),

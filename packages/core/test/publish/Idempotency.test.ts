@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { IdempotentRequest } from "@doorhook/core"
-import { DeliveryStore, KeyTaken, Publisher } from "@doorhook/core"
+import { DeliveryStore, IdempotencyConflict, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { event, publisherOver } from "./PublisherOver.ts"
@@ -79,7 +79,7 @@ describe("publishing with an idempotency key", () => {
               records,
               keys.map((key) => ({ ...key, answer: `[{"id":"evt_theirs0000000000000000","deliveries":0}]` }))
             )
-            return yield* new KeyTaken({ key: keys[0]?.key ?? "" })
+            return yield* new IdempotencyConflict({ key: keys[0]?.key ?? "" })
           })
         })
       )

@@ -129,7 +129,7 @@ describe("PublishRequest", () => {
     assert.deepStrictEqual(problems, [{ pointer: "/1/data", detail }])
   })
 
-  it("notices a member that was meant for the one that may be left out, and no other", () => {
+  it("notifications a member that was meant for the one that may be left out, and no other", () => {
     const { tenant_ids: _, ...others } = event
     const oversightsIn = (...changes: ReadonlyArray<object>) =>
       Result.getOrThrow(fromValue(changes.map((change) => ({ ...others, ...change })))).oversights

@@ -20,10 +20,10 @@ const watched = (failure: Pick<StoreError, "advice" | "outcome"> = { advice: "pu
       sizes.push(records.length)
       return Effect.delay(enqueue(records, keys), commit)
     },
-    (ofScopes) => (scopes) =>
+    (findByScopes) => (scopes) =>
       scopes.buildings.includes(unreadable)
-        ? Effect.fail(new StoreError({ operation: "IntegrationStore.ofScopes", cause: "damaged", ...failure }))
-        : ofScopes(scopes)
+        ? Effect.fail(new StoreError({ operation: "IntegrationStore.findByScopes", cause: "damaged", ...failure }))
+        : findByScopes(scopes)
   )
   return { layer, sizes }
 }

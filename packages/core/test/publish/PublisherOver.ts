@@ -13,7 +13,7 @@ import {
   JsonText,
   MemoryStore,
   Publisher,
-  Wake
+  WakeSignal
 } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 
@@ -27,11 +27,11 @@ export const event = (n: number, resource_type: NewEvent["resource_type"] = "acc
 })
 
 type Enqueue = DeliveryStore["Service"]["enqueue"]
-type OfScopes = IntegrationStore["Service"]["ofScopes"]
+type OfScopes = IntegrationStore["Service"]["findByScopes"]
 
 export const publisherOver = (
   enqueue: (real: Enqueue) => Enqueue,
-  ofScopes: (real: OfScopes) => OfScopes = (real) => real,
+  findByScopes: (real: OfScopes) => OfScopes = (real) => real,
   settings: Parameters<typeof DeliverySettings.layer>[0] = {}
 ) =>
   Publisher.layer.pipe(
@@ -44,12 +44,12 @@ export const publisherOver = (
     Layer.provide(
       Layer.effect(
         IntegrationStore,
-        Effect.map(IntegrationStore, (store) => ({ ...store, ofScopes: ofScopes(store.ofScopes) }))
+        Effect.map(IntegrationStore, (store) => ({ ...store, findByScopes: findByScopes(store.findByScopes) }))
       )
     ),
     Layer.provide([
       Dispatcher.layerNone,
-      Wake.layerLocal,
+      WakeSignal.layerLocal,
       Crypto.layerWebCrypto,
       Layer.orDie(DeliverySettings.layer(settings))
     ]),

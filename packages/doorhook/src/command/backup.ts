@@ -12,7 +12,7 @@ import { version as doorhookVersion } from "../version.ts"
 import type { Copied } from "./backupSources.ts"
 import { copySqlite, dumpPostgres } from "./backupSources.ts"
 import { databaseConfigOf, databaseFlags } from "./deliveryFlags.ts"
-import { stopOnHangup } from "./stopping.ts"
+import { stopOnSighup } from "./shutdown.ts"
 
 /** Ends of the names of files that SQLite and doorhook keep beside a database. */
 const besides = ["-wal", "-shm", "-journal", "-lock"]
@@ -105,7 +105,7 @@ export const backupCommand = Command.make(
   Effect.fnUntraced(function* (given) {
     const { database = defaultDatabase } = yield* databaseConfigOf(given)
     if (database === "memory") return yield* CommandFailure.usage("A database in memory can't be backed up.")
-    yield* stopOnHangup(undefined)
+    yield* stopOnSighup(undefined)
     yield* checkTarget(given.out, database, given.force)
     const part = yield* partFor(given.out)
     const copied = yield* isPostgres(database) ? dumpPostgres(database, part) : copySqlite(database, part)

@@ -103,7 +103,7 @@ const directoryFindings = ({ directory }: ServeConfig) =>
 /** A file that is in use is none to start with. */
 const useFindings = ({ database = defaultDatabase }: ServeConfig) =>
   isFile(database)
-    ? Effect.match(FileOwner.whoseIs(database), {
+    ? Effect.match(FileOwner.holderOf(database), {
         // What keeps the database from being opened is told of the database.
         onFailure: () => [],
         onSuccess: (owner) =>

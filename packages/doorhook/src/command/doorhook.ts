@@ -10,7 +10,7 @@ import type { Extensions } from "./extended.ts"
 import { grantsCommand } from "./grants.ts"
 import { integrationsCommand } from "./integrations.ts"
 import { migrateCommand } from "./migrate.ts"
-import { noticesCommand } from "./notices.ts"
+import { notificationsCommand } from "./notifications.ts"
 import { portalCommand } from "./portal.ts"
 import { serveCommand } from "./serve.ts"
 import { workerCommand } from "./worker.ts"
@@ -25,7 +25,7 @@ export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
       integrationsCommand,
       clientsCommand,
       grantsCommand,
-      noticesCommand,
+      notificationsCommand,
       portalCommand,
       doctorCommand,
       migrateCommand,

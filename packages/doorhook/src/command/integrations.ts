@@ -1,7 +1,7 @@
 /**
  * `doorhook integrations`: list them, see which fail, and change their own settings, over the operator API.
  */
-import { CommandFailure, scopeText, surveyedStatuses } from "@doorhook/core"
+import { CommandFailure, scopeText, statusFilters } from "@doorhook/core"
 import { Effect, Option, Result } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
@@ -65,9 +65,9 @@ const list = Command.make(
   "list",
   {
     ...connection,
-    status: Flag.Literals("status", surveyedStatuses).pipe(
+    status: Flag.Literals("status", statusFilters).pipe(
       Flag.withDescription(
-        "Only integrations of this status; troubled are those that fail and those that doorhook disabled"
+        "Only integrations of this status; unhealthy are those that fail and those that doorhook disabled"
       ),
       Flag.optional,
       Flag.map(Option.getOrUndefined)

@@ -9,7 +9,7 @@ import { DoorhookError } from "../DoorhookError.ts"
 import { makeHttpCalls } from "../embed/OperatorCalls.ts"
 import type { OperatorClient } from "../embed/OperatorClient.ts"
 import { makeOperatorClient } from "../embed/OperatorClient.ts"
-import { inFlags } from "./inFlags.ts"
+import { withFlagNames } from "./flagNames.ts"
 import { keyProblems, operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
 
 const defaultUrl = "http://127.0.0.1:4000"
@@ -62,7 +62,7 @@ const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError
     case "not_doorhook":
       return `--url ${url}: ${message} Give the address of the service.`
     default:
-      return [onOneLine(inFlags(message)), ...(remedies[code] === undefined ? [] : [remedies[code]])].join(" ")
+      return [onOneLine(withFlagNames(message)), ...(remedies[code] === undefined ? [] : [remedies[code]])].join(" ")
   }
 }
 

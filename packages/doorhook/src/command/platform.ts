@@ -11,7 +11,7 @@ import * as NodeTerminal from "@effect/platform-node-shared/NodeTerminal"
 import { Layer } from "effect"
 import { CliOutput } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
-import * as logging from "./logging.ts"
+import * as logging from "./logger.ts"
 import { presenter } from "./Presenter.ts"
 
 const files = Layer.merge(NodeFileSystem.layer, NodePath.layer)

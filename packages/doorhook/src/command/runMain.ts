@@ -4,10 +4,10 @@
 import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import { Effect } from "effect"
 import type { Command } from "effect/cli"
-import { surviveClosedOutput } from "./closedOutput.ts"
-import { exitCodeOf, reported } from "./ending.ts"
-import { runOn } from "./givenArguments.ts"
-import { endWithStarter } from "./lifeline.ts"
+import { ignoreBrokenPipe } from "./brokenPipe.ts"
+import { exitCodeOf, reported } from "./exit.ts"
+import { runWithArgv } from "./argv.ts"
+import { exitWithParent } from "./parentWatch.ts"
 import type { Platform } from "./platform.ts"
 import { platform } from "./platform.ts"
 import { Process } from "./untilStopped.ts"
@@ -17,10 +17,10 @@ export const runMain = <Name extends string, Input, E, ContextInput>(
   command: Command.Command<Name, Input, ContextInput, E, Platform>,
   given: ReadonlyArray<string>
 ): void => {
-  surviveClosedOutput()
-  endWithStarter()
+  ignoreBrokenPipe()
+  exitWithParent()
   const process = { runsUntilStopped: false }
-  runOn(command, given).pipe(
+  runWithArgv(command, given).pipe(
     Effect.provide(platform),
     Effect.provideService(Process, process),
     reported,

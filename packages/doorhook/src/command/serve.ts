@@ -10,13 +10,13 @@ import type { ServeConfig } from "../config/ServeConfig.ts"
 import { parsePort, parseWorkers } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase } from "../service/Database.ts"
-import { NotificationSecret } from "../service/Notifications.ts"
-import * as Serving from "../service/Serving.ts"
+import { NotificationSecret } from "../service/NotificationWebhook.ts"
+import * as Serving from "../service/HttpService.ts"
 import { keepCompiled } from "./compileCache.ts"
 import { deliveryArguments, deliveryConfigOf, deliveryFlags, logLevelArguments } from "./deliveryFlags.ts"
-import { endInTime } from "./endInTime.ts"
+import { forceExitAfterSignal } from "./forceExit.ts"
 import { operatorKeyFlag } from "./operatorKey.ts"
-import { stopOnHangup, tellStopped, tellStopping } from "./stopping.ts"
+import { stopOnSighup, logStopped, logStopping } from "./shutdown.ts"
 import { untilStopped } from "./untilStopped.ts"
 import { checkShared, keepWorkers } from "./workers.ts"
 
@@ -117,7 +117,7 @@ const announce = Effect.fnUntraced(function* (config: ServeConfig) {
     yield* Console.log(`no DOORHOOK_ENCRYPTION_KEY: ${readable}; make a key with: openssl rand -base64 32`)
   }
   yield* Console.log(`doorhook listening on ${yield* Serving.address}`)
-  yield* tellStopping("doorhook")
+  yield* logStopping("doorhook")
   yield* keepCompiled
 })
 
@@ -127,8 +127,8 @@ export const serveCommand = Command.make(
   Effect.fnUntraced(
     function* (given) {
       const config = yield* configOf(given)
-      yield* endInTime(config)
-      yield* stopOnHangup(config.directory)
+      yield* forceExitAfterSignal(config)
+      yield* stopOnSighup(config.directory)
       const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
       const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
       const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
@@ -137,7 +137,7 @@ export const serveCommand = Command.make(
       const serving = Effect.scoped(
         Effect.flatMap(Layer.build(service), (built) => Context.get(built, StoreHealth).lost)
       )
-      return yield* Effect.raceFirst(serving, workers).pipe(tellStopped("doorhook"))
+      return yield* Effect.raceFirst(serving, workers).pipe(logStopped("doorhook"))
     },
     Effect.scoped,
     untilStopped

@@ -1,7 +1,7 @@
 /**
  * `doorhook worker`: delivers from a database that other processes share, and takes no requests.
  */
-import { AbsentDirectory, CommandFailure } from "@doorhook/core"
+import { AllowAllDirectory, CommandFailure } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as FileDirectory from "../directory/FileDirectory.ts"
@@ -9,8 +9,8 @@ import { defaultDatabase, isPostgres } from "../service/Database.ts"
 import { deliveryLayer } from "../service/Engine.ts"
 import { keepCompiled } from "./compileCache.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
-import { endInTime } from "./endInTime.ts"
-import { stopOnHangup, tellStopped, tellStopping } from "./stopping.ts"
+import { forceExitAfterSignal } from "./forceExit.ts"
+import { stopOnSighup, logStopped, logStopping } from "./shutdown.ts"
 import { untilStopped } from "./untilStopped.ts"
 
 export const workerCommand = Command.make(
@@ -26,19 +26,19 @@ export const workerCommand = Command.make(
           `worker: ${what} belongs to one process alone, and "doorhook serve" delivers from it itself. Give the URL of the PostgreSQL database that the service uses, by --database postgres://... or DOORHOOK_DATABASE; without PostgreSQL, start no worker.`
         )
       }
-      yield* endInTime(config)
-      yield* stopOnHangup(config.directory)
+      yield* forceExitAfterSignal(config)
+      yield* stopOnSighup(config.directory)
       const announce = Effect.gen(function* () {
         if (config.directory === undefined) {
           yield* Console.log("no --directory: the rights of users are not asked for again before each attempt")
         }
         yield* Console.log("doorhook worker ready")
-        yield* tellStopping("doorhook worker")
+        yield* logStopping("doorhook worker")
         yield* keepCompiled
       })
-      const directory = config.directory === undefined ? AbsentDirectory.layer : FileDirectory.layer(config.directory)
+      const directory = config.directory === undefined ? AllowAllDirectory.layer : FileDirectory.layer(config.directory)
       const delivery = Layer.effectDiscard(announce).pipe(Layer.provideMerge(deliveryLayer(config, directory)))
-      return yield* Layer.launch(delivery).pipe(tellStopped("doorhook worker"))
+      return yield* Layer.launch(delivery).pipe(logStopped("doorhook worker"))
     },
     Effect.scoped,
     untilStopped

@@ -8,7 +8,7 @@ import { once } from "node:events"
 import type { InvalidConfig } from "../config/ReadingSettings.ts"
 import { invalid } from "../config/ReadingSettings.ts"
 import { defaultDatabase, isPostgres } from "../service/Database.ts"
-import { onHangup } from "../service/Hangup.ts"
+import { onSighup } from "../service/Sighup.ts"
 
 /** Environment variable that hands the database on, because a URL may carry a password. */
 const databaseVariable = "DOORHOOK_DATABASE"
@@ -39,7 +39,7 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
       Effect.scoped(
         Effect.gen(function* () {
           // It has read the directory itself. One that does not listen yet ends by this, and the next reads what is there then.
-          yield* onHangup(() => child.kill("SIGHUP"))
+          yield* onSighup(() => child.kill("SIGHUP"))
           yield* Console.log(`worker process ${child.pid}`)
           return yield* Effect.promise(() =>
             once(child, "exit").then(

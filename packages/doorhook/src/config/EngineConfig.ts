@@ -54,7 +54,7 @@ const engineFields = {
    * `GET /v4/webhook_keys`; `both`; or `off`. Default `hmac`.
    */
   signing: Schema.optional(Schema.Literals(signings)),
-  /** A URL of the operator that gets the notices about integrations and the service, as webhooks. Default none. */
+  /** A URL of the operator that gets the notifications about integrations and the service, as webhooks. Default none. */
   notificationUrl: Schema.optional(Text),
   /**
    * The secret that requests to `notificationUrl` are signed with: `whsec_` and base64 of 24 bytes or more. Default: made at

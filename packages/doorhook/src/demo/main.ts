@@ -20,7 +20,7 @@ import { Clock, Console, Effect, Layer, Option, Random, Redacted, Schedule } fro
 import { Command, Flag } from "effect/cli"
 import { runMain } from "../command/runMain.ts"
 import { untilStopped } from "../command/untilStopped.ts"
-import * as Serving from "../service/Serving.ts"
+import * as Serving from "../service/HttpService.ts"
 import { DemoReceiver } from "./DemoReceiver.ts"
 import { ensureIntegrations } from "./DemoIntegrations.ts"
 import type { Accepted } from "./Figures.ts"

@@ -8,11 +8,11 @@ import {
   DirectoryError,
   DocumentDirectory,
   fileTrouble,
-  oversightsOf
+  unknownMembers
 } from "@doorhook/core"
 import { Console, Effect, FileSystem, Layer, Queue } from "effect"
 import { InvalidConfig } from "../config/ReadingSettings.ts"
-import { onHangup } from "../service/Hangup.ts"
+import { onSighup } from "../service/Sighup.ts"
 
 const unusable = (file: string, why: string): InvalidConfig =>
   new InvalidConfig({ message: `directory: ${file}${why}` })
@@ -28,7 +28,7 @@ export const read = Effect.fnUntraced(function* (file: string) {
   const document = yield* Effect.fromResult(DirectoryDocument.fromText(text)).pipe(
     Effect.mapError(({ problems }) => unusable(file, `: ${problems.map(said).join("; ")}`))
   )
-  return { document, oversights: oversightsOf(JSON.parse(text)).map(({ detail, pointer }) => `${pointer} ${detail}`) }
+  return { document, oversights: unknownMembers(JSON.parse(text)).map(({ detail, pointer }) => `${pointer} ${detail}`) }
 })
 
 /** What is wrong with the file, if one is named, among what else can be. */
@@ -48,7 +48,7 @@ const rereadOnHangup = (file: string) =>
     Effect.gen(function* () {
       const directory = yield* DocumentDirectory
       const hangups = yield* Queue.sliding<void>(1)
-      yield* onHangup(() => Queue.offerUnsafe(hangups, undefined))
+      yield* onSighup(() => Queue.offerUnsafe(hangups, undefined))
       yield* Queue.take(hangups).pipe(
         Effect.andThen(readAloud(file)),
         Effect.flatMap(directory.replace),

@@ -116,7 +116,7 @@ export const hashPassword = async (password: string, cost: PasswordCost = {}): P
 }
 
 /** Takes as long as checking a password does, for logins that nobody has: they must not be told apart by time. */
-export const wasteTime = async (password: string): Promise<void> => {
+export const dummyVerify = async (password: string): Promise<void> => {
   await checkWith(password, Buffer.alloc(16), 32, defaults)
 }
 
@@ -130,7 +130,7 @@ export const wasteTime = async (password: string): Promise<void> => {
 export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>
   Option.match(parse(stored), {
     onNone: async () => {
-      await wasteTime(password)
+      await dummyVerify(password)
       return false
     },
     onSome: async ({ hash, salt, ...cost }) => timingSafeEqual(hash, await checkWith(password, salt, hash.length, cost))

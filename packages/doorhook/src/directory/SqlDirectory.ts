@@ -4,7 +4,7 @@
 import { readHostId } from "@doorhook/core"
 import { Schema } from "effect"
 import type { HostBuilding, HostDirectory, HostId, HostTenant } from "./FunctionDirectory.ts"
-import { verifyPassword, wasteTime } from "./PasswordHash.ts"
+import { verifyPassword, dummyVerify } from "./PasswordHash.ts"
 import type { RunSql, SqlSource } from "./SqlSource.ts"
 import { runnerOf } from "./SqlSource.ts"
 import type { SqlTableNames, SqlTables } from "./SqlTables.ts"
@@ -139,7 +139,7 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
       if (user === undefined || second !== undefined || user.password === null) {
         example ??= await findExample()
         if (example !== null) await verify(password, example)
-        else if (options.verifyPassword === undefined) await wasteTime(password)
+        else if (options.verifyPassword === undefined) await dummyVerify(password)
         return null
       }
       example = user.password

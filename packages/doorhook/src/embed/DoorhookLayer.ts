@@ -11,7 +11,7 @@ import { checkConfig } from "../config/ServeConfig.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import type { Port } from "../service/Ports.ts"
 import * as GuardedLogger from "../telemetry/GuardedLogger.ts"
-import { Tracing } from "../telemetry/Tracing.ts"
+import { Tracing } from "../telemetry/Spans.ts"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
 /**

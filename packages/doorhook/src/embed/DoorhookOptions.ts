@@ -10,7 +10,7 @@ import { checkConfig } from "../config/ServeConfig.ts"
 import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { DoorhookError } from "../DoorhookError.ts"
-import type { OnNotice } from "./HostListener.ts"
+import type { OnNotification } from "./HostListener.ts"
 import * as HostListener from "./HostListener.ts"
 import type { HostLogger } from "./HostLogger.ts"
 import * as HostLoggers from "./HostLogger.ts"
@@ -20,10 +20,10 @@ export interface DoorhookOptions extends EngineConfig {
   /** The host's users, clients and buildings: functions of its own, or `sqlDirectory` over its tables. */
   readonly directory: HostDirectory
   /**
-   * Gets each notice about integrations: that one fails, was disabled, recovered, or had deliveries given up. May return a
-   * promise; what it throws is logged. Default: notices are only logged.
+   * Gets each notification about integrations: that one fails, was disabled, recovered, or had deliveries given up. May return a
+   * promise; what it throws is logged. Default: notifications are only logged.
    */
-  readonly onNotice?: OnNotice | undefined
+  readonly onNotification?: OnNotification | undefined
   /** Takes doorhook's own lines, as `console` and pino do; `false` for none. Default: the console. */
   readonly logger?: HostLogger | false | undefined
   /**
@@ -37,7 +37,7 @@ export interface DoorhookOptions extends EngineConfig {
 export const defaultPublicUrl = "http://localhost:4000"
 
 /** What the options mean that the engine has no name for. */
-const hostOptions = ["directory", "onNotice", "logger", "telemetry"] as const
+const hostOptions = ["directory", "onNotification", "logger", "telemetry"] as const
 
 const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
@@ -56,7 +56,7 @@ export const readOptions = (options: unknown): EngineConfig => {
   const problems = [
     ...(isObject ? [] : [`the options must be an object, not ${nameOf(options)}`]),
     ...FunctionDirectory.problemsOf(given["directory"]),
-    ...HostListener.problemsOf(given["onNotice"]),
+    ...HostListener.problemsOf(given["onNotification"]),
     ...HostLoggers.problemsOf(given["logger"]),
     ...telemetryProblems(given["telemetry"]),
     ...secretProblems(usable),

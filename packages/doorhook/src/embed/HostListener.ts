@@ -1,22 +1,24 @@
 /**
- * The host's function for notices.
+ * The host's function for notifications.
  */
-import { nameOf, NoticeListener } from "@doorhook/core"
-import { noticeDocument } from "@doorhook/server"
-import type { NoticeDocument } from "@doorhook/server"
+import { nameOf, NotificationListener } from "@doorhook/core"
+import { notificationDocument } from "@doorhook/server"
+import type { NotificationDocument } from "@doorhook/server"
 import { Effect, Layer, Predicate } from "effect"
 
-/** Called with each notice, one after the other. What it throws, or rejects with, is logged. */
-export type OnNotice = (notice: NoticeDocument) => unknown
+/** Called with each notification, one after the other. What it throws, or rejects with, is logged. */
+export type OnNotification = (notification: NotificationDocument) => unknown
 
 /** What is wrong with it: a host in plain JavaScript has no types to rely on. */
 export const problemsOf = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isFunction(given)
     ? []
-    : [`onNotice: must be a function or left out, not ${nameOf(given)}`]
+    : [`onNotification: must be a function or left out, not ${nameOf(given)}`]
 
-/** Passes notices on to the host's function, if there is one. */
-export const layer = (onNotice: OnNotice | undefined): Layer.Layer<never> =>
-  onNotice === undefined
+/** Passes notifications on to the host's function, if there is one. */
+export const layer = (onNotification: OnNotification | undefined): Layer.Layer<never> =>
+  onNotification === undefined
     ? Layer.empty
-    : Layer.succeed(NoticeListener, (notice) => Effect.promise(async () => onNotice(noticeDocument(notice))))
+    : Layer.succeed(NotificationListener, (notification) =>
+        Effect.promise(async () => onNotification(notificationDocument(notification)))
+      )

@@ -7,7 +7,7 @@ import { Predicate } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { closedError, DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
-import type { OpenCalls } from "./OpenCalls.ts"
+import type { InFlightCalls } from "./InFlightCalls.ts"
 import { parsedBodyOf } from "./ParsedBody.ts"
 
 /**
@@ -31,7 +31,7 @@ interface HostHandlerOptions {
   readonly isOwn: (target: string) => boolean
   /** Called with each request that is doorhook's. */
   readonly seen: (request: IncomingMessage) => void
-  readonly open: OpenCalls
+  readonly open: InFlightCalls
   readonly log: HostLog
 }
 

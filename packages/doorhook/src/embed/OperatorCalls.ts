@@ -2,7 +2,7 @@
  * Calls of the operator API: within an embedding process by calling its operations, over the network by `fetch`. Both give the
  * same answers and reject with the same errors.
  */
-import { isRedirect, JsonFlaw } from "@doorhook/core"
+import { isRedirect, JsonEncoding } from "@doorhook/core"
 import type { Operation, OperatorApi, RequestFailure } from "@doorhook/server"
 import { Effect, Option, Result, Schema } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
@@ -21,7 +21,7 @@ export type OperatorCalls = <Answer>(operation: Operation<Answer>, options?: Ope
 
 /** A body as JSON; what JSON can't hold is refused. */
 const jsonOf = (body: object): string =>
-  Result.match(JsonFlaw.toText(body), {
+  Result.match(JsonEncoding.encode(body), {
     onSuccess: (text = "") => text,
     onFailure: (flaw) => {
       throw new DoorhookError("bad_request", `what was given ${flaw}`)

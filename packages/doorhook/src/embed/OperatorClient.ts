@@ -1,6 +1,6 @@
 /**
  * The client of the operator API, for embedding hosts and for the command line: deliveries, integrations, OAuth clients, grants,
- * notices and portal links.
+ * notifications and portal links.
  */
 import type { DeliveryState } from "@doorhook/core"
 import type {
@@ -12,8 +12,8 @@ import type {
   DeliveryDocument,
   DeliveryPageDocument,
   GrantDocument,
-  NoticeDocument,
-  NoticePageDocument,
+  NotificationDocument,
+  NotificationPageDocument,
   OperatorIntegrationDocument,
   OperatorIntegrationPageDocument,
   PortalLink,
@@ -24,7 +24,7 @@ import {
   deliveryOperations,
   grantOperations,
   integrationOperations,
-  noticeOperations
+  notificationOperations
 } from "@doorhook/server"
 import { Predicate } from "effect"
 import { badArgument, bodyOf, idIn, idInPath, optionsOf, queryOf } from "./Arguments.ts"
@@ -105,7 +105,7 @@ export type IntegrationPage = OperatorIntegrationPageDocument
 /** Which integrations to list. */
 export interface IntegrationListOptions {
   /** Troubled are those that fail and those that doorhook disabled. */
-  readonly status?: "enabled" | "disabled" | "troubled" | undefined
+  readonly status?: "enabled" | "disabled" | "unhealthy" | undefined
   /** The `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
   readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
@@ -205,28 +205,28 @@ export interface GrantsClient {
   readonly revoke: (userId: string, options?: GrantRevokeOptions) => Promise<number>
 }
 
-/** A notice. Times are ISO 8601 UTC. */
-export type DoorhookNotice = NoticeDocument
+/** A notification. Times are ISO 8601 UTC. */
+export type DoorhookNotification = NotificationDocument
 
-/** A page of notices. */
-export type NoticePage = NoticePageDocument
+/** A page of notifications. */
+export type NotificationPage = NotificationPageDocument
 
-/** Which notices to list. */
-export interface NoticeListOptions {
+/** Which notifications to list. */
+export interface NotificationListOptions {
   /** Only those of this integration. */
   readonly integration_id?: string | number | undefined
   /** Which comes first; default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
-  /** Only notices after this one in that order, like the `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
+  /** Only notifications after this one in that order, like the `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
   readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
 }
 
 /** Calls reject with a `DoorhookError`: `invalid_parameter` for a wrong option. */
-export interface NoticesClient {
-  /** A page of notices, the oldest first unless `order` says otherwise. */
-  readonly list: (options?: NoticeListOptions) => Promise<NoticePage>
+export interface NotificationsClient {
+  /** A page of notifications, the oldest first unless `order` says otherwise. */
+  readonly list: (options?: NotificationListOptions) => Promise<NotificationPage>
 }
 
 /** How a portal link is made. */
@@ -261,8 +261,8 @@ export interface OperatorClient extends PortalClient {
   readonly clients: ClientsClient
   /** What a user has granted to clients, and ending it: when a password changes, or a phone is lost. */
   readonly grants: GrantsClient
-  /** The notices that `onNotice` gets. */
-  readonly notices: NoticesClient
+  /** The notifications that `onNotification` gets. */
+  readonly notifications: NotificationsClient
 }
 
 const deliveryIn = (id: string): string => idInPath(id, 'the id of a delivery, like "dlv_42"')
@@ -331,8 +331,8 @@ export const makeOperatorClient = (call: OperatorCalls): OperatorClient => ({
       return (await call(grantOperations.revoke, { body: { user_id: userIn(userId), ...only } })).grants
     }
   },
-  notices: {
-    list: async (options) => call(noticeOperations.list, { query: queryOf(options) })
+  notifications: {
+    list: async (options) => call(notificationOperations.list, { query: queryOf(options) })
   },
   portalLink: async (integrationId, options) => {
     const { expiresIn = null } = optionsOf(options, ["expiresIn"])

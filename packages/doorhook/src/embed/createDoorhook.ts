@@ -6,7 +6,7 @@ import {
   AuthorizationServer,
   AuthorizationSettings,
   Crypto,
-  JsonFlaw,
+  JsonEncoding,
   Publisher,
   publishRequest,
   PublishRequest,
@@ -28,10 +28,10 @@ import type { FastifyPlugin } from "./FastifyPlugin.ts"
 import { makeFastifyPlugin } from "./FastifyPlugin.ts"
 import * as HostListener from "./HostListener.ts"
 import * as HostLogger from "./HostLogger.ts"
-import { LearnedUrl } from "./LearnedUrl.ts"
+import { InferredUrl } from "./InferredUrl.ts"
 import type { HostLog, NodeRequestHandler } from "./NodeHandler.ts"
 import { makeHostHandler } from "./NodeHandler.ts"
-import { makeOpenCalls } from "./OpenCalls.ts"
+import { makeInFlightCalls } from "./InFlightCalls.ts"
 import { makeInProcessCalls } from "./OperatorCalls.ts"
 import type { OperatorClient } from "./OperatorClient.ts"
 import { makeOperatorClient } from "./OperatorClient.ts"
@@ -136,7 +136,7 @@ export interface Doorhook extends OperatorClient {
 
 /** The text of a call under a key; of its events alone where what the host gave with them is beyond JSON. */
 const sayingOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
-  Result.getOrElse(JsonFlaw.toText(input), () => undefined) ?? JSON.stringify(events)
+  Result.getOrElse(JsonEncoding.encode(input), () => undefined) ?? JSON.stringify(events)
 
 const unknownAddress = `publicUrl: not set, and doorhook.fetch learns no address from requests, because anybody can send any Host. Links and the issuer of tokens say ${defaultPublicUrl}. Set publicUrl to the address that browsers and clients use. This is logged once.`
 
@@ -146,7 +146,7 @@ const unknownAddress = `publicUrl: not set, and doorhook.fetch learns no address
  */
 export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook> => {
   const config = readOptions(options)
-  const learned = new LearnedUrl()
+  const learned = new InferredUrl()
   const engine = engineLayer(config, FunctionDirectory.layer(options.directory))
   // After the database is open: one that was stored under a key is refused without it.
   const services = Layer.effectDiscard(warnOfReadableSecrets(config)).pipe(
@@ -154,14 +154,14 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     Layer.provideMerge(
       config.publicUrl === undefined ? Layer.succeed(PublicUrl, learned) : PublicUrl.layer(config.publicUrl)
     ),
-    Layer.provide(HostListener.layer(options.onNotice)),
+    Layer.provide(HostListener.layer(options.onNotification)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger)),
     // Counters of its own: another doorhook of this process has others.
     Layer.provideMerge(Layer.sync(Metric.MetricRegistry, () => new Map()))
   )
   const runtime = ManagedRuntime.make(Layer.merge(surface, OperatorApi.layer).pipe(Layer.provideMerge(services)))
-  const open = makeOpenCalls()
+  const open = makeInFlightCalls()
 
   let closing: Promise<void> | null = null
   const run = async <A, E>(effect: Effect.Effect<A, E, ManagedRuntime.ManagedRuntime.Services<typeof runtime>>) => {
@@ -193,7 +193,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   }
   let isWarned = false
   const warnOfAddress = (): void => {
-    if (isWarned || closing !== null || config.publicUrl !== undefined || learned.isLearned) return
+    if (isWarned || closing !== null || config.publicUrl !== undefined || learned.isInferred) return
     isWarned = true
     runtime.runFork(Effect.logWarning(unknownAddress))
   }

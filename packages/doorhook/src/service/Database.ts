@@ -9,7 +9,7 @@ import {
   MemoryStore,
   SettingStore,
   TokenStore,
-  Wake
+  WakeSignal
 } from "@doorhook/core"
 import type { StoreLost } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
@@ -30,7 +30,14 @@ export const isPostgres = (database: string): boolean => /^postgres(?:ql)?:/.tes
 /** Whether it is a file, which one process delivers from. */
 export const isFile = (database: string): boolean => database !== "memory" && !isPostgres(database)
 
-type Services = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore | Wake
+type Services =
+  | DeliveryStore
+  | IntegrationStore
+  | IdempotencyStore
+  | TokenStore
+  | ClientStore
+  | SettingStore
+  | WakeSignal
 
 /** Not the client under them: a host that is written in Effect has one of its own, with settings of its own. */
 const services = Context.pick(
@@ -40,7 +47,7 @@ const services = Context.pick(
   TokenStore,
   ClientStore,
   SettingStore,
-  Wake
+  WakeSignal
 )
 
 /** Loaded when it is called for: its client would make every start on a file slower. */
@@ -52,9 +59,9 @@ const postgresLayer = (
   Layer.unwrap(
     Effect.map(
       Effect.promise(() => import("@doorhook/sql/postgres")),
-      ({ PostgresStore, PostgresWake }) =>
+      ({ PostgresStore, PostgresWakeSignal }) =>
         Layer.effectContext(
-          PostgresWake.layer.pipe(
+          PostgresWakeSignal.layer.pipe(
             Layer.provideMerge(PostgresStore.layer({ url, encryptionKey, timeout })),
             Layer.build,
             Effect.map(services)
@@ -83,7 +90,7 @@ export const layer = (
                 encryptionKey,
                 evicted: config.evicted
               })
-        return Layer.merge(store, Wake.layerLocal)
+        return Layer.merge(store, WakeSignal.layerLocal)
       }
     )
   )

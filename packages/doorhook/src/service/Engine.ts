@@ -9,12 +9,12 @@ import {
   DeliverySettings,
   Dispatcher,
   Grants,
-  Housekeeping,
+  Retention,
   IntegrationFeed,
   Integrations,
-  Notices,
+  Notifications,
   OperatorIntegrations,
-  Premises,
+  ScopeReader,
   Publisher,
   ResourceTypeAliases,
   ResourceTypes,
@@ -38,8 +38,8 @@ import { deliveryOverrides, resourceTypesOf } from "../config/EngineConfig.ts"
 import { metricsKeyOf, operatorKeyOf } from "../config/KeySettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
-import { tracedPublisher } from "../telemetry/Tracing.ts"
-import * as Notifications from "./Notifications.ts"
+import { tracedPublisher } from "../telemetry/Spans.ts"
+import * as NotificationWebhook from "./NotificationWebhook.ts"
 import * as Ports from "./Ports.ts"
 
 /**
@@ -59,10 +59,10 @@ export const deliveryLayer = <E, R = never>(
     Layer.provideMerge(Layer.mergeAll(directory, settings, Ports.layer(config, own))),
     Layer.provideMerge(Layer.merge(Ports.cryptoLayer(own), types))
   )
-  return Layer.merge(KeptGauges.layer, Housekeeping.layer).pipe(
+  return Layer.merge(KeptGauges.layer, Retention.layer).pipe(
     Layer.provideMerge(Dispatcher.layer),
-    Layer.provideMerge(Notices.layer),
     Layer.provideMerge(Notifications.layer),
+    Layer.provideMerge(NotificationWebhook.layer),
     Layer.provideMerge(ports)
   )
 }
@@ -102,7 +102,7 @@ export const layer = <E, R = never>(
     AuthorizationServer.layer,
     Clients.layer,
     Grants.layer,
-    Premises.layer
+    ScopeReader.layer
   ).pipe(
     Layer.provideMerge(Integrations.layer),
     Layer.provide(Layer.succeed(ResourceTypeAliases, resourceTypeAliases(config)))
@@ -118,7 +118,7 @@ export const layer = <E, R = never>(
     Layer.succeed(Appearance, config.appearance ?? {}),
     Layer.succeed(HostTexts, config.texts ?? {})
   )
-  const notifications = Notifications.targetLayer(config)
+  const notifications = NotificationWebhook.targetLayer(config)
   return Layer.mergeAll(
     services,
     operatorKey,

@@ -285,7 +285,7 @@ export const layer = ({
   )
 
 /** Who delivers from a file now, in words; null when nobody does. Changes nothing. */
-export const whoseIs = (database: string): Effect.Effect<string | null, DatabaseUnusable> =>
+export const holderOf = (database: string): Effect.Effect<string | null, DatabaseUnusable> =>
   Effect.try({
     try: () => {
       const path = lockOf(database)

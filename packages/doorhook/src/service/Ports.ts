@@ -11,7 +11,7 @@ import {
   SettingStore,
   TokenStore,
   Transport,
-  Wake
+  WakeSignal
 } from "@doorhook/core"
 import { NodeCrypto, NodeNameResolver, UndiciTransport } from "@doorhook/node"
 import { Context, Effect, Layer, Option, Result } from "effect"
@@ -19,7 +19,7 @@ import { authoritiesOf } from "../config/Authorities.ts"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { egressProxyOf } from "../config/EngineConfig.ts"
 import { collect, InvalidConfig } from "../config/ReadingSettings.ts"
-import { tracedTransport } from "../telemetry/Tracing.ts"
+import { tracedTransport } from "../telemetry/Spans.ts"
 import * as Database from "./Database.ts"
 import * as FileOwner from "./FileOwner.ts"
 
@@ -27,7 +27,7 @@ import * as FileOwner from "./FileOwner.ts"
 export type StoragePort = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
 /** What an application may have of its own. */
-export type Port = StoragePort | Wake | Transport | Crypto | NameResolver
+export type Port = StoragePort | WakeSignal | Transport | Crypto | NameResolver
 
 const storagePorts = [DeliveryStore, IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore]
 
@@ -60,7 +60,7 @@ const storageOf = (config: EngineConfig, own: Context.Context<never>) => {
     ownOr(own, TokenStore, database),
     ownOr(own, ClientStore, database),
     ownOr(own, SettingStore, database),
-    Wake.layerLocal
+    WakeSignal.layerLocal
   )
 }
 
@@ -81,7 +81,12 @@ export const layer = (config: EngineConfig, own: Context.Context<never>) => {
     )
   )
   const storage = storageOf(config, own)
-  return Layer.mergeAll(storage, ownOr(own, Wake, storage), transport, ownOr(own, NameResolver, NodeNameResolver.layer))
+  return Layer.mergeAll(
+    storage,
+    ownOr(own, WakeSignal, storage),
+    transport,
+    ownOr(own, NameResolver, NodeNameResolver.layer)
+  )
 }
 
 /** Cryptography, which a directory may need too. */

@@ -4,7 +4,7 @@
  */
 import { Effect, Layer } from "effect"
 import { GaugeInterval } from "./KeptGauges.ts"
-import { Tracing } from "./Tracing.ts"
+import { Tracing } from "./Spans.ts"
 
 const endpoints = ["", "_TRACES", "_METRICS", "_LOGS"].map((signal) => `OTEL_EXPORTER_OTLP${signal}_ENDPOINT`)
 

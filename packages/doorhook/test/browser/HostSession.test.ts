@@ -5,7 +5,7 @@
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
-import { listening } from "@doorhook/testkit/Listening"
+import { listening } from "@doorhook/testkit/ListeningServer"
 import { authorizeUrl } from "../harness/CodeGrant.ts"
 import { start } from "../harness/Embedded.ts"
 import { shared } from "../harness/Shared.ts"

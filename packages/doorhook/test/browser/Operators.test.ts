@@ -53,7 +53,7 @@ const places = (): ReadonlyArray<string> => {
     `/integrations/${broken}`,
     `/integrations/${gone}`,
     "/clients?user_id=admin",
-    "/notices",
+    "/notifications",
     "/publish"
   ]
 }
@@ -149,7 +149,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.locator("details[open]").getByRole("button", { name: "Try it again" }).click()
     await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
     assert.strictEqual((await doorhook.integrations.show(gone)).status, "enabled")
-    await link(page, "Notices").click()
+    await link(page, "Notifications").click()
     await page.getByText("acknowledges again").first().waitFor()
   })
 
@@ -212,11 +212,11 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.clock.install()
     await signIn(page)
     await context.clearCookies({ name: "doorhook_console" })
-    await page.goto(`${stage().url}/console/notices`)
+    await page.goto(`${stage().url}/console/notifications`)
     await heading(page, "Operator console")
     await page.getByLabel("Operator key").fill(operatorKey)
     await page.keyboard.press("Enter")
-    await heading(page, "Notices")
+    await heading(page, "Notifications")
     await context.clearCookies({ name: "doorhook_console" })
     await page.clock.fastForward("00:15")
     await heading(page, "Operator console")
@@ -244,7 +244,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       "Deliveries",
       "Integrations",
       "Clients",
-      "Notices",
+      "Notifications",
       "Publish",
       "Sign out"
     ])
@@ -342,6 +342,6 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     const [session] = (await context.cookies()).filter(({ name }) => name === "doorhook_console")
     const planted = (session?.value ?? "").replace(/.$/, (last) => (last === "A" ? "B" : "A"))
     await fresh.context().addCookies([{ name: "doorhook_console", value: planted, url: stage().url }])
-    assert.strictEqual((await fresh.goto(`${stage().url}/console/notices`))?.status(), 403)
+    assert.strictEqual((await fresh.goto(`${stage().url}/console/notifications`))?.status(), 403)
   })
 })

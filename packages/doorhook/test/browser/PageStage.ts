@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import { setTimeout as pause } from "node:timers/promises"
-import { listening } from "@doorhook/testkit/Listening"
+import { listening } from "@doorhook/testkit/ListeningServer"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { directory, start, tokenFrom } from "../harness/Embedded.ts"

@@ -3,7 +3,7 @@
  */
 import { Effect, Scope } from "effect"
 import { createServer } from "node:http"
-import { listening } from "@doorhook/testkit/Listening"
+import { listening } from "@doorhook/testkit/ListeningServer"
 
 /** The page of an app that users come back to. */
 export const welcome =

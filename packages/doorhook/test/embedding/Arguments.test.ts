@@ -35,7 +35,7 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
   ["deliveries.list", [{ state: {} }], /^state: must be a text, a number or a list of these, not an object$/],
   ["deliveries.list", [{ after: null }], /^after: null is the `next` of the last page.* End the loop/],
   ["integrations.list", [{ after: null }], /^after: null/],
-  ["notices.list", [{ after: null }], /^after: null/],
+  ["notifications.list", [{ after: null }], /^after: null/],
   ["integrations.show", [""], /^id: .* an integration/],
   ["integrations.probe", [".."], /^id: .* an integration/],
   ["integrations.set", ["1"], /^change: must be an object like \{ status: "enabled" \}, not undefined$/],
@@ -84,7 +84,7 @@ describe("arguments", () => {
       const { url } = yield* mount(doorhook)
       yield* integrate(url, receiver.url)
       yield* Effect.promise(async () => {
-        for (const path of ["deliveries.list", "integrations.list", "notices.list"]) {
+        for (const path of ["deliveries.list", "integrations.list", "notifications.list"]) {
           await call(doorhook, path, [null])
           await call(doorhook, path, [{ limit: null }])
         }

@@ -13,10 +13,10 @@ import { fileURLToPath } from "node:url"
 import * as FileOwner from "../../src/service/FileOwner.ts"
 import { codeOf, directory, event, integrate, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import { listening } from "@doorhook/testkit/Listening"
+import { listening } from "@doorhook/testkit/ListeningServer"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import { makeHostHandler } from "../../src/embed/NodeHandler.ts"
-import { makeOpenCalls } from "../../src/embed/OpenCalls.ts"
+import { makeInFlightCalls } from "../../src/embed/InFlightCalls.ts"
 import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 
 const program = fileURLToPath(new URL("EndsByItself.ts", import.meta.url))
@@ -41,7 +41,7 @@ describe("closing", () => {
         isClosed: () => false,
         isOwn: () => true,
         seen: () => undefined,
-        open: { ...makeOpenCalls(), track: (call) => (tracked++, call) },
+        open: { ...makeInFlightCalls(), track: (call) => (tracked++, call) },
         log: () => undefined
       })
       const passedOn = yield* Deferred.make<void>()
@@ -116,7 +116,7 @@ describe("closing", () => {
         () => doorhook.integrations.list(),
         () => doorhook.clients.list(),
         () => doorhook.grants.revoke("admin"),
-        () => doorhook.notices.list(),
+        () => doorhook.notifications.list(),
         () => doorhook.fetch(new Request("http://localhost/health/live"))
       ]) {
         const { code, message } = yield* codeOf(call())
@@ -171,7 +171,7 @@ describe("a SQLite file", () => {
         const { message, why } = yield* Fiber.join(refused)
         assert.strictEqual(why, "locked")
         assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, .* one process alone`))
-        assert.strictEqual(yield* FileOwner.whoseIs(database), named)
+        assert.strictEqual(yield* FileOwner.holderOf(database), named)
         const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
         // Whoever waits can give up at once: the clock stands still.
         yield* Fiber.interrupt(yield* wait)
@@ -195,9 +195,9 @@ describe("a SQLite file", () => {
         yield* Layer.buildWithScope(FileOwner.layer({ database }), second).pipe(Effect.provide(logger))
         assert.match(warnings.join(), /Another doorhook of this process has .*one\.db open.*globalThis/)
         yield* Scope.close(first, Exit.void)
-        assert.match((yield* FileOwner.whoseIs(database)) ?? "", new RegExp(`^process ${process.pid}, since`))
+        assert.match((yield* FileOwner.holderOf(database)) ?? "", new RegExp(`^process ${process.pid}, since`))
         yield* Scope.close(second, Exit.void)
-        assert.isNull(yield* FileOwner.whoseIs(database))
+        assert.isNull(yield* FileOwner.holderOf(database))
       }).pipe(Effect.scoped)
   )
 

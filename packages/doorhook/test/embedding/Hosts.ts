@@ -13,7 +13,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { RequestListener, Server } from "node:http"
 import { arrayBuffer } from "node:stream/consumers"
-import { listening, portOf } from "@doorhook/testkit/Listening"
+import { listening, portOf } from "@doorhook/testkit/ListeningServer"
 
 /** A host that listens. Its own routes: `GET /orders` answers `mine`, `POST /orders` what was sent as JSON. */
 export interface Host {

@@ -72,7 +72,7 @@ describe("options", () => {
     Effect.gen(function* () {
       const given = {
         directory: { client: 5, buildings: [], authenticte: () => null, ownBusiness: true },
-        onNotice: "call me",
+        onNotification: "call me",
         logger: {},
         telemetry: "yes",
         directry: {},
@@ -86,7 +86,7 @@ describe("options", () => {
         "directory.client: must be a function, not 5",
         "directory.authenticate: must be a function, not undefined",
         "directory.buildings: must be a function or left out, not a list",
-        'onNotice: must be a function or left out, not "call me"',
+        'onNotification: must be a function or left out, not "call me"',
         "logger: must be an object with the methods info, warn, error, or false, not an object",
         'telemetry: must be true or false, not "yes"',
         "directory.authenticte: is never called; did you mean authenticate?",
@@ -289,7 +289,7 @@ describe("options", () => {
         Effect.promise(async () => {
           const metrics = await (await doorhook.fetch(new Request("http://localhost/metrics"))).text()
           const headers = { authorization: `Bearer ${doorhook.operatorKey}` }
-          const figures = await doorhook.fetch(new Request("http://localhost/operator/figures", { headers }))
+          const figures = await doorhook.fetch(new Request("http://localhost/operator/stats", { headers }))
           return [
             /^doorhook_events_accepted_total\S* 1$/m.test(metrics),
             /"events_accepted":1\b/.test(await figures.text())
@@ -304,7 +304,7 @@ describe("options", () => {
         'doorhook_events_accepted_total{resource_type="call"}',
         'doorhook_attempts_total{resource_type="access_log",outcome="timeout"}',
         'doorhook_deliveries_ended_total{resource_type="call",state="expired"}',
-        'doorhook_notices_total{kind="disabled"}',
+        'doorhook_notifications_total{kind="disabled"}',
         "doorhook_stale_settlements_total",
         "doorhook_acknowledgement_latency_seconds_count"
       ]) {

@@ -27,7 +27,7 @@ const Readiness = Schema.Struct({
   buffered: Schema.Finite,
   unsettled: Schema.Finite,
   last_claim_at: Schema.NullOr(Schema.String),
-  deliveries_wait: Schema.NullOr(Schema.Struct({ cause: Schema.String, since: Schema.String, detail: Schema.String }))
+  outage: Schema.NullOr(Schema.Struct({ cause: Schema.String, since: Schema.String, detail: Schema.String }))
 })
 
 /** What `GET /health/ready` answers. */

@@ -5,9 +5,9 @@
 import { ConfigProvider, Console, Effect, Fiber, Layer } from "effect"
 import type { Cause, Scope } from "effect"
 import { makeDoorhook } from "../../src/command/doorhook.ts"
-import { exitCodeOf, reported } from "../../src/command/ending.ts"
+import { exitCodeOf, reported } from "../../src/command/exit.ts"
 import { loadExtensions } from "../../src/command/extended.ts"
-import { runOn } from "../../src/command/givenArguments.ts"
+import { runWithArgv } from "../../src/command/argv.ts"
 import { platform } from "../../src/command/platform.ts"
 import type { Finished } from "@doorhook/testkit/Process"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
@@ -36,7 +36,7 @@ const makeTerminal = () => {
 }
 
 const execute = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>>, console: Console.Console) =>
-  runOn(doorhook, args).pipe(
+  runWithArgv(doorhook, args).pipe(
     Effect.provide(
       Layer.mergeAll(
         platform,

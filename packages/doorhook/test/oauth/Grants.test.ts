@@ -6,7 +6,7 @@ import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
 import { join } from "node:path"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { authorizeUrl, codeIn, exchange } from "../harness/CodeGrant.ts"
 import type { Client } from "../harness/CodeGrant.ts"
 import { client as acme, live, mount, start } from "../harness/Embedded.ts"
@@ -115,5 +115,5 @@ describe("grants in a SQLite file", () => {
 })
 
 await describeOnPostgres("grants in PostgreSQL", (server) => {
-  play(Effect.map(lentDatabase(server), ({ url }) => url))
+  play(Effect.map(pooledDatabase(server), ({ url }) => url))
 })

@@ -8,7 +8,7 @@ import { cpSync, existsSync, globSync, mkdirSync, readFileSync } from "node:fs"
 import { userInfo } from "node:os"
 import { basename, join } from "node:path"
 import { promisify } from "node:util"
-import { freePort } from "@doorhook/testkit/Listening"
+import { freePort } from "@doorhook/testkit/ListeningServer"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import { reachingRegistry } from "./Release.ts"
 

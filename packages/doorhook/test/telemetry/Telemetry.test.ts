@@ -90,9 +90,9 @@ describe("telemetry", () => {
       yield* publish
       yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
       const metrics = yield* eventually(
-        "a notice is counted",
+        "a notification is counted",
         Effect.promise(async () => (await fetch(`${url}/metrics`)).text()),
-        (text) => /^doorhook_notices_total\{[^}]*kind="exhausted"[^}]*\} [1-9]/m.test(text)
+        (text) => /^doorhook_notifications_total\{[^}]*kind="exhausted"[^}]*\} [1-9]/m.test(text)
       )
       const exportsGauges = (body: string): boolean =>
         objectsWith("gauge", JSON.parse(body)).some(

@@ -25,8 +25,8 @@ import { all } from "../http/Query.ts"
 import type { Route } from "../http/Route.ts"
 import type { ApiEndpoint, Reply } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
-import { collectionUrl, ownerPath, owners, scopeIn, targetIn } from "./Owners.ts"
-import type { Owner } from "./Owners.ts"
+import { collectionUrl, scopePath, scopeKinds, scopeIn, targetIn } from "./ScopePaths.ts"
+import type { ScopeKind } from "./ScopePaths.ts"
 import { listText, offsetOf, pageParameters, readPage, readSize, sizeParameters } from "./Pages.ts"
 import type { PageSize } from "./Pages.ts"
 
@@ -152,9 +152,9 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
       meta: { signing_secret: Redacted.value(integration.signing_secret) }
     })
 
-  const routesOf = (owner: Owner): ReadonlyArray<Route> => {
+  const routesOf = (owner: ScopeKind): ReadonlyArray<Route> => {
     const group = owner.segment.slice(0, -1)
-    const collection = `${ownerPath(owner)}/integrations` as const
+    const collection = `${scopePath(owner)}/integrations` as const
     const item = `${collection}/:id` as const
 
     const list = operation({
@@ -255,5 +255,5 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
     return [list, create, get, change("PUT", "replace"), change("PATCH", "patch"), remove, rotateSecret, deliveries]
   }
 
-  return owners.flatMap(routesOf)
+  return scopeKinds.flatMap(routesOf)
 })

@@ -18,8 +18,8 @@ import { jsonFace as face } from "../http/HttpSurface.ts"
 import { json } from "../http/MediaType.ts"
 import type { Answer, Route } from "../http/Route.ts"
 import { HealthSettings } from "./HealthSettings.ts"
-import type { StoreProbe } from "./Pulse.ts"
-import { ageOf, askStore, impedimentOf, takePulse, waitOf } from "./Pulse.ts"
+import type { StoreProbe } from "./HealthStatus.ts"
+import { ageOf, askStore, notReadyReason, checkHealth, outageDetail } from "./HealthStatus.ts"
 
 export const makeHealthRoutes = Effect.gen(function* () {
   const settings = yield* HealthSettings
@@ -29,19 +29,19 @@ export const makeHealthRoutes = Effect.gen(function* () {
 
   const live = Exit.succeed(healthAnswer(200, { status: "live" }))
 
-  const ready = takePulse(settings).pipe(
+  const ready = checkHealth(settings).pipe(
     Effect.provideContext(services),
-    Effect.map((pulse) => {
-      const { buffered, delivering, last_claim_at, oldest_due_age_ms, unsettled } = pulse
-      const impediment = impedimentOf(pulse, settings)
-      return healthAnswer(impediment === null ? 200 : 503, {
-        ...(impediment ?? { status: "ready" }),
+    Effect.map((health) => {
+      const { buffered, delivering, last_claim_at, oldest_due_age_ms, unsettled } = health
+      const notReady = notReadyReason(health, settings)
+      return healthAnswer(notReady === null ? 200 : 503, {
+        ...(notReady ?? { status: "ready" }),
         oldest_due_age_ms,
         delivering,
         buffered,
         unsettled,
         last_claim_at: last_claim_at === null ? null : isoOf(last_claim_at),
-        deliveries_wait: waitOf(pulse)
+        outage: outageDetail(health)
       })
     })
   )

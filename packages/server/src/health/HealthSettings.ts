@@ -6,7 +6,7 @@ import type { Redacted } from "effect"
 
 export interface HealthSettingsShape {
   /** How long a due delivery may wait unclaimed before the service is not ready, in milliseconds. */
-  readonly standstill: number
+  readonly stallTimeout: number
   /** How long ago the last successful look for due deliveries may be, in milliseconds: one is made every second. */
   readonly claimPause: number
   /** How long outcomes may wait with none recorded, in milliseconds. */
@@ -20,7 +20,7 @@ export interface HealthSettingsShape {
 }
 
 export const healthDefaults: HealthSettingsShape = {
-  standstill: 30_000,
+  stallTimeout: 30_000,
   claimPause: 10_000,
   recordPause: 20_000,
   patience: 2_000,

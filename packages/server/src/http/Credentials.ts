@@ -8,17 +8,17 @@ import type { RequestFailure } from "./Failures.ts"
 import { failure } from "./Failures.ts"
 
 /** What a request presents. */
-export type Presented =
+export type BearerToken =
   /** Nothing, a scheme without a token, or credentials of another scheme. */
   | { readonly _tag: "Absent" }
   /** Something that can't be an access token. */
   | { readonly _tag: "Malformed"; readonly token: string }
   | { readonly _tag: "Token"; readonly token: string }
 
-const absent: Presented = { _tag: "Absent" }
+const absent: BearerToken = { _tag: "Absent" }
 
 /** Reads an `Authorization` header. The scheme is case-insensitive (RFC 9110 section 11.1). */
-export const readBearer = (header: string | undefined): Presented => {
+export const readBearer = (header: string | undefined): BearerToken => {
   if (header === undefined) return absent
   const token = /^bearer +(.+)$/i.exec(header.trim())?.[1]
   if (token === undefined) return absent
@@ -36,7 +36,8 @@ const withWrongToken = refusal(
 )
 
 /** The refusal of a request without a usable access token (RFC 6750 section 3.1). */
-export const unauthorized = ({ _tag }: Presented): RequestFailure => (_tag === "Absent" ? withoutToken : withWrongToken)
+export const unauthorized = ({ _tag }: BearerToken): RequestFailure =>
+  _tag === "Absent" ? withoutToken : withWrongToken
 
 /** The refusal of a request whose token lacks a scope (RFC 6750 section 3.1). */
 export const insufficientScope = (scope: string): RequestFailure =>

@@ -23,10 +23,9 @@ import type {
   PublisherClosed,
   ScopeNotFound,
   StoreError,
-  TooManyGuesses,
+  TooManyAttempts,
   TooManyTokens,
   UnknownClient,
-  UnknownIntegration,
   VersionConflict
 } from "@doorhook/core"
 import { failureText } from "@doorhook/core"
@@ -136,7 +135,7 @@ export type BodyError = BodyTooLarge | BodyUnreadable
 export type KnownError =
   | RequestFailure
   | OAuthError
-  | TooManyGuesses
+  | TooManyAttempts
   | TooManyTokens
   | BodyTooLarge
   | BodyUnreadable
@@ -149,7 +148,6 @@ export type KnownError =
   | VersionConflict
   | NotYourIntegration
   | DeliveryNotFound
-  | UnknownIntegration
   | NotDeliverable
   | NotProbed
   | InvalidIdempotencyKey
@@ -248,7 +246,7 @@ const toRequestFailure = (error: KnownError): RequestFailure => {
         // A challenge on anything but a 401 would make clients drop the error code.
         error.status === 401 ? { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } : {}
       )
-    case "TooManyGuesses":
+    case "TooManyAttempts":
     case "TooManyTokens":
       // Not invalid_client: a client that reads that may give its credentials up for good.
       return failure(
@@ -272,7 +270,6 @@ const toRequestFailure = (error: KnownError): RequestFailure => {
     case "ScopeNotFound":
     case "IntegrationNotFound":
     case "DeliveryNotFound":
-    case "UnknownIntegration":
     case "UnknownClient":
       return notFound(detail)
     case "DocumentMismatch": {

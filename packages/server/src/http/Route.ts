@@ -1,5 +1,5 @@
 /**
- * The table of routes: what is served, by method and path. Matching, 404, 405, `Allow` and the OpenAPI description come from
+ * The table of routes: what is served, by method and path. Matcher, 404, 405, `Allow` and the OpenAPI description come from
  * it.
  */
 import type { Effect } from "effect"

@@ -22,7 +22,7 @@ import type { FormProblem } from "./FormPages.ts"
 import { codePage, consentPage, decision, loginPage, problemPage, returnPage } from "./FormPages.ts"
 import type { Scopes } from "./Metadata.ts"
 import { descriptionsOf, paths } from "./Metadata.ts"
-import { cleanUrl, findVisitor, repeatable } from "./Visitor.ts"
+import { cleanUrl, findVisitor, repeatable } from "./AuthorizeSession.ts"
 
 const throttled = ({ t }: Language, retryAfter: number): FormProblem => ({
   message: t("throttled", { minutes: Math.ceil(retryAfter / 60) }),

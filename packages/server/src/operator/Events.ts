@@ -1,7 +1,7 @@
 /**
  * Publishing events over HTTP.
  */
-import { Crypto, Premises, Publisher, publishRequest, PublishRequest } from "@doorhook/core"
+import { Crypto, ScopeReader, Publisher, publishRequest, PublishRequest } from "@doorhook/core"
 import type { BuildingId, NewEvent, Published } from "@doorhook/core"
 import { Effect, Result, Schema } from "effect"
 import { idempotencyKeyOf, parseJson } from "../http/Documents.ts"
@@ -36,7 +36,7 @@ const hintOf = (building: BuildingId): string =>
 export const makeEventHandlers = Effect.gen(function* () {
   const publisher = yield* Publisher
   const reader = yield* PublishRequest.reader
-  const premises = yield* Premises
+  const premises = yield* ScopeReader
   const crypto = yield* Crypto
 
   /** Hints at events that go nowhere. The directory is asked about these alone. */

@@ -14,11 +14,11 @@ import {
   OverridesDocument,
   readSwitches,
   ResourceTypes,
-  surveyedStatuses,
+  statusFilters,
   TestEvents,
   writeOverrides
 } from "@doorhook/core"
-import type { CatchingUp, SurveyedIntegration, UnreadableIntegration } from "@doorhook/core"
+import type { CatchingUp, IntegrationWithHealth, UnreadableIntegration } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import { decodeDocument } from "../http/Documents.ts"
 import { PageSecret } from "../http/PageSecret.ts"
@@ -42,8 +42,8 @@ export const OperatorIntegrationDocument = Schema.Struct({
   bindings: Schema.Array(Binding),
   status: Schema.Literals(["enabled", "disabled"]),
   disabled_reason: Schema.NullOr(DisabledReason),
-  /** Since when nothing was acknowledged, and the number of notices about it; null when it does not fail. */
-  failing: Schema.NullOr(Schema.Struct({ since: Schema.String, notices: Schema.Finite })),
+  /** Since when nothing was acknowledged, and the number of notifications about it; null when it does not fail. */
+  failing: Schema.NullOr(Schema.Struct({ since: Schema.String, warnings: Schema.Finite })),
   /** Since when the answering process sends its waiting retries early, because it acknowledges again; null when not. */
   catching_up: Schema.NullOr(Schema.Struct({ since: Schema.String })),
   /** Where its deliveries differ from the others'. */
@@ -136,7 +136,7 @@ export const integrationOperations = {
 }
 
 const documentOf = (
-  { failing, integration }: SurveyedIntegration,
+  { failing, integration }: IntegrationWithHealth,
   catching_up: ReadonlyArray<CatchingUp>
 ): OperatorIntegrationDocument => {
   const catchingUp = catching_up.find(({ integration_id }) => integration_id === integration.id)
@@ -147,7 +147,7 @@ const documentOf = (
     bindings: integration.bindings,
     status: integration.status,
     disabled_reason: integration.disabled_reason,
-    failing: failing === null ? null : { since: isoOf(failing.since), notices: failing.noticed },
+    failing: failing === null ? null : { since: isoOf(failing.since), warnings: failing.warnings },
     catching_up: catchingUp === undefined ? null : { since: isoOf(catchingUp.since) },
     overrides: writeOverrides(integration.overrides),
     created_at: isoOf(integration.created_at),
@@ -176,14 +176,14 @@ export const makeIntegrationHandlers = Effect.gen(function* () {
   const secret = yield* PageSecret
 
   /** How an integration is now: as stored, and as this process sends to it. */
-  const describe = (found: SurveyedIntegration) =>
+  const describe = (found: IntegrationWithHealth) =>
     Effect.map(dispatcher.status, ({ catching_up }) => documentOf(found, catching_up))
 
   return [
     handler(integrationOperations.list, ({ query }) =>
       Effect.gen(function* () {
         const filter = yield* all({
-          status: readChoice(query, "status", surveyedStatuses),
+          status: readChoice(query, "status", statusFilters),
           after: readAfter(query, parseIntegrationId),
           limit: readLimit(query)
         })

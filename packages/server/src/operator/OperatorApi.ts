@@ -11,16 +11,16 @@ import type {
   DeliveryStore,
   Dispatcher,
   Grants,
-  Notices,
+  Notifications,
   OperatorIntegrations,
-  Premises,
+  ScopeReader,
   Publisher,
   SettingStore,
   TestEvents
 } from "@doorhook/core"
 import { Cause, Context, Effect, Layer, Schema } from "effect"
 import type { HealthSettings } from "../health/HealthSettings.ts"
-import { StoreProbe } from "../health/Pulse.ts"
+import { StoreProbe } from "../health/HealthStatus.ts"
 import { readText } from "../http/Exchange.ts"
 import type { RequestFailure } from "../http/Failures.ts"
 import { BodyTooLarge, outcomeOf } from "../http/Failures.ts"
@@ -32,10 +32,10 @@ import type { Answer, Params, Route } from "../http/Route.ts"
 import { makeClientHandlers } from "./Clients.ts"
 import { makeDeliveryHandlers } from "./Deliveries.ts"
 import { makeEventHandlers } from "./Events.ts"
-import { makeFiguresHandlers } from "./Figures.ts"
+import { makeStatsHandlers } from "./Stats.ts"
 import { makeGrantHandlers } from "./Grants.ts"
 import { makeIntegrationHandlers } from "./Integrations.ts"
-import { makeNoticeHandlers } from "./Notices.ts"
+import { makeNotificationHandlers } from "./Notifications.ts"
 import type { Operation, OperatorHandler } from "./Operation.ts"
 import { KeyGuard } from "./OperatorKey.ts"
 import { PortalLinks } from "./PortalLinks.ts"
@@ -49,10 +49,10 @@ export type OperatorServices =
   | Dispatcher
   | Grants
   | HealthSettings
-  | Notices
+  | Notifications
   | OperatorIntegrations
   | PageSecret
-  | Premises
+  | ScopeReader
   | PublicUrl
   | Publisher
   | SettingStore
@@ -89,8 +89,8 @@ export class OperatorApi extends Context.Service<
         ...(yield* makeIntegrationHandlers),
         ...(yield* makeClientHandlers),
         ...(yield* makeGrantHandlers),
-        ...(yield* makeNoticeHandlers),
-        ...(yield* makeFiguresHandlers)
+        ...(yield* makeNotificationHandlers),
+        ...(yield* makeStatsHandlers)
       ]
       const byOperation = new Map(handlers.map((one) => [one.operation, one]))
 

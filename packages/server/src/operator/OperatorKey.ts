@@ -71,7 +71,7 @@ const throttled = (seconds: number) =>
  * What failures with the key are counted by. Behind an untrusted proxy all clients share one address, often that of local
  * programs too. Requests through a proxy are counted separately, so that strangers cannot lock out local programs.
  */
-const guessOf = (x: Exchange): LoginThrottle.Guess => ({
+const guessOf = (x: Exchange): LoginThrottle.Credential => ({
   kind: "operator",
   name: proxyHeaderOf(x) === undefined ? "direct" : "by proxy",
   address: x.address

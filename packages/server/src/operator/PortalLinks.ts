@@ -13,7 +13,7 @@ import {
   OperatorIntegrations,
   parsePositiveInt
 } from "@doorhook/core"
-import type { StoreError, UnknownIntegration } from "@doorhook/core"
+import type { StoreError, IntegrationNotFound } from "@doorhook/core"
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
 import { PageSecret } from "../http/PageSecret.ts"
@@ -55,7 +55,7 @@ export class PortalLinks extends Context.Service<
     readonly create: (
       id: IntegrationId,
       lifetime?: number
-    ) => Effect.Effect<PortalLink, UnknownIntegration | StoreError>
+    ) => Effect.Effect<PortalLink, IntegrationNotFound | StoreError>
     /** Checks a token. */
     readonly check: (purpose: Purpose, token: string) => Effect.Effect<Access, StoreError>
     /** Makes a token for another purpose that ends when the grant does. */

@@ -26,7 +26,7 @@ import type {
   IntegrationId,
   ListedDelivery,
   StoreError,
-  SurveyedIntegration
+  IntegrationWithHealth
 } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
 import { parseIntegrationId } from "../http/Query.ts"
@@ -89,7 +89,7 @@ export const makeDeliveryPages = Effect.gen(function* () {
 
   /** An integration, as far as it is there. */
   const integrationOf = (id: IntegrationId) =>
-    Effect.catchTag(integrations.show(id), "UnknownIntegration", () => Effect.succeed(null))
+    Effect.catchTag(integrations.show(id), "IntegrationNotFound", () => Effect.succeed(null))
 
   /** The part of a search that a text of the visitor's stands for: an event, an integration or a host. */
   const textFilter = (text: string): Effect.Effect<Partial<Search>, StoreError> => {
@@ -295,7 +295,7 @@ const attemptItem = ({ language, role }: Visit, attempt: Attempt): Html.Html =>
 const headerRows = (
   { t }: Visit["language"],
   { event_id, history }: DeliveryWithAttempts,
-  integration: SurveyedIntegration | null
+  integration: IntegrationWithHealth | null
 ): Html.Html => {
   const last = history.at(-1)
   const own = Object.keys(integration?.integration.overrides.headers ?? {})
@@ -330,7 +330,7 @@ const elsewhere = ["allow", "probe", "enable", "recover"] as const
 const detailPage = (
   visit: Visit,
   delivery: DeliveryWithAttempts,
-  integration: SurveyedIntegration | null,
+  integration: IntegrationWithHealth | null,
   of: ListOf
 ): Shown => {
   const {

@@ -4,7 +4,7 @@
  * What an owner does goes through core's `Integrations` with the owner as actor, which asks the directory for the right at that
  * moment; the holder of a link acts for the user who created the integration.
  */
-import type { Actor, DeliveryId, IntegrationId, Scope, SurveyedIntegration } from "@doorhook/core"
+import type { Actor, DeliveryId, IntegrationId, Scope, IntegrationWithHealth } from "@doorhook/core"
 import {
   Deliveries,
   DeliveryStore,
@@ -18,7 +18,7 @@ import {
   makeMinuteCounter,
   OperatorIntegrations,
   ResourceTypes,
-  surveyedStatuses,
+  statusFilters,
   TestEvents,
   testKindOf,
   writeOverrides
@@ -31,7 +31,7 @@ import type { Answer } from "../http/Route.ts"
 import { integrationOperations } from "../operator/Integrations.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import type { makeDeliveryPages } from "./Deliveries.ts"
-import type { makeNoticePages } from "./Notices.ts"
+import type { makeNotificationPages } from "./Notifications.ts"
 import { seeOther } from "./Page.ts"
 import type { Shown, Visit } from "./Parts.ts"
 import {
@@ -72,7 +72,7 @@ export const pathOf = ({ role }: Pick<Visit, "role">, id: IntegrationId): string
   role === "operator" ? `/integrations/${id}` : `/${id}`
 
 /** Whom an owner's change is made for. */
-export const actorOf = ({ actor }: Visit, { integration }: SurveyedIntegration): Actor =>
+export const actorOf = ({ actor }: Visit, { integration }: IntegrationWithHealth): Actor =>
   actor ?? integration.created_by
 
 /** Whose an integration is, in words. */
@@ -85,7 +85,7 @@ export const patchOf = (id: IntegrationId, attributes: object): object => ({
 
 export const makeIntegrationPages = Effect.fnUntraced(function* (
   deliveryPages: Effect.Success<typeof makeDeliveryPages>,
-  noticePages: Effect.Success<typeof makeNoticePages>
+  notificationPages: Effect.Success<typeof makeNotificationPages>
 ) {
   const deliveries = yield* Deliveries
   const dispatcher = yield* Dispatcher
@@ -120,7 +120,7 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
       language: { t },
       query
     } = visit
-    const status = surveyedStatuses.find((one) => one === query.get("status"))
+    const status = statusFilters.find((one) => one === query.get("status"))
     const cursor = Option.getOrElse(parseIntegrationId(query.get("after") ?? ""), () => 0 as const)
     const { items, next } = yield* pageOf(perPage, (limit) =>
       integrations.list({ after: cursor, limit, ...(status !== undefined && { status }) })
@@ -142,7 +142,7 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
     }
     const options: ReadonlyArray<readonly [string, string]> = [
       ["", t("every_status")],
-      ...surveyedStatuses.map((one) => [one, t(one)] as const)
+      ...statusFilters.map((one) => [one, t(one)] as const)
     ]
     const goOn = next === null ? null : String(isUnreadable(next) ? next.id : next.integration.id)
     return {
@@ -170,7 +170,7 @@ ${items
   /** One integration with its deliveries, and an alert above it. */
   const onePage = Effect.fnUntraced(function* (
     visit: Visit,
-    found: SurveyedIntegration,
+    found: IntegrationWithHealth,
     above: Html.Html | null = null
   ) {
     const {
@@ -187,7 +187,7 @@ ${items
       integration: id
     })
     const catchingUp = (yield* dispatcher.status).catching_up.find(({ integration_id }) => integration_id === id)
-    const notices = role === "operator" ? yield* noticePages.of(visit, id) : null
+    const notifications = role === "operator" ? yield* notificationPages.of(visit, id) : null
     const host = hostOf(configuration.url)
     return {
       title: t("integration_at", { id, host }),
@@ -213,12 +213,12 @@ ${panel(
 )}
 ${role === "operator" ? operatorPanel(visit, found) : null}
 ${panel("deliveries", t("deliveries"), listed)}
-${notices === null ? null : panel("notices", t("notices"), notices)}`
+${notifications === null ? null : panel("notifications", t("notifications"), notifications)}`
     } satisfies Shown
   })
 
   /** Buttons for what can be done, each of which asks first. */
-  const actions = (visit: Visit, { integration }: SurveyedIntegration): ReadonlyArray<Html.Html> => {
+  const actions = (visit: Visit, { integration }: IntegrationWithHealth): ReadonlyArray<Html.Html> => {
     const {
       home,
       language,
@@ -296,7 +296,7 @@ ${notices === null ? null : panel("notices", t("notices"), notices)}`
   }
 
   /** What operators alone set: where the integration's deliveries differ from all others. */
-  const operatorPanel = (visit: Visit, { integration }: SurveyedIntegration): Html.Html => {
+  const operatorPanel = (visit: Visit, { integration }: IntegrationWithHealth): Html.Html => {
     const { t } = visit.language
     const { acknowledge = "", allow_targets = [], retry = {} } = writeOverrides(integration.overrides)
     const choices: ReadonlyArray<readonly [string, string]> = [
@@ -340,7 +340,7 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
     )
 
   /** Fails unless the visitor may change the integration at this moment. */
-  const permit = (visit: Visit, found: SurveyedIntegration): Effect.Effect<unknown, KnownError> =>
+  const permit = (visit: Visit, found: IntegrationWithHealth): Effect.Effect<unknown, KnownError> =>
     visit.role === "operator"
       ? Effect.void
       : managed.get(actorOf(visit, found), found.integration.scope, found.integration.id)
@@ -351,7 +351,7 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
   /** Carries out an action on an integration. */
   type Action = (
     visit: Visit,
-    found: SurveyedIntegration,
+    found: IntegrationWithHealth,
     fields: URLSearchParams
   ) => Effect.Effect<Answer | Shown, KnownError>
 
@@ -446,7 +446,7 @@ ${field("link", t("link"), (attributes) => Html.template`<input type="text" ${at
 })
 
 /** What an integration is bound to, in words. */
-const sends = (language: Visit["language"], bindings: SurveyedIntegration["integration"]["bindings"]): string =>
+const sends = (language: Visit["language"], bindings: IntegrationWithHealth["integration"]["bindings"]): string =>
   bindings
     .map(({ actions, resource_type }) => `${typeName(language, resource_type)} (${actions.join(", ")})`)
     .join(", ")

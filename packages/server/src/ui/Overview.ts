@@ -4,26 +4,28 @@
 import { deliveryStates, Html, isoOf, isUnreadable, OperatorIntegrations } from "@doorhook/core"
 import { Effect } from "effect"
 import { pageOf } from "../http/Query.ts"
-import { figuresOperations } from "../operator/Figures.ts"
-import type { FiguresDocument } from "../operator/Figures.ts"
+import { statsOperations } from "../operator/Stats.ts"
+import type { StatsDocument } from "../operator/Stats.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import { scopeName } from "./Integrations.ts"
 import type { Lately, Minute } from "./History.ts"
 import { History } from "./History.ts"
-import type { makeNoticePages } from "./Notices.ts"
+import type { makeNotificationPages } from "./Notifications.ts"
 import type { Shown, Visit } from "./Parts.ts"
 import { ago, badge, health, panel, table } from "./Parts.ts"
 
-/** Troubled integrations and notices that are shown. */
+/** Troubled integrations and notifications that are shown. */
 const mostTroubled = 8
-const mostNotices = 6
+const mostNotifications = 6
 
-export const makeOverview = Effect.fnUntraced(function* (noticePages: Effect.Success<typeof makeNoticePages>) {
+export const makeOverview = Effect.fnUntraced(function* (
+  notificationPages: Effect.Success<typeof makeNotificationPages>
+) {
   const history = yield* History
   const integrations = yield* OperatorIntegrations
   const { call } = yield* OperatorApi
 
-  /** Integrations in trouble, and the latest notices. */
+  /** Integrations in trouble, and the latest notifications. */
   const attention = Effect.fnUntraced(function* (visit: Visit) {
     const {
       home,
@@ -31,7 +33,7 @@ export const makeOverview = Effect.fnUntraced(function* (noticePages: Effect.Suc
       language: { t }
     } = visit
     const { items, next } = yield* pageOf(mostTroubled, (limit) =>
-      integrations.list({ status: "troubled", after: 0, limit })
+      integrations.list({ status: "unhealthy", after: 0, limit })
     )
     const troubled = items.flatMap((one) =>
       isUnreadable(one)
@@ -48,8 +50,8 @@ export const makeOverview = Effect.fnUntraced(function* (noticePages: Effect.Suc
       troubled:
         troubled.length === 0
           ? Html.template`<p class="muted">${t("none_troubled")}</p>`
-          : Html.template`<ul class="plain">${troubled}${next === null ? null : Html.template`<li><a href="${home}/integrations?status=troubled">${t("and_more")}</a></li>`}</ul>`,
-      notices: yield* noticePages.of(visit, null, mostNotices)
+          : Html.template`<ul class="plain">${troubled}${next === null ? null : Html.template`<li><a href="${home}/integrations?status=unhealthy">${t("and_more")}</a></li>`}</ul>`,
+      notifications: yield* notificationPages.of(visit, null, mostNotifications)
     }
   })
 
@@ -57,12 +59,12 @@ export const makeOverview = Effect.fnUntraced(function* (noticePages: Effect.Suc
     const {
       language: { t }
     } = visit
-    const figures = yield* call(figuresOperations.read)
+    const figures = yield* call(statsOperations.read)
     const lately = yield* history.lately
     const hour = yield* history.hour
-    const trouble = figures.detail ?? figures.process.deliveries_wait?.detail ?? null
-    const { notices, troubled } =
-      figures.database === null ? { troubled: null, notices: null } : yield* attention(visit)
+    const trouble = figures.detail ?? figures.process.outage?.detail ?? null
+    const { notifications, troubled } =
+      figures.database === null ? { troubled: null, notifications: null } : yield* attention(visit)
     return {
       title: t("overview"),
       place: "",
@@ -75,7 +77,7 @@ ${figures.database === null ? null : byState(visit, figures.database)}
 ${
   troubled === null
     ? null
-    : Html.template`<div class="halves">${panel("attention", t("attention"), troubled)}<div>${panel("failures", t("failures_lately"), failures(visit, lately))}${panel("lately", t("latest_notices"), notices ?? Html.nothing)}</div></div>`
+    : Html.template`<div class="halves">${panel("attention", t("attention"), troubled)}<div>${panel("failures", t("failures_lately"), failures(visit, lately))}${panel("lately", t("latest_notifications"), notifications ?? Html.nothing)}</div></div>`
 }`
     } satisfies Shown
   })
@@ -83,7 +85,7 @@ ${
 
 const tiles = (
   { language, language: { t } }: Visit,
-  { at, database, process }: FiguresDocument,
+  { at, database, process }: StatsDocument,
   lately: Lately
 ): Html.Html => {
   const rate = (count: number): string =>
@@ -159,7 +161,7 @@ const chart = ({ language, language: { t } }: Visit, hour: ReadonlyArray<Minute>
 
 const byState = (
   { home, language, language: { t } }: Visit,
-  { deliveries, events }: NonNullable<FiguresDocument["database"]>
+  { deliveries, events }: NonNullable<StatsDocument["database"]>
 ): Html.Html =>
   panel(
     "by-state",

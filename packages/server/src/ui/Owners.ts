@@ -2,7 +2,7 @@
  * What owners see and set beside their deliveries: all integrations of their buildings and tenants, new ones, changes, the
  * signing secret, and code that verifies a signature. The rules are core's: each call asks the directory for the right.
  */
-import type { Actor, Binding, Integration, Scope, SurveyedIntegration } from "@doorhook/core"
+import type { Actor, Binding, Integration, Scope, IntegrationWithHealth } from "@doorhook/core"
 import {
   BuildingId,
   Html,
@@ -10,7 +10,7 @@ import {
   integrationType,
   OperatorIntegrations,
   parsePositiveInt,
-  Premises,
+  ScopeReader,
   ResourceTypes,
   TenantId
 } from "@doorhook/core"
@@ -48,7 +48,7 @@ const boxName = "binding"
 
 export const makeOwnerPages = Effect.gen(function* () {
   const integrations = yield* Integrations
-  const premises = yield* Premises
+  const premises = yield* ScopeReader
   const surveyed = yield* OperatorIntegrations
   const types = yield* ResourceTypes
 
@@ -84,7 +84,7 @@ export const makeOwnerPages = Effect.gen(function* () {
       const { items, total } = yield* integrations.list(actor, scope, { offset: 0, limit })
       const rows: Array<ReadonlyArray<Html.Part>> = []
       for (const { id } of items) {
-        const one = yield* Effect.catchTag(surveyed.show(id), "UnknownIntegration", () => Effect.succeed(null))
+        const one = yield* Effect.catchTag(surveyed.show(id), "IntegrationNotFound", () => Effect.succeed(null))
         if (one === null) continue
         const { bindings, configuration } = one.integration
         rows.push([
@@ -212,7 +212,7 @@ ${boxes}</fieldset>
     })
 
   /** Changes URL and bindings, unless something else has changed the integration since the form was shown. */
-  const edit = (visit: Visit, found: SurveyedIntegration, fields: URLSearchParams) => {
+  const edit = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => {
     const { id, scope } = found.integration
     const entered = enteredIn(fields)
     const { bindings, configuration } = attributesOf(entered)
@@ -227,14 +227,14 @@ ${boxes}</fieldset>
     })
   }
 
-  const rotate = (visit: Visit, found: SurveyedIntegration, fields: URLSearchParams) => {
+  const rotate = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => {
     const { id, scope } = found.integration
     return Effect.map(integrations.rotateSecret(actorOf(visit, found), scope, id, expected(fields)), (integration) =>
       secretPage(visit, integration, "rotated_title")
     )
   }
 
-  const remove = (visit: Visit, found: SurveyedIntegration, fields: URLSearchParams) => {
+  const remove = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => {
     const { id, scope } = found.integration
     return Effect.map(integrations.remove(actorOf(visit, found), scope, id, expected(fields)), () =>
       visit.link === null ? seeOther(after(visit.home, "deleted")) : null
@@ -244,7 +244,7 @@ ${boxes}</fieldset>
   return {
     home,
     newPage,
-    editPage: (visit: Visit, { integration }: SurveyedIntegration) =>
+    editPage: (visit: Visit, { integration }: IntegrationWithHealth) =>
       editPage(visit, integration, { url: integration.configuration.url, bindings: integration.bindings }),
     verifyPage,
     create,
@@ -309,7 +309,7 @@ const secretPage = (visit: Visit, integration: Integration, title: "created_titl
 }
 
 /** Code that verifies a signature, in the language that the visitor has chosen. */
-const verifyPage = (visit: Visit, { integration }: SurveyedIntegration): Shown => {
+const verifyPage = (visit: Visit, { integration }: IntegrationWithHealth): Shown => {
   const {
     home,
     language: { t },

@@ -6,7 +6,7 @@ import { Crypto, Html } from "@doorhook/core"
 import { Context, Effect, Exit, Schema } from "effect"
 import { Base64 } from "effect/encoding"
 import type { Answer } from "../http/Route.ts"
-import { formLook, listLook } from "./Look.ts"
+import { formLook, listLook } from "./Styles.ts"
 
 /** Headers of every answer that may carry a code, a token, or what leads to one. */
 export const confidential = {

@@ -1,7 +1,7 @@
 /**
  * What pages are made of: a visit, its frame, and pieces of HTML that several pages use.
  */
-import type { Actor, IntegrationId, LastAttempt, ResourceType, SurveyedIntegration } from "@doorhook/core"
+import type { Actor, IntegrationId, LastAttempt, ResourceType, IntegrationWithHealth } from "@doorhook/core"
 import { Html, isoOf, labelOf } from "@doorhook/core"
 import type { Exchange } from "../http/Exchange.ts"
 import type { RequestFailure } from "../http/Failures.ts"
@@ -49,7 +49,7 @@ const operatorPlaces: ReadonlyArray<readonly [string, TextKey]> = [
   ["/deliveries", "deliveries"],
   ["/integrations", "integrations"],
   ["/clients", "clients"],
-  ["/notices", "notices"],
+  ["/notifications", "notifications"],
   ["/publish", "publish"]
 ]
 const ownerPlaces: ReadonlyArray<readonly [string, TextKey]> = [
@@ -273,7 +273,7 @@ export const outcomeBadge = (
   )
 
 /** How an integration is. */
-export const health = ({ t }: Language, { failing, integration }: SurveyedIntegration): Html.Html => {
+export const health = ({ t }: Language, { failing, integration }: IntegrationWithHealth): Html.Html => {
   if (integration.status === "disabled")
     return badge("disabled", t(`disabled_${integration.disabled_reason ?? "manual"}`))
   return failing === null ? badge("enabled", t("enabled")) : badge("failing", t("failing"))

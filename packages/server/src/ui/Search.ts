@@ -9,7 +9,7 @@ import type {
   ListedDelivery,
   ResourceType,
   StoreError,
-  SurveyedIntegration,
+  IntegrationWithHealth,
   UnreadableIntegration
 } from "@doorhook/core"
 import { Deliveries, DeliveryId, isUnreadable, OperatorIntegrations } from "@doorhook/core"
@@ -120,7 +120,7 @@ export const makeSearch = Effect.gen(function* () {
     const found: Array<IntegrationId> = []
     let after: IntegrationId | 0 = 0
     for (let looked = 0; looked < mostSurveyed; looked += surveyChunk) {
-      const page: ReadonlyArray<SurveyedIntegration | UnreadableIntegration> = yield* integrations.list({
+      const page: ReadonlyArray<IntegrationWithHealth | UnreadableIntegration> = yield* integrations.list({
         after,
         limit: surveyChunk
       })

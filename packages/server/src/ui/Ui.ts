@@ -4,7 +4,7 @@
  *
  * A form ends in a redirect, so that a reload sends nothing again; only an answer with a new secret is no redirect.
  */
-import type { Actor, IntegrationId, StoreError, SurveyedIntegration } from "@doorhook/core"
+import type { Actor, IntegrationId, StoreError, IntegrationWithHealth } from "@doorhook/core"
 import {
   AuthorizationServer,
   Crypto,
@@ -12,7 +12,7 @@ import {
   makeMinuteCounter,
   OperatorIntegrations,
   parseDeliveryId,
-  UnknownIntegration
+  IntegrationNotFound
 } from "@doorhook/core"
 import { Clock, Effect, Option, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
@@ -29,7 +29,7 @@ import { makeClientPages } from "./Clients.ts"
 import { deliveriesIn, makeDeliveryPages } from "./Deliveries.ts"
 import { makeIntegrationPages, pathOf } from "./Integrations.ts"
 import { liveScript } from "./LiveScript.ts"
-import { makeNoticePages } from "./Notices.ts"
+import { makeNotificationPages } from "./Notifications.ts"
 import { makeOverview } from "./Overview.ts"
 import { makeOwnerPages } from "./Owners.ts"
 import { makePages, seeOther } from "./Page.ts"
@@ -62,7 +62,7 @@ type Run = (visit: Visit, fields: URLSearchParams) => Effect.Effect<Answer | Sho
 /** The same for one integration. */
 type RunOne = (
   visit: Visit,
-  found: SurveyedIntegration,
+  found: IntegrationWithHealth,
   fields: URLSearchParams
 ) => Effect.Effect<Answer | Shown, KnownError>
 
@@ -93,10 +93,10 @@ export const makeUiRoutes = Effect.gen(function* () {
   const tokens = yield* makeFormTokens("page form")
   const script = yield* liveScript
 
-  const notices = yield* makeNoticePages
+  const notifications = yield* makeNotificationPages
   const deliveries = yield* makeDeliveryPages
-  const one = yield* makeIntegrationPages(deliveries, notices)
-  const overview = yield* makeOverview(notices)
+  const one = yield* makeIntegrationPages(deliveries, notifications)
+  const overview = yield* makeOverview(notifications)
   const clients = yield* makeClientPages
   const publish = yield* makePublishPages
   const owners = yield* makeOwnerPages
@@ -273,7 +273,7 @@ export const makeUiRoutes = Effect.gen(function* () {
     (visit, fields) =>
       Effect.gen(function* () {
         const id = yield* integrationIdIn(visit.params)
-        const found = yield* Effect.catchTag(integrations.show(id), "UnknownIntegration", (error) =>
+        const found = yield* Effect.catchTag(integrations.show(id), "IntegrationNotFound", (error) =>
           visit.link === null ? Effect.fail(error) : Effect.succeed(null)
         )
         if (found === null) return yield* pages.answer(messagePage(visit.language, "deleted", 404))
@@ -281,8 +281,7 @@ export const makeUiRoutes = Effect.gen(function* () {
         if (visit.link === null) {
           // What the user has no right to is as good as not there.
           yield* Effect.catchTags(one.permit(visit, found), {
-            ScopeNotFound: () => new UnknownIntegration({ id }),
-            IntegrationNotFound: () => new UnknownIntegration({ id })
+            ScopeNotFound: () => new IntegrationNotFound({ id })
           })
         } else if (isChange) yield* one.permit(visit, found)
         return yield* run(visit, found, fields)
@@ -392,7 +391,7 @@ export const makeUiRoutes = Effect.gen(function* () {
       })
     })
 
-  const requireOf = (found: SurveyedIntegration, ids: Parameters<typeof deliveries.requireOf>[1]) =>
+  const requireOf = (found: IntegrationWithHealth, ids: Parameters<typeof deliveries.requireOf>[1]) =>
     deliveries.requireOf(found.integration.id, ids)
 
   /** Sends the deliveries that the form names, and leads to the one, or to the list. */
@@ -471,7 +470,7 @@ export const makeUiRoutes = Effect.gen(function* () {
     operatorRoute("POST", "/clients/rotate", clients.rotate),
     operatorRoute("POST", "/clients/remove", clients.remove),
     operatorRoute("POST", "/clients/revoke", clients.revoke),
-    operatorRoute("GET", "/notices", notices.page),
+    operatorRoute("GET", "/notifications", notifications.page),
     operatorRoute(
       "GET",
       "/publish",

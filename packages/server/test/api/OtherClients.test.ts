@@ -46,7 +46,7 @@ describe("an integration that another client created", () => {
       for (const [method, below, body] of requests) {
         const reply = yield* call(method, `${path}/${id}${below}`, { as: rival, ...(body !== undefined && { body }) })
         assert.deepStrictEqual([method, reply.status], [method, 404])
-        assert.strictEqual(reply.at("/errors/0/detail"), `There is no integration ${id} here.`)
+        assert.strictEqual(reply.at("/errors/0/detail"), `There is no integration ${id}.`)
       }
       const listed = yield* call("GET", path, { as: rival })
       assert.deepStrictEqual([listed.at("/data/0/id"), listed.at("/data/1")], [own, undefined])

@@ -47,7 +47,7 @@ describe("health", () => {
         buffered: 0,
         unsettled: 0,
         last_claim_at: null,
-        deliveries_wait: null
+        outage: null
       })
 
       yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
@@ -58,7 +58,7 @@ describe("health", () => {
       yield* TestClock.adjust(1)
       const still = yield* call("GET", "/health/ready")
       assert.strictEqual(still.status, 503)
-      assert.strictEqual(still.at("/status"), "standing_still")
+      assert.strictEqual(still.at("/status"), "stalled")
       assert.strictEqual(still.at("/oldest_due_age_ms"), 30_001)
 
       // A backlog that is being worked on, however old, is no standstill.
@@ -72,7 +72,7 @@ describe("health", () => {
         buffered: 3,
         unsettled: 2,
         last_claim_at: "1970-01-01T00:17:10.000Z",
-        deliveries_wait: null
+        outage: null
       })
 
       yield* TestClock.adjust(9_999)
@@ -92,7 +92,7 @@ describe("health", () => {
       assert.strictEqual((yield* call("GET", "/health/ready")).status, 200)
       yield* TestClock.adjust(1)
       const reply = yield* call("GET", "/health/ready")
-      assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "standing_still"])
+      assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "stalled"])
       assert.match(reply.textAt("/detail"), /none has been recorded for 20001 ms/)
     }).pipe(Effect.provide(testServer()))
   )
@@ -104,9 +104,9 @@ describe("health", () => {
       controls.status = { ...controls.status, last_claim_at: 1_000_000, outage: { cause: "directory", since: 900_000 } }
       const reply = yield* call("GET", "/health/ready")
       assert.deepStrictEqual([reply.status, reply.at("/status")], [200, "ready"])
-      assert.strictEqual(reply.at("/deliveries_wait/cause"), "directory")
-      assert.strictEqual(reply.at("/deliveries_wait/since"), "1970-01-01T00:15:00.000Z")
-      assert.match(reply.textAt("/deliveries_wait/detail"), /^The directory does not say .* Events are accepted/)
+      assert.strictEqual(reply.at("/outage/cause"), "directory")
+      assert.strictEqual(reply.at("/outage/since"), "1970-01-01T00:15:00.000Z")
+      assert.match(reply.textAt("/outage/detail"), /^The directory does not say .* Events are accepted/)
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -146,7 +146,7 @@ describe("health", () => {
       const statuses = Effect.map(twenty, (replies) => new Set(replies.map(({ status }) => status)))
       assert.deepStrictEqual(yield* statuses, new Set([200]))
       assert.deepStrictEqual(yield* statuses, new Set([200]))
-      yield* call("GET", "/operator/figures", { as: operatorKey })
+      yield* call("GET", "/operator/stats", { as: operatorKey })
       assert.strictEqual(controls.probes, 1)
       controls.fault = "read_only"
       yield* TestClock.adjust("1 second")

@@ -3,7 +3,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Latch, Layer, Logger, References, Scope } from "effect"
-import { portOf } from "@doorhook/testkit/Listening"
+import { portOf } from "@doorhook/testkit/ListeningServer"
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { connect as connectHttp2, createServer } from "node:http2"
 import { connect } from "node:net"

@@ -115,7 +115,7 @@ describe("GET /operator/deliveries", () => {
       for (const [path, names] of [
         ["deliveries", ["state", "integration_id", "event_id", "order", "after", "limit"]],
         ["integrations", ["status", "after", "limit"]],
-        ["notices", ["integration_id", "order", "after", "limit"]]
+        ["notifications", ["integration_id", "order", "after", "limit"]]
       ] as const) {
         const reply = yield* call("GET", `/operator/${path}?${names.map((name) => `${name}=x`).join("&")}`, { as })
         assert.strictEqual(reply.status, 400, path)

@@ -88,7 +88,7 @@ describe("the operator's integrations", () => {
       yield* attempt("timeout", "retrying")
       assert.deepStrictEqual((yield* show(integration)).at("/failing"), {
         since: "1970-01-01T00:16:40.000Z",
-        notices: 1
+        warnings: 1
       })
       yield* TestClock.adjust("30 minutes")
       yield* attempt("timeout", "retrying")
@@ -98,7 +98,7 @@ describe("the operator's integrations", () => {
       const disabled = yield* show(integration)
       assert.deepStrictEqual([disabled.at("/status"), disabled.at("/disabled_reason")], ["disabled", "failing"])
       yield* published(0)
-      assert.deepStrictEqual(idsOf(yield* list("?status=troubled")), [integration])
+      assert.deepStrictEqual(idsOf(yield* list("?status=unhealthy")), [integration])
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -217,7 +217,7 @@ describe("the operator's integrations", () => {
   )
 })
 
-describe("GET /operator/notices", () => {
+describe("GET /operator/notifications", () => {
   it.effect("lists what was noticed, the oldest first", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(4)
@@ -226,12 +226,12 @@ describe("GET /operator/notices", () => {
       yield* attempt("timeout", "retrying")
       yield* TestClock.adjust("29 minutes")
       yield* attempt("timeout", "exhausted")
-      const reply = yield* call("GET", "/operator/notices", { as })
+      const reply = yield* call("GET", "/operator/notifications", { as })
       assert.strictEqual(reply.status, 200)
       const about = { integration_id: integration, scope: { type: "building", id: 1 } }
-      const ids = [0, 1, 2].map((n) => reply.at(`/notices/${n}/id`))
+      const ids = [0, 1, 2].map((n) => reply.at(`/notifications/${n}/id`))
       assert.deepStrictEqual(reply.json, {
-        notices: [
+        notifications: [
           {
             id: ids[0],
             kind: "failing",
@@ -245,20 +245,27 @@ describe("GET /operator/notices", () => {
         ],
         next: null
       })
-      const first = yield* call("GET", "/operator/notices?limit=2", { as })
-      assert.deepStrictEqual([first.at("/notices/1/id"), first.at("/next")], [ids[1], ids[1]])
-      const rest = yield* call("GET", `/operator/notices?after=${first.textAt("/next")}`, { as })
-      assert.deepStrictEqual([rest.at("/notices/0/id"), rest.at("/next")], [ids[2], null])
-      const others = yield* call("GET", "/operator/notices?integration_id=999", { as })
-      assert.deepStrictEqual(others.json, { notices: [], next: null })
+      const first = yield* call("GET", "/operator/notifications?limit=2", { as })
+      assert.deepStrictEqual([first.at("/notifications/1/id"), first.at("/next")], [ids[1], ids[1]])
+      const rest = yield* call("GET", `/operator/notifications?after=${first.textAt("/next")}`, { as })
+      assert.deepStrictEqual([rest.at("/notifications/0/id"), rest.at("/next")], [ids[2], null])
+      const others = yield* call("GET", "/operator/notifications?integration_id=999", { as })
+      assert.deepStrictEqual(others.json, { notifications: [], next: null })
       yield* call("POST", `/operator/integrations/${integration}/probe`, { as })
       yield* attempt("acknowledged", "delivered")
-      const recovered = yield* call("GET", `/operator/notices?integration_id=${integration}&after=${String(ids[2])}`, {
-        as
-      })
-      assert.deepStrictEqual([recovered.at("/notices/0/kind"), recovered.at("/notices/1")], ["recovered", undefined])
+      const recovered = yield* call(
+        "GET",
+        `/operator/notifications?integration_id=${integration}&after=${String(ids[2])}`,
+        {
+          as
+        }
+      )
+      assert.deepStrictEqual(
+        [recovered.at("/notifications/0/kind"), recovered.at("/notifications/1")],
+        ["recovered", undefined]
+      )
       for (const query of ["after=x", "integration_id=x", "limit=0", "kind=failing"]) {
-        assert.strictEqual((yield* call("GET", `/operator/notices?${query}`, { as })).status, 400, query)
+        assert.strictEqual((yield* call("GET", `/operator/notifications?${query}`, { as })).status, 400, query)
       }
     }).pipe(Effect.provide(testServer()))
   )

@@ -8,10 +8,10 @@ import { PublicUrl } from "../../src/http/PublicUrl.ts"
 import { clientOperations } from "../../src/operator/Clients.ts"
 import { deliveryOperations } from "../../src/operator/Deliveries.ts"
 import { eventOperations } from "../../src/operator/Events.ts"
-import { figuresOperations } from "../../src/operator/Figures.ts"
+import { statsOperations } from "../../src/operator/Stats.ts"
 import { grantOperations } from "../../src/operator/Grants.ts"
 import { integrationOperations } from "../../src/operator/Integrations.ts"
-import { noticeOperations } from "../../src/operator/Notices.ts"
+import { notificationOperations } from "../../src/operator/Notifications.ts"
 import type { Operation } from "../../src/operator/Operation.ts"
 import type { OperatorCall } from "../../src/operator/OperatorApi.ts"
 import { OperatorApi } from "../../src/operator/OperatorApi.ts"
@@ -23,8 +23,8 @@ const operations: ReadonlyArray<Operation> = [
   deliveryOperations,
   integrationOperations,
   grantOperations,
-  noticeOperations,
-  figuresOperations,
+  notificationOperations,
+  statsOperations,
   clientOperations
 ].flatMap((group): ReadonlyArray<Operation> => Object.values(group))
 
@@ -60,7 +60,7 @@ const queries = [
   "limit=1&order=newest",
   "limit=0",
   "bogus=1&limit=1",
-  "status=troubled",
+  "status=unhealthy",
   "user_id=admin",
   "state=x"
 ]

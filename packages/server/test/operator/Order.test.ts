@@ -10,7 +10,7 @@ const idsOf = (reply: Reply, list: string): ReadonlyArray<string> =>
   Object.keys(reply.at(`/${list}`) ?? {}).map((index) => reply.textAt(`/${list}/${index}/id`))
 
 describe("lists of the operator", () => {
-  for (const list of ["deliveries", "notices"]) {
+  for (const list of ["deliveries", "notifications"]) {
     it.effect(`go through ${list} from the newest to the oldest, page after page`, () =>
       Effect.gen(function* () {
         for (let n = 0; n < 5; n++) {

@@ -12,18 +12,21 @@ describe("signing in as an operator", () => {
   it.effect("takes the key by a form, and leads to the page that was asked for", () =>
     Effect.gen(function* () {
       const browser = new Browser()
-      const form = yield* browser.get("/console/notices?after=7")
+      const form = yield* browser.get("/console/notifications?after=7")
       assert.strictEqual(form.status, 403)
       assert.include(form.text, "Operator key")
       const signedIn = yield* browser.post(form, "/console/sign-in", {
         key: operatorKey,
         next: valueIn(form, "next")
       })
-      assert.deepStrictEqual([signedIn.status, signedIn.headers.get("location")], [303, "/console/notices?after=7"])
+      assert.deepStrictEqual(
+        [signedIn.status, signedIn.headers.get("location")],
+        [303, "/console/notifications?after=7"]
+      )
       const [cookie = ""] = signedIn.headers.getSetCookie()
       assert.match(cookie, /^doorhook_console=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/)
       assert.notInclude(cookie, operatorKey)
-      assert.strictEqual((yield* browser.get("/console/notices")).status, 200)
+      assert.strictEqual((yield* browser.get("/console/notifications")).status, 200)
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -70,18 +73,18 @@ describe("signing in as an operator", () => {
     Effect.gen(function* () {
       const { browser } = yield* operatorSignedIn
       yield* TestClock.adjust("11 hours")
-      assert.strictEqual((yield* browser.get("/console/notices")).status, 200)
+      assert.strictEqual((yield* browser.get("/console/notifications")).status, 200)
       yield* TestClock.adjust("1 hour")
-      assert.strictEqual((yield* browser.get("/console/notices")).status, 403)
+      assert.strictEqual((yield* browser.get("/console/notifications")).status, 403)
 
       const second = yield* operatorSignedIn
       const out = yield* second.browser.post(second.page, "/console/sign-out")
       assert.deepStrictEqual([out.status, out.headers.get("location")], [303, "/console"])
-      assert.strictEqual((yield* second.browser.get("/console/notices")).status, 403)
+      assert.strictEqual((yield* second.browser.get("/console/notifications")).status, 403)
 
       const third = yield* operatorSignedIn
       yield* call("POST", "/operator/portal/rotate_secret", { as })
-      assert.strictEqual((yield* third.browser.get("/console/notices")).status, 403)
+      assert.strictEqual((yield* third.browser.get("/console/notifications")).status, 403)
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -99,7 +102,7 @@ describe("signing in as an operator", () => {
         genuine.slice(0, -1)
       ]) {
         browser.cookies.set("doorhook_console", planted)
-        assert.strictEqual((yield* browser.get("/console/notices")).status, 403, planted)
+        assert.strictEqual((yield* browser.get("/console/notifications")).status, 403, planted)
       }
       browser.cookies.set("doorhook_owner", genuine)
       assert.strictEqual((yield* browser.get("/portal/new")).status, 403)
@@ -118,7 +121,7 @@ const pages = [
   "/console/integrations",
   "/console/integrations/1",
   "/console/clients?user_id=admin",
-  "/console/notices",
+  "/console/notifications",
   "/console/publish"
 ]
 

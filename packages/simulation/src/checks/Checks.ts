@@ -3,9 +3,9 @@
  */
 import type { Entry } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
-import { attemptNumbers, deliveredIsReceived, nothingAfterSuccess, nothingLost, tallies } from "./Accounting.ts"
-import { disabling, notices, probes } from "./Health.ts"
-import { feeds, idempotent, purges } from "./Keeping.ts"
+import { attemptNumbers, deliveredIsReceived, nothingAfterSuccess, nothingLost, counts } from "./Deliveries.ts"
+import { disabling, notifications, probes } from "./Health.ts"
+import { feeds, idempotent, purges } from "./Retention.ts"
 import { isolation, nothingAfterEnd, overrides, sameBody, signatures } from "./Recipients.ts"
 import { callLifetime, catchingUp, retryTimes } from "./Schedule.ts"
 import type { Check, Violation } from "./Trace.ts"
@@ -25,10 +25,10 @@ export const checks: ReadonlyArray<Check> = [
   caps,
   leases,
   attemptNumbers,
-  tallies,
+  counts,
   idempotent,
   disabling,
-  notices,
+  notifications,
   probes,
   feeds,
   purges,

@@ -1,7 +1,7 @@
 /**
- * What failures and acknowledgements mean for an integration: disabling, probes, notices.
+ * What failures and acknowledgements mean for an integration: disabling, probes, notifications.
  */
-import type { IntegrationId, IntegrationNotice } from "@doorhook/core"
+import type { IntegrationId, IntegrationNotification } from "@doorhook/core"
 import type { Settled, Step } from "./Knowledge.ts"
 import { stepsOf } from "./Knowledge.ts"
 import type { Check, EntryOf, Trace, Violation } from "./Trace.ts"
@@ -89,33 +89,35 @@ class Told {
   readonly last = new Map<IntegrationId, Step>()
 }
 
-const isTrueWarning = (notice: IntegrationNotice, since: number | null, disableAfter: number): boolean =>
-  notice.kind === "failing" && notice.failing_since === since && notice.disables_at === since + disableAfter
+const isTrueWarning = (notification: IntegrationNotification, since: number | null, disableAfter: number): boolean =>
+  notification.kind === "failing" &&
+  notification.failing_since === since &&
+  notification.disables_at === since + disableAfter
 
 /** What is written of a batch, against what should be. */
 const ofStep = (trace: Trace, { last, warned }: Told, step: Step): ReadonlyArray<Violation> => {
-  const { acknowledged, batch, entry, integration_id, notices, since } = step
+  const { acknowledged, batch, entry, integration_id, notifications, since } = step
   const before = since === null ? 0 : (warned.get(integration_id) ?? 0)
   const wanted = expected(trace, step, before)
-  const given = notices.filter(({ kind }) => kind !== "exhausted").map(({ kind }) => kind)
+  const given = notifications.filter(({ kind }) => kind !== "exhausted").map(({ kind }) => kind)
   const due = since === null ? 0 : warningsDue(entry.now - since, trace.settings.disableAfter)
   const isEnabled = step.before.integration.status === "enabled"
   if (isEnabled) warned.set(integration_id, acknowledged ? 0 : step.failed ? Math.max(before, due) : before)
   last.set(integration_id, step)
   const exhausted = batch.filter(({ settlement }) => settlement.state === "exhausted").length
-  const isTrue = (notice: IntegrationNotice): boolean =>
-    (notice.kind !== "exhausted" || (notice.deliveries > 0 && notice.deliveries <= exhausted)) &&
-    (notice.kind !== "failing" || isTrueWarning(notice, since, trace.settings.disableAfter)) &&
-    (notice.kind !== "disabled" || notice.reason === step.after?.integration.disabled_reason)
-  if (wanted.join() === given.join() && notices.every(isTrue)) return []
-  const what = `of integration ${integration_id} is told ${JSON.stringify(notices)}, and not: ${wanted.join() || "nothing"}`
+  const isTrue = (notification: IntegrationNotification): boolean =>
+    (notification.kind !== "exhausted" || (notification.deliveries > 0 && notification.deliveries <= exhausted)) &&
+    (notification.kind !== "failing" || isTrueWarning(notification, since, trace.settings.disableAfter)) &&
+    (notification.kind !== "disabled" || notification.reason === step.after?.integration.disabled_reason)
+  if (wanted.join() === given.join() && notifications.every(isTrue)) return []
+  const what = `of integration ${integration_id} is told ${JSON.stringify(notifications)}, and not: ${wanted.join() || "nothing"}`
   return [{ what, entries: [step.before.index, entry.index] }]
 }
 
 /** What is told because time has passed, against what should be. */
 const ofWarning = (trace: Trace, { last, warned }: Told, entry: EntryOf<"warned">): ReadonlyArray<Violation> =>
-  entry.notices.flatMap((notice) => {
-    const { integration_id } = notice
+  entry.notifications.flatMap((notification) => {
+    const { integration_id } = notification
     const stands = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
     const step = last.get(integration_id)
     // A change by a user or the operator begins anew.
@@ -125,9 +127,12 @@ const ofWarning = (trace: Trace, { last, warned }: Told, entry: EntryOf<"warned"
     const before = warned.get(integration_id) ?? 0
     warned.set(integration_id, Math.max(before, due))
     const isWanted = stands?.integration.status === "enabled" && due > before
-    if (isWanted && isTrueWarning(notice, since, trace.settings.disableAfter)) return []
+    if (isWanted && isTrueWarning(notification, since, trace.settings.disableAfter)) return []
     return [
-      { what: `of integration ${integration_id} is told ${JSON.stringify(notice)}, unasked`, entries: [entry.index] }
+      {
+        what: `of integration ${integration_id} is told ${JSON.stringify(notification)}, unasked`,
+        entries: [entry.index]
+      }
     ]
   })
 
@@ -145,16 +150,16 @@ const written = (trace: Trace): ReadonlyArray<Violation> => {
 const kept = ({ entries, outcome }: Trace): ReadonlyArray<Violation> => {
   const all = entries.flatMap((entry) =>
     entry.kind === "settled" || entry.kind === "warned"
-      ? entry.notices.map((notice) => ({ index: entry.index, notice }))
+      ? entry.notifications.map((notification) => ({ index: entry.index, notification }))
       : []
   )
-  const { notices, scenario, wall } = outcome
+  const { notifications, scenario, wall } = outcome
   const { retention = null } = scenario.settings
-  const ids = new Set(notices.map(({ id }) => id))
-  return all.flatMap(({ index, notice }, at) => {
-    const isYoung = retention === null || notice.at >= wall + scenario.skew - retention
-    if (notice.id > (all[at - 1]?.notice.id ?? 0) && (!isYoung || ids.has(notice.id))) return []
-    return [{ what: `notice ${notice.id} is out of order, or not kept`, entries: [index] }]
+  const ids = new Set(notifications.map(({ id }) => id))
+  return all.flatMap(({ index, notification }, at) => {
+    const isYoung = retention === null || notification.at >= wall + scenario.skew - retention
+    if (notification.id > (all[at - 1]?.notification.id ?? 0) && (!isYoung || ids.has(notification.id))) return []
+    return [{ what: `notification ${notification.id} is out of order, or not kept`, entries: [index] }]
   })
 }
 
@@ -163,36 +168,39 @@ const patience = 1_000
 
 const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
-  /** The place of each notice in the order in which its engine learned of them: answers overtake each other. */
+  /** The place of each notification in the order in which its engine learned of them: answers overtake each other. */
   const places = new Map(
-    entriesOf(entries, "noted").flatMap(({ index, notices }) => notices.map(({ id }, at) => [id, index + at / 1_000]))
+    entriesOf(entries, "noted").flatMap(({ index, notifications }) =>
+      notifications.map(({ id }, at) => [id, index + at / 1_000])
+    )
   )
   const last = new Map<number, number>()
   const heardBy = new Set<string>()
   const ids = new Set<number>()
-  for (const { engine, index, notice } of entriesOf(entries, "notice")) {
-    const place = places.get(notice.id) ?? 0
-    if (ids.has(notice.id) || (last.get(engine) ?? 0) > place)
-      violations.push({ what: `notice ${notice.id} was heard again, or too late`, entries: [index] })
+  for (const { engine, index, notification } of entriesOf(entries, "notification")) {
+    const place = places.get(notification.id) ?? 0
+    if (ids.has(notification.id) || (last.get(engine) ?? 0) > place)
+      violations.push({ what: `notification ${notification.id} was heard again, or too late`, entries: [index] })
     last.set(engine, place)
-    ids.add(notice.id)
-    heardBy.add(`${engine} ${notice.id}`)
+    ids.add(notification.id)
+    heardBy.add(`${engine} ${notification.id}`)
   }
   const end = entries.at(-1)?.at ?? 0
   const deaths = new Map(
     entriesOf(entries, "process").flatMap(({ at, engine, what }) => (what === "killed" ? [[engine, at] as const] : []))
   )
-  for (const { at, engine, index, notices } of entriesOf(entries, "noted")) {
+  for (const { at, engine, index, notifications } of entriesOf(entries, "noted")) {
     if ((deaths.get(engine) ?? end) < at + patience) continue
-    for (const { id } of notices) {
-      if (!heardBy.has(`${engine} ${id}`)) violations.push({ what: `nobody was told notice ${id}`, entries: [index] })
+    for (const { id } of notifications) {
+      if (!heardBy.has(`${engine} ${id}`))
+        violations.push({ what: `nobody was told notification ${id}`, entries: [index] })
     }
   }
   return violations
 }
 
-export const notices: Check = {
-  name: "notices",
-  rule: "Notices are written when their time has come and tell the truth; each is told once, in order; «recovered» follows a warning or a probe.",
+export const notifications: Check = {
+  name: "notifications",
+  rule: "Notifications are written when their time has come and tell the truth; each is told once, in order; «recovered» follows a warning or a probe.",
   violations: (trace) => [...written(trace), ...kept(trace), ...heard(trace)]
 }

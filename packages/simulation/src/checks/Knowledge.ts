@@ -2,7 +2,7 @@
  * What checks conclude from a trace: what outcomes meant for an integration, what an engine must have known, when nothing
  * could be expected in time, and what acknowledges.
  */
-import type { Integration, IntegrationId, IntegrationNotice, Notice, TransportResult } from "@doorhook/core"
+import type { Integration, IntegrationId, IntegrationNotification, Notification, TransportResult } from "@doorhook/core"
 import { DeliveryPolicy } from "@doorhook/core"
 import type { EntryOf, IntegrationEntry, Request, Trace, TracedDelivery, TracedSettlement } from "./Trace.ts"
 import { entriesOf, leastShare, longestLapse, longestUnseen } from "./Trace.ts"
@@ -19,7 +19,7 @@ export interface Step {
   /** How the integration was before, and what the batch made of it, if anything. */
   readonly before: IntegrationEntry
   readonly after: IntegrationEntry | undefined
-  readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
+  readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
   readonly acknowledged: boolean
   readonly failed: boolean
   /** When the first attempt failed before this batch after which none was acknowledged; null when none did. */
@@ -79,10 +79,22 @@ const stepsFrom = (trace: Trace): ReadonlyArray<Step> => {
         else if (failed) failing.set(integration_id, { since: since ?? entry.now, failures, index: entry.index })
         else if (since === null) failing.delete(integration_id)
       } else if (after?.integration.status === "enabled") failing.delete(integration_id)
-      const notices = entry.notices.filter((notice) => notice.integration_id === integration_id)
+      const notifications = entry.notifications.filter((notification) => notification.integration_id === integration_id)
       const since_after = failing.get(integration_id)?.since ?? null
       return [
-        { integration_id, entry, batch, before, after, notices, acknowledged, failed, since, since_after, failures }
+        {
+          integration_id,
+          entry,
+          batch,
+          before,
+          after,
+          notifications,
+          acknowledged,
+          failed,
+          since,
+          since_after,
+          failures
+        }
       ]
     })
   )

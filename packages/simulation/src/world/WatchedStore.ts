@@ -12,14 +12,14 @@ import type {
   Integration,
   IntegrationId,
   IntegrationStore,
-  KeyTaken,
+  IdempotencyConflict,
   LeasedDelivery,
   MatchCandidate,
   NewEventRecord,
   Outcomes,
   PurgeRequest,
   RedeliverRequest,
-  RememberedRequest,
+  IdempotencyRecord,
   StaleMatch,
   StoreError
 } from "@doorhook/core"
@@ -74,19 +74,19 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
 
   function enqueue(
     records: ReadonlyArray<NewEventRecord>,
-    remembered?: ReadonlyArray<RememberedRequest>
-  ): Effect.Effect<Stored, StoreError | KeyTaken>
+    remembered?: ReadonlyArray<IdempotencyRecord>
+  ): Effect.Effect<Stored, StoreError | IdempotencyConflict>
   function enqueue(
     records: ReadonlyArray<NewEventRecord>,
-    remembered: ReadonlyArray<RememberedRequest>,
+    remembered: ReadonlyArray<IdempotencyRecord>,
     candidates: ReadonlyArray<MatchCandidate>
-  ): Effect.Effect<Stored, StoreError | KeyTaken | StaleMatch>
+  ): Effect.Effect<Stored, StoreError | IdempotencyConflict | StaleMatch>
   function enqueue(
     records: ReadonlyArray<NewEventRecord>,
-    remembered: ReadonlyArray<RememberedRequest> = [],
+    remembered: ReadonlyArray<IdempotencyRecord> = [],
     candidates?: ReadonlyArray<MatchCandidate>
-  ): Effect.Effect<Stored, StoreError | KeyTaken | StaleMatch> {
-    const storing: Effect.Effect<Stored, StoreError | KeyTaken | StaleMatch> =
+  ): Effect.Effect<Stored, StoreError | IdempotencyConflict | StaleMatch> {
+    const storing: Effect.Effect<Stored, StoreError | IdempotencyConflict | StaleMatch> =
       candidates === undefined
         ? deliveries.enqueue(records, remembered)
         : deliveries.enqueue(records, remembered, candidates)
@@ -123,8 +123,8 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
   const settle = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
     const { releases, settlements, worker } = outcomes
     const settled = yield* deliveries.settle(outcomes, now, disableAfter)
-    const { applied, notices } = settled
-    history.add({ kind: "settled", engine, worker, now, settlements, applied: [...applied], notices })
+    const { applied, notifications } = settled
+    history.add({ kind: "settled", engine, worker, now, settlements, applied: [...applied], notifications })
     for (const id of settled.changed) {
       const integration = yield* integrations.find(id)
       if (integration === null) continue
@@ -139,8 +139,10 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
   })
 
   const warn: DeliveryStore["Service"]["warn"] = (now, disableAfter, limit) =>
-    Effect.tap(deliveries.warn(now, disableAfter, limit), (notices) =>
-      Effect.sync(() => (notices.length > 0 ? history.add({ kind: "warned", engine, now, notices }) : undefined))
+    Effect.tap(deliveries.warn(now, disableAfter, limit), (notifications) =>
+      Effect.sync(() =>
+        notifications.length > 0 ? history.add({ kind: "warned", engine, now, notifications }) : undefined
+      )
     )
 
   const idsIn = (filter: Omit<Parameters<typeof deliveries.list>[0], "limit">) =>
@@ -248,10 +250,10 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       claim: (request) => call("claim", claim(request)),
       settle: (outcomes, now, disableAfter) =>
         call("settle", settle(outcomes, now, disableAfter)).pipe(
-          Effect.tap(({ changed, notices }) =>
+          Effect.tap(({ changed, notifications }) =>
             Effect.sync(() => {
               for (const integration_id of changed) history.add({ kind: "told", engine, integration_id })
-              if (notices.length > 0) history.add({ kind: "noted", engine, notices })
+              if (notifications.length > 0) history.add({ kind: "noted", engine, notifications })
             })
           )
         ),
@@ -265,8 +267,10 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         ),
       warn: (now, disableAfter, limit) =>
         call("warn", warn(now, disableAfter, limit)).pipe(
-          Effect.tap((notices) =>
-            Effect.sync(() => (notices.length > 0 ? history.add({ kind: "noted", engine, notices }) : undefined))
+          Effect.tap((notifications) =>
+            Effect.sync(() =>
+              notifications.length > 0 ? history.add({ kind: "noted", engine, notifications }) : undefined
+            )
           )
         ),
       redeliver: (request, now) => call("redeliver", redeliver(request, now)),
@@ -313,7 +317,7 @@ const watchedIntegrations = (
         Effect.tap(integrations.create(fields, key, limit), (made) => note("created", made, key?.key ?? null))
       ),
     find: (id) => call("find", integrations.find(id)),
-    locate: (id) => call("locate", integrations.locate(id)),
+    findRef: (id) => call("findRef", integrations.findRef(id)),
     update: (integration, version) =>
       call(
         "update",
@@ -331,9 +335,9 @@ const watchedIntegrations = (
           return done
         })
       ),
-    ofScopes: (scopes) => call("ofScopes", integrations.ofScopes(scopes)),
-    survey: (filter) => call("survey", integrations.survey(filter)),
-    surveyOne: (id) => call("surveyOne", integrations.surveyOne(id))
+    findByScopes: (scopes) => call("findByScopes", integrations.findByScopes(scopes)),
+    listAll: (filter) => call("listAll", integrations.listAll(filter)),
+    findWithHealth: (id) => call("findWithHealth", integrations.findWithHealth(id))
   }
 }
 

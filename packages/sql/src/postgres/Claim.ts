@@ -11,7 +11,7 @@ import type {
   Lane,
   LeasedDelivery
 } from "@doorhook/core"
-import { lanes, RecentMap, Standing } from "@doorhook/core"
+import { lanes, RecentMap, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { EventRow, StandingRow } from "../DeliveryRows.ts"
@@ -19,8 +19,8 @@ import { decodeEvents } from "../DeliveryRows.ts"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import type { IntegrationRow } from "../IntegrationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
-import type { Fault } from "../stores/Telling.ts"
-import { explain, makeTelling, quietTime } from "../stores/Telling.ts"
+import type { UnreadableRow } from "../stores/LogThrottle.ts"
+import { explain, makeLogThrottle, logCooldown } from "../stores/LogThrottle.ts"
 import type { Sql } from "./Moves.ts"
 import { move, writeTally } from "./Moves.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
@@ -34,7 +34,7 @@ const claimTries = 3
 const refills = 3
 
 /** How long a delivery that can't be read waits until it is looked at again, in milliseconds. Then it is logged again. */
-const putOffFor = quietTime
+const putOffFor = logCooldown
 
 /** How many deliveries a log line names. */
 const maxNamed = 5
@@ -134,7 +134,7 @@ const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
 
 /** Makes `DeliveryStore.claim`. */
 export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
-  const isTimeToTell = makeTelling()
+  const isTimeToTell = makeLogThrottle()
   const { byIds } = integrationStatements(postgres)
   const remembered = new RecentMap<IntegrationId, { readonly integration: Integration; readonly version: number }>(
     maxRemembered
@@ -204,12 +204,12 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
   })
 
   /** Puts off leased deliveries that can't be sent, and logs each row that can't be read once in a while. */
-  const putOff = Effect.fnUntraced(function* (
-    unsendable: ReadonlyArray<{ readonly row: StandingRow; readonly fault: Fault }>,
+  const defer = Effect.fnUntraced(function* (
+    unsendable: ReadonlyArray<{ readonly row: StandingRow; readonly fault: UnreadableRow }>,
     now: number
   ) {
     const tally = new Map()
-    const moves = unsendable.map(({ row }) => ({ from: row, to: Standing.released(row, now + putOffFor) }))
+    const moves = unsendable.map(({ row }) => ({ from: row, to: Transitions.release(row, now + putOffFor) }))
     yield* move(sql, tally, moves)
     yield* writeTally(sql, tally)
     for (const group of Map.groupBy(unsendable, ({ fault }) => fault.name).values()) {
@@ -235,7 +235,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     const events = yield* readable(eventRows, decodeEvents)
     const integrations = yield* integrationsOf(versions)
     const sendable: Array<LeasedDelivery> = []
-    const unsendable: Array<{ readonly row: StandingRow; readonly fault: Fault }> = []
+    const unsendable: Array<{ readonly row: StandingRow; readonly fault: UnreadableRow }> = []
     const unreadable = new Set<IntegrationId>()
     for (const delivery of chosen) {
       const event: Event | undefined = events.found.get(delivery.event_id)
@@ -262,11 +262,11 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
           : { name: `integration ${delivery.integration_id}`, cause: integrations.faults.get(delivery.integration_id) }
       const row = {
         ...delivery,
-        ...Standing.claimed({ ...delivery, state: "pending", reason: null, worker: null }, worker)
+        ...Transitions.claim({ ...delivery, state: "pending", reason: null, worker: null }, worker)
       }
       unsendable.push({ row, fault })
     }
-    if (unsendable.length > 0) yield* putOff(unsendable, now)
+    if (unsendable.length > 0) yield* defer(unsendable, now)
     return { sendable, unreadable, isComplete: unsendable.length === 0 }
   })
 

@@ -1,7 +1,7 @@
 /**
  * Deliveries as parameters of statements: one array for each column, in the order in which the statements name them.
  */
-import type { Attempt, Standing } from "@doorhook/core"
+import type { Attempt, Transitions } from "@doorhook/core"
 import type { NewDeliveryRow, StandingRow } from "../DeliveryRows.ts"
 import { toStored } from "./NulText.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
@@ -20,7 +20,7 @@ const identityColumns = (rows: ReadonlyArray<Numbered>) => [
 ]
 
 /** Where active deliveries stand. */
-export const standingColumns = (rows: ReadonlyArray<Standing.Standing>) => [
+export const standingColumns = (rows: ReadonlyArray<Transitions.QueueEntry>) => [
   texts(rows.map(({ state }) => state)),
   int8s(rows.map(({ attempts }) => attempts)),
   int8s(rows.map(({ early }) => early)),

@@ -7,14 +7,14 @@ import type {
   DeliveryStore,
   Enqueued,
   IntegrationId,
-  KeyTaken,
+  IdempotencyConflict,
   MatchCandidate,
   NewDelivery,
   NewEventRecord,
-  RememberedRequest,
+  IdempotencyRecord,
   StoreError
 } from "@doorhook/core"
-import { StaleMatch, Standing } from "@doorhook/core"
+import { StaleMatch, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { NewDeliveryRow } from "../DeliveryRows.ts"
 import { makeTakeKeys } from "../stores/Keys.ts"
@@ -52,7 +52,7 @@ const nothingMatched: ReadonlyMap<IntegrationId, Matched> = new Map()
 const insertAll = Effect.fnUntraced(function* (
   sql: Sql,
   records: ReadonlyArray<NewEventRecord>,
-  standings: ReadonlyArray<Standing.Standing>,
+  standings: ReadonlyArray<Transitions.QueueEntry>,
   matched: ReadonlyMap<IntegrationId, Matched>,
   candidates: ReadonlyArray<MatchCandidate> | null
 ) {
@@ -119,7 +119,7 @@ const insertAll = Effect.fnUntraced(function* (
 
 const answerOf = (
   records: ReadonlyArray<NewEventRecord>,
-  standings: ReadonlyArray<Standing.Standing>,
+  standings: ReadonlyArray<Transitions.QueueEntry>,
   ids: ReadonlyArray<DeliveryId>
 ): ReadonlyArray<ReadonlyArray<Enqueued>> => {
   let place = 0
@@ -134,10 +134,10 @@ const answerOf = (
 
 const standingsOf = (
   records: ReadonlyArray<NewEventRecord>,
-  targetOf: (delivery: NewDelivery) => Standing.Target
-): ReadonlyArray<Standing.Standing> =>
+  targetOf: (delivery: NewDelivery) => Transitions.Target
+): ReadonlyArray<Transitions.QueueEntry> =>
   records.flatMap(({ deliveries, event }) =>
-    deliveries.map((delivery) => Standing.begun(delivery, event, targetOf(delivery)))
+    deliveries.map((delivery) => Transitions.enqueue(delivery, event, targetOf(delivery)))
   )
 
 export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
@@ -157,7 +157,7 @@ export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
 
   const inTransaction = Effect.fnUntraced(function* (
     records: ReadonlyArray<NewEventRecord>,
-    keys: ReadonlyArray<RememberedRequest>,
+    keys: ReadonlyArray<IdempotencyRecord>,
     candidates: ReadonlyArray<MatchCandidate> | null
   ) {
     yield* takeKeys(keys)
@@ -172,7 +172,7 @@ export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
   const enqueueAll = Effect.fnUntraced(
     function* (
       records: ReadonlyArray<NewEventRecord>,
-      keys: ReadonlyArray<RememberedRequest>,
+      keys: ReadonlyArray<IdempotencyRecord>,
       candidates: ReadonlyArray<MatchCandidate> | null
     ) {
       if (records.length === 0 && keys.length === 0) return []
@@ -180,25 +180,27 @@ export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
       return stored ?? (yield* sql.withTransaction(inTransaction(records, keys, candidates)))
     },
     Effect.mapError((cause) =>
-      cause._tag === "KeyTaken" || cause._tag === "StaleMatch" ? cause : storeErrorOf("DeliveryStore.enqueue", cause)
+      cause._tag === "IdempotencyConflict" || cause._tag === "StaleMatch"
+        ? cause
+        : storeErrorOf("DeliveryStore.enqueue", cause)
     )
   )
 
   type Answer = ReadonlyArray<ReadonlyArray<Enqueued>>
   type Records = ReadonlyArray<NewEventRecord>
-  type Keys = ReadonlyArray<RememberedRequest>
+  type Keys = ReadonlyArray<IdempotencyRecord>
   type Candidates = ReadonlyArray<MatchCandidate>
   function enqueue(
     records: Records,
     keys: Keys,
     candidates: Candidates
-  ): Effect.Effect<Answer, StoreError | KeyTaken | StaleMatch>
-  function enqueue(records: Records, keys?: Keys): Effect.Effect<Answer, StoreError | KeyTaken>
+  ): Effect.Effect<Answer, StoreError | IdempotencyConflict | StaleMatch>
+  function enqueue(records: Records, keys?: Keys): Effect.Effect<Answer, StoreError | IdempotencyConflict>
   function enqueue(
     records: Records,
     keys: Keys = [],
     candidates?: Candidates
-  ): Effect.Effect<Answer, StoreError | KeyTaken | StaleMatch> {
+  ): Effect.Effect<Answer, StoreError | IdempotencyConflict | StaleMatch> {
     return enqueueAll(records, keys, candidates ?? null)
   }
   return enqueue

@@ -4,14 +4,14 @@
  * A delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. Locks are taken in one order:
  * integrations, then rows of `queue` by id, then rows of `deliveries` by id.
  */
-import type { Attempt, DeliveryId, DeliveryState, IntegrationId, Standing } from "@doorhook/core"
+import type { Attempt, DeliveryId, DeliveryState, IntegrationId, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { EndedRow, QueuedRow, StandingRow } from "../DeliveryRows.ts"
 import { attemptColumns, endedColumns, queuedColumns, standingColumns, withId } from "./Columns.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
-import * as EndingStatements from "./statements/EndingStatements.ts"
+import * as EndingStatements from "./statements/CancellationStatements.ts"
 import type { TallyName } from "./statements/TallyStatements.ts"
 import { addToTallies, countsOf } from "./statements/TallyStatements.ts"
 
@@ -42,37 +42,37 @@ export interface StateCount {
 }
 
 /** Moves deliveries that an ending has cancelled already, and counts them as cancelled. */
-export const endNow = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
+export const cancelLocked = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const tally: Tally = new Map()
-  for (const { count: by, state } of yield* sql.unsafe<StateCount>(EndingStatements.endThese, [int8s(ids)]))
+  for (const { count: by, state } of yield* sql.unsafe<StateCount>(EndingStatements.cancelLocked, [int8s(ids)]))
     countMove(tally, state, "cancelled", by)
   yield* writeTally(sql, tally)
 })
 
 /** Locks active deliveries, and answers where those of them stand that are wanted. */
-export const queuedStandings = Effect.fnUntraced(function* (
+export const queuedEntries = Effect.fnUntraced(function* (
   sql: Sql,
   locked: ReadonlyArray<DeliveryId>,
   wanted: ReadonlyArray<DeliveryId>
 ) {
   const queued = yield* sql.unsafe<QueuedRow>(Statements.queuedStandings, [int8s(locked), int8s(wanted)])
   const cancelled = queued.filter(({ ending }) => Boolean(ending)).map(({ id }) => id)
-  if (cancelled.length > 0) yield* endNow(sql, cancelled)
+  if (cancelled.length > 0) yield* cancelLocked(sql, cancelled)
   return queued.filter(({ ending }) => !ending)
 })
 
-export const endedStandings = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer<ReadonlyArray<StandingRow>> =>
+export const endedEntries = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer<ReadonlyArray<StandingRow>> =>
   ids.length === 0 ? Effect.succeed([]) : sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(ids)])
 
 /**
  * Where some deliveries stand, until the transaction ends. Active ones are locked before ended ones: one that moves to the
  * ended ones in that time is waited for, one that is revived is left out, like unknown ones.
  */
-export const standingsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
-  const active: ReadonlyArray<StandingRow> = yield* queuedStandings(sql, ids, ids)
+export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
+  const active: ReadonlyArray<StandingRow> = yield* queuedEntries(sql, ids, ids)
   const found = new Set(active.map(({ id }) => id))
   const others = ids.filter((id) => !found.has(id))
-  return others.length === 0 ? active : [...active, ...(yield* endedStandings(sql, others))]
+  return others.length === 0 ? active : [...active, ...(yield* endedEntries(sql, others))]
 })
 
 /** What an integration is, as far as its deliveries depend on it. */
@@ -92,11 +92,11 @@ export const targetsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArr
 /** One delivery, from where it stood to where it stands, and the attempt that was made, if any. */
 export interface Move {
   readonly from: StandingRow
-  readonly to: Standing.Standing
+  readonly to: Transitions.QueueEntry
   readonly attempt?: Attempt | null
 }
 
-const isActive = ({ due_at }: Pick<Standing.Standing, "due_at">): boolean => due_at !== null
+const isActive = ({ due_at }: Pick<Transitions.QueueEntry, "due_at">): boolean => due_at !== null
 
 /**
  * Moves deliveries on: among the active or among the ended ones, or from the one to the other. No attempt is recorded of an
@@ -130,7 +130,7 @@ export const move = Effect.fnUntraced(function* (sql: Sql, tally: Tally, moves: 
       ...attemptColumns(ended.map(({ attempt }) => attempt))
     ])
   if (amended.length > 0)
-    yield* sql.unsafe(Statements.amend, [
+    yield* sql.unsafe(Statements.updateEnded, [
       int8s(amended.map(({ id }) => id)),
       int8s(amended.map((row) => row.attempts)),
       int8s(amended.map(({ early }) => early)),

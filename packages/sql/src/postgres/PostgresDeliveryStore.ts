@@ -2,7 +2,7 @@
  * Deliveries in a PostgreSQL database that any number of processes share.
  *
  * A call that changes anything is one statement in the usual case (`Enqueue`, `Settle`), else one transaction of a few
- * statements, whatever its number of rows; where a delivery stands afterwards is decided by core's `delivery/Standing`. A
+ * statements, whatever its number of rows; where a delivery stands afterwards is decided by core's `delivery/Transitions`. A
  * delivery is leased to a worker, a member of `members`: the heartbeat that ends a membership releases its leases.
  */
 import type { Heartbeat, IntegrationId, Membership, Scope } from "@doorhook/core"
@@ -11,17 +11,17 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import { failAs, failAsBegun } from "../StoreFailure.ts"
-import { Endings } from "../stores/Endings.ts"
+import { Cancellations } from "../stores/Cancellations.ts"
 import { IntegrationLocks } from "../stores/IntegrationLocks.ts"
 import { makeClaim } from "./Claim.ts"
-import * as PostgresEndings from "./Endings.ts"
+import * as PostgresEndings from "./Cancellations.ts"
 import { makeEnqueue } from "./Enqueue.ts"
-import { startFolding } from "./Folding.ts"
+import { startCompaction } from "./TallyCompaction.ts"
 import type { Sql } from "./Moves.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
 import * as Records from "./Records.ts"
 import { redeliver } from "./Redeliver.ts"
-import { makeSettle, writeNotices } from "./Settle.ts"
+import { makeSettle, writeNotifications } from "./Settle.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
 type Operation = keyof DeliveryStore["Service"]
@@ -37,7 +37,7 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
   const ended = others.map((each) => each.worker)
   const leaving = until === null ? [...ended, worker] : ended
   if (leaving.length > 0) yield* sql.unsafe(Statements.leave, [texts(leaving)])
-  if (until !== null) yield* sql.unsafe(Statements.beat, [worker, until])
+  if (until !== null) yield* sql.unsafe(Statements.renewMembership, [worker, until])
   if (hasLapsed || (wasMember && until === null)) ended.push(worker)
   if (ended.length > 0 || holds !== undefined) {
     const released = [texts(ended), worker, holds?.before ?? 0, int8s(holds?.ids ?? [])]
@@ -54,8 +54,8 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
 
 const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
   const sql = yield* SqlClient.SqlClient
-  const endings = yield* Endings
-  const fold = yield* startFolding(sql)
+  const endings = yield* Cancellations
+  const fold = yield* startCompaction(sql)
   const { claim, nextDue } = makeClaim(sql, reader)
   const { settle, warn } = makeSettle(sql, endings)
 
@@ -80,19 +80,19 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
       inParts("settle")((noteBegun) => settle(outcomes, now, disableAfter, noteBegun)),
     heartbeat: (beat) =>
       named("heartbeat")(sql.withTransaction(heartbeat(sql, beat))).pipe(
-        Effect.tap(Effect.andThen(fold, endings.goOn))
+        Effect.tap(Effect.andThen(fold, endings.resume))
       ),
     redeliver: (request, now) => inParts("redeliver")((noteBegun) => redeliver(sql, endings, request, now, noteBegun)),
     warn: (now, disableAfter, limit) => named("warn")(warn(now, disableAfter, limit)),
-    addNotice: Effect.fnUntraced(function* (notice) {
-      const [stored] = yield* named("addNotice")(sql.withTransaction(writeNotices(sql, [notice])))
-      return stored ?? (yield* Effect.die(new Error("a notice was stored and not returned")))
+    addNotification: Effect.fnUntraced(function* (notification) {
+      const [stored] = yield* named("addNotification")(sql.withTransaction(writeNotifications(sql, [notification])))
+      return stored ?? (yield* Effect.die(new Error("a notification was stored and not returned")))
     }),
     find: (id) => named("find")(Records.find(sql, id)),
     list: (filter) => named("list")(Records.list(sql, filter)),
     feed: (of) => named("feed")(Records.feed(sql, of)),
     events: (filter) => named("events")(Records.events(sql, filter)),
-    notices: (filter) => named("notices")(Records.notices(sql, filter)),
+    notifications: (filter) => named("notifications")(Records.notifications(sql, filter)),
     purge: (request) => named("purge")(sql.withTransaction(Records.purge(sql, request))),
     summary: (now) => named("summary")(Effect.flatMap(nextDue, (due) => Records.summary(sql, due, now)))
   })
@@ -108,7 +108,7 @@ const locks = Effect.map(SqlClient.SqlClient, (sql) =>
 /** The store, and what changes of integrations need of it. */
 export const layer = (
   reader: IntegrationReader
-): Layer.Layer<DeliveryStore | Endings | IntegrationLocks, never, SqlClient.SqlClient> =>
+): Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks, never, SqlClient.SqlClient> =>
   Layer.effect(DeliveryStore, make(reader)).pipe(
     Layer.provideMerge(PostgresEndings.layer),
     Layer.merge(Layer.effect(IntegrationLocks, locks))

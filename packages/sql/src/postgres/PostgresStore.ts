@@ -24,7 +24,7 @@ const matchesFor = 60_000
 
 /**
  * All storage ports on a database, whose schema `doorhook` is made when there is none and brought up to date when it is
- * older; and the client under them, for who listens (`PostgresWake`).
+ * older; and the client under them, for who listens (`PostgresWakeSignal`).
  */
 export const layer = (
   config: PostgresStoreConfig

@@ -15,7 +15,7 @@ import type {
   IntegrationId,
   LastAttempt,
   ListedDelivery,
-  NoticeFilter,
+  NotificationFilter,
   Purged,
   PurgeRequest
 } from "@doorhook/core"
@@ -23,16 +23,16 @@ import { noDeliveries } from "@doorhook/core"
 import { Effect } from "effect"
 import type { EventRow } from "../DeliveryRows.ts"
 import { decodeAttempts, decodeDeliveries, decodeEvents, decodeLastAttempts } from "../DeliveryRows.ts"
-import { fromRows as noticesFromRows } from "../NoticeRows.ts"
+import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
-import { horizon } from "./Horizon.ts"
+import { feedWatermark } from "./FeedWatermark.ts"
 import type { Sql, StateCount, Tally } from "./Moves.ts"
-import { count, endNow, idsOf, writeTally } from "./Moves.ts"
+import { count, cancelLocked, idsOf, writeTally } from "./Moves.ts"
 import { fromStored } from "./NulText.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Lists from "./statements/ListStatements.ts"
 import type { TallyName } from "./statements/TallyStatements.ts"
-import { tallies } from "./statements/TallyStatements.ts"
+import { deliveryCounts } from "./statements/TallyStatements.ts"
 
 const records = recordStatements(postgres)
 
@@ -103,7 +103,7 @@ const feedPage = Effect.fnUntraced(function* (
   after: DeliveryId | 0,
   limit: number
 ) {
-  const end = yield* horizon(sql)
+  const end = yield* feedWatermark(sql)
   const { params, text } = Lists.list({ integration_id, limit, ...(after !== 0 && { after }) })
   const rows = yield* sql.unsafe<{ readonly id: number }>(text, params)
   return yield* decodeDeliveries(rows.filter(({ id }) => id <= end))
@@ -158,15 +158,15 @@ export const events = Effect.fnUntraced(function* (
   return page(items, rest === null ? null : offset + rest)
 })
 
-export const notices = (sql: Sql, { after, integration_id, limit, order }: NoticeFilter) => {
+export const notifications = (sql: Sql, { after, integration_id, limit, order }: NotificationFilter) => {
   const newest = order === "newest"
   const [ofAll, ofOne] = newest
-    ? [records.newestNotices, records.newestNoticesOfIntegration]
-    : [records.notices, records.noticesOfIntegration]
+    ? [records.newestNotifications, records.newestNotificationsOfIntegration]
+    : [records.notifications, records.notificationsOfIntegration]
   const from = after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
   const rows =
     integration_id === undefined ? sql.unsafe(ofAll, [from, limit]) : sql.unsafe(ofOne, [integration_id, from, limit])
-  return Effect.flatMap(rows, noticesFromRows)
+  return Effect.flatMap(rows, notificationsFromRows)
 }
 
 /** The ids of the deliveries of events: all between the first and the last of each, which may be of others, too. */
@@ -207,7 +207,7 @@ const deleteEvents = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<O
 
 /** Deletes old events whose deliveries have all ended, with these. Runs in a transaction. */
 export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, limit }: PurgeRequest) {
-  yield* sql.unsafe(records.deleteNotices, [limit, before])
+  yield* sql.unsafe(records.deleteNotifications, [limit, before])
   // One more says whether there is anything to go on with.
   const found = yield* sql.unsafe<OldEvent>(records.oldEvents, [after, limit + 1])
   const looked = found.slice(0, limit)
@@ -218,7 +218,7 @@ export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, lim
   // Deliveries that an ending has cancelled have ended as well.
   const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
   const ended = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.endedOf, params))
-  if (ended.length > 0) yield* endNow(sql, ended)
+  if (ended.length > 0) yield* cancelLocked(sql, ended)
   const active = yield* withActive(sql, old)
   const done = old.filter(({ id }) => !active.has(id))
   if (done.length === 0) return { events: 0, deliveries: 0, next } satisfies Purged
@@ -231,7 +231,7 @@ export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, lim
 
 /** All counts, with what endings have cancelled already. */
 export const summary = Effect.fnUntraced(function* (sql: Sql, due: number | null, now: number) {
-  const [sums] = yield* sql.unsafe<Record<TallyName, number>>(tallies)
+  const [sums] = yield* sql.unsafe<Record<TallyName, number>>(deliveryCounts)
   const { events: stored, ...states } = sums ?? { events: 0, ...noDeliveries }
   return { events: stored, states, oldest_due_at: due !== null && due <= now ? due : null } satisfies DeliverySummary
 })

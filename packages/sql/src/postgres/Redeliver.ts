@@ -3,16 +3,16 @@
  * acknowledges again.
  */
 import type { DeliveryId, IntegrationId, RedeliverRequest, RedeliverResult } from "@doorhook/core"
-import { Standing } from "@doorhook/core"
+import { Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StandingRow } from "../DeliveryRows.ts"
 import type { SubjectRow } from "../IntegrationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
-import type { Endings } from "../stores/Endings.ts"
+import type { Cancellations } from "../stores/Cancellations.ts"
 import { lockIntegration } from "./IntegrationLocks.ts"
 import type { Sql, Tally } from "./Moves.ts"
-import { idsOf, move, signal, standingsOf, targetsOf, writeTally } from "./Moves.ts"
+import { idsOf, move, signal, entriesOf, targetsOf, writeTally } from "./Moves.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
@@ -29,7 +29,7 @@ const { subjects } = integrationStatements(postgres)
 const resend = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<StandingRow>, now: number) {
   if (rows.length === 0) return
   const tally: Tally = new Map()
-  const moves = rows.map((from) => ({ from, to: Standing.resent(from, now) }))
+  const moves = rows.map((from) => ({ from, to: Transitions.resend(from, now) }))
   yield* move(sql, tally, moves)
   yield* writeTally(sql, tally)
   if (moves.some(({ to }) => to.state === "pending")) yield* signal(sql)
@@ -40,7 +40,7 @@ const lockToResend = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<D
   const found = yield* sql.unsafe<{ readonly worker: string }>(Statements.workersOfEnded, [int8s(ids)])
   // Before any delivery is locked: a heartbeat locks in this order, too.
   if (found.length > 0) yield* sql.unsafe(Statements.keepWorkers, [texts(found.map(({ worker }) => worker))])
-  return yield* standingsOf(sql, ids)
+  return yield* entriesOf(sql, ids)
 })
 
 /** Sends one delivery again. In a transaction. */
@@ -83,7 +83,7 @@ const recoverSome = Effect.fnUntraced(function* (
   const next = found.length === batch ? found.at(-1)?.id : undefined
   if (ids.length === 0) return { why: null, count: 0, next }
   // Those that were sent or revived since they were found are not among them any more.
-  const rows = (yield* lockToResend(sql, ids)).filter(Standing.isRecoverable)
+  const rows = (yield* lockToResend(sql, ids)).filter(Transitions.isRecoverable)
   yield* resend(sql, rows, now)
   return { why: null, count: rows.length, next }
 })
@@ -115,7 +115,7 @@ const recoverAll = Effect.fnUntraced(function* (
 /** Sends the newest unacknowledged delivery of a disabled integration. In a transaction. */
 const probeOne = Effect.fnUntraced(function* (
   sql: Sql,
-  endings: Endings["Service"],
+  endings: Cancellations["Service"],
   integration: IntegrationId,
   now: number
 ) {
@@ -126,7 +126,7 @@ const probeOne = Effect.fnUntraced(function* (
   yield* endings.finish(integration)
   const [newest] = yield* sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [integration])
   const id = newest?.id ?? null
-  const [from] = id === null ? [] : yield* standingsOf(sql, [id])
+  const [from] = id === null ? [] : yield* entriesOf(sql, [id])
   if (from === undefined) return refused("nothing_to_send")
   yield* resend(sql, [from], now)
   return { _tag: "Redelivered", count: 1, delivery_id: from.id } satisfies RedeliverResult
@@ -135,7 +135,7 @@ const probeOne = Effect.fnUntraced(function* (
 /** `noteBegun` is called once a part of the request is carried out for good. */
 export const redeliver = (
   sql: Sql,
-  endings: Endings["Service"],
+  endings: Cancellations["Service"],
   request: RedeliverRequest,
   now: number,
   noteBegun: () => void

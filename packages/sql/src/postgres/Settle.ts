@@ -8,37 +8,43 @@
 import type {
   DeliveryId,
   IntegrationId,
-  IntegrationNotice,
-  NewNotice,
-  Notice,
-  NoticeId,
+  IntegrationNotification,
+  NewNotification,
+  Notification,
+  NotificationId,
   Outcomes,
   Recovery,
   Release,
   Settled,
   Settlement
 } from "@doorhook/core"
-import { BuildingId, Consequences, Failing, Settling, Standing } from "@doorhook/core"
+import { BuildingId, HealthRules, FailureState, Settlements, Transitions } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import type { StandingRow } from "../DeliveryRows.ts"
 import type { SubjectRow } from "../IntegrationRows.ts"
 import { failingOf, failingValues, subjectFromRow } from "../IntegrationRows.ts"
-import { toRow } from "../NoticeRows.ts"
+import { toRow } from "../NotificationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
-import type { Endings } from "../stores/Endings.ts"
-import { explain, makeTelling } from "../stores/Telling.ts"
+import type { Cancellations } from "../stores/Cancellations.ts"
+import { explain, makeLogThrottle } from "../stores/LogThrottle.ts"
 import { attemptColumns } from "./Columns.ts"
 import { lockSubjects, TakenBack, withLocks } from "./IntegrationLocks.ts"
 import type { Sql, Tally } from "./Moves.ts"
-import { endedStandings, idsOf, move, queuedStandings, writeTally } from "./Moves.ts"
+import { endedEntries, idsOf, move, queuedEntries, writeTally } from "./Moves.ts"
 import { int8s, postgres } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
-const { disable, enable, setFailing, toBeWarned } = integrationStatements(postgres)
-const { insertNotice } = recordStatements(postgres)
+const { disable, enable, setFailing, dueWarnings } = integrationStatements(postgres)
+const { insertNotification } = recordStatements(postgres)
 
-const settledNothing: Settled = { applied: new Set(), changed: [], recovered: [], notices: [], dueAgain: false }
+const settledNothing: Settled = {
+  applied: new Set(),
+  changed: [],
+  recovered: [],
+  notifications: [],
+  hasDueDeliveries: false
+}
 
 /** A settlement that the one statement can record: acknowledged, and nothing else. */
 interface Acknowledged extends Settlement {
@@ -63,7 +69,7 @@ const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
 }
 
 /** A delivery under lease that nothing has happened to since. */
-const underLease = ({ attempt, early, lane }: Acknowledged, worker: string): Standing.Standing => ({
+const underLease = ({ attempt, early, lane }: Acknowledged, worker: string): Transitions.QueueEntry => ({
   state: "delivering",
   reason: null,
   attempts: attempt.number - 1,
@@ -89,7 +95,7 @@ const sound: Omit<SubjectRow, "id"> = {
 }
 
 /** As much of an integration as says whether anything may follow for it; reading all of it takes longer. */
-const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
+const outlineOf = (id: IntegrationId, row: Outline): HealthRules.HealthSubject => ({
   integration: {
     id,
     scope: { type: "building", id: BuildingId.make(1) },
@@ -100,34 +106,34 @@ const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
 })
 
 /** Whether two ways of failing are the same. */
-const isSame = (one: Failing.Failing | null, other: Failing.Failing | null): boolean =>
+const isSame = (one: FailureState.FailureState | null, other: FailureState.FailureState | null): boolean =>
   one?.since === other?.since &&
-  one?.noticed === other?.noticed &&
+  one?.warnings === other?.warnings &&
   one?.attempts === other?.attempts &&
   one?.retry_after === other?.retry_after
 
-/** Stores notices. */
-export const writeNotices = Effect.fnUntraced(function* <Kind extends NewNotice>(
+/** Stores notifications. */
+export const writeNotifications = Effect.fnUntraced(function* <Kind extends NewNotification>(
   sql: Sql,
-  notices: ReadonlyArray<Kind>
+  notifications: ReadonlyArray<Kind>
 ) {
-  const stored: Array<Notice<Kind>> = []
-  for (const notice of notices) {
-    const row = toRow(notice)
+  const stored: Array<Notification<Kind>> = []
+  for (const notification of notifications) {
+    const row = toRow(notification)
     const values = [row.kind, row.integration_id, row.scope_type, row.scope_id, row.at, row.details]
-    for (const { id } of yield* sql.unsafe<{ readonly id: NoticeId }>(insertNotice, values))
-      stored.push({ ...notice, id })
+    for (const { id } of yield* sql.unsafe<{ readonly id: NotificationId }>(insertNotification, values))
+      stored.push({ ...notification, id })
   }
   return stored
 })
 
 /** Makes `DeliveryStore.settle` and `DeliveryStore.warn`. */
-export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
-  const isTimeToTell = makeTelling()
+export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
+  const isTimeToTell = makeLogThrottle()
 
   /** Some integrations, as far as their rows can be read. Nothing follows for the others until they are put right. */
   const subjectsOf = Effect.fnUntraced(function* (rows: ReadonlyArray<SubjectRow>, now: number) {
-    const subjects = new Map<IntegrationId, Consequences.Subject>()
+    const subjects = new Map<IntegrationId, HealthRules.HealthSubject>()
     const unreadable = new Set<IntegrationId>()
     for (const row of rows) {
       const read = yield* Effect.result(subjectFromRow(row))
@@ -157,7 +163,7 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
     disableAfter: number
   ) {
     const mayFollow = (row: SubjectRow) =>
-      Consequences.mayHaveConsequences(outlineOf(row.id, row), settlements.get(row.id) ?? [])
+      HealthRules.mayChangeHealth(outlineOf(row.id, row), settlements.get(row.id) ?? [])
     const ids = [...settlements.keys()]
     const suspects = ids.filter((id) => mayFollow({ ...sound, id }))
     const rows = yield* lockSubjects(sql, ids, suspects, mayFollow)
@@ -166,7 +172,7 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
     const { subjects: locked, unreadable } = yield* subjectsOf(affectedRows, now)
     const wanted: Array<IntegrationId> = []
     for (const [id, subject] of locked)
-      if (Consequences.mayDisable(subject, settlements.get(id) ?? [], now, disableAfter)) wanted.push(id)
+      if (HealthRules.mayDisable(subject, settlements.get(id) ?? [], now, disableAfter)) wanted.push(id)
     const free = new Set(
       wanted.length === 0
         ? []
@@ -181,7 +187,7 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
       toEnd: (id: IntegrationId) =>
         (seen.has(id) && !isAffected.has(id)) || unreadable.has(id)
           ? null
-          : Standing.reasonToEnd(locked.get(id)?.integration)
+          : Transitions.reasonToEnd(locked.get(id)?.integration)
     }
   })
 
@@ -232,19 +238,19 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
 
   /** Applies the consequences of a batch to its integrations, after their deliveries: what was acknowledged stays so. */
   const conclude = Effect.fnUntraced(function* (
-    affected: ReadonlyMap<IntegrationId, Consequences.Subject>,
-    applied: ReadonlyMap<IntegrationId, ReadonlyArray<Consequences.Applied>>,
+    affected: ReadonlyMap<IntegrationId, HealthRules.HealthSubject>,
+    applied: ReadonlyMap<IntegrationId, ReadonlyArray<HealthRules.AppliedSettlement>>,
     busy: ReadonlySet<IntegrationId>,
     now: number,
     disableAfter: number
   ) {
     const changed: Array<IntegrationId> = []
     const recovered: Array<Recovery> = []
-    const notices: Array<Notice<IntegrationNotice>> = []
+    const notifications: Array<Notification<IntegrationNotification>> = []
     for (const [id, subject] of [...affected].toSorted(([a], [b]) => a - b)) {
       const batch = applied.get(id)
       if (batch === undefined) continue
-      const follows = Consequences.consequencesOf(subject, batch, now, disableAfter, !busy.has(id))
+      const follows = HealthRules.evaluateHealth(subject, batch, now, disableAfter, !busy.has(id))
       if (!isSame(follows.failing, subject.failing))
         yield* sql.unsafe(setFailing, [...failingValues(follows.failing), id])
       if (follows.recovered !== null) {
@@ -253,12 +259,12 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
       }
       if (follows.disable !== null && (yield* sql.unsafe(disable, [follows.disable, now, id])).length > 0) {
         changed.push(id)
-        yield* endings.begin(id, Standing.reasonOfDisabled({ disabled_reason: follows.disable }))
+        yield* endings.begin(id, Transitions.reasonOfDisabled({ disabled_reason: follows.disable }))
       }
       if (follows.enable && (yield* sql.unsafe(enable, [now, id])).length > 0) changed.push(id)
-      notices.push(...(yield* writeNotices(sql, follows.notices)))
+      notifications.push(...(yield* writeNotifications(sql, follows.notifications)))
     }
-    return { changed, recovered, notices }
+    return { changed, recovered, notifications }
   })
 
   /** Runs in a transaction. */
@@ -272,18 +278,18 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
     const { affected, busy, toEnd } = yield* lock(grouped, now, disableAfter)
     const wanted = others.map(({ delivery_id }) => delivery_id)
     const locked = [...settlements, ...releases].map(({ delivery_id }) => delivery_id)
-    const queued = yield* queuedStandings(sql, locked, wanted)
+    const queued = yield* queuedEntries(sql, locked, wanted)
     const ended = acknowledged.length === 0 ? new Set<DeliveryId>() : yield* acknowledge(worker, acknowledged, null)
     // Cancelled or resent during the attempt, of a lapsed lease, or ended already.
     const passedOver = acknowledged.filter(({ delivery_id }) => !ended.has(delivery_id))
     const passedIds = passedOver.map(({ delivery_id }) => delivery_id)
     const active: ReadonlyArray<StandingRow> =
-      passedOver.length === 0 ? queued : [...queued, ...(yield* queuedStandings(sql, passedIds, passedIds))]
+      passedOver.length === 0 ? queued : [...queued, ...(yield* queuedEntries(sql, passedIds, passedIds))]
     const found = new Set(active.map(({ id }) => id))
     const missing = [...wanted, ...passedIds].filter((id) => !found.has(id))
     // With those that are given back, which are locked in the order of their ids, too.
     const toLock = missing.length === 0 ? [] : [...missing, ...releases.map(({ delivery_id }) => delivery_id)]
-    const unseen = new Map([...active, ...(yield* endedStandings(sql, toLock))].map((row) => [row.id, row]))
+    const unseen = new Map([...active, ...(yield* endedEntries(sql, toLock))].map((row) => [row.id, row]))
     yield* expectNoLease(
       worker,
       missing.filter((id) => !unseen.has(id))
@@ -292,10 +298,10 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
     const tally: Tally = new Map()
     const moves = [...others, ...passedOver].flatMap((item) => {
       const from = unseen.get(item.delivery_id)
-      if (from === undefined || !Standing.isCurrent(from, item, worker)) return []
+      if (from === undefined || !Transitions.isCurrent(from, item, worker)) return []
       unseen.delete(from.id)
-      const settlement = busy.has(from.integration_id) ? Settling.askedAgain(item, now) : item
-      const to = Standing.settled(from, settlement, now, toEnd(from.integration_id))
+      const settlement = busy.has(from.integration_id) ? Settlements.retryAfterGone(item, now) : item
+      const to = Transitions.settle(from, settlement, now, toEnd(from.integration_id))
       return [{ from, to, attempt: item.attempt, settlement, integration_id: from.integration_id }]
     })
     yield* move(sql, tally, moves)
@@ -303,7 +309,7 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
       const { delivery_id, integration_id } = settlement
       if (!ended.has(delivery_id) || !affected.has(integration_id)) return []
       const from = underLease(settlement, worker)
-      return [{ settlement, from, to: Standing.settled(from, settlement, now, null), integration_id }]
+      return [{ settlement, from, to: Transitions.settle(from, settlement, now, null), integration_id }]
     })
     const applied = Map.groupBy([...moves, ...recorded], ({ integration_id }): IntegrationId => integration_id)
     const followed = yield* conclude(affected, applied, busy, now, disableAfter)
@@ -312,13 +318,13 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
     return {
       applied: new Set([...ended, ...moves.map(({ from }) => from.id)]),
       ...followed,
-      dueAgain: busy.size > 0 || moves.some(({ to }) => to.state === "pending")
+      hasDueDeliveries: busy.size > 0 || moves.some(({ to }) => to.state === "pending")
     } satisfies Settled
   })
 
   const inTransaction = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
     const settled = yield* withLocks(sql, settleAll(outcomes, now, disableAfter))
-    if (settled.changed.length > 0) yield* endings.goOn
+    if (settled.changed.length > 0) yield* endings.resume
     return settled
   })
 
@@ -348,18 +354,21 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
   /** Runs in a transaction. */
   const warnDue = Effect.fnUntraced(function* (now: number, disableAfter: number, limit: number) {
     const due = yield* idsOf(
-      sql.unsafe<{ readonly id: IntegrationId }>(toBeWarned, [...Failing.warnedSince(now, disableAfter), limit])
+      sql.unsafe<{ readonly id: IntegrationId }>(dueWarnings, [
+        ...FailureState.warningCutoffs(now, disableAfter),
+        limit
+      ])
     )
     if (due.length === 0) return []
     const { subjects } = yield* subjectsOf(yield* lockSubjects(sql, due, due, () => true), now)
-    const notices: Array<IntegrationNotice> = []
+    const notifications: Array<IntegrationNotification> = []
     for (const [id, subject] of subjects) {
-      const warning = Consequences.warningOf(subject, now, disableAfter)
+      const warning = HealthRules.warningOf(subject, now, disableAfter)
       if (warning === null) continue
       yield* sql.unsafe(setFailing, [...failingValues(warning.failing), id])
-      notices.push(warning.notice)
+      notifications.push(warning.notification)
     }
-    return yield* writeNotices(sql, notices)
+    return yield* writeNotifications(sql, notifications)
   })
 
   const warn = (now: number, disableAfter: number, limit: number) => withLocks(sql, warnDue(now, disableAfter, limit))

@@ -3,18 +3,18 @@
  * transaction, and their rows follow in parts.
  */
 import type { DeliveryFilter, DeliveryReason, IntegrationId } from "@doorhook/core"
-import { lanes, lasting } from "@doorhook/core"
+import { lanes, runForever } from "@doorhook/core"
 import { Effect, Queue } from "effect"
 import type { Scope } from "effect"
 import type { SqlError } from "effect/sql"
-import { EndingBatch, Endings } from "../stores/Endings.ts"
+import { CancellationBatch, Cancellations } from "../stores/Cancellations.ts"
 import * as Sql from "./DeliverySql.ts"
 import { codes } from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import type { Lease } from "./OwnerState.ts"
 import { isOpen } from "./OwnerState.ts"
 
-export interface Cancellations {
+export interface SqliteCancellations {
   /** Cancels the open deliveries of an integration. In a turn. */
   readonly cancelNow: (id: IntegrationId, reason: DeliveryReason) => void
   /** Updates the rows of an integration's cancelled deliveries. In a turn. */
@@ -24,8 +24,8 @@ export interface Cancellations {
   /** Updates those that a filter looks at. */
   readonly finishFor: (filter: DeliveryFilter) => Effect.Effect<void, SqlError.SqlError>
   /** Lets all follow in the background. */
-  readonly goOn: Effect.Effect<void>
-  readonly endings: Endings["Service"]
+  readonly resume: Effect.Effect<void>
+  readonly service: Cancellations["Service"]
 }
 
 export const makeCancellations = Effect.fnUntraced(function* ({
@@ -33,8 +33,8 @@ export const makeCancellations = Effect.fnUntraced(function* ({
   noteUncertain,
   state,
   turns
-}: Owner): Effect.fn.Return<Cancellations, never, Scope.Scope> {
-  const batch = yield* EndingBatch
+}: Owner): Effect.fn.Return<SqliteCancellations, never, Scope.Scope> {
+  const batch = yield* CancellationBatch
   const { cancellations, leases } = state
   const q = {
     cancelOne: turns.prepare(Sql.cancelOne),
@@ -113,7 +113,7 @@ export const makeCancellations = Effect.fnUntraced(function* ({
   const finishEach = (ids: ReadonlyArray<IntegrationId>) => Effect.forEach(ids, finish, { discard: true })
 
   const wanted = yield* Queue.sliding<void>(1)
-  const goOn = Effect.asVoid(Queue.offer(wanted, undefined))
+  const resume = Effect.asVoid(Queue.offer(wanted, undefined))
   const round = Effect.suspend(() => finishEach([...cancellations.keys()])).pipe(
     Effect.catchTag("SqlError", (error) =>
       Effect.logWarning(
@@ -122,7 +122,7 @@ export const makeCancellations = Effect.fnUntraced(function* ({
     ),
     Effect.andThen(Queue.take(wanted))
   )
-  yield* Effect.forkScoped(lasting("Marking deliveries of disabled and deleted integrations as cancelled", round))
+  yield* Effect.forkScoped(runForever("Marking deliveries of disabled and deleted integrations as cancelled", round))
 
   return {
     cancelNow,
@@ -137,8 +137,8 @@ export const makeCancellations = Effect.fnUntraced(function* ({
           ? Effect.void
           : finishEach([...cancellations.keys()].filter((id) => (integration_id ?? id) === id))
       ),
-    goOn,
-    endings: Endings.of({
+    resume,
+    service: Cancellations.of({
       begin: (id, reason) =>
         turns.inTransaction(() => {
           noteUncertain(id)
@@ -151,7 +151,7 @@ export const makeCancellations = Effect.fnUntraced(function* ({
           noteUncertain(id)
           while (cancelMore(id));
         }),
-      goOn
+      resume
     })
   }
 })

@@ -7,8 +7,8 @@ import { Cause, Effect, Exit, Schema } from "effect"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 import type { SqlError } from "effect/sql"
 import { failAs } from "../StoreFailure.ts"
-import type { Fault } from "../stores/Telling.ts"
-import { explain, makeTelling, quietTime } from "../stores/Telling.ts"
+import type { UnreadableRow } from "../stores/LogThrottle.ts"
+import { explain, makeLogThrottle, logCooldown } from "../stores/LogThrottle.ts"
 import { deliveryId, eventFrom, eventIdOf, integrationId, laneOf } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
@@ -32,7 +32,7 @@ interface Chosen {
 }
 
 /** A delivery that can't be sent, because its event or its integration can't be read. */
-interface Unsendable extends Fault {
+interface Unsendable extends UnreadableRow {
   readonly lease: Lease
   readonly isIntegration: boolean
 }
@@ -45,7 +45,7 @@ export interface Claim {
 
 export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim => {
   const { cancellations, leases } = state
-  const isTimeToTell = makeTelling()
+  const isTimeToTell = makeLogThrottle()
   const q = {
     heads: turns.prepare(Sql.heads),
     dueAfter: turns.prepare(Sql.dueAfter),
@@ -224,17 +224,17 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
   }
 
   /** Puts off what was claimed and can't be sent, and logs each row that can't be read once in a while. */
-  const putOff = Effect.fnUntraced(function* (unsendable: ReadonlyArray<Unsendable>, now: number) {
+  const defer = Effect.fnUntraced(function* (unsendable: ReadonlyArray<Unsendable>, now: number) {
     const run = () => {
       const held = unsendable.flatMap(({ lease }) => (leases.get(lease.id) === lease ? [lease] : []))
-      release(held, now + quietTime)
+      release(held, now + logCooldown)
     }
     yield* turns.change({ run, isDurable: false, rows: unsendable.length })
     for (const faults of Map.groupBy(unsendable, ({ name }) => name).values()) {
       const [first] = faults
       if (first === undefined || !isTimeToTell(first, now)) continue
       yield* Effect.logError(
-        `Deliveries wait because what they are made of can't be read, and are looked at again in ${quietTime / 1_000} s ` +
+        `Deliveries wait because what they are made of can't be read, and are looked at again in ${logCooldown / 1_000} s ` +
           `(${idsIn(faults.map(({ lease }) => lease.id))}). ${explain(first)}`
       )
     }
@@ -246,7 +246,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
         Effect.flatMap(({ claimed, unsendable }): Effect.Effect<Claimed, SqlError.SqlError> => {
           if (unsendable.length === 0) return Effect.succeed(claimed)
           const again = read(() => ({ deliveries: claimed.deliveries, next_due: nextDue() }))
-          return Effect.andThen(putOff(unsendable, request.now), again)
+          return Effect.andThen(defer(unsendable, request.now), again)
         }),
         failAs("DeliveryStore.claim")
       ),

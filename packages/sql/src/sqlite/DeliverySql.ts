@@ -39,7 +39,7 @@ export const owner = `SELECT event, delivery, listed_event, listed_delivery, low
 export const setOwner = `UPDATE owner SET event = ?, delivery = ?, listed_event = ?, listed_delivery = ?, low = ?, events = ?,
     ${storedStates.map((state) => `${state} = ?`).join(", ")}`
 /** Another time each time: SQLite writes no page that stays the same. */
-export const beat = `UPDATE owner SET beat_at = ?`
+export const renewOwner = `UPDATE owner SET beat_at = ?`
 /** For transactions of others, who do not have the counts. */
 export const countCancelled = `UPDATE owner SET pending = pending - ?1, retrying = retrying - ?2,
     cancelled = cancelled + ?1 + ?2`
@@ -84,7 +84,7 @@ export const end = `UPDATE deliveries SET state = ?, reason = ?, lane = ?, attem
 export const wait = `UPDATE deliveries SET state = ?, reason = NULL, lane = ?, attempts = ?, early = ?, resend = ?,
     due_at = ? WHERE id = ?`
 /** Records the attempt of one that was cancelled during it. */
-export const amend = `UPDATE deliveries SET attempts = ?, early = ?, ${setAttempt} WHERE id = ?`
+export const updateEnded = `UPDATE deliveries SET attempts = ?, early = ?, ${setAttempt} WHERE id = ?`
 /** Cancels a delivery under lease. */
 export const cancelOne = `UPDATE deliveries SET state = 5, reason = ?, resend = 0, due_at = NULL WHERE id = ?`
 
@@ -95,7 +95,7 @@ export const insertAttempt = `${toAttempts} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 export const keepEndingAttempt = `${toAttempts} SELECT id, attempts, ${attemptColumns} FROM deliveries
   WHERE id = ? AND attempt_outcome IS NOT NULL`
 /** Makes an ended delivery due again. */
-export const revive = `UPDATE deliveries SET state = 0, reason = NULL, resend = 1, due_at = ?,
+export const requeue = `UPDATE deliveries SET state = 0, reason = NULL, resend = 1, due_at = ?,
     ${attemptColumns.replaceAll(/(\w+)/g, "$1 = NULL")} WHERE id = ?`
 
 export const standing = `SELECT integration, state, reason, lane, attempts, early, resend, due_at FROM deliveries WHERE id = ?`
@@ -260,12 +260,12 @@ export const deleteOfTenants = `DELETE FROM events_of WHERE (scope_type, scope_i
   FROM events AS e CROSS JOIN json_each(e.tenant_ids) AS t WHERE e.seq IN (SELECT value FROM json_each(?)))`
 export const deleteEvent = `DELETE FROM events WHERE seq = ?`
 
-const notice = "id, kind, integration_id, scope_type, scope_id, at, details"
-export const insertNotice = `INSERT INTO notices (kind, integration_id, scope_type, scope_id, at, details)
+const notification = "id, kind, integration_id, scope_type, scope_id, at, details"
+export const insertNotification = `INSERT INTO notices (kind, integration_id, scope_type, scope_id, at, details)
   VALUES (?, ?, ?, ?, ?, ?) RETURNING id`
 /** A range of the table, or of the index over integrations. */
-export const notices = (ofIntegration: boolean, newest: boolean): string => `SELECT ${notice} FROM notices
+export const notifications = (ofIntegration: boolean, newest: boolean): string => `SELECT ${notification} FROM notices
   WHERE id ${newest ? "<" : ">"} ?1 ${ofIntegration ? "AND integration_id = ?3" : ""}
   ORDER BY id ${newest ? "DESC" : "ASC"} LIMIT ?2`
 /** Looks at the oldest ones, up to a number. */
-export const deleteNotices = `DELETE FROM notices WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ?) AND at < ?`
+export const deleteNotifications = `DELETE FROM notices WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ?) AND at < ?`

@@ -7,9 +7,9 @@ import type {
   Enqueued,
   IntegrationId,
   NewEventRecord,
-  RememberedRequest
+  IdempotencyRecord
 } from "@doorhook/core"
-import { isUrgentLane, KeyTaken, Standing } from "@doorhook/core"
+import { isUrgentLane, IdempotencyConflict, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
 import { sqlite } from "../Dialect.ts"
 import { keyStatements } from "../statements/KeyStatements.ts"
@@ -53,9 +53,9 @@ export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
   }
 
   /** Stores idempotency keys; answers one that is taken. Then nothing was written. */
-  const storeKeys = (keys: ReadonlyArray<RememberedRequest>): KeyTaken | null => {
+  const storeKeys = (keys: ReadonlyArray<IdempotencyRecord>): IdempotencyConflict | null => {
     const taken = keys.find(({ created_at, key }) => q.findKey.get(key, created_at) !== undefined)
-    if (taken !== undefined) return new KeyTaken({ key: taken.key })
+    if (taken !== undefined) return new IdempotencyConflict({ key: taken.key })
     const each = new Map(keys.map((request) => [request.key, request]))
     for (const { answer, created_at, expires_at, fingerprint, key } of each.values())
       q.insertKey.run(key, fingerprint, answer, created_at, expires_at)
@@ -65,12 +65,12 @@ export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
   const storeEvents = (records: ReadonlyArray<NewEventRecord>): ReadonlyArray<ReadonlyArray<Enqueued>> => {
     const held: Array<DeliveryId> = []
     state.undo(() => held.forEach((id) => leases.delete(id)))
-    const targets = new Map<IntegrationId, Standing.Target>()
-    const targetOf = (id: IntegrationId): Standing.Target => {
+    const targets = new Map<IntegrationId, Transitions.Target>()
+    const targetOf = (id: IntegrationId): Transitions.Target => {
       if (targets.has(id)) return targets.get(id)
       const row = known.get(id)?.row
       const status = row?.status === "disabled" ? "disabled" : "enabled"
-      const target: Standing.Target = row && { status, version: row.version }
+      const target: Transitions.Target = row && { status, version: row.version }
       targets.set(id, target)
       return target
     }
@@ -80,7 +80,7 @@ export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
       const { action, building_id, created_at, data, resource_type, tenant_ids } = event
       const ids = deliveries.map((delivery): Enqueued => {
         const { integration_id: integration, lane } = delivery
-        const to = Standing.begun(delivery, event, targetOf(integration))
+        const to = Transitions.enqueue(delivery, event, targetOf(integration))
         const id = deliveryId(++state.delivery)
         const code = codeOf(to)
         state.count(code, 1)
@@ -117,7 +117,7 @@ export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
     return stored
   }
 
-  const enqueue = (records: ReadonlyArray<NewEventRecord>, keys: ReadonlyArray<RememberedRequest> = []) => {
+  const enqueue = (records: ReadonlyArray<NewEventRecord>, keys: ReadonlyArray<IdempotencyRecord> = []) => {
     if (records.length === 0 && keys.length === 0) return Effect.succeed([])
     return turns
       .change({
@@ -126,13 +126,15 @@ export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
         isUrgent: records.some(({ deliveries }) => deliveries.some(({ lane }) => isUrgentLane(lane))),
         rows: records.reduce((sum, { deliveries }) => sum + 1 + deliveries.length, 0),
         onLost: (stored) => {
-          if (stored instanceof KeyTaken) return
+          if (stored instanceof IdempotencyConflict) return
           for (const each of stored)
             for (const { id, state: to } of each) if (to === "delivering") state.unlearned.push(id)
         }
       })
       .pipe(
-        Effect.flatMap((stored) => (stored instanceof KeyTaken ? Effect.fail(stored) : Effect.succeed(stored))),
+        Effect.flatMap((stored) =>
+          stored instanceof IdempotencyConflict ? Effect.fail(stored) : Effect.succeed(stored)
+        ),
         failAsUnlessTaken("DeliveryStore.enqueue")
       )
   }

@@ -2,7 +2,7 @@
  * Integrations in the memory of the file's owner: what publications are matched with, and what claims and settlements look
  * at. Forgotten when this process changes one, and when another connection changes the file.
  */
-import type { Consequences, Integration, IntegrationId, Scope, UnreadableMatch } from "@doorhook/core"
+import type { HealthRules, Integration, IntegrationId, Scope, UnreadableMatch } from "@doorhook/core"
 import { IntegrationStore, isUnreadable, RecentMap } from "@doorhook/core"
 import type { Exit, Schema } from "effect"
 import { Context, Effect, Layer } from "effect"
@@ -24,7 +24,7 @@ type Match = Integration | UnreadableMatch
 interface Known {
   readonly row: IntegrationRow
   /** What settlements look at. */
-  readonly subject: Exit.Exit<Consequences.Subject, Schema.SchemaError>
+  readonly subject: Exit.Exit<HealthRules.HealthSubject, Schema.SchemaError>
   readonly integration: Exit.Exit<Integration, IntegrationUnreadable>
 }
 
@@ -136,8 +136,8 @@ export const remembered: Layer.Layer<IntegrationStore, never, IntegrationStore |
         ...store,
         create: (integration, key, limit) =>
           Effect.onExit(store.create(integration, key, limit), () => Effect.sync(known.forgetScopes)),
-        ofScopes: Effect.fnUntraced(function* ({ buildings, tenants }) {
-          yield* failAs("IntegrationStore.ofScopes")(turns.read(known.refresh))
+        findByScopes: Effect.fnUntraced(function* ({ buildings, tenants }) {
+          yield* failAs("IntegrationStore.findByScopes")(turns.read(known.refresh))
           const found: Array<Match> = []
           const isMissing = (scope: Scope): boolean => {
             const matches = known.ofScope(keyOf(scope))
@@ -150,7 +150,7 @@ export const remembered: Layer.Layer<IntegrationStore, never, IntegrationStore |
           }
           if (missing.buildings.length + missing.tenants.length > 0) {
             const generation = known.generation()
-            const read = yield* store.ofScopes(missing)
+            const read = yield* store.findByScopes(missing)
             found.push(...read)
             if (known.generation() === generation) {
               const groups = Map.groupBy(read, ({ scope }) => keyOf(scope))

@@ -4,7 +4,7 @@
  * Leases are in memory only. After a crash, what was leased is due again.
  */
 import type { DeliveryId, DeliveryStore, Heartbeat, IntegrationId, Membership, StoreError } from "@doorhook/core"
-import { DeliveryReason, lanes, latest, Standing } from "@doorhook/core"
+import { DeliveryReason, lanes, latest, Transitions } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
 import type { SqlError } from "effect/sql"
@@ -33,7 +33,7 @@ export interface Owner {
   /** Notes that a transaction of the client's changes an integration and its deliveries, unless it is rolled back. */
   readonly noteUncertain: (id: IntegrationId) => void
   /** Lets a delivery wait. */
-  readonly wait: (id: DeliveryId, integration: IntegrationId, to: Standing.Standing) => void
+  readonly wait: (id: DeliveryId, integration: IntegrationId, to: Transitions.QueueEntry) => void
   /** Gives back leases, each due at a time or when it was. A cancelled delivery stays cancelled. */
   readonly release: (leases: ReadonlyArray<Lease>, dueAt?: number) => void
   readonly heartbeat: (heart: Heartbeat) => Effect.Effect<Membership, StoreError>
@@ -52,7 +52,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       recoverLeases: turns.prepare(Sql.recoverLeases),
       standing: turns.prepare(Sql.standing),
       wait: turns.prepare(Sql.wait),
-      beat: turns.prepare(Sql.beat)
+      renewOwner: turns.prepare(Sql.renewOwner)
     }
 
     // ---- The memory and the file
@@ -98,15 +98,15 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
 
     // ---- Leases
 
-    const wait = (id: DeliveryId, integration: IntegrationId, to: Standing.Standing) => {
+    const wait = (id: DeliveryId, integration: IntegrationId, to: Transitions.QueueEntry) => {
       const due = Math.min(to.due_at ?? 0, latest)
       q.wait.run(codeOf(to), to.lane, to.attempts, to.early, to.resend, due, id)
       state.noteDue(to.lane, integration, due, id)
     }
 
-    const giveBack = (lease: Lease, dueAt: number) => {
+    const releaseLease = (lease: Lease, dueAt: number) => {
       if (!isOpen(lease.state)) return
-      const to = Standing.released(standingOf(lease), dueAt)
+      const to = Transitions.release(entryOf(lease), dueAt)
       const isAsStored = dueAt === lease.stored_due_at && codeOf(to) === lease.state && lease.resend !== 2
       if (isAsStored) return state.noteDue(lease.lane, lease.integration, dueAt, lease.id)
       state.move(lease.state, codeOf(to))
@@ -115,7 +115,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
 
     const release = (held: ReadonlyArray<Lease>, dueAt?: number) => {
       state.unlease(held)
-      for (const lease of held) giveBack(lease, dueAt ?? lease.due_at)
+      for (const lease of held) releaseLease(lease, dueAt ?? lease.due_at)
     }
 
     /** Gives back what publications leased whose caller never learned the ids. */
@@ -130,7 +130,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
     // ---- Workers
 
     /** Continues or ends a membership; answers the leases that end by it. */
-    const beat = ({ holds, now, until, worker }: Heartbeat) => {
+    const renew = ({ holds, now, until, worker }: Heartbeat) => {
       const before = [...members]
       for (const [name, end] of before) if (end <= now) members.delete(name)
       const continued = members.has(worker)
@@ -154,10 +154,10 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
     }
 
     const heartbeat = (heart: Heartbeat): Membership => {
-      const { freed, membership } = beat(heart)
+      const { freed, membership } = renew(heart)
       release(freed)
       // With nothing to send this is the only write: it shows a full disk before an event comes.
-      q.beat.run(heart.now)
+      q.renewOwner.run(heart.now)
       return membership
     }
 
@@ -205,11 +205,11 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
 const isReason = Schema.is(DeliveryReason)
 
 /** The code of where a delivery stands that is not leased. */
-export const codeOf = ({ state }: Pick<Standing.Standing, "state">): number =>
+export const codeOf = ({ state }: Pick<Transitions.QueueEntry, "state">): number =>
   codes[state === "delivering" ? "pending" : state]
 
 /** Where a leased delivery stands. */
-export const standingOf = (lease: Lease): Standing.Standing => ({
+export const entryOf = (lease: Lease): Transitions.QueueEntry => ({
   state: isOpen(lease.state) ? "delivering" : "cancelled",
   reason: null,
   attempts: lease.attempts,

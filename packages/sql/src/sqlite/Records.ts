@@ -12,7 +12,7 @@ import type {
   FoundDelivery,
   IntegrationId,
   ListedDelivery,
-  NoticeFilter,
+  NotificationFilter,
   Purged,
   PurgeRequest
 } from "@doorhook/core"
@@ -20,9 +20,9 @@ import { Attempt, Delivery, Event, inTurn } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { StatementSync } from "node:sqlite"
-import { fromRows as noticesFromRows } from "../NoticeRows.ts"
+import { fromRows as notificationsFromRows } from "../NotificationRows.ts"
 import { failAs } from "../StoreFailure.ts"
-import type { Cancellations } from "./Cancellations.ts"
+import type { SqliteCancellations } from "./Cancellations.ts"
 import type { Claim } from "./Claim.ts"
 import type { Row } from "./Columns.ts"
 import { attemptFrom, deliveryId, eventFrom, eventIdOf, integrationId } from "./Columns.ts"
@@ -50,11 +50,14 @@ const decodeFound = Schema.decodeUnknownEffect(
 )
 const decodeFeed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ delivery: Delivery, event: Event })))
 
-type Records = Pick<DeliveryStore["Service"], "find" | "list" | "feed" | "events" | "notices" | "purge" | "summary">
+type Records = Pick<
+  DeliveryStore["Service"],
+  "find" | "list" | "feed" | "events" | "notifications" | "purge" | "summary"
+>
 
 export const makeRecords = (
   { change, read, state, turns }: Owner,
-  { finishFor }: Cancellations,
+  { finishFor }: SqliteCancellations,
   { listNew }: Enqueue,
   { nextDue }: Claim
 ): Records => {
@@ -77,7 +80,7 @@ export const makeRecords = (
     deleteOfBuildings: turns.prepare(Sql.deleteOfBuildings),
     deleteOfTenants: turns.prepare(Sql.deleteOfTenants),
     deleteEvent: turns.prepare(Sql.deleteEvent),
-    deleteNotices: turns.prepare(Sql.deleteNotices)
+    deleteNotifications: turns.prepare(Sql.deleteNotifications)
   }
   const lists = new Map<string, StatementSync>()
   const listed = (text: string): StatementSync => {
@@ -209,7 +212,7 @@ export const makeRecords = (
   }
 
   const purge = ({ after, before, limit }: PurgeRequest): Purged => {
-    q.deleteNotices.run(limit, before)
+    q.deleteNotifications.run(limit, before)
     // One more says whether there is anything to go on with.
     const found = q.oldEvents.all(after, limit + 1)
     const looked = found.slice(0, limit)
@@ -273,11 +276,11 @@ export const makeRecords = (
     }
   }
 
-  const notices = ({ after, integration_id, limit, order }: NoticeFilter): ReadonlyArray<object> => {
+  const notifications = ({ after, integration_id, limit, order }: NotificationFilter): ReadonlyArray<object> => {
     const isNewest = order === "newest"
     const params: Record<string, number> = { "?1": after ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0), "?2": limit }
     if (integration_id !== undefined) params["?3"] = integration_id
-    return listed(Sql.notices(integration_id !== undefined, isNewest))
+    return listed(Sql.notifications(integration_id !== undefined, isNewest))
       .all(params)
       .map((row) => ({
         id: row[0],
@@ -318,11 +321,11 @@ export const makeRecords = (
       return { items: yield* decodeEvents(items), total: total ?? filter.countUpTo, isCapped: total === null }
     }, failAs("DeliveryStore.events")),
 
-    notices: (filter) =>
+    notifications: (filter) =>
       Effect.flatMap(
-        turns.read(() => notices(filter)),
-        noticesFromRows
-      ).pipe(failAs("DeliveryStore.notices")),
+        turns.read(() => notifications(filter)),
+        notificationsFromRows
+      ).pipe(failAs("DeliveryStore.notifications")),
 
     purge: (request) => change("purge", () => purge(request), request.limit),
 

@@ -4,7 +4,7 @@
 import type { DeliveryId, DeliveryStore, IntegrationId, RedeliverResult } from "@doorhook/core"
 import { Effect } from "effect"
 import { failAs, failAsBegun } from "../StoreFailure.ts"
-import type { Cancellations } from "./Cancellations.ts"
+import type { SqliteCancellations } from "./Cancellations.ts"
 import { deliveryId, integrationId, laneOf } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
 import { codes } from "./DeliverySql.ts"
@@ -18,13 +18,13 @@ type Redeliver = DeliveryStore["Service"]["redeliver"]
 
 export const makeRedeliver = (
   { change, known, state, turns }: Owner,
-  { finish, finishNow }: Cancellations
+  { finish, finishNow }: SqliteCancellations
 ): Redeliver => {
   const { leases } = state
   const q = {
     standing: turns.prepare(Sql.standing),
     keepEndingAttempt: turns.prepare(Sql.keepEndingAttempt),
-    revive: turns.prepare(Sql.revive),
+    revive: turns.prepare(Sql.requeue),
     recoverable: turns.prepare(Sql.recoverable),
     newestUnacknowledged: turns.prepare(Sql.newestUnacknowledged)
   }

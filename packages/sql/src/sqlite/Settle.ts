@@ -7,27 +7,27 @@ import type {
   DeliveryReason,
   DeliveryStore,
   IntegrationId,
-  IntegrationNotice,
-  NewNotice,
-  Notice,
+  IntegrationNotification,
+  NewNotification,
+  Notification,
   Outcomes,
   Recovery,
   Settled,
   Settlement
 } from "@doorhook/core"
-import { Consequences, Failing, NoticeId, Settling, Standing } from "@doorhook/core"
+import { HealthRules, FailureState, NotificationId, Settlements, Transitions } from "@doorhook/core"
 import { Cause, Effect, Exit } from "effect"
 import { sqlite } from "../Dialect.ts"
 import { failingValues } from "../IntegrationRows.ts"
-import { toRow } from "../NoticeRows.ts"
+import { toRow } from "../NotificationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { failAs } from "../StoreFailure.ts"
-import { explain, makeTelling } from "../stores/Telling.ts"
-import type { Cancellations } from "./Cancellations.ts"
+import { explain, makeLogThrottle } from "../stores/LogThrottle.ts"
+import type { SqliteCancellations } from "./Cancellations.ts"
 import { integrationId } from "./Columns.ts"
 import * as Sql from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
-import { codeOf, standingOf } from "./Owner.ts"
+import { codeOf, entryOf } from "./Owner.ts"
 import type { Lease } from "./OwnerState.ts"
 import { isOpen } from "./OwnerState.ts"
 
@@ -45,26 +45,26 @@ const noAttempt = {
 
 export const makeSettle = (
   { change, known, release, state, turns, wait }: Owner,
-  { cancelNow, goOn }: Cancellations
-): Pick<Service, "settle" | "warn" | "addNotice"> => {
+  { cancelNow, resume }: SqliteCancellations
+): Pick<Service, "settle" | "warn" | "addNotification"> => {
   const { leases } = state
-  const isTimeToTell = makeTelling()
+  const isTimeToTell = makeLogThrottle()
   const integrations = integrationStatements(sqlite)
   const q = {
     end: turns.prepare(Sql.end),
-    amend: turns.prepare(Sql.amend),
+    amend: turns.prepare(Sql.updateEnded),
     insertAttempt: turns.prepare(Sql.insertAttempt),
-    insertNotice: turns.prepare(Sql.insertNotice),
+    insertNotification: turns.prepare(Sql.insertNotification),
     disable: turns.prepare(integrations.disable),
     enable: turns.prepare(integrations.enable),
     setFailing: turns.prepare(integrations.setFailing),
-    toBeWarned: turns.prepare(integrations.toBeWarned)
+    dueWarnings: turns.prepare(integrations.dueWarnings)
   }
 
   // ---- Attempts
 
   /** Ends a delivery. The attempt that ended it stands in its row. */
-  const end = (id: DeliveryId, to: Standing.Standing, attempt: Attempt | null) => {
+  const end = (id: DeliveryId, to: Transitions.QueueEntry, attempt: Attempt | null) => {
     const { attempts, early, lane, reason } = to
     const { detail, duration_ms, outcome, response_excerpt, started_at, status } = attempt ?? noAttempt
     q.end.run(
@@ -84,7 +84,7 @@ export const makeSettle = (
   }
 
   /** Records the attempt of a delivery that was cancelled during it. */
-  const amend = (id: DeliveryId, { attempts, early }: Standing.Standing, attempt: Attempt) => {
+  const updateEnded = (id: DeliveryId, { attempts, early }: Transitions.QueueEntry, attempt: Attempt) => {
     const { detail, duration_ms, outcome, response_excerpt, started_at, status } = attempt
     q.amend.run(attempts, early, started_at, duration_ms, outcome, status, detail, response_excerpt, id)
   }
@@ -99,10 +99,10 @@ export const makeSettle = (
   const settleOne = (lease: Lease, settlement: Settlement, now: number, toEnd: DeliveryReason | null) => {
     const { attempt } = settlement
     const { id } = lease
-    const from = standingOf(lease)
-    const to = Standing.settled(from, settlement, now, toEnd)
+    const from = entryOf(lease)
+    const to = Transitions.settle(from, settlement, now, toEnd)
     if (!isOpen(lease.state)) {
-      if (attempt !== null) amend(id, to, attempt)
+      if (attempt !== null) updateEnded(id, to, attempt)
       return { from, to }
     }
     if (to.due_at === null) end(id, to, attempt)
@@ -116,7 +116,12 @@ export const makeSettle = (
 
   // ---- What follows
 
-  const subjectOf = (id: IntegrationId, now: number, logs: Array<string>, why: string): Consequences.Subject | null => {
+  const subjectOf = (
+    id: IntegrationId,
+    now: number,
+    logs: Array<string>,
+    why: string
+  ): HealthRules.HealthSubject | null => {
     const subject = known.get(id)?.subject
     if (subject === undefined) return null
     if (Exit.isSuccess(subject)) return subject.value
@@ -125,13 +130,13 @@ export const makeSettle = (
     return null
   }
 
-  const writeNotice = <Kind extends NewNotice>(notice: Kind): Notice<Kind> => {
-    const { at, details, integration_id, kind, scope_id, scope_type } = toRow(notice)
-    const id = q.insertNotice.get(kind, integration_id, scope_type, scope_id, at, details)?.[0]
-    return { ...notice, id: NoticeId.make(Number(id)) }
+  const writeNotification = <Kind extends NewNotification>(notification: Kind): Notification<Kind> => {
+    const { at, details, integration_id, kind, scope_id, scope_type } = toRow(notification)
+    const id = q.insertNotification.get(kind, integration_id, scope_type, scope_id, at, details)?.[0]
+    return { ...notification, id: NotificationId.make(Number(id)) }
   }
 
-  const setFailing = (id: IntegrationId, failing: Failing.Failing | null) => {
+  const setFailing = (id: IntegrationId, failing: FailureState.FailureState | null) => {
     q.setFailing.all(...failingValues(failing), id)
     known.forgetFailing(id)
   }
@@ -139,7 +144,7 @@ export const makeSettle = (
   const settle = ({ releases, settlements, worker }: Outcomes, now: number, disableAfter: number) => {
     const logs: Array<string> = []
     /** The integrations that something may follow for; null: they can't be read. */
-    const affected = new Map<IntegrationId, Consequences.Subject | null>()
+    const affected = new Map<IntegrationId, HealthRules.HealthSubject | null>()
     const ends = new Map<IntegrationId, DeliveryReason | null>()
     const unreadable =
       "What becomes of deliveries is recorded, but an integration that can't be read is neither disabled nor enabled by it, and nobody is told that it fails."
@@ -148,8 +153,8 @@ export const makeSettle = (
       const subject = found?.subject
       if (found === undefined) ends.set(id, "integration_deleted")
       else if (subject !== undefined && Exit.isSuccess(subject)) {
-        ends.set(id, Standing.reasonToEnd(subject.value.integration))
-        if (Consequences.mayHaveConsequences(subject.value, batch)) affected.set(id, subject.value)
+        ends.set(id, Transitions.reasonToEnd(subject.value.integration))
+        if (HealthRules.mayChangeHealth(subject.value, batch)) affected.set(id, subject.value)
       } else if (
         batch.some(({ attempt, gone, state: to }) => gone || to === "exhausted" || attempt?.outcome !== "acknowledged")
       )
@@ -158,18 +163,18 @@ export const makeSettle = (
     const applied = new Set<DeliveryId>()
     const ended: Array<Lease> = []
     state.undo(() => ended.forEach(state.lease))
-    const batches = new Map<IntegrationId, Array<Consequences.Applied>>()
-    let dueAgain = false
+    const batches = new Map<IntegrationId, Array<HealthRules.AppliedSettlement>>()
+    let hasDueDeliveries = false
     for (const item of settlements) {
       const lease = leases.get(item.delivery_id)
-      if (lease === undefined || !Standing.isCurrent(lease, item, worker)) continue
+      if (lease === undefined || !Transitions.isCurrent(lease, item, worker)) continue
       const { integration } = lease
-      const settlement = affected.get(integration) === null ? Settling.askedAgain(item, now) : item
+      const settlement = affected.get(integration) === null ? Settlements.retryAfterGone(item, now) : item
       const { from, to } = settleOne(lease, settlement, now, ends.get(integration) ?? null)
       leases.delete(lease.id)
       ended.push(lease)
       applied.add(lease.id)
-      dueAgain ||= to.state === "pending" || settlement !== item
+      hasDueDeliveries ||= to.state === "pending" || settlement !== item
       if (!affected.has(integration)) continue
       const batch = batches.get(integration)
       if (batch === undefined) batches.set(integration, [{ settlement, from, to }])
@@ -181,41 +186,41 @@ export const makeSettle = (
     }
     const changed: Array<IntegrationId> = []
     const recovered: Array<Recovery> = []
-    const notices: Array<Notice<IntegrationNotice>> = []
+    const notifications: Array<Notification<IntegrationNotification>> = []
     // Afterwards, so that what was acknowledged in the same batch stays so.
     for (const id of [...batches.keys()].toSorted((a, b) => a - b)) {
       const [subject, batch] = [affected.get(id), batches.get(id)]
       if (subject === undefined || subject === null || batch === undefined) continue
-      const follows = Consequences.consequencesOf(subject, batch, now, disableAfter)
+      const follows = HealthRules.evaluateHealth(subject, batch, now, disableAfter)
       if (!isSameFailing(follows.failing, subject.failing)) setFailing(id, follows.failing)
       if (follows.disable !== null && q.disable.get(follows.disable, now, id) !== undefined) {
         changed.push(id)
-        cancelNow(id, Standing.reasonOfDisabled({ disabled_reason: follows.disable }))
+        cancelNow(id, Transitions.reasonOfDisabled({ disabled_reason: follows.disable }))
       }
       if (follows.enable && q.enable.get(now, id) !== undefined) changed.push(id)
       if (follows.recovered !== null) {
         const { retry_after, since } = follows.recovered
         recovered.push({ integration_id: id, failing_since: since, retry_after })
       }
-      notices.push(...follows.notices.map(writeNotice))
+      notifications.push(...follows.notifications.map(writeNotification))
     }
     for (const id of changed) known.forget(id)
-    const settled: Settled = { applied, changed, recovered, notices, dueAgain }
+    const settled: Settled = { applied, changed, recovered, notifications, hasDueDeliveries }
     return { settled, logs }
   }
 
   const warn = (now: number, disableAfter: number, limit: number) => {
     const logs: Array<string> = []
-    const notices: Array<IntegrationNotice> = []
-    for (const row of q.toBeWarned.all(...Failing.warnedSince(now, disableAfter), limit)) {
+    const notifications: Array<IntegrationNotification> = []
+    for (const row of q.dueWarnings.all(...FailureState.warningCutoffs(now, disableAfter), limit)) {
       const id = integrationId(row[0])
       const subject = subjectOf(id, now, logs, "An integration that can't be read fails, and nobody is warned of it.")
-      const warning = subject === null ? null : Consequences.warningOf(subject, now, disableAfter)
+      const warning = subject === null ? null : HealthRules.warningOf(subject, now, disableAfter)
       if (warning === null) continue
       setFailing(id, warning.failing)
-      notices.push(warning.notice)
+      notifications.push(warning.notification)
     }
-    return { notices: notices.map(writeNotice), logs }
+    return { notifications: notifications.map(writeNotification), logs }
   }
 
   return {
@@ -223,13 +228,13 @@ export const makeSettle = (
       turns
         .change({
           run: () => settle(outcomes, now, disableAfter),
-          isDurable: ({ settled: { changed, notices } }) => changed.length > 0 || notices.length > 0,
+          isDurable: ({ settled: { changed, notifications } }) => changed.length > 0 || notifications.length > 0,
           rows: outcomes.settlements.length + outcomes.releases.length
         })
         .pipe(
           Effect.flatMap(({ logs, settled }) => {
             if (settled.changed.length === 0 && logs.length === 0) return Effect.succeed(settled)
-            return Effect.as(Effect.andThen(logAll(logs), goOn), settled)
+            return Effect.as(Effect.andThen(logAll(logs), resume), settled)
           }),
           failAs("DeliveryStore.settle")
         ),
@@ -237,17 +242,17 @@ export const makeSettle = (
     warn: (now, disableAfter, limit) =>
       Effect.flatMap(
         change("warn", () => warn(now, disableAfter, limit)),
-        ({ logs, notices }) => Effect.as(logAll(logs), notices)
+        ({ logs, notifications }) => Effect.as(logAll(logs), notifications)
       ),
 
-    addNotice: (notice) => change("addNotice", () => writeNotice(notice))
+    addNotification: (notification) => change("addNotification", () => writeNotification(notification))
   }
 }
 
 const logAll = (logs: ReadonlyArray<string>) => Effect.forEach(logs, (line) => Effect.logError(line), { discard: true })
 
-const isSameFailing = (one: Failing.Failing | null, other: Failing.Failing | null): boolean =>
+const isSameFailing = (one: FailureState.FailureState | null, other: FailureState.FailureState | null): boolean =>
   one?.since === other?.since &&
-  one?.noticed === other?.noticed &&
+  one?.warnings === other?.warnings &&
   one?.attempts === other?.attempts &&
   one?.retry_after === other?.retry_after

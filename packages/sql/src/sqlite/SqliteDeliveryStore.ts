@@ -4,13 +4,13 @@
  *
  * `Enqueue` stores events, `Claim` leases deliveries, `Settle` records attempts, `Redeliver` makes deliveries due again,
  * `Cancellations` ends those of an integration, `Records` reads and purges. They share the memory of the file's `Owner`.
- * Where a delivery stands is decided by core's `delivery/Standing`, and what follows for an integration by
- * `delivery/Consequences`.
+ * Where a delivery stands is decided by core's `delivery/Transitions`, and what follows for an integration by
+ * `delivery/HealthRules`.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { Endings } from "../stores/Endings.ts"
+import { Cancellations } from "../stores/Cancellations.ts"
 import { IntegrationLocks } from "../stores/IntegrationLocks.ts"
 import { makeCancellations } from "./Cancellations.ts"
 import { makeClaim } from "./Claim.ts"
@@ -23,7 +23,7 @@ import { makeSettle } from "./Settle.ts"
 import type { SqliteTurns } from "./SqliteTurns.ts"
 
 export const layer: Layer.Layer<
-  DeliveryStore | Endings | IntegrationLocks,
+  DeliveryStore | Cancellations | IntegrationLocks,
   SqlError.SqlError,
   SqliteTurns | KnownIntegrations
 > = Layer.effectContext(
@@ -39,12 +39,12 @@ export const layer: Layer.Layer<
       redeliver: makeRedeliver(owner, cancellations),
       heartbeat: (beat) =>
         Effect.tap(owner.heartbeat(beat), () =>
-          owner.state.cancellations.size > 0 ? cancellations.goOn : Effect.void
+          owner.state.cancellations.size > 0 ? cancellations.resume : Effect.void
         ),
       ...makeRecords(owner, cancellations, enqueue, claim)
     })
     return Context.make(DeliveryStore, store).pipe(
-      Context.add(Endings, cancellations.endings),
+      Context.add(Cancellations, cancellations.service),
       // Transactions that write take turns.
       Context.add(IntegrationLocks, { forChange: () => Effect.void, scope: () => Effect.void })
     )

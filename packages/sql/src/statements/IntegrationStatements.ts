@@ -2,7 +2,7 @@
  * Statements on integrations, in every dialect. An index over (scope_type, scope_id) finds those of a scope in the order
  * of their ids.
  */
-import { Failing } from "@doorhook/core"
+import { FailureState } from "@doorhook/core"
 import type { Dialect } from "../Dialect.ts"
 import { integrationColumns } from "../IntegrationRows.ts"
 
@@ -36,7 +36,8 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
     WHERE scope_type = ? AND scope_id = ? AND created_by_client = ?`),
 
   /** Those of some buildings and some tenants. One search in the index over scopes for each. */
-  ofScopes: text(`SELECT id, ${columns} FROM integrations WHERE scope_type = 'building' AND ${isOneOfIds("scope_id")}
+  findByScopes:
+    text(`SELECT id, ${columns} FROM integrations WHERE scope_type = 'building' AND ${isOneOfIds("scope_id")}
     UNION ALL
     SELECT id, ${columns} FROM integrations WHERE scope_type = 'tenant' AND ${isOneOfIds("scope_id")}
     ORDER BY id`),
@@ -62,9 +63,9 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
    * Those that fail and were not told of as often as they should be, by the latest times since when they fail. Walks the
    * table in the order of ids, like a survey.
    */
-  toBeWarned:
+  dueWarnings:
     text(`SELECT id FROM integrations WHERE id > 0 AND status = 'enabled' AND failing_since <= CASE failing_noticed
-    ${Failing.noticeShares.map((_, times) => `WHEN ${times} THEN CAST(? AS bigint)`).join(" ")} END ORDER BY id LIMIT ?`),
+    ${FailureState.warningThresholds.map((_, times) => `WHEN ${times} THEN CAST(? AS bigint)`).join(" ")} END ORDER BY id LIMIT ?`),
 
   /** What settlements look at of some. One search by id each. */
   subjects:
@@ -78,7 +79,7 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
   /** Walks the table in the order of ids. */
   survey: text(`SELECT id, ${columns} FROM integrations WHERE id > ? ORDER BY id LIMIT ?`),
   surveyOfStatus: text(`SELECT id, ${columns} FROM integrations WHERE id > ? AND status = ? ORDER BY id LIMIT ?`),
-  surveyOfTroubled: text(`SELECT id, ${columns} FROM integrations
+  listUnhealthy: text(`SELECT id, ${columns} FROM integrations
     WHERE id > ? AND (failing_since IS NOT NULL OR disabled_reason <> 'manual') ORDER BY id LIMIT ?`),
 
   /** Some sealed signing secrets, if there are any. The table is small; this runs once, when the database is opened. */

@@ -1,5 +1,5 @@
 /**
- * Statements on events as records and on notices, in every dialect.
+ * Statements on events as records and on notifications, in every dialect.
  */
 import type { Dialect } from "../Dialect.ts"
 
@@ -69,19 +69,20 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
       ORDER BY 1, 2`),
 
     /** Appends. Returns the id. */
-    insertNotice: text(`INSERT INTO notices (kind, integration_id, scope_type, scope_id, at, details)
+    insertNotification: text(`INSERT INTO notices (kind, integration_id, scope_type, scope_id, at, details)
       VALUES (?, ?, ?, ?, ?, ?) RETURNING id`),
     /** A range of the table, or of the index over integrations. */
-    notices: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
+    notifications: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE id > ? ORDER BY id LIMIT ?`),
-    noticesOfIntegration: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
+    notificationsOfIntegration: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE integration_id = ? AND id > ? ORDER BY id LIMIT ?`),
-    newestNotices: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
+    newestNotifications: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE id < ? ORDER BY id DESC LIMIT ?`),
-    newestNoticesOfIntegration: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
+    newestNotificationsOfIntegration:
+      text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE integration_id = ? AND id < ? ORDER BY id DESC LIMIT ?`),
     /** Looks at the oldest so many. */
-    deleteNotices: text(`DELETE FROM notices
+    deleteNotifications: text(`DELETE FROM notices
       WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ? ${lockFree}) AND at < ?`)
   }
 }

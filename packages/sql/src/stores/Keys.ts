@@ -1,8 +1,8 @@
 /**
  * Idempotency keys, stored by the call that they belong to, in its transaction.
  */
-import type { RememberedRequest } from "@doorhook/core"
-import { KeyTaken } from "@doorhook/core"
+import type { IdempotencyRecord } from "@doorhook/core"
+import { IdempotencyConflict } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
@@ -12,7 +12,7 @@ import { keyStatements } from "../statements/KeyStatements.ts"
 export const makeTakeKeys = (sql: SqlClient.SqlClient, dialect: Dialect) => {
   const { insert } = keyStatements(dialect)
 
-  return Effect.fnUntraced(function* (keys: ReadonlyArray<RememberedRequest>) {
+  return Effect.fnUntraced(function* (keys: ReadonlyArray<IdempotencyRecord>) {
     if (keys.length === 0) return
     // In one order, so that calls that take the same keys wait for one another at the first of them.
     const unique = new Map(keys.map((key) => [key.key, key]))
@@ -23,6 +23,6 @@ export const makeTakeKeys = (sql: SqlClient.SqlClient, dialect: Dialect) => {
       if (rows.length > 0) stored.add(key)
     }
     const taken = keys.find(({ key }) => !stored.has(key))
-    if (taken !== undefined) return yield* new KeyTaken({ key: taken.key })
+    if (taken !== undefined) return yield* new IdempotencyConflict({ key: taken.key })
   })
 }

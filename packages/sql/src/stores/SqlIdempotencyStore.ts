@@ -1,7 +1,7 @@
 /**
  * Idempotency keys in a SQL database.
  */
-import type { RememberedRequest } from "@doorhook/core"
+import type { IdempotencyRecord } from "@doorhook/core"
 import { IdempotencyStore } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -16,7 +16,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   return IdempotencyStore.of({
     find: Effect.fnUntraced(function* (keys, now) {
       if (keys.length === 0) return []
-      const found = yield* sql.unsafe<RememberedRequest>(statements.find, [dialect.texts(keys), now])
+      const found = yield* sql.unsafe<IdempotencyRecord>(statements.find, [dialect.texts(keys), now])
       // What is remembered is answered again, and may have been committed a moment ago: a transaction waits for the disk.
       if (found.length > 0) yield* sql.withTransaction(Effect.void)
       return found

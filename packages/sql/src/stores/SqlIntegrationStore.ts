@@ -2,7 +2,14 @@
  * Integrations in a SQL database.
  */
 import type { BuildingId, ClientId, Integration, Scope, TenantId, UnreadableMatch } from "@doorhook/core"
-import { IntegrationId, IntegrationStore, KeyTaken, LimitReached, RecentMap, Standing } from "@doorhook/core"
+import {
+  IntegrationId,
+  IntegrationStore,
+  IdempotencyConflict,
+  LimitReached,
+  RecentMap,
+  Transitions
+} from "@doorhook/core"
 import { Clock, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
@@ -13,10 +20,10 @@ import type { SecretBox } from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
 import { failAs, storeErrorOf } from "../StoreFailure.ts"
-import { Endings } from "./Endings.ts"
+import { Cancellations } from "./Cancellations.ts"
 import { IntegrationLocks } from "./IntegrationLocks.ts"
 import { makeTakeKeys } from "./Keys.ts"
-import { explain, makeTelling } from "./Telling.ts"
+import { explain, makeLogThrottle } from "./LogThrottle.ts"
 
 /** How many scopes are remembered. */
 const maxRemembered = 10_000
@@ -29,7 +36,7 @@ interface Remembered {
 
 const none = Effect.succeed(null)
 const asFind = failAs("IntegrationStore.find")
-const asLocate = failAs("IntegrationStore.locate")
+const asFindRef = failAs("IntegrationStore.findRef")
 
 const scopeKey = ({ id, type }: Scope): string => `${type} ${id}`
 
@@ -47,7 +54,7 @@ const make = Effect.fnUntraced(function* (
   const sql = yield* SqlClient.SqlClient
   const reads = yield* SqlReads
   const locks = yield* IntegrationLocks
-  const endings = yield* Endings
+  const endings = yield* Cancellations
   const statements = integrationStatements(dialect)
   const takeKeys = makeTakeKeys(sql, dialect)
 
@@ -65,7 +72,7 @@ const make = Effect.fnUntraced(function* (
       Effect.map(locatedFromRow(row), ({ id, scope }) => ({ id, scope, unreadable: why }))
     )
 
-  const isTimeToTell = makeTelling()
+  const isTimeToTell = makeLogThrottle()
 
   /** As much of one that can't be read as events are matched with; says so where that is not enough to send them later. */
   const matchOf = Effect.fnUntraced(function* (row: IntegrationRow, cause: IntegrationUnreadable) {
@@ -107,7 +114,10 @@ const make = Effect.fnUntraced(function* (
     buildings: ReadonlyArray<BuildingId>,
     tenants: ReadonlyArray<TenantId>
   ) {
-    const rows = yield* sql.unsafe<IntegrationRow>(statements.ofScopes, [dialect.ids(buildings), dialect.ids(tenants)])
+    const rows = yield* sql.unsafe<IntegrationRow>(statements.findByScopes, [
+      dialect.ids(buildings),
+      dialect.ids(tenants)
+    ])
     const read = yield* Effect.result(reader.readAll(rows))
     // A row that can't be read may be put right without a new version: it is read each time.
     if (Result.isFailure(read)) return yield* Effect.forEach(rows, matchable)
@@ -126,7 +136,7 @@ const make = Effect.fnUntraced(function* (
     const updated = yield* sql.unsafe(statements.update, [...toValues(integration, secrets), id, expectedVersion])
     if (updated.length === 0) return false
     if (status === "enabled") yield* endings.finish(id)
-    else yield* endings.begin(id, Standing.reasonOfDisabled(integration))
+    else yield* endings.begin(id, Transitions.reasonOfDisabled(integration))
     return true
   })
 
@@ -151,7 +161,7 @@ const make = Effect.fnUntraced(function* (
       },
       sql.withTransaction,
       Effect.mapError((cause) =>
-        cause instanceof KeyTaken || cause instanceof LimitReached
+        cause instanceof IdempotencyConflict || cause instanceof LimitReached
           ? cause
           : storeErrorOf("IntegrationStore.create", cause)
       )
@@ -164,8 +174,8 @@ const make = Effect.fnUntraced(function* (
         )
       ),
 
-    locate: (id) =>
-      asLocate(
+    findRef: (id) =>
+      asFindRef(
         Effect.flatMapEager(reads.rows<LocatedRow>(statements.locate, [id]), ([row]) =>
           row === undefined ? none : locatedFromRow(row)
         )
@@ -189,36 +199,36 @@ const make = Effect.fnUntraced(function* (
       const { id, status } = integration
       if (status === "enabled") yield* endings.prepare(id)
       const updated = yield* sql.withTransaction(changeTo(integration, expectedVersion))
-      if (updated && status === "disabled") yield* endings.goOn
+      if (updated && status === "disabled") yield* endings.resume
       return updated
     }, failAs("IntegrationStore.update")),
 
     remove: Effect.fnUntraced(function* (found) {
       const removed = yield* sql.withTransaction(removeOne(found))
-      if (removed) yield* endings.goOn
+      if (removed) yield* endings.resume
       return removed
     }, failAs("IntegrationStore.remove")),
 
-    ofScopes: Effect.fnUntraced(function* ({ buildings, cached = false, tenants }) {
+    findByScopes: Effect.fnUntraced(function* ({ buildings, cached = false, tenants }) {
       const known = cached ? recall(buildings, tenants) : null
       return known ?? (yield* readScopes(buildings, tenants))
-    }, failAs("IntegrationStore.ofScopes")),
+    }, failAs("IntegrationStore.findByScopes")),
 
-    survey: Effect.fnUntraced(function* ({ after, limit, status }) {
+    listAll: Effect.fnUntraced(function* ({ after, limit, status }) {
       const rows =
         status === "enabled" || status === "disabled"
           ? sql.unsafe<IntegrationRow>(statements.surveyOfStatus, [after, status, limit])
-          : sql.unsafe<IntegrationRow>(status === undefined ? statements.survey : statements.surveyOfTroubled, [
+          : sql.unsafe<IntegrationRow>(status === undefined ? statements.survey : statements.listUnhealthy, [
               after,
               limit
             ])
       return yield* Effect.forEach(yield* rows, surveyedIfReadable)
-    }, failAs("IntegrationStore.survey")),
+    }, failAs("IntegrationStore.listAll")),
 
-    surveyOne: Effect.fnUntraced(function* (id) {
+    findWithHealth: Effect.fnUntraced(function* (id) {
       const [row] = yield* sql.unsafe<IntegrationRow>(statements.byId, [id])
       return row === undefined ? null : yield* surveyed(row)
-    }, failAs("IntegrationStore.surveyOne"))
+    }, failAs("IntegrationStore.findWithHealth"))
   })
 })
 
@@ -227,5 +237,5 @@ export const layer = (
   secrets: SecretBox,
   reader: IntegrationReader,
   matchesFor: number
-): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | SqlReads | IntegrationLocks | Endings> =>
+): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | SqlReads | IntegrationLocks | Cancellations> =>
   Layer.effect(IntegrationStore, make(dialect, secrets, reader, matchesFor))

@@ -21,7 +21,7 @@ import * as IntegrationReaders from "../IntegrationReader.ts"
 import * as SecretBoxes from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
-import type { Endings } from "./Endings.ts"
+import type { Cancellations } from "./Cancellations.ts"
 import type { IntegrationLocks } from "./IntegrationLocks.ts"
 import * as SqlClientStore from "./SqlClientStore.ts"
 import * as SqlIdempotencyStore from "./SqlIdempotencyStore.ts"
@@ -58,7 +58,7 @@ export const layer = <A, R>(options: {
   /** The database's own delivery store, and what changes of integrations need from it. */
   readonly deliveries: (
     reader: IntegrationReader
-  ) => Layer.Layer<DeliveryStore | Endings | IntegrationLocks | A, DatabaseUnusable, R>
+  ) => Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks | A, DatabaseUnusable, R>
   /** How the database changes tokens. */
   readonly tokenWrites: Layer.Layer<TokenWrites, never, R>
   /** For how long the integrations of a scope may be answered from memory, in milliseconds; 0 for never. */

@@ -1,7 +1,7 @@
 /**
  * Grants, codes and tokens in a SQL database.
  */
-import { TokenLife, TokenStore } from "@doorhook/core"
+import { TokenValidity, TokenStore } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
@@ -113,13 +113,13 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
         let purged = yield* count(statements.purgeAccessTokens, now, limit)
         const codes = yield* sql.unsafe<{ readonly grant_id: string; readonly used_at: number | null }>(
           statements.purgeCodes,
-          [now - TokenLife.codeMemory, limit - purged]
+          [now - TokenValidity.codeReuseWindow, limit - purged]
         )
         purged += codes.length
         const unused = codes.filter(({ used_at }) => used_at === null).map(({ grant_id }) => grant_id)
         if (unused.length > 0) yield* sql.unsafe(statements.deleteGrants, [dialect.texts(unused)])
-        purged += yield* count(statements.purgeRotated, now - TokenLife.rotatedMemory, limit - purged)
-        const revokedBefore = now - TokenLife.revokedMemory
+        purged += yield* count(statements.purgeRotated, now - TokenValidity.rotatedRetention, limit - purged)
+        const revokedBefore = now - TokenValidity.revokedRetention
         for (const statement of [...statements.purgeOfRevoked, statements.purgeRevoked]) {
           purged += yield* count(statement, revokedBefore, limit, limit - purged)
         }

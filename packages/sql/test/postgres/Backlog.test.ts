@@ -10,7 +10,7 @@ import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { EndingBatch } from "../../src/stores/Endings.ts"
+import { CancellationBatch } from "../../src/stores/Cancellations.ts"
 
 const { claim, claimOne, createIntegration, enqueue, idsOf, records, settle, settlement, start } = StoreFixtures
 
@@ -62,7 +62,7 @@ await describeOnPostgres("backlogs", (server) => {
         assert.isAbove(yield* rowsOf(server, name, "queue"), many - 1)
       }).pipe(
         // Nothing is moved here but what calls need.
-        Effect.provide(onStore(server.url(name), 1_000).pipe(Layer.provide(Layer.succeed(EndingBatch, 0))))
+        Effect.provide(onStore(server.url(name), 1_000).pipe(Layer.provide(Layer.succeed(CancellationBatch, 0))))
       )
     })
   )
@@ -81,7 +81,7 @@ await describeOnPostgres("backlogs", (server) => {
         const store = yield* DeliveryStore
         while ((yield* rowsOf(server, name, "endings")) > 0) {
           assert.strictEqual((yield* store.summary(start)).states.cancelled, 9_000)
-          yield* StoreFixtures.beat(start, "comer")
+          yield* StoreFixtures.heartbeat(start, "comer")
         }
         return (yield* store.summary(start)).states
       }).pipe(Effect.provide(onStore(url)))

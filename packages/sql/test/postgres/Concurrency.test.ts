@@ -3,17 +3,25 @@
  * transactions wait for each other, and the counts stay right.
  */
 import type { Integration, IntegrationId } from "@doorhook/core"
-import { ClientId, DeliveryStore, deliveryStates, IntegrationStore, Settling, TokenStore, UserId } from "@doorhook/core"
+import {
+  ClientId,
+  DeliveryStore,
+  deliveryStates,
+  IntegrationStore,
+  Settlements,
+  TokenStore,
+  UserId
+} from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { EndingBatch } from "../../src/stores/Endings.ts"
-import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { CancellationBatch } from "../../src/stores/Cancellations.ts"
+import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const {
-  beat,
+  heartbeat,
   claim,
   claimRequest,
   createIntegration,
@@ -55,7 +63,7 @@ const counted = Effect.gen(function* () {
 await describeOnPostgres("concurrency", (server) => {
   it.live("eight claimers in processes of their own get each of 1,000 deliveries once", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       const fill = Effect.gen(function* () {
         const integrations = yield* Effect.replicateEffect(createIntegration(), 5)
         yield* enqueue(...records(1, 200, ...integrations))
@@ -82,7 +90,7 @@ await describeOnPostgres("concurrency", (server) => {
 
   it.live("everything at once: no deadlock, and every delivery is counted where it stands", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
         const store = yield* DeliveryStore
         const integrationStore = yield* IntegrationStore
@@ -151,13 +159,13 @@ await describeOnPostgres("concurrency", (server) => {
         const left = yield* store.list({ integration_id: first.id, limit: 100_000 })
         assert.isTrue(left.every(({ next_attempt_at }) => next_attempt_at === null))
         // What integrations ended is moved meanwhile, a few at a time.
-      }).pipe(Effect.provide(onStore(url).pipe(Layer.provide(Layer.succeed(EndingBatch, 3)))))
+      }).pipe(Effect.provide(onStore(url).pipe(Layer.provide(Layer.succeed(CancellationBatch, 3)))))
     })
   )
 
   it.live("heartbeats that end each other's memberships: no deadlock", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       const worker = (index: number) =>
         Effect.forEach(Array(500).keys(), (round) =>
           DeliveryStore.use((store) =>
@@ -172,7 +180,7 @@ await describeOnPostgres("concurrency", (server) => {
 
   it.live("old events are purged beside everything else: no deadlock, nothing half, and the counts stay right", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
         const store = yield* DeliveryStore
         const integrations = yield* Effect.replicateEffect(createIntegration(), 3)
@@ -227,7 +235,7 @@ await describeOnPostgres("concurrency", (server) => {
 
   it.live("workers whose batches fail together disable an integration once, and tell it once", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
         const store = yield* DeliveryStore
         const [one, other] = [yield* createIntegration(), yield* createIntegration()]
@@ -259,8 +267,8 @@ await describeOnPostgres("concurrency", (server) => {
           ends.flatMap(({ changed }) => changed).toSorted((a, b) => a - b),
           [one.id, other.id]
         )
-        const notices = yield* store.notices({ limit: 100 })
-        assert.deepEqual(notices.map(({ integration_id, kind }) => `${kind} ${integration_id}`).toSorted(), [
+        const notifications = yield* store.notifications({ limit: 100 })
+        assert.deepEqual(notifications.map(({ integration_id, kind }) => `${kind} ${integration_id}`).toSorted(), [
           `disabled ${one.id}`,
           `disabled ${other.id}`,
           `failing ${one.id}`,
@@ -277,7 +285,7 @@ await describeOnPostgres("concurrency", (server) => {
     "counts are added up beside whoever publishes and while others do the same, and stay right at every moment",
     () =>
       Effect.gen(function* () {
-        const { name, url } = yield* lentDatabase(server)
+        const { name, url } = yield* pooledDatabase(server)
         const many = 9_000
         const inSql = JSON.stringify({ resource_type: "access_log", action: "create", building_id: 1, data: {} })
         const rows = Effect.map(
@@ -289,7 +297,7 @@ await describeOnPostgres("concurrency", (server) => {
           const beater = Effect.gen(function* () {
             const beats = yield* DeliveryStore
             while ((yield* rows) > 200) {
-              yield* beat(start, "beater")
+              yield* heartbeat(start, "beater")
               assert.strictEqual((yield* beats.summary(start)).events, many)
             }
           }).pipe(Effect.provide(onStore(url)))
@@ -299,7 +307,7 @@ await describeOnPostgres("concurrency", (server) => {
           yield* sql.unsafe("CREATE TRIGGER refused BEFORE DELETE ON tallies EXECUTE FUNCTION refuse()")
           const integration = yield* createIntegration()
           yield* Effect.forEach(Array(400).keys(), (n) => enqueue(...records(n, n, integration)), { concurrency: 4 })
-          yield* beat(start, "beater")
+          yield* heartbeat(start, "beater")
           yield* sql.unsafe(`SELECT publish('${inSql}'::text) FROM generate_series(1, ${many - 400})`)
           assert.strictEqual(yield* rows, many)
           yield* sql.unsafe("DROP FUNCTION refuse CASCADE")
@@ -310,7 +318,7 @@ await describeOnPostgres("concurrency", (server) => {
 
   it.live("what is enqueued while its integration is being deleted is cancelled, and never due", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const integrationStore = yield* IntegrationStore
@@ -345,7 +353,7 @@ await describeOnPostgres("concurrency", (server) => {
     "a host's transaction that publishes to a receiver which is gone holds up nothing; once it %s, the next 410 disables",
     (end) =>
       Effect.gen(function* () {
-        const { url } = yield* lentDatabase(server)
+        const { url } = yield* pooledDatabase(server)
         yield* Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const store = yield* DeliveryStore
@@ -366,23 +374,23 @@ await describeOnPostgres("concurrency", (server) => {
             .withTransaction(
               Effect.gen(function* () {
                 yield* publishTo(2)
-                const { changed, dueAgain, ids } = yield* settling(start)
+                const { changed, hasDueDeliveries, ids } = yield* settling(start)
                 assert.deepEqual(ids, [one.id, other.id, sound.id])
                 // The one that nobody publishes to is disabled at once; the other's delivery is sent again.
-                assert.deepEqual([changed, dueAgain], [[one.id], true])
+                assert.deepEqual([changed, hasDueDeliveries], [[one.id], true])
                 yield* publishTo(1)
                 yield* enqueue(...records(2, 2, sound)).pipe(Effect.provide(onStore(url)))
                 assert.deepEqual((yield* settling(start + 1)).ids, [sound.id])
-                const again = yield* settling(start + Settling.askAgainAfter)
+                const again = yield* settling(start + Settlements.goneRetryDelay)
                 assert.deepEqual([again.ids, again.changed], [[other.id], []])
                 if (end !== "commits") return yield* Effect.fail("rolled back" as const)
               })
             )
             .pipe(Effect.catch((error) => (error === "rolled back" ? Effect.void : Effect.fail(error))))
-          const last = yield* settling(start + 3 * Settling.askAgainAfter)
+          const last = yield* settling(start + 3 * Settlements.goneRetryDelay)
           assert.deepEqual(last.changed, [other.id])
           assert.deepEqual(
-            last.notices.map(({ integration_id, kind }) => [kind, integration_id]),
+            last.notifications.map(({ integration_id, kind }) => [kind, integration_id]),
             [["disabled", other.id]]
           )
           assert.strictEqual((yield* (yield* IntegrationStore).find(other.id))?.disabled_reason, "gone")
@@ -402,7 +410,7 @@ await describeOnPostgres("concurrency", (server) => {
     "a host's transaction that stays open holds up no outcome, not that of a failing integration; a change waits for it",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* lentDatabase(server)
+        const { url } = yield* pooledDatabase(server)
         yield* Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const integration = yield* createIntegration({ scope: StoreFixtures.building(1) })
@@ -439,7 +447,7 @@ await describeOnPostgres("concurrency", (server) => {
 
   it.live("a client that is removed while its user takes back all that was granted: no deadlock", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const tokens = yield* TokenStore
@@ -476,7 +484,7 @@ await describeOnPostgres("concurrency", (server) => {
 
   it.live("a connection that breaks in the middle of a transaction takes it all back, and the next call works", () =>
     Effect.gen(function* () {
-      const { name, url } = yield* lentDatabase(server)
+      const { name, url } = yield* pooledDatabase(server)
       const killOthers = Effect.promise(() =>
         server.administer(
           `SELECT pg_terminate_backend(pid) FROM pg_stat_activity

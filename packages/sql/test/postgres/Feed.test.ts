@@ -9,7 +9,7 @@ import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { createIntegration, enqueue, records } = StoreFixtures
 
@@ -69,7 +69,7 @@ await describeOnPostgres("feeds", (server) => {
   for (const [how, publish] of Object.entries(variants)) {
     it.live(`what commits later with a smaller id is not passed over, published ${how}`, () =>
       Effect.gen(function* () {
-        const { url } = yield* lentDatabase(server)
+        const { url } = yield* pooledDatabase(server)
         yield* Effect.gen(function* () {
           const integration = yield* createIntegration()
           const cursor: Cursor = { at: 0 }
@@ -94,7 +94,7 @@ await describeOnPostgres("feeds", (server) => {
 
   it.live("publishers at work all the time: every feed reads everything once, in order", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
         const integration = yield* createIntegration()
         const publisher = (from: number) =>
@@ -124,7 +124,7 @@ await describeOnPostgres("feeds", (server) => {
 
   it.live("a host that publishes very many events in one transaction announces itself once", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* createIntegration()

@@ -4,7 +4,7 @@
  */
 import { PostgresStore } from "@doorhook/sql/postgres"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
-import { lentDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { afterAll } from "vitest"
 
@@ -23,7 +23,7 @@ export const keptStore = (
   { encryptionKey, provide = Layer.empty }: KeptStoreOptions = {}
 ): Layer.Layer<Stores, unknown> => {
   const open = Effect.gen(function* () {
-    const database = yield* lentDatabase(server)
+    const database = yield* pooledDatabase(server)
     const store = PostgresStore.layer({ url: Redacted.make(database.url), encryptionKey })
     const services = yield* Layer.build(Layer.provide(store, provide))
     return { database, services }

@@ -9,7 +9,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { once } from "node:events"
 import { connect, createServer } from "node:net"
-import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 /** Passes everything on between a client and a server, until it is told to lose the next answer to a text. */
 const startProxy = (url: URL) =>
@@ -47,7 +47,7 @@ const startProxy = (url: URL) =>
 await describeOnPostgres("lost answers", (server) => {
   it.live("are told as such, for one statement and for a transaction", () =>
     Effect.gen(function* () {
-      const proxy = yield* startProxy(new URL((yield* lentDatabase(server)).url))
+      const proxy = yield* startProxy(new URL((yield* pooledDatabase(server)).url))
       const onProxy = Layer.fresh(PostgresStore.layer({ url: Redacted.make(proxy.url) }))
       const use = Effect.gen(function* () {
         const store = yield* DeliveryStore
@@ -57,7 +57,7 @@ await describeOnPostgres("lost answers", (server) => {
         yield* proxy.loseAnswerTo(marked.id)
         const enqueue = store
           .enqueue([StoreFixtures.record(marked, integration)])
-          .pipe(Effect.catchTag("KeyTaken", Effect.die))
+          .pipe(Effect.catchTag("IdempotencyConflict", Effect.die))
         const lost = yield* Effect.flip(enqueue)
         assert.strictEqual(lost.outcome, "unknown")
         assert.notInclude(lost.message, "Nothing was changed")
@@ -68,7 +68,7 @@ await describeOnPostgres("lost answers", (server) => {
         assert.isUndefined(refused.outcome)
         assert.include(refused.message, "Nothing was changed")
 
-        yield* StoreFixtures.beat(StoreFixtures.start)
+        yield* StoreFixtures.heartbeat(StoreFixtures.start)
         // On a new connection: the text of a statement comes once on each.
         yield* proxy.loseAnswerTo("COMMIT")
         const claimed = yield* Effect.flip(StoreFixtures.claim(StoreFixtures.start)).pipe(Effect.provide(onProxy))

@@ -378,8 +378,8 @@ await describeOnPostgres("opening a database", (server) => {
             [4, 2, 0, true]
           ]
         )
-        const surveyed = yield* (yield* IntegrationStore).surveyOne(IntegrationId.make(1))
-        assert.deepEqual(surveyed?.failing, { since: 3, noticed: 0, attempts: 0, retry_after: null })
+        const surveyed = yield* (yield* IntegrationStore).findWithHealth(IntegrationId.make(1))
+        assert.deepEqual(surveyed?.failing, { since: 3, warnings: 0, attempts: 0, retry_after: null })
       }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), maxConnections: 2 }))))
       const refused = yield* Effect.flip(
         Effect.tryPromise(() =>

@@ -12,17 +12,17 @@ import {
   EventId,
   JsonText,
   makeEventId,
-  Matching,
+  Matcher,
   Publisher,
   PublishRequest,
   ResourceTypes,
-  Standing,
+  Transitions,
   TenantId,
-  Wake
+  WakeSignal
 } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { publishCall } from "@doorhook/sql"
-import { PostgresPublish, PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
+import { PostgresPublish, PostgresStore, PostgresWakeSignal } from "@doorhook/sql/postgres"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Redacted, Result } from "effect"
@@ -30,7 +30,7 @@ import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import pg from "pg"
 import { damages, publisher, storesForBoth } from "../DamagedPublications.ts"
-import { describeOnPostgres, lentDatabase, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, pooledDatabase, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { createIntegration, claim, newEvent, start } = StoreFixtures
 
@@ -109,7 +109,7 @@ const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 await describeOnPostgres("publishing in SQL", (server) => {
   /** A store on a database, and a client of the host's own. */
   const open = Effect.fnUntraced(function* (url: string, types: ResourceTypeTable = builtInTable) {
-    const store = PostgresWake.layer.pipe(
+    const store = PostgresWakeSignal.layer.pipe(
       Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })),
       Layer.provide(Layer.succeed(ResourceTypes, types))
     )
@@ -125,7 +125,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     const host = yield* Layer.build(PgClient.layer({ url: Redacted.make(url) }))
     return { services, client, host }
   })
-  const onLent = Effect.flatMap(lentDatabase(server), ({ url }) => open(url))
+  const onLent = Effect.flatMap(pooledDatabase(server), ({ url }) => open(url))
 
   const query = (client: pg.Client, text: string, params: ReadonlyArray<unknown> = []) =>
     Effect.promise(async () => (await client.query<{ id: string; deliveries: number }>(text, [...params])).rows)
@@ -152,7 +152,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     })
   )
 
-  it.live("goes to whom core's Matching says, as core's Standing says", () =>
+  it.live("goes to whom core's Matcher says, as core's Transitions say", () =>
     Effect.gen(function* () {
       const { host, services } = yield* onLent
       const run = Effect.runPromiseWith(services)
@@ -177,11 +177,11 @@ await describeOnPostgres("publishing in SQL", (server) => {
                   const stored = yield* StoreFixtures.keptEvent({ ...event, id, created_at: 0 })
                   const created_at = stored?.created_at ?? 0
                   assert.deepEqual(stored, { ...event, id, created_at })
-                  const expected = Matching.match(event, all).map(({ id, status, version }) => {
+                  const expected = Matcher.match(event, all).map(({ id, status, version }) => {
                     const lane = StoreFixtures.laneFor(event.resource_type, 0)
                     const initial = { state: "pending" } as const
                     const complete = { ...event, id: EventId.make("evt_0000000000000000"), created_at }
-                    const begun = Standing.begun(
+                    const begun = Transitions.enqueue(
                       { integration_id: id, lane, initial, matched_version: version },
                       complete,
                       { status, version }
@@ -215,7 +215,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
 
   it.live("refuses what core's PublishRequest refuses, and takes what it takes", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       const { client } = yield* open(url, declared)
       const { fromText } = PublishRequest.readerOf(declared)
       yield* Effect.promise(() =>
@@ -250,7 +250,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
 
   it.live("takes what a doorhook declared that opened the database, in the lane of its priority", () =>
     Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
+      const { url } = yield* pooledDatabase(server)
       const event = (resource_type: string, action = "create") =>
         JSON.stringify({ resource_type, action, building_id: 1, data: { id: 1 } })
       const built = yield* open(url)
@@ -334,7 +334,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     () =>
       Effect.gen(function* () {
         const { client, host, services } = yield* open(server.url(yield* newDatabase(server)))
-        const wake = Context.get(services, Wake)
+        const wake = Context.get(services, WakeSignal)
         const store = Context.get(services, DeliveryStore)
         yield* wake.wait
         yield* createIntegration().pipe(Effect.provideContext(services))
@@ -472,7 +472,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
 
   it.live("a host's user needs no right but to call it, and sees no secrets", () =>
     Effect.gen(function* () {
-      const { name, url } = yield* lentDatabase(server)
+      const { name, url } = yield* pooledDatabase(server)
       yield* Layer.build(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) })))
       const role = `${name}_host`
       yield* Effect.acquireRelease(

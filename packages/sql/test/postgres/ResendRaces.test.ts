@@ -6,14 +6,14 @@ import type { DeliveryId, Heartbeat, Integration, LeasedDelivery } from "@doorho
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
-import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 
 const {
   attemptsOf,
-  beat,
+  heartbeat,
   claim,
   createIntegration,
   enqueue,
@@ -69,7 +69,7 @@ const enable = (integration: Integration) =>
   IntegrationStore.use((store) => store.update({ ...integration, version: 3 }, 2))
 
 const claimed = Effect.gen(function* () {
-  yield* beat(start)
+  yield* heartbeat(start)
   const integration = yield* createIntegration()
   yield* enqueue(...records(1, 1, integration))
   const [leased] = yield* claim(start)
@@ -93,7 +93,7 @@ const resends = {
   recovery: ({ id }: Integration): Call => recover(id, 0, start + 1)
 }
 
-const heartbeat = (beats: Omit<Heartbeat, "worker" | "now">): Call =>
+const heartbeatCall = (beats: Omit<Heartbeat, "worker" | "now">): Call =>
   DeliveryStore.use((store) => store.heartbeat({ worker, now: start + 2, ...beats }))
 
 /** Ways in which its attempt or its lease ends, and how many attempts it has then. */
@@ -111,13 +111,13 @@ const ends: ReadonlyArray<readonly [name: string, end: (leased: LeasedDelivery) 
     }),
     0
   ],
-  ["a heartbeat that comes too late", () => beat(start + membershipLength), 0],
+  ["a heartbeat that comes too late", () => heartbeat(start + membershipLength), 0],
   [
     "a heartbeat that does not list it",
-    () => heartbeat({ until: start + membershipLength, holds: { ids: [], before: start + 1 } }),
+    () => heartbeatCall({ until: start + membershipLength, holds: { ids: [], before: start + 1 } }),
     0
   ],
-  ["the last heartbeat", () => heartbeat({ until: null }), 0]
+  ["the last heartbeat", () => heartbeatCall({ until: null }), 0]
 ]
 
 /** It waits for nobody, is sent once more, and is counted where it stands. */
@@ -135,7 +135,7 @@ const expectDue = Effect.fnUntraced(function* (id: DeliveryId, attempts: number)
 
 await describeOnPostgres("resends beside the end of an attempt", (server) => {
   const withStore = <A, E>(test: (url: string) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof onStore>>>) =>
-    Effect.flatMap(lentDatabase(server), ({ url }) => Effect.provide(test(url), onStore(url)))
+    Effect.flatMap(pooledDatabase(server), ({ url }) => Effect.provide(test(url), onStore(url)))
 
   for (const [how, sendAgain] of Object.entries(resends))
     for (const [what, end, attempts] of ends) {
@@ -191,7 +191,7 @@ await describeOnPostgres("resends beside the end of an attempt", (server) => {
     withStore((url) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* beat(start)
+        yield* heartbeat(start)
         const integration = yield* createIntegration()
         yield* enqueue(...records(1, 2, integration))
         const [older, newer] = yield* claim(start)

@@ -4,7 +4,7 @@
 import type { Integration, MatchCandidate } from "@doorhook/core"
 import { BuildingId, DeliveryStore, IntegrationStore, TenantId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
-import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
@@ -15,7 +15,7 @@ const { building, createIntegration, newEvent, record, start, tenant } = StoreFi
 
 const scopes = { buildings: [BuildingId.make(1)], tenants: [TenantId.make(101), TenantId.make(102)] }
 
-const matched = (cached: boolean) => IntegrationStore.use((store) => store.ofScopes({ ...scopes, cached }))
+const matched = (cached: boolean) => IntegrationStore.use((store) => store.findByScopes({ ...scopes, cached }))
 
 const key = { key: "k", fingerprint: "f", answer: "a", created_at: start, expires_at: start + 1 }
 
@@ -71,7 +71,7 @@ await describeOnPostgres("stale matches", (server) => {
     "an integration of another scope makes no match stale, and an answer from memory asks the database nothing",
     () =>
       Effect.gen(function* () {
-        const { name, url } = yield* lentDatabase(server)
+        const { name, url } = yield* pooledDatabase(server)
         yield* Effect.gen(function* () {
           const one = yield* createIntegration()
           const [read] = yield* matched(true)

@@ -6,7 +6,7 @@ import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { assert, it } from "@effect/vitest"
 import { Layer } from "effect"
 import * as fc from "fast-check"
-import { EndingBatch } from "../../src/stores/Endings.ts"
+import { CancellationBatch } from "../../src/stores/Cancellations.ts"
 import * as StoreCalls from "../StoreCalls.ts"
 import * as TokenCalls from "../TokenCalls.ts"
 import { keptStore } from "./KeptStore.ts"
@@ -14,7 +14,7 @@ import { keptStore } from "./KeptStore.ts"
 await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
   const store = keptStore(server)
   // Nothing of what an integration ended is moved, but what calls need.
-  const unmoved = keptStore(server, { provide: Layer.succeed(EndingBatch, 0) })
+  const unmoved = keptStore(server, { provide: Layer.succeed(CancellationBatch, 0) })
 
   it("on every sequence of calls", async () => {
     await fc.assert(

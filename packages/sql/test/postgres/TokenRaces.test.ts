@@ -13,7 +13,7 @@ import type { AuthorizeRequest, TokenResponse } from "@doorhook/core"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Result } from "effect"
-import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const redirect_uri = "http://127.0.0.1/cb"
 const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -83,7 +83,7 @@ const setUp = Effect.fnUntraced(function* (url: string) {
 await describeOnPostgres("tokens of two processes", (server) => {
   it.live("one of twenty exchanges of a code succeeds, and the others end what it got", () =>
     Effect.gen(function* () {
-      const { here, one } = yield* setUp((yield* lentDatabase(server)).url)
+      const { here, one } = yield* setUp((yield* pooledDatabase(server)).url)
       const code = yield* logIn(here)
       const results = yield* Effect.forEach(twenty, (at) => Effect.result(exchange(one(at), code)), {
         concurrency: "unbounded"
@@ -99,7 +99,7 @@ await describeOnPostgres("tokens of two processes", (server) => {
 
   it.live("twenty refreshes of a public client's token all succeed, and lock nobody out", () =>
     Effect.gen(function* () {
-      const { here, one } = yield* setUp((yield* lentDatabase(server)).url)
+      const { here, one } = yield* setUp((yield* pooledDatabase(server)).url)
       const first = yield* exchange(here, yield* logIn(here))
       const issued = yield* Effect.forEach(twenty, (at) => refresh(one(at), first), { concurrency: "unbounded" })
       assert.strictEqual(new Set(issued.map(({ refresh_token }) => refresh_token)).size, 20)

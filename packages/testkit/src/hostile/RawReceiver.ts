@@ -7,7 +7,7 @@ import type { Scope } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
-import { portOf } from "../Listening.ts"
+import { portOf } from "../ListeningServer.ts"
 
 /** What a receiver does with a connection. It need not care for errors or for the end. */
 export type Behaviour = (socket: Socket) => void

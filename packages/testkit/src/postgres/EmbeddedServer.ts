@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import pg from "pg"
-import { freePort } from "../Listening.ts"
+import { freePort } from "../ListeningServer.ts"
 import { fill, initdbFlags, newFolder } from "./DataFolder.ts"
 
 export interface EmbeddedServer {

@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from "node:child_process"
 import { accessSync, chownSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
-import { freePort } from "../Listening.ts"
+import { freePort } from "../ListeningServer.ts"
 import type { TestServer } from "./TestServer.ts"
 import { reach } from "./TestServer.ts"
 

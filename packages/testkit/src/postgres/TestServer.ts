@@ -10,10 +10,10 @@ import { afterAll, describe, expect, it } from "vitest"
 import { administer } from "./Administer.ts"
 import type { EmbeddedServer } from "./EmbeddedServer.ts"
 import { startEmbedded } from "./EmbeddedServer.ts"
-import type { Lending, Lent } from "./Lending.ts"
-import { lendingOn, newName } from "./Lending.ts"
+import type { DatabasePool, PooledDatabase } from "./DatabasePool.ts"
+import { makeDatabasePool, newName } from "./DatabasePool.ts"
 
-export interface TestServer extends Lending {
+export interface TestServer extends DatabasePool {
   /** Runs statements as the server's administrator. */
   readonly administer: (statement: string, database?: string) => Promise<ReadonlyArray<Record<string, unknown>>>
   /** The URL of a database on the server. */
@@ -34,7 +34,7 @@ export const reach = async (url: string): Promise<Omit<TestServer, "stop">> => {
   const onServer: TestServer["administer"] = (statement, database) =>
     administer(database === undefined ? url : urlOf(database), statement)
   await onServer("SELECT 1")
-  return { administer: onServer, url: urlOf, ...lendingOn(onServer, urlOf) }
+  return { administer: onServer, url: urlOf, ...makeDatabasePool(onServer, urlOf) }
 }
 
 const start = async (): Promise<TestServer> => {
@@ -98,8 +98,8 @@ export const newDatabase = (server: TestServer): Effect.Effect<string, never, Sc
  * A database whose tables of doorhook are empty, where they are there already; the next one gets it after the scope. For
  * tests that use these tables and make none of their own.
  */
-export const lentDatabase = (server: TestServer): Effect.Effect<Lent, never, Scope.Scope> =>
+export const pooledDatabase = (server: TestServer): Effect.Effect<PooledDatabase, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.promise(() => server.lend()),
-    ({ giveBack }) => Effect.promise(giveBack)
+    Effect.promise(() => server.acquire()),
+    ({ release }) => Effect.promise(release)
   )

@@ -9,7 +9,7 @@ import type { Layer } from "effect"
 import { settings } from "../../harness/Drain.ts"
 import { postgresEngine, sqliteEngine } from "../../harness/Engine.ts"
 import { createIntegrations } from "../../harness/Integrations.ts"
-import { watch } from "../../harness/Watching.ts"
+import { watch } from "../../harness/RequestWatch.ts"
 import { eventOf } from "../../harness/Workload.ts"
 import type { Contender, Place, Session } from "../Contender.ts"
 

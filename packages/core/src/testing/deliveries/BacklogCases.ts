@@ -10,7 +10,7 @@ import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
   attemptsOf,
-  beat,
+  heartbeat,
   claim,
   createIntegration,
   enqueue,
@@ -37,7 +37,7 @@ const many = 2_500
 
 /** Two integrations, one with many deliveries of which the first three are leased, and one with a single one. */
 const fill = Effect.gen(function* () {
-  yield* beat(start)
+  yield* heartbeat(start)
   const dead = yield* createIntegration()
   const well = yield* createIntegration()
   const ids = yield* enqueue(...records(1, many, dead))
@@ -113,7 +113,7 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* release(start, start, [second])
       yield* expectEqual("settled after it was given back", [...(yield* settle(start, settlement(second)))], [])
       // The worker dies.
-      yield* beat(start + membershipLength, "another")
+      yield* heartbeat(start + membershipLength, "another")
       yield* expectEqual("claimed after all leases", idsOf(yield* claim(start + membershipLength)), [other])
       for (const { id } of [first, second, third])
         yield* expectEqual("stays", (yield* findDelivery(id)).state, "cancelled")

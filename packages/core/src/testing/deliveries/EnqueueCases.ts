@@ -6,7 +6,7 @@ import { DeliveryId } from "../../model/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
-  beat,
+  heartbeat,
   claim,
   claimOne,
   createIntegration,
@@ -28,7 +28,7 @@ import {
   worker
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { atOnce, expectEqual } from "../SuiteCase.ts"
+import { concurrently, expectEqual } from "../SuiteCase.ts"
 
 export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
@@ -99,14 +99,14 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const event = newEvent(1)
-      yield* beat(start)
-      yield* beat(start, "another")
+      yield* heartbeat(start)
+      yield* heartbeat(start, "another")
       const initial = { state: "delivering", worker } as const
       const [id] = yield* enqueue({ event, deliveries: [{ ...pending(integration, event), initial }] })
-      yield* beat(start + membershipLength - 1, "another")
+      yield* heartbeat(start + membershipLength - 1, "another")
       yield* expectEqual("claimed during the lease", yield* claim(start + 1, { worker: "another" }), [])
       yield* expectEqual("next due", yield* nextDue(start + 1), null)
-      yield* beat(start + membershipLength, "another")
+      yield* heartbeat(start + membershipLength, "another")
       yield* expectEqual("due when it was", yield* nextDue(start + 1), start)
       const other = yield* claimOne(start + membershipLength, { worker: "another" })
       yield* expectEqual("claimed after the lease", other.id, id)
@@ -212,7 +212,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
-      const answers = yield* atOnce(10, (n) =>
+      const answers = yield* concurrently(10, (n) =>
         store.enqueue([record(newEvent(1), integration), record(newEvent(n + 2))]).pipe(
           Effect.as("stored"),
           Effect.catchTag("StoreError", () => Effect.succeed("refused"))

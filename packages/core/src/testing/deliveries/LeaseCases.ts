@@ -8,7 +8,7 @@ import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
   attempt,
   attemptsOf,
-  beat,
+  heartbeat,
   claim,
   claimOne,
   createIntegration,
@@ -33,7 +33,7 @@ import {
   worker
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { atOnce, expectEqual, expectPresent } from "../SuiteCase.ts"
+import { concurrently, expectEqual, expectPresent } from "../SuiteCase.ts"
 
 /** When a membership ends that began at the start. */
 const lapse = start + membershipLength
@@ -46,15 +46,15 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
   {
     name: "a leased delivery is nobody else's while its worker is a member; the next heartbeat of anybody ends that",
     run: Effect.gen(function* () {
-      yield* beat(start, "lost")
-      yield* beat(start, "other")
+      yield* heartbeat(start, "lost")
+      yield* heartbeat(start, "other")
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const lost = yield* claimOne(start + 1_000, { worker: "lost" })
-      yield* beat(lapse - 1, "other")
+      yield* heartbeat(lapse - 1, "other")
       yield* expectEqual("during the membership", yield* claim(lapse - 1, { worker: "other" }), [])
       yield* expectEqual("also for its own worker", yield* claim(lapse - 1, { worker: "lost" }), [])
       yield* expectEqual("stored", yield* standing(id), ["delivering", 0, null])
-      yield* beat(lapse, "other")
+      yield* heartbeat(lapse, "other")
       yield* expectEqual("released, due when it was", yield* standing(id), ["pending", 0, start])
       yield* expectEqual("next due", yield* nextDue(lapse), start)
       const taken = yield* claimOne(lapse, { worker: "other" })
@@ -68,7 +68,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
   {
     name: "until a heartbeat of anybody has noticed the end of a membership, its worker's settlements count",
     run: Effect.gen(function* () {
-      yield* beat(start)
+      yield* heartbeat(start)
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)
       yield* expectEqual("settled", [...(yield* settle(lapse + 1, settlement(leased)))], [id])
@@ -77,8 +77,8 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
   {
     name: "a worker that leaves gives back all it holds, each due when it was, and nothing of others",
     run: Effect.gen(function* () {
-      yield* beat(start, "leaving")
-      yield* beat(start, "staying")
+      yield* heartbeat(start, "leaving")
+      yield* heartbeat(start, "staying")
       const integration = yield* createIntegration()
       const retried = yield* enqueueOne(newEvent(1), integration)
       const first = yield* claimOne(start, { worker: "leaving" })
@@ -99,7 +99,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     name: "a heartbeat says whether the membership went on until then; if it did not, the worker holds nothing",
     run: Effect.gen(function* () {
       const continued = Effect.fnUntraced(function* (now: number, by: string) {
-        return (yield* beat(now, by)).continued
+        return (yield* heartbeat(now, by)).continued
       })
       yield* expectEqual("the first", yield* continued(start, "a"), false)
       yield* expectEqual("the next", yield* continued(start + 1, "a"), true)
@@ -139,8 +139,8 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     name: "a heartbeat that says what its worker holds releases the rest, but nothing created since then, nor of others",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
-      yield* beat(start)
-      yield* beat(start, "other")
+      yield* heartbeat(start)
+      yield* heartbeat(start, "other")
       const integration = yield* createIntegration()
       const [held, lostOne, lostTwo, ofOther, fresh] = yield* enqueue(
         ...[0, 1, 2, 3, 10].map((at, n) => record(newEvent(n + 1, { created_at: start + at }), integration))
@@ -169,7 +169,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = yield* IntegrationStore
-      yield* beat(start)
+      yield* heartbeat(start)
       const integration = yield* createIntegration()
       const [held, lost] = yield* enqueue(...records(1, 2, integration))
       yield* claim(start)
@@ -184,16 +184,16 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
   {
     name: "what a worker claims or publishes that does not know that its membership ended is not lost",
     run: Effect.gen(function* () {
-      yield* beat(start, "late")
+      yield* heartbeat(start, "late")
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
-      yield* beat(lapse, "other")
+      yield* heartbeat(lapse, "other")
       yield* claim(lapse, { worker: "late" })
       const initial = { state: "delivering", worker: "late" } as const
       const event = newEvent(2)
       const delivery = { integration_id: integration.id, lane: 2, matched_version: 1, initial } as const
       const [published] = yield* enqueue({ event, deliveries: [delivery] })
-      yield* beat(lapse + 1, "other")
+      yield* heartbeat(lapse + 1, "other")
       yield* expectEqual("claimed", idsOf(yield* claim(lapse + 1, { worker: "other" })), [id, published])
     })
   },
@@ -293,8 +293,8 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
   {
     name: "a delivery that was cancelled during its attempt stays so when its lease ends, and its attempt is stale then",
     run: Effect.gen(function* () {
-      yield* beat(start)
-      yield* beat(start, "other")
+      yield* heartbeat(start)
+      yield* heartbeat(start, "other")
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
       const leased = yield* claim(start)
@@ -302,7 +302,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       if (givenBack === undefined || lost === undefined) return yield* expectEqual("claimed", leased.length, 2)
       yield* (yield* IntegrationStore).remove(integration)
       yield* release(start + 1, start + 2, [givenBack])
-      yield* beat(lapse, "other")
+      yield* heartbeat(lapse, "other")
       yield* expectEqual("settled", [...(yield* settle(lapse, settlement(givenBack), settlement(lost)))], [])
       for (const { id } of leased) yield* expectEqual("stored", yield* standing(id), ["cancelled", 0, null])
       yield* expectEqual("claimed", yield* claim(lapse), [])
@@ -314,7 +314,7 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     run: Effect.gen(function* () {
       const integrations = yield* Effect.replicateEffect(createIntegration(), 4)
       yield* enqueue(...records(1, 50, ...integrations))
-      const claims = yield* atOnce(30, (n) => claim(start, { worker: `claimer-${n}`, limit: 10 }))
+      const claims = yield* concurrently(30, (n) => claim(start, { worker: `claimer-${n}`, limit: 10 }))
       const ids = idsOf(claims.flat())
       yield* expectEqual("different deliveries", new Set(ids).size, ids.length)
       yield* expectEqual("all of them", ids.length, 200)
@@ -323,14 +323,14 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
   {
     name: "at the end of a membership a delivery is settled or claimed by another, never both",
     run: Effect.gen(function* () {
-      yield* beat(start, "slow")
-      yield* beat(start, "next")
+      yield* heartbeat(start, "slow")
+      yield* heartbeat(start, "next")
       yield* enqueue(...records(1, 20, yield* createIntegration()))
       const leased = yield* claim(start, { worker: "slow" })
       const rest = Effect.map(claim(lapse, { worker: "next" }), idsOf)
-      const answers = yield* atOnce(21, (n) => {
+      const answers = yield* concurrently(21, (n) => {
         const own = leased[n]
-        if (own === undefined) return Effect.andThen(beat(lapse, "next"), rest)
+        if (own === undefined) return Effect.andThen(heartbeat(lapse, "next"), rest)
         return Effect.map(settleAs("slow", lapse, settlement(own)), (applied) => [...applied])
       })
       // A claim may pass over what others look at.

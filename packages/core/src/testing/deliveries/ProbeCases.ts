@@ -7,7 +7,7 @@ import type { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
   attemptsOf,
-  beat,
+  heartbeat,
   claim,
   claimOne,
   createIntegration,
@@ -26,7 +26,7 @@ import {
   worker
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { atOnce, expectEqual } from "../SuiteCase.ts"
+import { concurrently, expectEqual } from "../SuiteCase.ts"
 
 /** An integration with two deliveries, that its receiver left with 410. */
 const gone = Effect.gen(function* () {
@@ -51,11 +51,11 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       )
       const [leased] = claimed
       if (leased === undefined) return
-      const { changed, notices } = yield* settleWithConsequences(start + 20, settlement(leased))
+      const { changed, notifications } = yield* settleWithConsequences(start + 20, settlement(leased))
       yield* expectEqual("changed", changed, [integration.id])
       yield* expectEqual(
-        "notices",
-        notices.map(({ kind }) => kind),
+        "notifications",
+        notifications.map(({ kind }) => kind),
         ["recovered"]
       )
       const found = yield* (yield* IntegrationStore).find(integration.id)
@@ -72,7 +72,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     name: "of ten that probe at once, none sends what another does",
     run: Effect.gen(function* () {
       const { ids, integration } = yield* gone
-      const results = yield* atOnce(10, () => probe(integration.id, start + 10))
+      const results = yield* concurrently(10, () => probe(integration.id, start + 10))
       const sent = results.flatMap((result) => (result === "nothing_to_send" ? [] : [result[1]]))
       yield* expectEqual("sent", [sent.length, new Set(sent)], [ids.length, new Set(ids)])
       yield* expectEqual("claimed", (yield* claim(start + 10)).length, ids.length)
@@ -84,8 +84,8 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const { integration } = yield* gone
       yield* probe(integration.id, start + 10)
       const leased = yield* claimOne(start + 10)
-      const { changed, notices } = yield* settleWithConsequences(start + 20, retryAt(leased, start + 30))
-      yield* expectEqual("followed", [changed, notices], [[], []])
+      const { changed, notifications } = yield* settleWithConsequences(start + 20, retryAt(leased, start + 30))
+      yield* expectEqual("followed", [changed, notifications], [[], []])
       const asItWas = Effect.gen(function* () {
         const { next_attempt_at, reason, state } = yield* findDelivery(leased.id)
         yield* expectEqual("delivery", [state, reason, next_attempt_at], ["cancelled", "integration_gone", null])
@@ -94,7 +94,7 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* probe(integration.id, start + 32)
       const last = settlement(yield* claimOne(start + 32), { state: "exhausted", reason: "schedule_used_up" })
       const given = yield* settleWithConsequences(start + 34, last)
-      yield* expectEqual("followed the last", [given.changed, given.notices], [[], []])
+      yield* expectEqual("followed the last", [given.changed, given.notifications], [[], []])
       yield* asItWas
       const found = yield* (yield* IntegrationStore).find(integration.id)
       yield* expectEqual("integration", [found?.status, found?.disabled_reason], ["disabled", "gone"])
@@ -116,8 +116,8 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       ] as const) {
         yield* expectEqual("answer", yield* probe(integration.id, start + at), [1, id])
         const failed = settlement(yield* claimOne(start + at), end)
-        const { changed, notices } = yield* settleWithConsequences(start + at, failed)
-        yield* expectEqual(`what followed ${end.reason}`, [changed, notices], [[], []])
+        const { changed, notifications } = yield* settleWithConsequences(start + at, failed)
+        yield* expectEqual(`what followed ${end.reason}`, [changed, notifications], [[], []])
         const { reason, state } = yield* findDelivery(id)
         yield* expectEqual(`after ${end.reason}`, [state, reason], ["cancelled", "integration_disabled"])
       }
@@ -151,15 +151,15 @@ export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
-      yield* beat(start)
-      yield* beat(start, "other")
+      yield* heartbeat(start)
+      yield* heartbeat(start, "other")
       const stranded = yield* claimOne(start)
       const disabled = { ...integration, status: "disabled", disabled_reason: "failing", version: 2 } as const
       yield* (yield* IntegrationStore).update({ ...disabled, updated_at: start + 5 }, 1)
       const end = start + membershipLength
-      yield* beat(end - 1, "other")
+      yield* heartbeat(end - 1, "other")
       yield* expectEqual("before", yield* probe(integration.id, end - 1), "nothing_to_send")
-      yield* beat(end, "other")
+      yield* heartbeat(end, "other")
       yield* expectEqual("answer", yield* probe(integration.id, end), [1, id])
       yield* expectEqual("settled by its holder", [...(yield* settle(end, settlement(stranded)))], [])
       yield* expectEqual("claimed", (yield* claimOne(end)).id, id)

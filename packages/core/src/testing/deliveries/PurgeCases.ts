@@ -138,7 +138,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge deletes events without deliveries, and old notices",
+    name: "purge deletes events without deliveries, and old notifications",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -152,10 +152,10 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const purged = yield* store.purge({ before: start + 1_000, after: 0, limit: 100 })
       yield* expectEqual("purged", purged, { events: 3, deliveries: 2, next: null })
       yield* expectEqual("an event without deliveries", yield* keptEvent(newEvent(1)), undefined)
-      const notices = yield* store.notices({ limit: 10 })
+      const notifications = yield* store.notifications({ limit: 10 })
       yield* expectEqual(
-        "notices",
-        notices.map(({ at }) => at),
+        "notifications",
+        notifications.map(({ at }) => at),
         [start + 4_000]
       )
     })

@@ -9,7 +9,7 @@ import type { Settlement } from "../../ports/DeliveryStore.ts"
 import type { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
-  beat,
+  heartbeat,
   claim,
   claimOne,
   createIntegration,
@@ -32,7 +32,7 @@ import {
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { atOnce, expectEqual } from "../SuiteCase.ts"
+import { concurrently, expectEqual } from "../SuiteCase.ts"
 
 /** When a membership ends that began at the start. */
 const lapse = start + membershipLength
@@ -103,8 +103,8 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         yield* expectEqual("answer", yield* resend(id, now + 10), [1, id])
         yield* expectEqual("answer to another", yield* resend(id, now + 11), [1, id])
         yield* expectEqual("sent twice at once", yield* claim(now + 12), [])
-        const { applied, dueAgain } = yield* settleWithConsequences(now + 20, ended(leased, state))
-        yield* expectEqual("applied", [[...applied], dueAgain], [[id], true])
+        const { applied, hasDueDeliveries } = yield* settleWithConsequences(now + 20, ended(leased, state))
+        yield* expectEqual("applied", [[...applied], hasDueDeliveries], [[id], true])
         const due = yield* findDelivery(id)
         yield* expectEqual("due", [due.state, due.reason, due.next_attempt_at], ["pending", null, now + 20])
         const again = yield* claimOne(now + 20)
@@ -118,8 +118,8 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
   {
     name: "a delivery that was cancelled during its attempt and is resent waits for the end of that attempt, or of its lease",
     run: Effect.gen(function* () {
-      yield* beat(start)
-      yield* beat(start + 1, "next")
+      yield* heartbeat(start)
+      yield* heartbeat(start + 1, "next")
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 3, integration))
       const leased = yield* claim(start)
@@ -142,7 +142,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         idsOf(yield* claim(start + 4, { worker: "next" })).toSorted((a, b) => a - b),
         [settled.id, givenBack.id]
       )
-      yield* beat(lapse, "next")
+      yield* heartbeat(lapse, "next")
       yield* expectEqual("late", [...(yield* settle(lapse, settlement(lost)))], [])
       yield* expectEqual(
         "lost",
@@ -154,11 +154,11 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
   {
     name: "a resend during an attempt whose worker is lost is the attempt that follows",
     run: Effect.gen(function* () {
-      yield* beat(start, "lost")
+      yield* heartbeat(start, "lost")
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const lost = yield* claimOne(start, { worker: "lost" })
       yield* resend(id, start + 10)
-      yield* beat(lapse)
+      yield* heartbeat(lapse)
       const again = yield* claimOne(lapse)
       yield* expectEqual("asked for", again.resend, true)
       yield* settle(lapse + 10, settlement(again))
@@ -171,10 +171,10 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
   {
     name: "a resend after a lease was lost does not wait, and the one that lost it can't settle it",
     run: Effect.gen(function* () {
-      yield* beat(start, "lost")
+      yield* heartbeat(start, "lost")
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const lost = yield* claimOne(start, { worker: "lost" })
-      yield* beat(lapse)
+      yield* heartbeat(lapse)
       yield* resend(id, lapse)
       yield* expectEqual("late", [...(yield* settleAs("lost", lapse + 1, settlement(lost)))], [])
       yield* expectEqual("claimed", idsOf(yield* claim(lapse + 1)), [id])
@@ -250,7 +250,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const lost = yield* Effect.forEach([1, 2, 3, 4], (n) => bringInto("exhausted", n, integration))
-      const results = yield* atOnce(10, () => recover(integration.id, start, start + 1_000))
+      const results = yield* concurrently(10, () => recover(integration.id, start, start + 1_000))
       yield* expectEqual(
         "recovered",
         results.reduce((sum, result) => sum + (typeof result === "string" ? Number.NaN : result[0]), 0),

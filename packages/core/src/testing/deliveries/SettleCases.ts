@@ -28,7 +28,7 @@ import {
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { atOnce, expectEqual } from "../SuiteCase.ts"
+import { concurrently, expectEqual } from "../SuiteCase.ts"
 
 const endings = [
   ["delivered", null],
@@ -124,7 +124,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)
       const ownAttempt = (n: number) => attempt(1, { duration_ms: n })
-      const answers = yield* atOnce(20, (n) => {
+      const answers = yield* concurrently(20, (n) => {
         const own = { attempt: ownAttempt(n), state: "exhausted", reason: "schedule_used_up" } as const
         return settleWithConsequences(start + 1, settlement(leased, own))
       })
@@ -133,13 +133,13 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* expectEqual("attempts", yield* attemptsOf(id), [ownAttempt(winner)])
       const { attempts, state } = yield* findDelivery(id)
       yield* expectEqual("delivery", [attempts, state], [1, "exhausted"])
-      const notices = answers.map((answer) => answer.notices.length)
+      const notifications = answers.map((answer) => answer.notifications.length)
       yield* expectEqual(
-        "notices",
-        notices,
+        "notifications",
+        notifications,
         answers.map((_, n) => (n === winner ? 1 : 0))
       )
-      yield* expectEqual("kept", yield* store.notices({ limit: 20 }), answers[winner]?.notices)
+      yield* expectEqual("kept", yield* store.notifications({ limit: 20 }), answers[winner]?.notifications)
     })
   },
   {
@@ -161,13 +161,13 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         answers.flatMap(({ changed }) => changed),
         [integration.id]
       )
-      const notices = answers.flatMap((answer) => answer.notices)
+      const notifications = answers.flatMap((answer) => answer.notifications)
       yield* expectEqual(
-        "notices",
-        notices.map(({ kind }) => kind),
+        "notifications",
+        notifications.map(({ kind }) => kind),
         ["disabled"]
       )
-      yield* expectEqual("kept", yield* store.notices({ limit: 20 }), notices)
+      yield* expectEqual("kept", yield* store.notifications({ limit: 20 }), notifications)
       const found = yield* (yield* IntegrationStore).find(integration.id)
       yield* expectEqual("integration", [found?.disabled_reason, found?.version], ["gone", 2])
     })
@@ -223,11 +223,11 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         if (delivery.id === retrying) return settlement(delivery, { state: "retrying", next_attempt_at: start + 1_000 })
         return settlement(delivery, { state: "cancelled", reason: "integration_gone", gone: true })
       })
-      const { changed, notices } = yield* settleWithConsequences(start + 7, ...settlements)
+      const { changed, notifications } = yield* settleWithConsequences(start + 7, ...settlements)
       yield* expectEqual("changed", changed, [integration.id])
       yield* expectEqual(
-        "notices",
-        notices.map(({ at, integration_id, kind }) => [kind, integration_id, at]),
+        "notifications",
+        notifications.map(({ at, integration_id, kind }) => [kind, integration_id, at]),
         [["disabled", integration.id, start + 7]]
       )
       const disabled = {

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import type { TokenStore } from "../../ports/TokenStore.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { atOnce, expectEqual } from "../SuiteCase.ts"
+import { concurrently, expectEqual } from "../SuiteCase.ts"
 import {
   access,
   expectTokensOf,
@@ -65,7 +65,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const store = yield* namedTokens
       const grant = newGrant("g")
       yield* store.createCode(grant, newCode(grant, "c"))
-      const answers = yield* atOnce(20, (n) => store.redeemCode(hash("c"), issue(grant, `a${n}`, `r${n}`), start))
+      const answers = yield* concurrently(20, (n) => store.redeemCode(hash("c"), issue(grant, `a${n}`, `r${n}`), start))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
       yield* expectTokensOf(answers)
     })

@@ -4,7 +4,7 @@
 import { Effect } from "effect"
 import { ClientId, GrantId, UserId } from "../../model/Ids.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
-import { codeMemory, revokedMemory, rotatedMemory } from "../../model/TokenLife.ts"
+import { codeReuseWindow, revokedRetention, rotatedRetention } from "../../model/TokenValidity.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual, expectPresent } from "../SuiteCase.ts"
@@ -180,7 +180,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* granted("used")
       const unused = newGrant("unused")
       yield* store.createCode(unused, newCode(unused, "code-unused", { expires_at: start + 600_001 }))
-      const end = start + 600_000 + codeMemory
+      const end = start + 600_000 + codeReuseWindow
       yield* store.purgeExpired(end, 10)
       yield* expectEqual("while they are remembered", yield* store.purgeExpired(end, 10), 0)
       yield* expectEqual("used", (yield* store.findCode(hash("code-used"))) === null, false)
@@ -203,7 +203,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
         yield* store.refresh(hash(chain[at] ?? ""), issue(grant, `a-${text}`, text), start + 10)
       }
       yield* store.retireRefreshToken(hash("r0"), start + 20)
-      const end = start + 10 + rotatedMemory
+      const end = start + 10 + rotatedRetention
       // Codes and access tokens are long gone.
       yield* store.purgeExpired(end, 100)
       const found = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
@@ -229,7 +229,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.revokeGrant(grant.id, start + 5)
       yield* store.revokeGrantsOf(unused.user_id, unused.client_id, start + 5)
       yield* store.revokeGrantsTo(other.client_id, start + 6)
-      const end = start + 5 + revokedMemory
+      const end = start + 5 + revokedRetention
       yield* store.purgeExpired(end, 100)
       yield* expectEqual("while it is remembered", yield* store.purgeExpired(end, 100), 0)
       yield* expectEqual("since", (yield* store.findRefreshToken(hash("r2")))?.grant.revoked_at, start + 5)
@@ -255,11 +255,11 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const store = yield* namedTokens
       const grants = Array.from({ length: 7 }, (_, n) => newGrant(`g${n}`))
       for (const grant of grants) yield* store.createCode(grant, newCode(grant, `code-${grant.id}`))
-      const end = start + 600_000 + codeMemory
+      const end = start + 600_000 + codeReuseWindow
       // Revoked later than their codes are forgotten.
       for (const { id } of grants) yield* store.revokeGrant(id, end)
       yield* expectEqual("codes", yield* store.purgeExpired(end + 1, 100), 7)
-      const purge = store.purgeExpired(end + revokedMemory + 1, 3)
+      const purge = store.purgeExpired(end + revokedRetention + 1, 3)
       yield* expectEqual("batches", yield* Effect.replicateEffect(purge, 4), [3, 3, 1, 0])
       for (const grant of grants) yield* store.createCode(grant, newCode(grant, `new-${grant.id}`))
     })

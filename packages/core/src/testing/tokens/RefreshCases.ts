@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { TokenStore } from "../../ports/TokenStore.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { atOnce, expectEqual, expectPresent } from "../SuiteCase.ts"
+import { concurrently, expectEqual, expectPresent } from "../SuiteCase.ts"
 import { access, expectTokensOf, granted, hash, issue, namedTokens, refresh } from "./TokenFixtures.ts"
 
 export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
@@ -104,7 +104,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const issued = (n: number) => ({ ...issue(grant, `a${n}`, `r${n}`), maxAccessTokens: 7 })
       yield* store.refresh(hash("refresh-g"), { ...issue(grant, "a", "r"), maxAccessTokens: 7 }, start)
       // By two refresh tokens: what they have in common is their grant.
-      const answers = yield* atOnce(20, (n) =>
+      const answers = yield* concurrently(20, (n) =>
         store.refresh(hash(n % 2 === 0 ? "refresh-g" : "r"), issued(n), start + n)
       )
       yield* expectEqual("answers", new Set(answers), new Set([true]))
@@ -122,7 +122,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const rotatedAt = Effect.suspend(() =>
         Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at ?? 0)
       )
-      const times = yield* atOnce(20, (n) =>
+      const times = yield* concurrently(20, (n) =>
         store.refresh(presented, issue(grant, `a${n}`, `r${n}`), start + n).pipe(Effect.andThen(rotatedAt))
       )
       yield* expectTokensOf(times.map(() => true))
@@ -142,7 +142,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
           : store.revokeGrant(grant.id, start + 2)
       )
       const ask = (n: number) => store.refresh(presented, issue(grant, `a${n}`, `r${n}`), start + 2)
-      const answers = yield* atOnce(21, (n) => (n === 10 ? Effect.as(ending, false) : ask(n)))
+      const answers = yield* concurrently(21, (n) => (n === 10 ? Effect.as(ending, false) : ask(n)))
       yield* expectTokensOf([...answers, yield* ask(21)])
       yield* expectEqual("afterwards", yield* ask(22), false)
     })

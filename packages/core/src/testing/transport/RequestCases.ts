@@ -4,7 +4,7 @@
 import { Deferred, Effect, Fiber } from "effect"
 import { Transport } from "../../ports/Transport.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { atOnce, expectEqual } from "../SuiteCase.ts"
+import { concurrently, expectEqual } from "../SuiteCase.ts"
 import type { ScriptedReceivers } from "./Receivers.ts"
 import {
   answer,
@@ -73,7 +73,7 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     name: "posts as many at once as are asked for, each once",
     run: Effect.gen(function* () {
       const receiver = yield* answering({ wait: 20 }, ok)
-      const results = yield* atOnce(20, (n) => postTo(receiver, { body: `number ${n}` }))
+      const results = yield* concurrently(20, (n) => postTo(receiver, { body: `number ${n}` }))
       yield* expectEqual("outcomes", new Set(results.map(outcomeOf)), new Set([200]))
       const bodies = (yield* receiver.received).map(({ body }) => body)
       yield* expectEqual("received", [bodies.length, new Set(bodies).size], [20, 20])

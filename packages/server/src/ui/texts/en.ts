@@ -12,7 +12,7 @@ export const en = {
   deliveries: "Deliveries",
   integrations: "Integrations",
   clients: "Clients",
-  notices: "Notices",
+  notifications: "Notifications",
   publish: "Publish",
   new_integration: "New integration",
   now: "now",
@@ -144,7 +144,7 @@ export const en = {
   and_more: "and more",
   failures_lately: "Attempts that failed in the last minute",
   no_failures: "None.",
-  latest_notices: "Latest notices",
+  latest_notifications: "Latest notifications",
 
   // States and outcomes
   state: "State",
@@ -247,7 +247,7 @@ export const en = {
   every_status: "every status",
   enabled: "enabled",
   disabled: "disabled",
-  troubled: "in trouble",
+  unhealthy: "in trouble",
   failing: "failing",
   disabled_manual: "disabled by hand",
   disabled_gone: "disabled: receiver gone",
@@ -357,16 +357,16 @@ export const en = {
   revoke_all_ask: "All that the user has granted to any client ends at once.",
   no_grants: "This user has granted nothing.",
 
-  // Notices
-  no_notices: "None.",
-  notice_failing:
+  // Notifications
+  no_notifications: "None.",
+  notification_failing:
     "acknowledges nothing since {since}. Unless it does, a failed attempt disables it: at {disables} at the earliest, and not before the tenth.",
-  notice_gone: "was disabled: its receiver answered 410 Gone",
-  notice_disabled: "was disabled: it acknowledged nothing for too long",
-  notice_recovered: "acknowledges again",
-  notice_retention: "The clock jumped ahead: nothing is deleted for its age for 24 hours.",
-  notice_exhausted_one: "{n} delivery was given up: the retry schedule is used up",
-  notice_exhausted_other: "{n} deliveries were given up: the retry schedule is used up",
+  notification_gone: "was disabled: its receiver answered 410 Gone",
+  notification_disabled: "was disabled: it acknowledged nothing for too long",
+  notification_recovered: "acknowledges again",
+  notification_retention: "The clock jumped ahead: nothing is deleted for its age for 24 hours.",
+  notification_exhausted_one: "{n} delivery was given up: the retry schedule is used up",
+  notification_exhausted_other: "{n} deliveries were given up: the retry schedule is used up",
 
   // Publishing
   publish_text: "Publishes one event, as your backend does: all integrations that match it get it.",

@@ -67,7 +67,7 @@ const statements: ReadonlyArray<string> = [
   `CREATE SEQUENCE delivery_ids`,
 
   // A delivery is in the first of the next two tables as long as it is active, and in the second once it has ended.
-  // Under a lease, due_at is the lease's end. resend is explained in core's delivery/Standing.
+  // Under a lease, due_at is the lease's end. resend is explained in core's delivery/Transitions.
   `CREATE TABLE queue (
     id bigint PRIMARY KEY,
     integration_id bigint NOT NULL,

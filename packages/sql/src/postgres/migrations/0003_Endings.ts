@@ -1,6 +1,6 @@
 /**
  * An integration that takes no more ends what is active of it at once: all up to an id is cancelled. Where that is much, the
- * rows follow after, a few at a time, until then this says so (`stores/Endings`).
+ * rows follow after, a few at a time, until then this says so (`stores/Cancellations`).
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

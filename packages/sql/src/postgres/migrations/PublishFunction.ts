@@ -12,12 +12,12 @@
  *
  * It runs with the rights of doorhook's own user, so that a host's user needs only `USAGE` on the schema and `EXECUTE` on
  * the function, and never sees signing secrets. What it does is core's: `PublishRequest` says what is an event, `Matching`
- * who gets it, `Standing.begun` how its deliveries begin; tests compare them.
+ * who gets it, `Transitions.enqueue` how its deliveries begin; tests compare them.
  */
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { announce } from "../Horizon.ts"
+import { announceLastId } from "../FeedWatermark.ts"
 
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`
@@ -117,7 +117,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
 
     -- Once in a transaction, by its first event.
     IF coalesce(current_setting('doorhook.announced', true), '') = '' THEN
-      PERFORM ${announce};
+      PERFORM ${announceLastId};
       PERFORM set_config('doorhook.announced', 'yes', true);
     END IF;
 

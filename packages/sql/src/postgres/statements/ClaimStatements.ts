@@ -63,7 +63,7 @@ export const earlyRetries = `SELECT ${columns} FROM queue AS due
   FOR UPDATE SKIP LOCKED`
 
 /**
- * Leases deliveries, which are locked already, to a worker: core's `Standing.claimed`. Counts them by the state in which
+ * Leases deliveries, which are locked already, to a worker: core's `Transitions.claimed`. Counts them by the state in which
  * they were. Returns their events, each once, and the ids of their integrations, with the transactions
  * that wrote their rows last; those that are there.
  */

@@ -3,10 +3,10 @@
  * text whatever its number of rows. Several rows are always locked in the order of their ids, and those of `queue` before
  * those of `deliveries`.
  */
-import { Standing } from "@doorhook/core"
-import { announce } from "../Horizon.ts"
+import { Transitions } from "@doorhook/core"
+import { announceLastId } from "../FeedWatermark.ts"
 import { channel } from "../PostgresDialect.ts"
-import { lastOf } from "./EndingStatements.ts"
+import { lastOf } from "./CancellationStatements.ts"
 import { addToTalliesIf } from "./TallyStatements.ts"
 
 /** What names a delivery and never changes. */
@@ -59,7 +59,7 @@ export const insert = `WITH fresh AS MATERIALIZED (
       CROSS JOIN LATERAL (SELECT status, version FROM integrations WHERE id = m.id FOR KEY SHARE) AS i
   ),
   announced AS MATERIALIZED (
-    SELECT ${announce} FROM locked HAVING count(*) FILTER (WHERE sound) = cardinality($1::bigint[])
+    SELECT ${announceLastId} FROM locked HAVING count(*) FILTER (WHERE sound) = cardinality($1::bigint[])
       AND EXISTS (SELECT 1 FROM fresh)
   ),
   taken AS MATERIALIZED (
@@ -156,7 +156,7 @@ export const acknowledge = `WITH sound AS MATERIALIZED (
   )
   SELECT id FROM held`
 
-/** The state of a delivery that is released: core's `Standing.released`. */
+/** The state of a delivery that is released: core's `Transitions.released`. */
 const releasedState = `CASE WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END`
 
 /** Counts deliveries that were released, by the query that returns their new states. */
@@ -250,7 +250,7 @@ export const lockAlone = `SELECT worker FROM members WHERE worker = $1 FOR UPDAT
 export const lapsed = `SELECT worker FROM members WHERE until <= $1 AND worker <> $2 FOR UPDATE SKIP LOCKED`
 
 /** Continues a membership whose row is locked. */
-export const beat = `UPDATE members SET until = $2 WHERE worker = $1`
+export const renewMembership = `UPDATE members SET until = $2 WHERE worker = $1`
 
 /** Ends memberships whose rows are locked. */
 export const leave = `DELETE FROM members WHERE worker = ANY($1::text[])`
@@ -315,7 +315,7 @@ export const isUnacknowledged = `state <> 'delivered'`
  * The newest delivery of an integration that ended without an acknowledgement and that no worker may still be sending: the
  * end of a range of an index for each state.
  */
-export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.unacknowledgedStates
+export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Transitions.unacknowledgedStates
   .map(
     (state) => `(SELECT id FROM deliveries
         WHERE integration_id = $1 AND state = '${state}' AND ${isUnacknowledged} AND worker IS NULL
@@ -361,7 +361,7 @@ export const requeue = `WITH attempted AS (
   WHERE d.ctid = old.place`
 
 /** Changes ended deliveries, which are locked already. Their state stays. */
-export const amend = `UPDATE deliveries AS d SET attempts = e.attempts, early = e.early, worker = e.worker,
+export const updateEnded = `UPDATE deliveries AS d SET attempts = e.attempts, early = e.early, worker = e.worker,
     attempt_started_at = e.started_at, attempt_duration_ms = e.duration_ms, attempt_outcome = e.outcome,
     attempt_status = e.status, attempt_detail = e.detail, attempt_excerpt = e.excerpt
   FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[],
@@ -384,7 +384,7 @@ export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($
  * The first deliveries of an integration after one that ended without an acknowledgement or wait for a retry: the beginning
  * of a range of an index for each state.
  */
-export const recoverable = `SELECT id, created_at FROM (${Standing.unacknowledgedStates
+export const recoverable = `SELECT id, created_at FROM (${Transitions.unacknowledgedStates
   .map(
     (state) => `(SELECT id, created_at FROM deliveries
       WHERE integration_id = $1 AND state = '${state}' AND ${isUnacknowledged} AND id > $2 ORDER BY id LIMIT $3)`

@@ -4,7 +4,7 @@
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates, latest } from "@doorhook/core"
 import { isUnacknowledged } from "./DeliveryStatements.ts"
-import { allEndings } from "./EndingStatements.ts"
+import { allCancellations } from "./CancellationStatements.ts"
 
 const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NULL::bigint AS next_attempt_at, created_at
   FROM deliveries AS d`
@@ -82,7 +82,7 @@ export const list = (
     )
     return `(SELECT d.id, d.event_id, d.integration_id, 'cancelled' AS state, e.reason, d.attempts,
         NULL::bigint AS next_attempt_at, d.created_at
-      FROM (${allEndings}) AS e CROSS JOIN (VALUES ${activeStates.map((one) => `('${one}')`).join(", ")}) AS s (state)
+      FROM (${allCancellations}) AS e CROSS JOIN (VALUES ${activeStates.map((one) => `('${one}')`).join(", ")}) AS s (state)
         CROSS JOIN LATERAL ${ofEnding} AS d
       ORDER BY d.${by} LIMIT ${most})`
   }

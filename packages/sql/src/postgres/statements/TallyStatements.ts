@@ -1,10 +1,10 @@
 /**
  * Statements on tallies. A counter that every transaction updates would make them all wait for one another, for as long
- * as a caller's own transaction takes; so they append, and whoever reads adds up. `Folding` keeps that little.
+ * as a caller's own transaction takes; so they append, and whoever reads adds up. `TallyCompaction` keeps that little.
  */
 import { activeStates, deliveryStates } from "@doorhook/core"
 import type { DeliveryState } from "@doorhook/core"
-import { allEndings } from "./EndingStatements.ts"
+import { allCancellations } from "./CancellationStatements.ts"
 
 /** What is counted: events, and deliveries by state. */
 export type TallyName = "events" | DeliveryState
@@ -27,8 +27,8 @@ export const countsOf = (changes: ReadonlyMap<TallyName, number>): ReadonlyArray
   tallyNames.map((name) => changes.get(name) ?? 0)
 
 /** What endings have cancelled already and is not moved yet, by the state that it is still counted in. */
-export const ofEndings = `SELECT q.state, q.count
-    FROM (${allEndings}) AS e CROSS JOIN LATERAL (
+export const ofCancellations = `SELECT q.state, q.count
+    FROM (${allCancellations}) AS e CROSS JOIN LATERAL (
       SELECT state, count(*) AS count FROM queue WHERE integration_id = e.integration_id AND id <= e.last_id GROUP BY state
     ) AS q`
 
@@ -41,25 +41,25 @@ const cancelledOf = (name: TallyName): string => {
  * All counts. Reads what was appended since the last fold, and a range of an index for each ending: in one
  * statement, so that nothing is counted twice, or not at all, while it is moved.
  */
-export const tallies = `SELECT ${sums} FROM (
+export const deliveryCounts = `SELECT ${sums} FROM (
     SELECT ${columns} FROM tallies
     UNION ALL
-    SELECT ${tallyNames.map(cancelledOf).join(", ")} FROM (${ofEndings}) AS m
+    SELECT ${tallyNames.map(cancelledOf).join(", ")} FROM (${ofCancellations}) AS m
   ) AS counted`
 
 /** With fewer rows than these, adding them up anew takes less than folding them. */
-const leastFolded = 200
+const leastCompacted = 200
 
 /** The most rows that are folded in one statement. */
-export const mostFolded = 2_000
+export const mostCompacted = 2_000
 
 /** Makes one row of many, and says of how many. Passes over what another transaction is folding. */
-export const foldTallies = `WITH taken AS (
+export const compactTallies = `WITH taken AS (
     DELETE FROM tallies
     WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM tallies
-      WHERE (SELECT count(*) FROM (SELECT 1 FROM tallies LIMIT ${leastFolded}) AS enough) = ${leastFolded}
-      LIMIT ${mostFolded} FOR UPDATE SKIP LOCKED
+      WHERE (SELECT count(*) FROM (SELECT 1 FROM tallies LIMIT ${leastCompacted}) AS enough) = ${leastCompacted}
+      LIMIT ${mostCompacted} FOR UPDATE SKIP LOCKED
     ))
     RETURNING ${columns}
   ),

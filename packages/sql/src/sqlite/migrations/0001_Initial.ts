@@ -64,7 +64,7 @@ const statements: ReadonlyArray<string> = [
 
   // A delivery is in the first of the next two tables as long as it is active, and in the second once it has ended. What
   // they refer to is not checked: deliveries outlive their integration, and each check would look a row up.
-  // Under a lease, due_at is the lease's end. resend is explained in core's delivery/Standing.
+  // Under a lease, due_at is the lease's end. resend is explained in core's delivery/Transitions.
   `CREATE TABLE queue (
     id INTEGER PRIMARY KEY,
     event_id TEXT NOT NULL,

@@ -1,0 +1,148 @@
+/**
+ * Deletes what has served its time: old events with their settled deliveries, expired tokens, codes and idempotency keys.
+ *
+ * In small batches with pauses between, so that deliveries never wait for it. Several workers over one store may do so at
+ * once; it is only done sooner.
+ *
+ * Age goes by the wall clock. When that runs ahead of the monotonic one, as after a clock was set wrong, nothing is deleted
+ * for a day, across restarts: what is deleted does not come back when the clock is put right. What has expired is refused all
+ * the same.
+ */
+import { Clock, Effect, Layer } from "effect"
+import type { NotificationId } from "../model/Ids.ts"
+import type { Notification } from "../model/Notification.ts"
+import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import { TokenStore } from "../ports/TokenStore.ts"
+import { DeliverySettings } from "./DeliverySettings.ts"
+import { runForever } from "./Loops.ts"
+import { Notifications } from "./Notifications.ts"
+
+/** How often it looks, in milliseconds. */
+const interval = 60_000
+
+/** How many rows one transaction deletes at most. */
+const batch = 500
+
+/** The pause between two transactions, in milliseconds. */
+const pause = 50
+
+/** How far the wall clock may run ahead of the monotonic one between two looks, in milliseconds. */
+const jump = 3_600_000
+
+/** For how long nothing is deleted after a jump, in milliseconds. */
+const pauseAfterJump = 24 * 3_600_000
+
+type Stores = DeliveryStore | IdempotencyStore | TokenStore
+
+/** The time by which something is old; null while nothing may be deleted. Read before each transaction. */
+type Now<R> = Effect.Effect<number | null, never, R>
+
+/** Deletes batch after batch until one is not full. */
+const drain = <R>(now: Now<R>, purge: (now: number, limit: number) => Effect.Effect<number, StoreError>) =>
+  Effect.flatMap(now, (time) => (time === null ? Effect.succeed(0) : purge(time, batch))).pipe(
+    Effect.delay(pause),
+    Effect.repeat({ while: (purged) => purged === batch })
+  )
+
+const purgeExpiredBy = Effect.fnUntraced(function* <R>(now: Now<R>) {
+  const deliveries = yield* DeliveryStore
+  const keys = yield* IdempotencyStore
+  const tokens = yield* TokenStore
+  const { retention } = yield* DeliverySettings
+  yield* drain(now, tokens.purgeExpired)
+  yield* drain(now, keys.purgeExpired)
+  if (retention === null) return
+  let after: number | null = 0
+  while (after !== null) {
+    const time: number | null = yield* now
+    if (time === null) return
+    const purged: { readonly next: number | null } = yield* deliveries.purge({
+      before: time - retention,
+      after,
+      limit: batch
+    })
+    after = purged.next
+    if (after !== null) yield* Effect.sleep(pause)
+  }
+})
+
+/** One round through everything. */
+export const purgeExpired: Effect.Effect<void, StoreError, Stores | DeliverySettings> = purgeExpiredBy(
+  Clock.currentTimeMillis
+)
+
+/** How many notifications are read at once. */
+const notificationsPerPage = 500
+
+/** How long the pause that an earlier process began still lasts, in milliseconds. Its notification outlives a restart. */
+const pauseLeft = Effect.fnUntraced(function* (now: number) {
+  const store = yield* DeliveryStore
+  let after: NotificationId | undefined
+  while (true) {
+    const page: ReadonlyArray<Notification> = yield* store.notifications({
+      order: "newest",
+      limit: notificationsPerPage,
+      ...(after !== undefined && { after })
+    })
+    for (const notification of page) {
+      // One from later was written by a clock that has been put right since.
+      if (notification.at > now) continue
+      if (notification.at <= now - pauseAfterJump) return 0
+      if (notification.kind === "retention_paused" && now < notification.until)
+        return Math.min(notification.until - now, pauseAfterJump)
+    }
+    after = page.at(-1)?.id
+    if (page.length < notificationsPerPage) return 0
+  }
+})
+
+/** The wall clock, and null for a day after each jump of it, of which a notification is given, and until notifications could be read. */
+const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notifications>> = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const steadyMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  let wall = clock.currentTimeMillisUnsafe()
+  let steady = steadyMillis()
+  let pausedUntil = Number.NEGATIVE_INFINITY
+  let isRecalled = false
+  return Effect.gen(function* () {
+    const at = clock.currentTimeMillisUnsafe()
+    const elapsed = steadyMillis() - steady
+    const ahead_ms = at - wall - elapsed
+    wall = at
+    steady += elapsed
+    if (ahead_ms > jump) {
+      pausedUntil = steady + pauseAfterJump
+      const about = { integration_id: null, scope: null, at, ahead_ms, until: at + pauseAfterJump }
+      const notifications = yield* Notifications
+      yield* (yield* DeliveryStore).addNotification({ kind: "retention_paused", ...about }).pipe(
+        Effect.flatMap((notification) => notifications.notify([notification])),
+        Effect.catchTag("StoreError", (error) =>
+          Effect.logWarning(`The clock jumped ahead, so nothing is deleted for its age for a day. ${error.message}`)
+        )
+      )
+    }
+    if (!isRecalled) {
+      const left = yield* Effect.catchTag(pauseLeft(at), "StoreError", (error) =>
+        Effect.as(Effect.logWarning(error.message), null)
+      )
+      if (left === null) return null
+      isRecalled = true
+      pausedUntil = Math.max(pausedUntil, steady + left)
+    }
+    return steady < pausedUntil ? null : at
+  })
+})
+
+/** Goes on for as long as the scope lives. A round that fails is made again at its next time. */
+export const layer: Layer.Layer<never, never, Stores | DeliverySettings | Notifications> = Layer.effectDiscard(
+  Effect.flatMap(makeSteadyNow, (now) =>
+    purgeExpiredBy(now).pipe(
+      Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
+      Effect.andThen(Effect.sleep(interval)),
+      (round) => runForever("Deleting what has served its time", round, interval),
+      Effect.forkScoped
+    )
+  )
+)

@@ -1,0 +1,146 @@
+/**
+ * What a user may read of buildings and tenants: which ones the directory lists, the events published there, and the feed of
+ * deliveries of one integration.
+ */
+import { Context, Effect, Layer, Schema } from "effect"
+import type { BuildingId, DeliveryId, IntegrationId } from "../model/Ids.ts"
+import type { Scope } from "../model/Integration.ts"
+import type { ResourceType } from "../model/ResourceType.ts"
+import type { EventPage, FeedItem } from "../ports/DeliveryStore.ts"
+import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import type { DirectoryBuilding, DirectoryError, DirectoryTenant } from "../ports/Directory.ts"
+import { Directory, hasRight } from "../ports/Directory.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import type { IntegrationNotFound } from "../delivery/Deliveries.ts"
+import type { Actor } from "./Integrations.ts"
+import { Integrations, ScopeNotFound } from "./Integrations.ts"
+
+/** A page of events, and the range of their publication times, in milliseconds since the epoch. */
+export interface EventRange {
+  /** Number of events to skip. */
+  readonly offset: number
+  readonly limit: number
+  /** Only events published at this time or later. */
+  readonly since?: number
+  /** Only events published before this time. */
+  readonly until?: number
+}
+
+/** Events of a list beyond this number are not counted, and no page begins there. */
+export const countedEvents = 10_000
+
+/** A page begins beyond the counted part of a list. Reading that far would hold up the whole process. */
+export class PageTooDeep extends Schema.TaggedError<PageTooDeep>()("PageTooDeep", { offset: Schema.Int }) {
+  override get message(): string {
+    return `A page must begin within the first ${countedEvents} items of a list. Read further back with \`until\`: the list then begins before that time.`
+  }
+}
+
+export class ScopeReader extends Context.Service<
+  ScopeReader,
+  {
+    /** The buildings the user administers. */
+    readonly buildings: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryBuilding>, DirectoryError>
+    readonly building: (
+      actor: Actor,
+      id: BuildingId
+    ) => Effect.Effect<DirectoryBuilding, ScopeNotFound | DirectoryError>
+    /** The tenants that the user is. */
+    readonly tenants: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
+    /** Those of some buildings that do not exist, as far as the directory can say. */
+    readonly unknown: (ids: Iterable<BuildingId>) => Effect.Effect<ReadonlyArray<BuildingId>>
+    /** Events of a building, or those that involve a tenant, latest first; counts `countedEvents` at most. */
+    readonly events: (
+      actor: Actor,
+      scope: Scope,
+      resource_type: ResourceType,
+      range: EventRange
+    ) => Effect.Effect<EventPage, ScopeNotFound | PageTooDeep | StoreError | DirectoryError>
+  }
+>()("@doorhook/core/integrations/ScopeReader") {
+  static readonly layer: Layer.Layer<ScopeReader, never, Directory | DeliveryStore> = Layer.effect(
+    ScopeReader,
+    Effect.gen(function* () {
+      const directory = yield* Directory
+      const store = yield* DeliveryStore
+      const { hasBuilding = () => Effect.succeed(true) } = directory
+
+      return ScopeReader.of({
+        buildings: ({ user_id }) => directory.buildings(user_id),
+
+        building: Effect.fnUntraced(function* ({ user_id }, id) {
+          const found = (yield* directory.buildings(user_id)).find((building) => building.id === id)
+          return found ?? (yield* new ScopeNotFound({ scope: { type: "building", id } }))
+        }),
+
+        tenants: ({ user_id }) => directory.tenants(user_id),
+
+        unknown: (ids) =>
+          Effect.filter(
+            new Set(ids),
+            // This is a hint only, so a directory that fails does no harm.
+            (id) =>
+              Effect.map(
+                Effect.orElseSucceed(hasBuilding(id), () => true),
+                (has) => !has
+              )
+          ),
+
+        events: Effect.fnUntraced(function* (actor, scope, resource_type, range) {
+          if (!(yield* hasRight(directory, actor.user_id, scope))) return yield* new ScopeNotFound({ scope })
+          if (range.offset >= countedEvents) return yield* new PageTooDeep({ offset: range.offset })
+          return yield* store.events({ scope, resource_type, ...range, countUpTo: countedEvents })
+        })
+      })
+    })
+  )
+}
+
+/** A page of a feed. */
+export interface FeedPage {
+  readonly items: ReadonlyArray<FeedItem>
+  /** Where the next page begins; the given cursor if there is nothing new. Valid forever. */
+  readonly cursor: DeliveryId | 0
+  /** Whether more deliveries are there already. */
+  readonly more: boolean
+}
+
+/**
+ * What an integration should have received. Delivery at least once can't prove that nothing is missing; a receiver that reads
+ * this feed can.
+ */
+export class IntegrationFeed extends Context.Service<
+  IntegrationFeed,
+  {
+    /** At most `limit` deliveries after a cursor (0: from the beginning), oldest first. */
+    readonly read: (
+      actor: Actor,
+      scope: Scope,
+      id: IntegrationId,
+      page: { readonly after: DeliveryId | 0; readonly limit: number }
+    ) => Effect.Effect<FeedPage, ScopeNotFound | IntegrationNotFound | StoreError | DirectoryError>
+  }
+>()("@doorhook/core/integrations/IntegrationFeed") {
+  static readonly layer: Layer.Layer<IntegrationFeed, never, Integrations | DeliveryStore> = Layer.effect(
+    IntegrationFeed,
+    Effect.gen(function* () {
+      const integrations = yield* Integrations
+      const store = yield* DeliveryStore
+
+      const read: IntegrationFeed["Service"]["read"] = Effect.fnUntraced(function* (
+        actor,
+        scope,
+        id,
+        { after, limit }
+      ) {
+        yield* integrations.get(actor, scope, id)
+        // One more than the limit shows whether there is another page.
+        const found = yield* store.feed({ integration_id: id, after, limit: limit + 1 })
+        const items = found.slice(0, limit)
+        return { items, cursor: items.at(-1)?.delivery.id ?? after, more: found.length > limit }
+      })
+
+      return IntegrationFeed.of({ read })
+    })
+  )
+}

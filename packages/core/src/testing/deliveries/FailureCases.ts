@@ -1,0 +1,509 @@
+/**
+ * Rules of what `DeliveryStore.settle` concludes of integrations: failing, disabled, recovered; and of its notifications.
+ */
+import { Effect } from "effect"
+import type { Integration } from "../../model/Integration.ts"
+import type { Settlement } from "../../ports/DeliveryStore.ts"
+import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import { IntegrationStore, isUnreadable } from "../../ports/IntegrationStore.ts"
+import type { FailureState } from "../../model/FailureState.ts"
+import { leastFailedAttempts } from "../../model/FailureState.ts"
+import {
+  attempt,
+  claim,
+  claimOne,
+  createIntegration,
+  disableAfter,
+  enqueue,
+  enqueueOne,
+  findDelivery,
+  newEvent,
+  probe,
+  record,
+  records,
+  retryAt,
+  settle,
+  settlement,
+  settleOutcomes,
+  settleWithConsequences,
+  start
+} from "../Fixtures.ts"
+import type { SuiteCase } from "../SuiteCase.ts"
+import { concurrently, expectEqual, expectPresent } from "../SuiteCase.ts"
+
+const failingOf = Effect.fnUntraced(function* ({ id }: Integration) {
+  const found = yield* expectPresent("integration", yield* (yield* IntegrationStore).findWithHealth(id))
+  return found.failing
+})
+
+/** An attempt of the only delivery fails at a time, and is to be made again a millisecond later. */
+const fail = Effect.fnUntraced(function* (now: number) {
+  const leased = yield* claimOne(now)
+  return yield* settleWithConsequences(now, retryAt(leased, now + 1))
+})
+
+/** Attempts of the only delivery fail, as many as given, a millisecond apart. */
+const failOften = Effect.fnUntraced(function* (from: number, times: number) {
+  for (let n = 0; n < times; n++) yield* fail(from + n)
+})
+
+/** Failing since a time, with as many failed attempts, and nothing warned of or asked for by default. */
+const failingSince = (since: number, attempts: number, fields: Partial<FailureState> = {}): FailureState => ({
+  since,
+  warnings: 0,
+  attempts,
+  retry_after: null,
+  ...fields
+})
+
+export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
+  {
+    name: "an integration fails from its first failed attempt on, until one is acknowledged",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 2, integration))
+      const troubled = Effect.gen(function* () {
+        const found = yield* (yield* IntegrationStore).listAll({ status: "unhealthy", after: 0, limit: 10 })
+        return found.map((one) => (isUnreadable(one) ? one.id : one.integration.id))
+      })
+      yield* expectEqual("at first", yield* failingOf(integration), null)
+      yield* expectEqual("troubled at first", yield* troubled, [])
+      const [one, two] = yield* claim(start)
+      if (one === undefined || two === undefined) return yield* expectEqual("claimed", 0, 2)
+      const first = yield* settleWithConsequences(start + 5, retryAt(one, start + 6))
+      yield* expectEqual("after one failure", yield* failingOf(integration), failingSince(start + 5, 1))
+      yield* expectEqual("unhealthy", yield* troubled, [integration.id])
+      yield* expectEqual("warned", first.notifications, [])
+      yield* settle(start + 50, retryAt(yield* claimOne(start + 50), start + 51))
+      yield* expectEqual("after another", yield* failingOf(integration), failingSince(start + 5, 2))
+      yield* settle(start + 60, settlement(two))
+      yield* expectEqual("acknowledged", yield* failingOf(integration), null)
+      yield* fail(start + 70)
+      yield* expectEqual("failing again", yield* failingOf(integration), failingSince(start + 70, 1))
+      const found = yield* (yield* IntegrationStore).find(integration.id)
+      yield* expectEqual("the integration itself is as it was", found, integration)
+    })
+  },
+  {
+    name: "one acknowledgement outweighs the failures of the same batch",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 2, integration))
+      const [one, two] = yield* claim(start)
+      if (one === undefined || two === undefined) return yield* expectEqual("claimed", 0, 2)
+      yield* settle(start + 5, retryAt(one, start + 6), settlement(two))
+      yield* expectEqual("failing", yield* failingOf(integration), null)
+    })
+  },
+  {
+    name: "operators are warned at 50, 70 and 90 % of the time, once each, and the integration is disabled at its end",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      const other = yield* createIntegration()
+      const id = yield* enqueueOne(newEvent(1), integration)
+      const warned: Array<unknown> = []
+      for (const share of [0, 0.2, 0.49, 0.5, 0.6, 0.75, 0.8, 0.9, 0.99, 1]) {
+        const now = start + share * disableAfter
+        const { changed, notifications } = yield* fail(now)
+        warned.push(...notifications.map((notification) => [share, notification.kind]))
+        yield* expectEqual(`changed at ${share}`, changed, share === 1 ? [integration.id] : [])
+        for (const notification of notifications) {
+          yield* expectEqual("at", notification.at, now)
+          if (notification.kind !== "failing") continue
+          const times = [notification.failing_since, notification.disables_at]
+          yield* expectEqual("times", times, [start, start + disableAfter])
+        }
+      }
+      yield* expectEqual("warned", warned, [
+        [0.5, "failing"],
+        [0.75, "failing"],
+        [0.9, "failing"],
+        [1, "disabled"]
+      ])
+      const integrations = yield* IntegrationStore
+      yield* expectEqual("integration", yield* integrations.find(integration.id), {
+        ...integration,
+        status: "disabled",
+        disabled_reason: "failing",
+        version: 2,
+        updated_at: start + disableAfter
+      })
+      yield* expectEqual("another", yield* integrations.find(other.id), other)
+      const { next_attempt_at, reason, state } = yield* findDelivery(id)
+      yield* expectEqual("delivery", [state, reason, next_attempt_at], ["cancelled", "integration_disabled", null])
+      const kept = yield* (yield* DeliveryStore).notifications({ limit: 10 })
+      yield* expectEqual(
+        "kept",
+        kept.map(({ kind }) => kind),
+        ["failing", "failing", "failing", "disabled"]
+      )
+    })
+  },
+  {
+    name: "of several warnings that became due between two attempts, one is stored",
+    run: Effect.gen(function* () {
+      yield* enqueueOne(newEvent(1), yield* createIntegration())
+      yield* fail(start)
+      const { notifications } = yield* fail(start + 0.95 * disableAfter)
+      yield* expectEqual(
+        "warned",
+        notifications.map(({ kind }) => kind),
+        ["failing"]
+      )
+      yield* expectEqual("again", (yield* fail(start + 0.96 * disableAfter)).notifications, [])
+    })
+  },
+  {
+    name: "time alone leads to warnings, once each, and disables nothing",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* expectEqual("while none fails", yield* store.warn(start + 9 * disableAfter, disableAfter, 10), [])
+      yield* failOften(start, leastFailedAttempts - 1)
+      const warned: Array<unknown> = []
+      for (const share of [0, 0.49, 0.5, 0.6, 0.95, 1, 9]) {
+        const now = start + share * disableAfter
+        for (const { id, ...notification } of yield* store.warn(now, disableAfter, 10)) {
+          warned.push(share)
+          const times = { at: now, failing_since: start, disables_at: start + disableAfter }
+          const { id: integration_id, scope } = integration
+          yield* expectEqual("notification", notification, { kind: "failing", integration_id, scope, ...times })
+          const kept = yield* store.notifications({ order: "newest", limit: 1 })
+          yield* expectEqual("kept", kept, [{ ...notification, id }])
+        }
+      }
+      yield* expectEqual("warned at", warned, [0.5, 0.95])
+      yield* expectEqual(
+        "failing",
+        yield* failingOf(integration),
+        failingSince(start, leastFailedAttempts - 1, { warnings: 3 })
+      )
+      yield* expectEqual("integration", yield* (yield* IntegrationStore).find(integration.id), integration)
+      const { changed, notifications } = yield* fail(start + 10 * disableAfter)
+      const kinds = notifications.map(({ kind }) => kind)
+      yield* expectEqual("at the next failure", [changed, kinds], [[integration.id], ["disabled"]])
+      yield* expectEqual("disabled", yield* store.warn(start + 20 * disableAfter, disableAfter, 10), [])
+    })
+  },
+  {
+    name: "a warning that an attempt led to is not repeated by time, nor the other way round",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* fail(start)
+      const kinds = (notifications: ReadonlyArray<{ readonly kind: string }>) => notifications.map(({ kind }) => kind)
+      yield* expectEqual("by an attempt", kinds((yield* fail(start + 0.5 * disableAfter)).notifications), ["failing"])
+      yield* expectEqual("by time", yield* store.warn(start + 0.6 * disableAfter, disableAfter, 10), [])
+      yield* expectEqual("later", kinds(yield* store.warn(start + 0.7 * disableAfter, disableAfter, 10)), ["failing"])
+      yield* expectEqual("by an attempt again", (yield* fail(start + 0.8 * disableAfter)).notifications, [])
+      const now = start + 0.85 * disableAfter
+      const { notifications } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
+      yield* expectEqual("acknowledged", kinds(notifications), ["recovered"])
+      yield* expectEqual("afterwards", yield* store.warn(start + 9 * disableAfter, disableAfter, 10), [])
+    })
+  },
+  {
+    name: "as many warnings are stored at once as asked for, and the others next",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(record(newEvent(1), ...integrations))
+      for (const leased of yield* claim(start)) yield* settle(start, retryAt(leased, start + 1))
+      const some = Effect.map(store.warn(start + 0.5 * disableAfter, disableAfter, 2), (notifications) =>
+        notifications.map(({ integration_id }) => integration_id)
+      )
+      const [first, second, third] = [yield* some, yield* some, yield* some]
+      yield* expectEqual("how many", [first.length, second.length, third.length], [2, 1, 0])
+      yield* expectEqual(
+        "of which",
+        [...first, ...second].toSorted((a, b) => a - b),
+        integrations.map(({ id }) => id)
+      )
+    })
+  },
+  {
+    name: "of twenty that warn at the same time, each integration is warned of once",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(record(newEvent(1), ...integrations))
+      for (const leased of yield* claim(start)) yield* settle(start, retryAt(leased, start + 1))
+      const warned = (yield* concurrently(20, () => store.warn(start + 0.5 * disableAfter, disableAfter, 10))).flat()
+      yield* expectEqual(
+        "warned of",
+        warned.map(({ integration_id }) => integration_id).toSorted((a, b) => a - b),
+        integrations.map(({ id }) => id)
+      )
+      const kept = yield* store.notifications({ limit: 100 })
+      yield* expectEqual(
+        "kept",
+        kept,
+        warned.toSorted((a, b) => a.id - b.id)
+      )
+    })
+  },
+  {
+    name: "a failure that is the first one disables nothing, however long nothing was sent",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      const { changed, notifications } = yield* fail(start + 100 * disableAfter)
+      yield* expectEqual("consequences", [changed, notifications], [[], []])
+    })
+  },
+  {
+    name: "an integration that was warned of and acknowledges leads to a notification; one that was not does not",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 2, integration))
+      yield* settle(start, retryAt(yield* claimOne(start), start + 1))
+      const quiet = yield* settleWithConsequences(start + 1, settlement(yield* claimOne(start + 1)))
+      yield* expectEqual("not warned of", quiet.notifications, [])
+      yield* fail(start + 2)
+      yield* fail(start + 2 + 0.5 * disableAfter)
+      const now = start + 2 + 0.6 * disableAfter
+      const { changed, notifications } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
+      yield* expectEqual(
+        "warned of",
+        notifications.map((notification) => [
+          notification.kind,
+          notification.at,
+          notification.kind === "recovered" && notification.failing_since
+        ]),
+        [["recovered", now, start + 2]]
+      )
+      yield* expectEqual("changed", changed, [])
+    })
+  },
+  {
+    name: "an integration is not disabled before ten failed attempts, however long it fails",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      for (let n = 1; n < leastFailedAttempts; n++) {
+        const { changed } = yield* fail(start + n * 3 * disableAfter)
+        yield* expectEqual(`changed by attempt ${n}`, changed, [])
+      }
+      const { attempts, since } = (yield* failingOf(integration)) ?? failingSince(0, 0)
+      yield* expectEqual("failing", [since, attempts], [start + 3 * disableAfter, leastFailedAttempts - 1])
+      const { changed, notifications } = yield* fail(start + leastFailedAttempts * 3 * disableAfter)
+      yield* expectEqual(
+        "by the next",
+        [changed, notifications.map(({ kind }) => kind)],
+        [[integration.id], ["disabled"]]
+      )
+    })
+  },
+  {
+    name: "an integration is not disabled before its time, however many attempts fail",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* failOften(start, 3 * leastFailedAttempts)
+      yield* expectEqual("just before", (yield* fail(start + disableAfter - 1)).changed, [])
+      yield* expectEqual("then", (yield* fail(start + disableAfter)).changed, [integration.id])
+    })
+  },
+  {
+    name: "each failed attempt of a batch counts, also of deliveries that were cancelled, and what was not attempted does not",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, leastFailedAttempts + 1, integration))
+      const leased = yield* claim(start)
+      const [one, two, three, ...rest] = leased
+      if (!one || !two || !three) return yield* expectEqual("claimed", leased.length, leastFailedAttempts + 1)
+      const unattempted = { attempt: null, state: "expired", reason: "lifetime_over" } as const
+      yield* settle(start, retryAt(one, start + 9e9), retryAt(two, start + 9e9), settlement(three, unattempted))
+      yield* expectEqual("failing", yield* failingOf(integration), failingSince(start, 2))
+      const now = start + disableAfter
+      const { changed } = yield* settleWithConsequences(now, ...rest.map((each) => retryAt(each, now + 9e9)))
+      yield* expectEqual("disabled by a batch", changed, [integration.id])
+    })
+  },
+  {
+    name: "the latest time until which the receiver asked for no requests is kept while it fails",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 6, integration))
+      const leased = [...(yield* claim(start))]
+      const failWith = Effect.fnUntraced(function* (now: number, ...waits: ReadonlyArray<number | null>) {
+        const settlements = waits.flatMap((retry_after) => {
+          const next = leased.shift()
+          return next === undefined ? [] : [{ ...retryAt(next, start + 900_000), retry_after }]
+        })
+        yield* settle(now, ...settlements)
+        return (yield* failingOf(integration))?.retry_after
+      })
+      yield* expectEqual("none", yield* failWith(start, null), null)
+      yield* expectEqual("one of two", yield* failWith(start + 1, start + 500, null), start + 500)
+      yield* expectEqual("an earlier one", yield* failWith(start + 2, start + 300), start + 500)
+      yield* expectEqual("a later one", yield* failWith(start + 3, start + 800), start + 800)
+      const [last] = leased
+      if (last === undefined) return yield* expectEqual("left", 0, 1)
+      const { recovered } = yield* settleWithConsequences(start + 4, settlement(last))
+      const recovery = { integration_id: integration.id, failing_since: start, retry_after: start + 800 }
+      yield* expectEqual("recovered", recovered, [recovery])
+    })
+  },
+  {
+    name: "the acknowledgement that ends the failing of an integration says so, once, with its beginning",
+    run: Effect.gen(function* () {
+      const [one, two] = [yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(...records(1, 5, one, two))
+      const leased = yield* claim(start)
+      const of = ({ id }: Integration) => leased.filter(({ integration }) => integration.id === id)
+      const [failed, ...rest] = of(one)
+      const [first, second, third, fourth] = rest
+      if (!failed || !first || !second || !third || !fourth) return yield* expectEqual("claimed", leased.length, 10)
+      const recoveredBy = (now: number, ...settlements: ReadonlyArray<Settlement>) =>
+        Effect.map(settleWithConsequences(now, ...settlements), ({ recovered }) => recovered)
+      yield* expectEqual("not failing", yield* recoveredBy(start + 1, settlement(first)), [])
+      yield* expectEqual("failing", yield* recoveredBy(start + 2, retryAt(failed, start + 9e9)), [])
+      const ofTwo = of(two).map((each) => settlement(each))
+      yield* expectEqual("of another", yield* recoveredBy(start + 3, ...ofTwo), [])
+      const recovery = { integration_id: one.id, failing_since: start + 2, retry_after: null }
+      const batch = [settlement(second), retryAt(third, start + 9e9)]
+      yield* expectEqual("acknowledged", yield* recoveredBy(start + 4, ...batch), [recovery])
+      yield* expectEqual("once", yield* recoveredBy(start + 5, settlement(fourth)), [])
+    })
+  },
+  {
+    name: "of twenty acknowledgements at once, one ends the failing of their integration",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 21, integration))
+      const [failed, ...leased] = yield* claim(start)
+      if (failed === undefined) return yield* expectEqual("claimed", 0, 21)
+      yield* settle(start, retryAt(failed, start + 9e9))
+      const answers = yield* Effect.forEach(leased, (each) => settleWithConsequences(start + 1, settlement(each)), {
+        concurrency: "unbounded"
+      })
+      yield* expectEqual(
+        "recovered",
+        answers.flatMap(({ recovered }) => recovered),
+        [{ integration_id: integration.id, failing_since: start, retry_after: null }]
+      )
+    })
+  },
+  {
+    name: "an acknowledged probe ends the failing of its integration; an acknowledgement beside a 410 does not",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* failOften(start, leastFailedAttempts)
+      yield* fail(start + disableAfter)
+      yield* probe(integration.id, start + disableAfter + 1)
+      const now = start + disableAfter + 2
+      const { changed, recovered } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
+      const recovery = { integration_id: integration.id, failing_since: start, retry_after: null }
+      yield* expectEqual("by a probe", [changed, recovered], [[integration.id], [recovery]])
+      const gone = yield* createIntegration()
+      yield* enqueue(...records(2, 4, gone))
+      const [failed, left, acknowledged] = yield* claim(start)
+      if (!failed || !left || !acknowledged) return yield* expectEqual("claimed", 0, 3)
+      yield* settle(now, retryAt(failed, now + 9e9))
+      const leaving = settlement(left, { state: "cancelled", reason: "integration_gone", gone: true })
+      const beside = yield* settleWithConsequences(now + 1, leaving, settlement(acknowledged))
+      yield* expectEqual("beside a 410", [beside.changed, beside.recovered], [[gone.id], []])
+    })
+  },
+  {
+    name: "deliveries that are given up are counted in one notification for each integration",
+    run: Effect.gen(function* () {
+      const [one, two] = [yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(...records(1, 3, one), record(newEvent(4), two))
+      const leased = yield* claim(start)
+      const given = { state: "exhausted", reason: "schedule_used_up" } as const
+      const { notifications } = yield* settleWithConsequences(start, ...leased.map((each) => settlement(each, given)))
+      yield* expectEqual(
+        "notifications",
+        notifications.map((notification) => [
+          notification.integration_id,
+          notification.kind,
+          notification.kind === "exhausted" && notification.deliveries
+        ]),
+        [
+          [one.id, "exhausted", 3],
+          [two.id, "exhausted", 1]
+        ]
+      )
+    })
+  },
+  {
+    name: "a change by its users begins the time again",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* failOften(start, leastFailedAttempts)
+      yield* (yield* IntegrationStore).update({ ...integration, version: 2 }, 1)
+      yield* expectEqual("failing", yield* failingOf(integration), null)
+      yield* expectEqual("disabled", (yield* fail(start + 2 * disableAfter)).changed, [])
+    })
+  },
+  {
+    name: "a stale settlement shows nothing of its integration",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      const leased = yield* claimOne(start)
+      const settlements = [retryAt(leased, start + 9)]
+      const { notifications } = yield* settleOutcomes(start + 1, { worker: "other", settlements })
+      yield* expectEqual("notifications", notifications, [])
+      const ahead = { attempt: attempt(2), state: "exhausted", reason: "schedule_used_up" } as const
+      const other = yield* settleWithConsequences(start + 1, settlement(leased, ahead))
+      yield* expectEqual("of another attempt", [other.notifications, other.recovered], [[], []])
+      yield* expectEqual("failing", yield* failingOf(integration), null)
+    })
+  },
+  {
+    name: "notifications are listed by id, of all integrations or of one, after one of them, as many as asked for",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const [one, two] = [yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(...records(1, 2, one, two))
+      const given = { state: "exhausted", reason: "schedule_used_up" } as const
+      for (const leased of yield* claim(start)) yield* settle(start, settlement(leased, given))
+      const all = yield* store.notifications({ limit: 10 })
+      yield* expectEqual("all", all.length, 4)
+      yield* expectEqual(
+        "in order",
+        all,
+        [...all].toSorted((a, b) => a.id - b.id)
+      )
+      const [first, second] = all
+      if (first === undefined || second === undefined) return yield* expectEqual("notifications", all.length, 4)
+      yield* expectEqual("the second alone", yield* store.notifications({ after: first.id, limit: 1 }), [second])
+      yield* expectEqual("the newest", yield* store.notifications({ order: "newest", limit: 10 }), all.toReversed())
+      const before = yield* store.notifications({ order: "newest", after: second.id, limit: 10 })
+      yield* expectEqual("the one before the second", before, [first])
+      const ofTwo = yield* store.notifications({ integration_id: two.id, limit: 10 })
+      yield* expectEqual(
+        "of one",
+        ofTwo,
+        all.filter(({ integration_id }) => integration_id === two.id)
+      )
+      yield* expectEqual("whose", ofTwo[0]?.scope, two.scope)
+    })
+  },
+  {
+    name: "a notification about no integration is kept among the others, and is in the list of none",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 1, integration))
+      const given = { state: "exhausted", reason: "schedule_used_up" } as const
+      for (const leased of yield* claim(start)) yield* settle(start, settlement(leased, given))
+      const about = { integration_id: null, scope: null, at: start, ahead_ms: 5, until: start + 7 } as const
+      const kept = yield* store.addNotification({ kind: "retention_paused", ...about })
+      yield* expectEqual("as it was given", kept, { kind: "retention_paused", ...about, id: kept.id })
+      const all = yield* store.notifications({ limit: 10 })
+      yield* expectEqual("the newest", all.at(-1), kept)
+      yield* expectEqual("all", all.length, 2)
+      const ofOne = yield* store.notifications({ integration_id: integration.id, limit: 10 })
+      yield* expectEqual("of one", ofOne, all.slice(0, 1))
+    })
+  }
+]

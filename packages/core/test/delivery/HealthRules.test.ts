@@ -1,0 +1,343 @@
+import type { Attempt, IntegrationFailureState, IntegrationNotification, Settlement } from "@doorhook/core"
+import { HealthRules, FailureState, IntegrationId, Transitions, TenantId } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import fc from "fast-check"
+import { attemptOf, settlementOf } from "./fixtures.ts"
+
+const { leastFailedAttempts } = FailureState
+const { evaluateHealth, mayDisable, mayChangeHealth, warningOf } = HealthRules
+
+const now = 1_000_000
+const disableAfter = 1_000
+const about = {
+  integration_id: IntegrationId.make(7),
+  scope: { type: "tenant", id: TenantId.make(3) },
+  at: now
+} as const
+
+const enabled = (failing: IntegrationFailureState | null = null): HealthRules.HealthSubject => ({
+  integration: { id: about.integration_id, scope: about.scope, status: "enabled", disabled_reason: null },
+  failing
+})
+const disabled = (
+  disabled_reason: "manual" | "gone" | "failing",
+  failing: IntegrationFailureState | null = null
+): HealthRules.HealthSubject => ({
+  integration: { ...enabled().integration, status: "disabled", disabled_reason },
+  failing
+})
+
+/** By default with enough failed attempts to be disabled by the next one. */
+const failingSince = (
+  since: number,
+  warnings: number,
+  attempts = leastFailedAttempts - 1
+): IntegrationFailureState => ({
+  since,
+  warnings,
+  attempts,
+  retry_after: null
+})
+
+const underLease: Transitions.QueueEntry = {
+  state: "delivering",
+  reason: null,
+  attempts: 1,
+  early: 0,
+  lane: 3,
+  due_at: now,
+  worker: "worker",
+  resend: 0
+}
+const endedBefore = Transitions.cancel(underLease, "integration_disabled")
+
+const acknowledged = settlementOf()
+const failed = settlementOf({ attempt: attemptOf("timeout"), state: "retrying", next_attempt_at: now + 5_000 })
+const exhausted = settlementOf({ attempt: attemptOf("timeout"), state: "exhausted", reason: "schedule_used_up" })
+const gone = settlementOf({
+  attempt: attemptOf("bad_status", { status: 410 }),
+  state: "cancelled",
+  reason: "integration_gone",
+  gone: true
+})
+const unattempted = settlementOf({ attempt: null, state: "expired", reason: "lifetime_over" })
+
+/** What follows when deliveries of an integration that stood so are settled so. */
+const after = (
+  subject: HealthRules.HealthSubject,
+  settlements: ReadonlyArray<Settlement>,
+  from: Transitions.QueueEntry = underLease
+): HealthRules.HealthChange =>
+  evaluateHealth(
+    subject,
+    settlements.map((settlement) => ({
+      settlement,
+      from,
+      to: Transitions.settle(from, settlement, now, Transitions.reasonToEnd(subject.integration))
+    })),
+    now,
+    disableAfter
+  )
+
+const nothing = { failing: null, recovered: null, disable: null, enable: false, notifications: [] } as const
+const givenUp = (deliveries: number): IntegrationNotification => ({ kind: "exhausted", ...about, deliveries })
+
+describe("time that passes", () => {
+  it("leads to a warning of an enabled integration that fails for a share of its time, with its beginning and its end", () => {
+    const since = now - 600
+    assert.deepEqual(warningOf(enabled(failingSince(since, 0)), now, disableAfter), {
+      failing: failingSince(since, 1),
+      notification: { kind: "failing", ...about, failing_since: since, disables_at: since + disableAfter }
+    })
+  })
+
+  it("leads to none of one that does not fail, fails for a shorter time, was warned of, or is disabled", () => {
+    for (const subject of [
+      enabled(),
+      enabled(failingSince(now - 400, 0)),
+      enabled(failingSince(now - 600, 1)),
+      disabled("failing", failingSince(now - 600, 0))
+    ])
+      assert.isNull(warningOf(subject, now, disableAfter))
+  })
+})
+
+describe("a batch that shows an enabled integration", () => {
+  it("that acknowledges, or was sent nothing, changes nothing", () => {
+    assert.deepEqual(after(enabled(), [acknowledged, acknowledged]), nothing)
+    assert.deepEqual(after(enabled(), [unattempted]), nothing)
+    assert.deepEqual(after(enabled(), []), nothing)
+  })
+
+  it("that fails, begins its time, silently", () => {
+    assert.deepEqual(after(enabled(), [failed, failed]), { ...nothing, failing: failingSince(now, 0, 2) })
+    assert.deepEqual(after(enabled(), [failed, unattempted]), { ...nothing, failing: failingSince(now, 0, 1) })
+  })
+
+  it("that fails beside one acknowledgement, counts as acknowledged", () => {
+    const failing = failingSince(0, 0)
+    const recovers = { ...nothing, recovered: failing }
+    assert.deepEqual(after(enabled(failing), [failed, acknowledged, failed]), recovers)
+  })
+
+  it("that fails again, counts each failed attempt and keeps what its receiver asked for last", () => {
+    const waits = (retry_after: number | null) => ({ ...failed, retry_after })
+    assert.deepEqual(after(enabled(), [waits(now + 7), waits(null), waits(now + 9), waits(now + 8)]), {
+      ...nothing,
+      failing: { ...failingSince(now, 0, 4), retry_after: now + 9 }
+    })
+    const before = { ...failingSince(now - 1, 0, 4), retry_after: now + 9 }
+    const next = after(enabled(before), [waits(now + 8), unattempted])
+    assert.deepEqual(next, { ...nothing, failing: { ...before, attempts: 5 } })
+  })
+
+  it("that has failed for a share of its time, leads to a warning with its beginning and its end", () => {
+    const since = now - 600
+    assert.deepEqual(after(enabled(failingSince(since, 0, 3)), [failed]), {
+      ...nothing,
+      failing: failingSince(since, 1, 4),
+      notifications: [{ kind: "failing", ...about, failing_since: since, disables_at: since + disableAfter }]
+    })
+  })
+
+  it("that has failed for all of its time, disables it and says so, instead of that it fails", () => {
+    const since = now - disableAfter
+    assert.deepEqual(after(enabled(failingSince(since, 1)), [failed]), {
+      ...nothing,
+      failing: failingSince(since, 3, leastFailedAttempts),
+      disable: "failing",
+      notifications: [{ kind: "disabled", ...about, reason: "failing" }]
+    })
+  })
+
+  it("that has failed for all of its time, but too few times, is only warned of", () => {
+    const since = now - 9 * disableAfter
+    const result = after(enabled(failingSince(since, 0, leastFailedAttempts - 2)), [failed])
+    assert.deepEqual([result.disable, result.notifications.map(({ kind }) => kind)], [null, ["failing"]])
+    const both = after(enabled(failingSince(since, 0, leastFailedAttempts - 2)), [failed, exhausted])
+    assert.strictEqual(both.disable, "failing")
+  })
+
+  it("that acknowledges again has recovered, and is notified of if it was warned of", () => {
+    assert.deepEqual(after(enabled(failingSince(5, 1)), [acknowledged]), {
+      ...nothing,
+      recovered: failingSince(5, 1),
+      notifications: [{ kind: "recovered", ...about, failing_since: 5 }]
+    })
+    const unnoticed = failingSince(5, 0)
+    assert.deepEqual(after(enabled(unnoticed), [acknowledged]), { ...nothing, recovered: unnoticed })
+  })
+
+  it("whose receiver is gone, disables it at once, whatever else was acknowledged or is over", () => {
+    assert.deepEqual(after(enabled(), [acknowledged, gone]), {
+      ...nothing,
+      disable: "gone",
+      notifications: [{ kind: "disabled", ...about, reason: "gone" }]
+    })
+    assert.strictEqual(after(enabled(failingSince(0, 3)), [failed, gone]).disable, "gone")
+    const { disable, recovered } = after(enabled(failingSince(0, 0)), [acknowledged, gone])
+    assert.deepEqual([disable, recovered], ["gone", null], "nothing is left to catch up with")
+  })
+
+  it("does not disable it for the late 410 of a delivery that was ended before, which counts as a failure", () => {
+    const result = after(enabled(), [gone], endedBefore)
+    assert.deepEqual(result, { ...nothing, failing: failingSince(now, 0, 1) })
+  })
+
+  it("leads to a notification of how many deliveries were given up, without those ended before or to be sent again", () => {
+    assert.deepEqual(after(enabled(failingSince(now, 0)), [exhausted, failed, exhausted]).notifications, [givenUp(2)])
+    assert.deepEqual(after(enabled(failingSince(now, 0)), [exhausted], endedBefore).notifications, [])
+    assert.deepEqual(after(enabled(failingSince(now, 0)), [exhausted], { ...underLease, resend: 2 }).notifications, [])
+  })
+
+  it("leads to the notification of what was given up before that of what became of the integration", () => {
+    const kinds = after(enabled(failingSince(0, 3)), [exhausted]).notifications.map(({ kind }) => kind)
+    assert.deepEqual(kinds, ["exhausted", "disabled"])
+  })
+})
+
+describe("a batch that shows a disabled integration", () => {
+  it.each(["gone", "failing"] as const)(
+    "that doorhook disabled (%s), enables it by an acknowledged probe",
+    (reason) => {
+      const enables = { ...nothing, enable: true }
+      assert.deepEqual(after(disabled(reason), [acknowledged]), {
+        ...enables,
+        notifications: [{ kind: "recovered", ...about, failing_since: null }]
+      })
+      assert.deepEqual(after(disabled(reason, failingSince(5, 3)), [acknowledged, failed]), {
+        ...enables,
+        recovered: failingSince(5, 3),
+        notifications: [{ kind: "recovered", ...about, failing_since: 5 }]
+      })
+    }
+  )
+
+  it("leads to a notification that it acknowledges again, and to none of a probe beside it that used up its schedule", () => {
+    const kinds = after(disabled("failing"), [exhausted, acknowledged]).notifications.map(({ kind }) => kind)
+    assert.deepEqual(kinds, ["recovered"])
+  })
+
+  it("does not enable it when it was disabled by hand", () => {
+    assert.deepEqual(after(disabled("manual"), [acknowledged]), nothing)
+  })
+
+  it("does not enable it for what was acknowledged late, of a delivery that was ended when it was disabled", () => {
+    assert.deepEqual(after(disabled("gone"), [acknowledged], endedBefore), nothing)
+  })
+
+  it("leaves it as it fails when its probe fails, without a word", () => {
+    const failing = failingSince(5, 3)
+    assert.deepEqual(after(disabled("failing", failing), [failed, unattempted]), { ...nothing, failing })
+    assert.deepEqual(after(disabled("failing", failing), [exhausted]), { ...nothing, failing })
+    assert.deepEqual(after(disabled("failing", failing), [gone]), { ...nothing, failing })
+  })
+})
+
+/** A batch of one integration, with where its deliveries stood before and stand after. */
+const batches = fc
+  .array(
+    fc.record({
+      from: fc.constantFrom(underLease, endedBefore, { ...underLease, resend: 2 as const }),
+      state: fc.constantFrom<Settlement["state"]>("delivered", "retrying", "exhausted", "expired", "cancelled"),
+      outcome: fc.option(fc.constantFrom<Attempt["outcome"]>("acknowledged", "acknowledged", "timeout")),
+      gone: fc.integer({ min: 0, max: 9 }).map((of10) => of10 === 0)
+    }),
+    { maxLength: 4 }
+  )
+  .map((batch) =>
+    batch.map(({ from, gone, outcome, state }) => {
+      const settlement = settlementOf({ attempt: outcome === null ? null : attemptOf(outcome), state, gone })
+      return { settlement, from, to: Transitions.settle(from, settlement, now, null) }
+    })
+  )
+
+describe("what needs nothing of a store", () => {
+  it("is all that is acknowledged, or was not attempted, of an enabled integration that does not fail", () => {
+    assert.isFalse(mayChangeHealth(enabled(), [acknowledged, unattempted]))
+    for (const other of [failed, exhausted, gone]) {
+      assert.isTrue(mayChangeHealth(enabled(), [acknowledged, other]))
+      // Also without an attempt.
+      assert.strictEqual(mayChangeHealth(enabled(), [{ ...other, attempt: null }]), other !== failed)
+    }
+    assert.isTrue(mayChangeHealth(enabled(failingSince(0, 0)), [acknowledged]))
+    assert.isTrue(mayChangeHealth(disabled("manual"), [acknowledged]))
+  })
+
+  it("has no consequences, wherever its deliveries stood", () => {
+    let harmless = 0
+    fc.assert(
+      fc.property(batches, (applied) => {
+        const all = applied.map(({ settlement }) => settlement)
+        if (mayChangeHealth(enabled(), all)) return
+        harmless++
+        assert.deepEqual(evaluateHealth(enabled(), applied, now, disableAfter), nothing)
+      }),
+      { numRuns: 300 }
+    )
+    assert.isAbove(harmless, 20)
+  })
+})
+
+describe("what may disable an integration", () => {
+  const failings = fc.option(
+    fc.record({
+      since: fc.constantFrom(0, now - disableAfter, now - disableAfter + 1, now),
+      warnings: fc.nat(3),
+      attempts: fc.integer({ min: 1, max: leastFailedAttempts + 2 }),
+      retry_after: fc.constant(null)
+    })
+  )
+  const subjects = fc.oneof(
+    failings.map(enabled),
+    fc
+      .tuple(fc.constantFrom("manual" as const, "gone" as const, "failing" as const), failings)
+      .map((of) => disabled(...of))
+  )
+
+  it("is known before its deliveries are looked at", () => {
+    let disables = 0
+    fc.assert(
+      fc.property(subjects, batches, (subject, applied) => {
+        if (evaluateHealth(subject, applied, now, disableAfter).disable === null) return
+        disables++
+        const all = applied.map(({ settlement }) => settlement)
+        assert.isTrue(mayDisable(subject, all, now, disableAfter))
+      }),
+      { numRuns: 500 }
+    )
+    assert.isAbove(disables, 20)
+  })
+
+  it("is no mere failure, and nothing that came of a disabled one", () => {
+    const may = (subject: HealthRules.HealthSubject, ...batch: ReadonlyArray<Settlement>) =>
+      mayDisable(subject, batch, now, disableAfter)
+    assert.isFalse(may(enabled(), failed, exhausted, acknowledged))
+    assert.isFalse(may(enabled(failingSince(now - disableAfter + 1, 3)), failed))
+    assert.isTrue(may(enabled(failingSince(now - disableAfter, 3)), failed))
+    assert.isFalse(may(enabled(failingSince(now - disableAfter, 3, leastFailedAttempts - 2)), failed))
+    assert.isTrue(may(enabled(failingSince(now - disableAfter, 3, leastFailedAttempts - 2)), failed, failed))
+    assert.isTrue(may(enabled(), acknowledged, gone))
+    assert.isFalse(may(disabled("failing"), failed, gone, acknowledged))
+  })
+
+  it("is left out where its store can't do so now, and all else follows", () => {
+    fc.assert(
+      fc.property(subjects, batches, (subject, applied) => {
+        const at = [now, disableAfter] as const
+        const all = applied.map(({ settlement }) => settlement)
+        const atOnce = evaluateHealth(subject, applied, ...at)
+        const later = evaluateHealth(subject, applied, ...at, false)
+        assert.isNull(later.disable)
+        // It goes on failing since when it did, so that the next failure decides.
+        if (mayDisable(subject, all, ...at)) assert.strictEqual(later.failing?.since, atOnce.failing?.since)
+        else assert.deepEqual(later, atOnce)
+        assert.deepEqual(
+          later.notifications.filter(({ kind }) => kind !== "failing"),
+          atOnce.notifications.filter(({ kind }) => kind !== "failing" && kind !== "disabled")
+        )
+      }),
+      { numRuns: 500 }
+    )
+  })
+})

@@ -1,0 +1,229 @@
+/**
+ * What keeps deleting what has served its time.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import {
+  BuildingId,
+  DeliverySettings,
+  DeliveryStore,
+  Retention,
+  IdempotencyStore,
+  IntegrationId,
+  MemoryStore,
+  NotificationListener,
+  Notifications,
+  StoreError,
+  TokenStore
+} from "@doorhook/core"
+import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+
+describe("housekeeping", () => {
+  it.effect("goes on each minute, also after a round that ended in a defect", () => {
+    const rounds: Array<number> = []
+    const broken = Layer.effect(
+      TokenStore,
+      Effect.map(TokenStore, (store) => ({
+        ...store,
+        purgeExpired: () =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            rounds.push(now)
+            return rounds.length === 2 ? Effect.die(new Error("a defect")) : Effect.succeed(0)
+          })
+      }))
+    )
+    return Effect.gen(function* () {
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual(
+        rounds.map((at) => Math.round(at / 60_000)),
+        [0, 1, 2, 3, 4]
+      )
+    }).pipe(
+      Effect.provide(
+        Retention.layer.pipe(
+          Layer.provide(broken),
+          Layer.provide(Notifications.layer),
+          Layer.provide(Layer.mergeAll(MemoryStore.layer, DeliverySettings.layer()))
+        )
+      )
+    )
+  })
+
+  const hour = 3_600_000
+  const day = 24 * hour
+
+  /** Retention by a wall clock that can be set, over a store that counts what it is asked to delete. */
+  const startSkewed = Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    let skew = 0
+    const now = () => clock.currentTimeMillisUnsafe() + skew
+    const skewed: Clock.Clock = {
+      currentTimeMillisUnsafe: now,
+      currentTimeMillis: Effect.sync(now),
+      currentTimeNanosUnsafe: () => BigInt(now()) * 1_000_000n,
+      currentTimeNanos: Effect.sync(() => BigInt(now()) * 1_000_000n),
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+      monotonicTimeNanos: clock.monotonicTimeNanos,
+      sleep: (duration) => clock.sleep(duration)
+    }
+    const counted = { deliveries: 0, keys: 0, tokens: 0 }
+    const told: Array<string> = []
+    const broken = { notifications: false }
+    const unreadable = new StoreError({ operation: "DeliveryStore.notifications", cause: new Error("broken") })
+    const stores = yield* Layer.build(MemoryStore.layer)
+    const deliveries = Context.get(stores, DeliveryStore)
+    const keys = Context.get(stores, IdempotencyStore)
+    const tokens = Context.get(stores, TokenStore)
+    const counting = Layer.mergeAll(
+      Layer.succeed(DeliveryStore, {
+        ...deliveries,
+        purge: (request) => Effect.suspend(() => (counted.deliveries++, deliveries.purge(request))),
+        notifications: (filter) =>
+          Effect.suspend(() => (broken.notifications ? Effect.fail(unreadable) : deliveries.notifications(filter)))
+      }),
+      Layer.succeed(IdempotencyStore, {
+        ...keys,
+        purgeExpired: (...given) => Effect.suspend(() => (counted.keys++, keys.purgeExpired(...given)))
+      }),
+      Layer.succeed(TokenStore, {
+        ...tokens,
+        purgeExpired: (...given) => Effect.suspend(() => (counted.tokens++, tokens.purgeExpired(...given)))
+      })
+    )
+    const boot = Effect.gen(function* () {
+      const process = yield* Scope.fork(yield* Effect.scope)
+      yield* Layer.buildWithScope(
+        Retention.layer.pipe(
+          Layer.provide(Notifications.layer),
+          Layer.provide(Layer.mergeAll(counting, DeliverySettings.layer())),
+          Layer.provide(Layer.succeed(NotificationListener, ({ kind }) => Effect.sync(() => void told.push(kind)))),
+          Layer.fresh
+        ),
+        process
+      ).pipe(Effect.provideService(Clock.Clock, skewed))
+      return process
+    })
+    let running = yield* boot
+    const stop = Effect.suspend(() => Scope.close(running, Exit.void))
+    const start = Effect.map(boot, (process) => void (running = process))
+    /** What was deleted from while the machine ran for so long. */
+    const during = Effect.fnUntraced(function* (duration: number) {
+      Object.assign(counted, { deliveries: 0, keys: 0, tokens: 0 })
+      yield* TestClock.adjust(duration)
+      return { ...counted }
+    })
+    return {
+      addNotification: deliveries.addNotification,
+      broken,
+      during,
+      jump: (millis: number) => (skew += millis),
+      notifications: deliveries.notifications({ limit: 10 }),
+      now,
+      start,
+      stop,
+      told
+    }
+  })
+
+  const nothing = { deliveries: 0, keys: 0, tokens: 0 }
+
+  it.effect(
+    "deletes nothing for a day after the clock jumped ahead by more than an hour, and gives one notification",
+    () =>
+      Effect.gen(function* () {
+        const { during, jump, notifications, told } = yield* startSkewed
+        yield* during(5 * 60_000)
+        jump(200 * day)
+        assert.deepStrictEqual(yield* during(day - 60_000), nothing)
+        const [notification, ...others] = yield* notifications
+        assert.deepStrictEqual(others, [])
+        assert.strictEqual(notification?.kind, "retention_paused")
+        if (notification?.kind !== "retention_paused") return
+        assert.approximately(notification.ahead_ms, 200 * day, 1_000)
+        assert.strictEqual(notification.until, notification.at + day)
+        assert.deepStrictEqual(told, ["retention_paused"])
+        const after = yield* during(5 * 60_000)
+        assert.isAbove(after.deliveries, 0)
+        assert.isAbove(after.keys, 0)
+        assert.isAbove(after.tokens, 0)
+        assert.strictEqual((yield* notifications).length, 1)
+      })
+  )
+
+  it.effect("goes on while the clock moves by less, or back; back and ahead again is a jump", () =>
+    Effect.gen(function* () {
+      const { during, jump, notifications } = yield* startSkewed
+      for (const millis of [hour - 1_000, -200 * day]) {
+        yield* during(60_000)
+        jump(millis)
+        assert.isAbove((yield* during(2 * 60_000)).tokens, 0)
+      }
+      assert.deepStrictEqual(yield* notifications, [])
+      jump(2 * hour)
+      assert.deepStrictEqual(yield* during(hour), nothing)
+    })
+  )
+
+  it.effect("goes on with the pause after a restart, and no longer than a day in all", () =>
+    Effect.gen(function* () {
+      const { addNotification, during, jump, notifications, now, start, stop } = yield* startSkewed
+      yield* during(5 * 60_000)
+      jump(200 * day)
+      assert.deepStrictEqual(yield* during(10 * hour), nothing)
+      // More than are read at once.
+      const about = {
+        integration_id: IntegrationId.make(1),
+        scope: { type: "building", id: BuildingId.make(1) }
+      } as const
+      for (let n = 0; n < 600; n++) yield* addNotification({ kind: "exhausted", ...about, at: now(), deliveries: 1 })
+      yield* stop
+      assert.deepStrictEqual(yield* during(2 * hour), nothing)
+      yield* start
+      assert.deepStrictEqual(yield* during(11 * hour), nothing)
+      assert.isAbove((yield* during(hour + 5 * 60_000)).tokens, 0)
+      assert.strictEqual((yield* notifications).filter(({ kind }) => kind === "retention_paused").length, 1)
+    })
+  )
+
+  it.effect("deletes again after a restart with a clock that was put right, or after the pause is over", () =>
+    Effect.gen(function* () {
+      const { during, jump, start, stop } = yield* startSkewed
+      yield* during(5 * 60_000)
+      jump(200 * day)
+      assert.deepStrictEqual(yield* during(hour), nothing)
+      yield* stop
+      jump(-200 * day)
+      yield* start
+      assert.isAbove((yield* during(5 * 60_000)).tokens, 0)
+      yield* stop
+      jump(202 * day)
+      yield* start
+      assert.isAbove((yield* during(5 * 60_000)).tokens, 0)
+    })
+  )
+
+  it.effect("deletes nothing after a start until notifications can be read", () =>
+    Effect.gen(function* () {
+      const { broken, during, start, stop } = yield* startSkewed
+      yield* stop
+      broken.notifications = true
+      yield* start
+      assert.deepStrictEqual(yield* during(hour), nothing)
+      broken.notifications = false
+      assert.isAbove((yield* during(5 * 60_000)).tokens, 0)
+    })
+  )
+
+  it.effect("stops within a round when the clock jumps during it", () =>
+    Effect.gen(function* () {
+      const { during, jump, notifications } = yield* startSkewed
+      // The round has looked at tokens, and rests before it looks at keys.
+      const begun = yield* during(60)
+      assert.isAbove(begun.tokens, 0)
+      assert.strictEqual(begun.keys, 0)
+      jump(2 * hour)
+      assert.deepStrictEqual(yield* during(60_000), nothing)
+      assert.strictEqual((yield* notifications).length, 1)
+    })
+  )
+})

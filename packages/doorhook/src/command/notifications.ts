@@ -1,0 +1,48 @@
+/**
+ * `doorhook notifications`: notifications for operators, over the operator API.
+ */
+import { counted, scopeText } from "@doorhook/core"
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import type { DoorhookNotification } from "../embed/OperatorClient.ts"
+import { ask, connection, optionalText, paging, printJson, printPage } from "./operatorApi.ts"
+
+const detailOf = (notification: DoorhookNotification): string => {
+  switch (notification.kind) {
+    case "failing":
+      return `since ${notification.failing_since}, disabled at ${notification.disables_at} at the earliest`
+    case "disabled":
+      return notification.reason
+    case "recovered":
+      return notification.failing_since === null ? "" : `had failed since ${notification.failing_since}`
+    case "exhausted":
+      return `${counted(notification.deliveries, "delivery", "deliveries")} given up`
+    case "retention_paused":
+      return "the clock jumped ahead: nothing is deleted for its age for 24 hours"
+  }
+}
+
+const rowOf = (notification: DoorhookNotification): ReadonlyArray<string> => [
+  notification.id,
+  notification.at,
+  notification.kind,
+  notification.integration_id === null ? "-" : `integration ${notification.integration_id}`,
+  notification.scope === null ? "-" : scopeText(notification.scope),
+  detailOf(notification)
+]
+
+const list = Command.make(
+  "list",
+  { ...connection, integration: optionalText("integration", "Only notifications about this integration"), ...paging },
+  Effect.fnUntraced(function* (given) {
+    const { after, integration: integration_id, limit } = given
+    const page = yield* ask(given, (api) => api.notifications.list({ integration_id, after, limit }))
+    if (given.json) return yield* printJson(page)
+    yield* printPage(page.notifications.map(rowOf), "no notifications", page.next)
+  })
+).pipe(Command.withDescription("List notifications, the oldest first"))
+
+export const notificationsCommand = Command.make("notifications").pipe(
+  Command.withDescription("See which integrations failed, were disabled, recovered or had deliveries given up"),
+  Command.withSubcommands([list])
+)

@@ -1,0 +1,126 @@
+/**
+ * Spans of what doorhook does: one for each publication, one for each attempt, which is linked to the publication that it
+ * comes of when that was in this process.
+ *
+ * Spans name events by their id alone. What an event is about, whose it is and where it goes is not in them: telemetry is
+ * read by others than those who may see events.
+ */
+import { Publisher, Transport } from "@doorhook/core"
+import type { TransportRequest, TransportResult } from "@doorhook/core"
+import { Context, Effect, Layer } from "effect"
+import type { Tracer } from "effect"
+
+/**
+ * Whether there are spans at all: they cost a little, which nobody pays whose tracer keeps none. Null, where nobody says: in
+ * an application written in Effect there are, else there are none.
+ */
+export const Tracing = Context.Reference<boolean | null>("doorhook/telemetry/Spans", { defaultValue: () => null })
+
+/** Publications that attempts may still be linked to. */
+const mostRemembered = 10_000
+
+/** The most event ids that a span names. */
+const mostNamed = 20
+
+interface Publications {
+  readonly remember: (ids: ReadonlyArray<string>, span: Tracer.AnySpan) => void
+  readonly linksTo: (id: string) => ReadonlyArray<Tracer.SpanLink>
+}
+
+const makePublications = (): Publications => {
+  const spans = new Map<string, Tracer.AnySpan>()
+  return {
+    remember: (ids, span) => {
+      for (const id of ids) spans.set(id, span)
+      for (const id of spans.keys()) {
+        if (spans.size <= mostRemembered) break
+        spans.delete(id)
+      }
+    },
+    linksTo: (id) => {
+      const span = spans.get(id)
+      return span === undefined ? [] : [{ span, attributes: {} }]
+    }
+  }
+}
+
+/** What one process remembers of its publications. */
+class Remembered extends Context.Service<Remembered, Publications>()("doorhook/telemetry/Spans/Remembered") {
+  static readonly layer: Layer.Layer<Remembered> = Layer.sync(Remembered, makePublications)
+}
+
+const outcomeOf = (result: TransportResult): Record<string, unknown> =>
+  result._tag === "Answered"
+    ? { "http.response.status_code": result.status }
+    : { "error.type": result.outcome, "doorhook.outcome": result.outcome }
+
+const tracedPost =
+  (transport: Transport["Service"], { linksTo }: Publications) =>
+  (request: TransportRequest): ReturnType<Transport["Service"]["post"]> => {
+    const id = request.headers["webhook-id"] ?? ""
+    return transport.post(request).pipe(
+      Effect.tap((result) => Effect.annotateCurrentSpan(outcomeOf(result))),
+      Effect.withSpan(
+        "doorhook.attempt",
+        {
+          root: true,
+          kind: "client",
+          links: linksTo(id),
+          attributes: {
+            "http.request.method": "POST",
+            "messaging.message.id": id,
+            "doorhook.attempt": Number(request.headers["doorhook-attempt"] ?? 0)
+          }
+        },
+        { captureStackTrace: false }
+      )
+    )
+  }
+
+const tracedPublish =
+  (publisher: Publisher["Service"], { remember }: Publications): Publisher["Service"]["publish"] =>
+  (events, request) =>
+    Effect.gen(function* () {
+      const published = yield* publisher.publish(events, request)
+      const ids = published.map(({ id }) => id)
+      const span = yield* Effect.orDie(Effect.currentSpan)
+      remember(ids, span)
+      yield* Effect.annotateCurrentSpan({
+        "messaging.message.id": ids.slice(0, mostNamed).join(" "),
+        "doorhook.deliveries": published.reduce((sum, { deliveries }) => sum + deliveries, 0)
+      })
+      return published
+    }).pipe(
+      Effect.withSpan(
+        "doorhook.publish",
+        { kind: "producer", attributes: { "messaging.batch.message_count": events.length } },
+        { captureStackTrace: false }
+      )
+    )
+
+const whenTracing = <ROut, E, R>(layer: Layer.Layer<ROut, E, R>, traced: Layer.Layer<ROut, E, R | Remembered>) =>
+  Layer.unwrap(Effect.map(Tracing, (on) => (on === true ? traced.pipe(Layer.provide(Remembered.layer)) : layer)))
+
+/** The transport, with a span for each request where there are spans. */
+export const tracedTransport = <E, R>(layer: Layer.Layer<Transport, E, R>): Layer.Layer<Transport, E, R> =>
+  whenTracing(
+    layer,
+    Layer.effect(
+      Transport,
+      Effect.flatMap(Effect.all([Transport, Remembered]), ([transport, remembered]) =>
+        Transport.fromPost(tracedPost(transport, remembered))
+      )
+    ).pipe(Layer.provide(layer))
+  )
+
+/** The publisher, with a span for each call where there are spans. */
+export const tracedPublisher = <E, R>(layer: Layer.Layer<Publisher, E, R>): Layer.Layer<Publisher, E, R> =>
+  whenTracing(
+    layer,
+    Layer.effect(
+      Publisher,
+      Effect.map(Effect.all([Publisher, Remembered]), ([publisher, remembered]) => ({
+        publish: tracedPublish(publisher, remembered)
+      }))
+    ).pipe(Layer.provide(layer))
+  )

@@ -1,0 +1,247 @@
+/**
+ * The read side: buildings, tenants and the events of both, which the document names as protected resources (section 1). An
+ * integrator finds ids here and looks up what a webhook reported.
+ */
+import {
+  BuildingId,
+  Crypto,
+  inTurn,
+  isoOf,
+  JsonText,
+  parseIso,
+  parsePositiveInt,
+  ScopeReader,
+  ResourceTypes,
+  ServiceKey,
+  Signature
+} from "@doorhook/core"
+import type { DirectoryBuilding, DirectoryTenant, Event, PageTooDeep, ResourceType } from "@doorhook/core"
+import { Effect, Exit, Option } from "effect"
+import { IpNetwork } from "effect/net"
+import { failure, parameterFailure } from "../http/Failures.ts"
+import { PublicUrl } from "../http/PublicUrl.ts"
+import type { QueryParameters, Read } from "../http/Query.ts"
+import { all, pathId } from "../http/Query.ts"
+import type { ApiEndpoint } from "./ApiEndpoint.ts"
+import { ApiSettings } from "./ApiSettings.ts"
+import { scopePath, scopeKinds, scopeUrl, scopeIn } from "./ScopePaths.ts"
+import type { ScopeKind } from "./ScopePaths.ts"
+import { listText, offsetOf, pageParameters, readPage } from "./Pages.ts"
+import type { PageRequest } from "./Pages.ts"
+
+const buildingResource = (publicUrl: string, { access_points, id, name, time_zone }: DirectoryBuilding) => ({
+  type: "buildings",
+  id: String(id),
+  attributes: { name, time_zone, access_points },
+  links: { self: `${publicUrl}/v4/buildings/${id}` }
+})
+
+const tenantResource = ({ building_id, id, unit }: DirectoryTenant) => ({
+  type: "tenants",
+  id: String(id),
+  attributes: { unit },
+  relationships: { building: { data: { type: "buildings", id: String(building_id) } } }
+})
+
+/** An id at the beginning of the data, as a whole number. */
+const idAtFirst = /^\{"id":(-?\d+)[,}]/
+
+/**
+ * The `id` of an event's data, if it is a text or a whole number; else the event's own. A number is read as it is written: it may
+ * be longer than a program's numbers are.
+ */
+const idOf = ({ data, id }: Event): string => {
+  // Most hosts write the id first, and once: the rest needs no reading.
+  const first = idAtFirst.exec(data)?.[1]
+  if (first !== undefined && !data.includes('"id"', 6) && !data.includes("\\")) return first
+  const own = JsonText.membersNamed(data, "id").at(-1) ?? ""
+  if (/^-?\d+$/.test(own)) return own
+  const text: unknown = own.startsWith('"') ? JSON.parse(own) : ""
+  return typeof text === "string" && text !== "" ? text : id
+}
+
+/** An event as JSON text, because its attributes must be the text that was published; `type` is that of the resource. */
+const eventText = (type: string, event: Event): string => {
+  const meta = JSON.stringify({ event_id: event.id, created_at: isoOf(event.created_at) })
+  return `{"type":"${type}","id":${JSON.stringify(idOf(event))},"attributes":${event.data},"meta":${meta}}`
+}
+
+/** The id of a public key: the first characters of its SHA-256. */
+const keyIdOf = (publicKey: string) =>
+  Effect.map(
+    Crypto.use(({ sha256Text }) => sha256Text(publicKey)),
+    (digest) => digest.slice(0, 16)
+  )
+
+const timeParameters = ["since", "until"] as const
+type TimeParameter = (typeof timeParameters)[number]
+
+/** Reads a time; null when it is not given. A `+` that was not percent-encoded arrives as a space. */
+const readTime = (query: QueryParameters<TimeParameter>, name: TimeParameter): Read<number | null> => {
+  const text = query[name]
+  if (text === undefined) return Exit.succeed(null)
+  return Option.match(parseIso(text.replace(/ (?=\d{2}:\d{2}$)/, "+")), {
+    onNone: () =>
+      Exit.fail(
+        parameterFailure(
+          name,
+          `\`${name}\` must be a date, or a time with its offset, in ISO 8601, like 2026-03-02T00:00:00Z.`
+        )
+      ),
+    onSome: (time) => Exit.succeed(time)
+  })
+}
+
+/** Reads which part of a list of events is wanted. */
+const readRange = (query: QueryParameters<TimeParameter | (typeof pageParameters)[number]>) => {
+  const read = all({ page: readPage(query), since: readTime(query, "since"), until: readTime(query, "until") })
+  return Exit.map(read, ({ page, since, until }) => ({
+    page,
+    range: {
+      offset: offsetOf(page),
+      limit: page.size,
+      ...(since !== null && { since }),
+      ...(until !== null && { until })
+    },
+    /** The filters, for links to other pages. */
+    filters: new URLSearchParams({
+      ...(query.since !== undefined && { since: query.since }),
+      ...(query.until !== undefined && { until: query.until })
+    }).toString()
+  }))
+}
+
+const tooDeep = ({ names }: PageRequest, { message }: PageTooDeep) =>
+  failure(422, {
+    code: "page_too_deep",
+    title: "Page too deep",
+    detail: message,
+    source: { parameter: names.number }
+  })
+
+/** Names of operations of the built-in types, which clients are generated with. */
+const operationNames: Readonly<Record<string, string>> = { access_log: "accessLogs", call: "calls" }
+
+const partOf = <A>(items: ReadonlyArray<A>, page: PageRequest): ReadonlyArray<A> =>
+  items.slice(offsetOf(page), offsetOf(page) + page.size)
+
+export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation }: ApiEndpoint) {
+  const premises = yield* ScopeReader
+  const publicUrl = yield* PublicUrl
+  const settings = yield* ApiSettings
+  const types = yield* ResourceTypes
+  const serviceKey = yield* ServiceKey
+  const publicKey = serviceKey === null ? null : yield* Signature.publicKeyOf(serviceKey)
+
+  const buildings = operation({
+    operation: "buildings.list",
+    method: "GET",
+    path: "/v4/buildings",
+    query: pageParameters,
+    run: ({ caller, query }) =>
+      Effect.gen(function* () {
+        const page = yield* readPage(query)
+        const all = yield* premises.buildings(caller)
+        const items = partOf(all, page).map((building) => JSON.stringify(buildingResource(publicUrl.url, building)))
+        const url = `${publicUrl.url}/v4/buildings`
+        return { status: 200, document: listText({ url, page, total: all.length }, items, settings) }
+      })
+  })
+
+  const building = operation({
+    operation: "buildings.get",
+    method: "GET",
+    path: "/v4/buildings/:building_id",
+    run: ({ caller, params }) =>
+      Effect.gen(function* () {
+        const id = yield* pathId(
+          params,
+          "building_id",
+          (text) => parsePositiveInt(BuildingId, text),
+          "a building, which is a positive whole number"
+        )
+        const found = yield* premises.building(caller, id)
+        return { status: 200, document: JSON.stringify({ data: buildingResource(publicUrl.url, found) }) }
+      })
+  })
+
+  const tenants = operation({
+    operation: "tenants.list",
+    method: "GET",
+    path: "/v4/tenants",
+    query: ["scope", ...pageParameters],
+    run: ({ caller, query }) =>
+      Effect.gen(function* () {
+        if (query.scope !== undefined && query.scope !== "self") {
+          return yield* parameterFailure(
+            "scope",
+            "`scope` must be `self`: only the tenants that the user is are listed."
+          )
+        }
+        const page = yield* readPage(query)
+        const all = yield* premises.tenants(caller)
+        const items = partOf(all, page).map((tenant) => JSON.stringify(tenantResource(tenant)))
+        const url = `${publicUrl.url}/v4/tenants${query.scope === undefined ? "" : "?scope=self"}`
+        return { status: 200, document: listText({ url, page, total: all.length }, items, settings) }
+      })
+  })
+
+  const eventsOf = (owner: ScopeKind, resource_type: ResourceType, type: string) =>
+    operation({
+      operation: `${owner.segment}.${operationNames[resource_type] ?? `events.${resource_type}`}`,
+      method: "GET",
+      path: `${scopePath(owner)}/${type}`,
+      query: [...timeParameters, ...pageParameters],
+      run: ({ caller, params, query }) =>
+        Effect.gen(function* () {
+          const scope = yield* scopeIn(owner, params)
+          const { filters, page, range } = yield* readRange(query)
+          const { isCapped, items, total } = yield* Effect.catchTag(
+            premises.events(caller, scope, resource_type, range),
+            "PageTooDeep",
+            (error) => tooDeep(page, error)
+          )
+          const url = `${scopeUrl(publicUrl.url, scope)}/${type}${filters === "" ? "" : `?${filters}`}`
+          const write = () =>
+            listText(
+              { url, page, total, isCapped },
+              items.map((event) => eventText(type, event)),
+              settings
+            )
+          return { status: 200, document: yield* inTurn(Effect.sync(write)) }
+        })
+    })
+
+  /** For filters in front of receivers (document section 5). Their administrators need not be users: no token is needed. */
+  const sources = open(
+    "webhook sources.list",
+    "/v4/webhook_sources",
+    JSON.stringify({
+      data: settings.webhookSources.map((network) => {
+        const cidr = IpNetwork.format(network)
+        return { type: "webhook_sources", id: cidr, attributes: { cidr } }
+      })
+    })
+  )
+
+  /** For receivers that hold no secret: what they check `v1a` signatures with. Empty where nothing is signed so. */
+  const keys = open(
+    "webhook keys.list",
+    "/v4/webhook_keys",
+    JSON.stringify({
+      data:
+        publicKey === null
+          ? []
+          : [{ type: "webhook_keys", id: yield* keyIdOf(publicKey), attributes: { public_key: publicKey } }]
+    })
+  )
+
+  return [
+    buildings,
+    building,
+    tenants,
+    sources,
+    keys,
+    ...scopeKinds.flatMap((owner) => [...types].map(([type, { path }]) => eventsOf(owner, type, path)))
+  ]
+})

@@ -1,0 +1,97 @@
+/**
+ * Readiness, counts and latencies in one answer, cheap enough to be read every second.
+ */
+import { AttemptOutcome, breakerCauses, DeliveryMetrics, DeliveryStore, isoOf } from "@doorhook/core"
+import type { Counted, DeliverySummary, Dispatcher } from "@doorhook/core"
+import { Effect, Schema } from "effect"
+import { HealthSettings } from "../health/HealthSettings.ts"
+import type { NotReady, HealthStatus, StoreProbe } from "../health/HealthStatus.ts"
+import { askStore, notReadyReason, checkHealth, outageDetail } from "../health/HealthStatus.ts"
+import { deliveryCounts, DeliveryCountsDocument } from "./Deliveries.ts"
+import { handler, operation } from "./Operation.ts"
+
+const Count = Schema.Finite
+
+export const StatsDocument = Schema.Struct({
+  /** When they were taken, ISO 8601 UTC, as all times. */
+  at: Schema.String,
+  /** The status in `/health/ready`. */
+  status: Schema.String,
+  /** What is wrong, for people; null when nothing is. */
+  detail: Schema.NullOr(Schema.String),
+  /** What is in the database, from all processes; null while it does not answer. */
+  database: Schema.NullOr(DeliveryCountsDocument),
+  /** The answering process, and its counts since its start: take the difference of two answers. */
+  process: Schema.Struct({
+    events_accepted: Count,
+    /** By outcome; outcomes that did not happen are left out. */
+    attempts: Schema.Record(AttemptOutcome, Schema.optionalKey(Count)),
+    acknowledgement_latency: Schema.Struct({
+      count: Count,
+      /** Cumulative: the number that took at most `le_ms` milliseconds. */
+      buckets: Schema.Array(Schema.Struct({ le_ms: Count, count: Count }))
+    }),
+    delivering: Count,
+    buffered: Count,
+    unsettled: Count,
+    last_claim_at: Schema.NullOr(Schema.String),
+    /** Integrations whose waiting retries it sends early, because they acknowledge again. */
+    catching_up: Schema.Array(Schema.Struct({ integration_id: Schema.String, since: Schema.String })),
+    /** What all its deliveries wait for, as in `/health/ready`; null when for nothing. */
+    outage: Schema.NullOr(
+      Schema.Struct({ cause: Schema.Literals(breakerCauses), since: Schema.String, detail: Schema.String })
+    )
+  })
+})
+export type StatsDocument = typeof StatsDocument.Type
+
+export const statsOperations = {
+  read: operation({ name: "stats.read", method: "GET", path: "/operator/stats", answer: StatsDocument })
+}
+
+const documentOf = (
+  health: HealthStatus,
+  notReady: NotReady | null,
+  summary: DeliverySummary | null,
+  { attempts, events_accepted, latency }: Counted
+): StatsDocument => ({
+  at: isoOf(health.now),
+  status: notReady?.status ?? "ready",
+  detail: notReady?.detail ?? null,
+  database: summary === null ? null : deliveryCounts(summary),
+  process: {
+    events_accepted,
+    attempts,
+    acknowledgement_latency: {
+      count: latency.count,
+      buckets: latency.buckets.filter(([upper]) => Number.isFinite(upper)).map(([le_ms, count]) => ({ le_ms, count }))
+    },
+    delivering: health.delivering,
+    buffered: health.buffered,
+    unsettled: health.unsettled,
+    last_claim_at: health.last_claim_at === null ? null : isoOf(health.last_claim_at),
+    catching_up: health.catching_up.map(({ integration_id, since }) => ({
+      integration_id: String(integration_id),
+      since: isoOf(since)
+    })),
+    outage: outageDetail(health)
+  }
+})
+
+export const makeStatsHandlers = Effect.gen(function* () {
+  const settings = yield* HealthSettings
+  const store = yield* DeliveryStore
+  const services = yield* Effect.context<DeliveryStore | Dispatcher | StoreProbe>()
+
+  const read = handler(statsOperations.read, () =>
+    Effect.gen(function* () {
+      const health = yield* Effect.provideContext(checkHealth(settings), services)
+      // A store that did not answer once is not waited for again.
+      const isSilent = health.oldest_due_age_ms === null
+      const summary = isSilent ? null : yield* askStore(store.summary(health.now), settings.patience)
+      return documentOf(health, notReadyReason(health, settings), summary, yield* DeliveryMetrics.counted)
+    })
+  )
+
+  return [read]
+})

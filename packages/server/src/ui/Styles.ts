@@ -1,0 +1,211 @@
+/**
+ * The style sheets of all pages: that of forms (log-in, consent, messages), and what pages with lists add to it.
+ */
+
+/** Style of every page. */
+export const formLook = `
+:root { color-scheme: light dark; --ground: #f3f4f6; --card: #ffffff; --text: #1b2430; --muted: #55606e;
+  --line: #7d8794; --accent: #1d5bb8; --on-accent: #ffffff; --alert: #9c1f1b; --alert-ground: #fdeeec }
+@media (prefers-color-scheme: dark) { :root { --ground: #14181d; --card: #1e242b; --text: #e8ecf1; --muted: #aab4c0;
+  --line: #78828e; --accent: #8bb8ff; --on-accent: #10233f; --alert: #ffb4ac; --alert-ground: #3a1d1b } }
+* { box-sizing: border-box }
+body { margin: 0; padding: 6vh 1rem 2rem; background: var(--ground); color: var(--text);
+  font: 1rem/1.5 system-ui, sans-serif }
+main { max-width: 25rem; margin: 0 auto; padding: 2rem 1.5rem; background: var(--card); border-radius: .75rem;
+  box-shadow: 0 1px 3px rgb(0 0 0 / .15) }
+h1 { margin: 0 0 .75rem; font-size: 1.5rem; line-height: 1.25 }
+p { margin: 0 0 1rem; overflow-wrap: anywhere }
+.muted { color: var(--muted); font-size: .9375rem }
+.alert { margin: 0 0 1rem; padding: .75rem 1rem; border-left: .25rem solid var(--alert); border-radius: .25rem;
+  background: var(--alert-ground); color: var(--alert) }
+label { display: block; margin-bottom: .25rem; font-weight: 600 }
+input { width: 100%; min-height: 2.75rem; margin-bottom: 1rem; padding: .5rem .75rem; border: 1px solid var(--line);
+  border-radius: .5rem; background: var(--card); color: var(--text); font: inherit }
+button { width: 100%; min-height: 2.75rem; margin-top: .5rem; padding: .5rem 1rem; border: 1px solid var(--accent);
+  border-radius: .5rem; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600;
+  cursor: pointer }
+button.quiet { background: none; color: var(--accent) }
+.scopes { margin: 0 0 1rem; padding-left: 1.25rem }
+form + p { margin: 1rem 0 0 }
+.brand { margin: 0 0 1rem; font-weight: 600 }
+a { color: var(--accent) }
+:focus-visible { outline: .1875rem solid var(--accent); outline-offset: .125rem }
+code { display: block; margin: 0 0 1rem; padding: .75rem; border: 1px dashed var(--line); border-radius: .5rem;
+  font: 1rem/1.5 ui-monospace, monospace; overflow-wrap: anywhere; user-select: all }
+`
+
+/** Style of pages with lists, on top of that of all pages. */
+export const listLook = `
+:root { --good: #1a6b3c; --good-ground: #e5f4eb; --warn: #7a4d00; --warn-ground: #fdf2dc; --info: #1d4f91;
+  --info-ground: #e8f0fb; --quiet-ground: #eceff3; --rule: #dde2e8 }
+@media (prefers-color-scheme: dark) { :root { --good: #7fd6a2; --good-ground: #16301f; --warn: #f0c169;
+  --warn-ground: #35290f; --info: #9cc4ff; --info-ground: #17293f; --quiet-ground: #2a323b; --rule: #333c46 } }
+body { padding: 0 0 3rem }
+main { max-width: 72rem; padding: 1.25rem 1rem; background: none; border-radius: 0; box-shadow: none }
+h1:focus { outline: none }
+h2 { margin: 0 0 .75rem; font-size: 1.125rem; line-height: 1.3 }
+button, .button { width: auto; margin: 0; font-size: .9375rem }
+.button { display: inline-flex; align-items: center; min-height: 2.75rem; padding: .5rem 1rem;
+  border: 1px solid var(--accent); border-radius: .5rem; color: var(--accent); font-weight: 600;
+  text-decoration: none }
+.button.quiet, summary.button { background: none }
+button.danger, .button.danger { border-color: var(--alert); color: var(--alert) }
+button.danger { background: none }
+button[disabled] { opacity: .55; cursor: default }
+select, input, textarea { min-height: 2.75rem; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: .5rem;
+  background: var(--card); color: var(--text); font: inherit }
+input[type="checkbox"] { flex: none; width: 1.5rem; min-height: 1.5rem; height: 1.5rem; margin: 0;
+  accent-color: var(--accent) }
+td input[type="checkbox"], th input[type="checkbox"] { display: block }
+h3 { margin: 1.25rem 0 .5rem; font-size: 1rem }
+.field { margin: 0 0 1rem }
+.field input, .field select, .field textarea { margin: 0; max-width: 100% }
+.field .muted { margin: .25rem 0 0 }
+.fields input[type="text"], .fields input[type="url"], .fields textarea { width: 100% }
+.fields { max-width: 44rem }
+fieldset { margin: 0 0 1rem; padding: .5rem 1rem; border: 1px solid var(--rule); border-radius: .5rem }
+legend { padding: 0 .25rem; font-weight: 600 }
+.box { display: flex; gap: .75rem; align-items: center; min-height: 2.75rem; margin: 0; font-weight: 400 }
+.ask > summary { list-style: none }
+.ask > summary::-webkit-details-marker { display: none }
+.ask[open] { flex: 1 1 100%; padding: 1rem; border: 1px solid var(--line); border-radius: .5rem }
+.ask > div { max-width: 40rem; margin: .75rem 0 0 }
+.selected { margin: 1rem 0 0 }
+.pager { margin: 1rem 0 0 }
+.bar .alert { max-width: 70rem; margin: .5rem auto }
+.tabs { margin: 0 0 1rem }
+.tabs [aria-current] { background: var(--info-ground); color: var(--info) }
+pre.code { max-height: none; white-space: pre; overflow-wrap: normal }
+.keys { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 .5rem; padding: 0; list-style: none;
+  font-size: .875rem }
+.key { display: inline-block; width: 1.25rem; height: .25rem; vertical-align: middle; border-radius: .125rem }
+.key.events { background: var(--accent) }
+.key.acknowledged { background: var(--good) }
+.key.failed { background: var(--alert) }
+.chart { display: block; width: 100%; height: auto }
+.chart text { fill: var(--muted); font-size: 12px }
+.chart .grid { fill: none; stroke: var(--rule) }
+.chart .area { fill: var(--good-ground) }
+.chart .line { fill: none; stroke: var(--good); stroke-width: 1.5; stroke-linejoin: round }
+.chart .line.events { stroke: var(--accent); stroke-dasharray: 4 2 }
+.chart .line.failed { stroke: var(--alert) }
+.panel { margin: 0 0 1.25rem; padding: 1.25rem; border: 1px solid var(--rule); border-radius: .75rem;
+  background: var(--card) }
+.row { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center }
+.row > form { margin: 0 }
+.row h1, .row h2 { margin: 0 }
+.apart { justify-content: space-between; margin: 0 0 .75rem }
+.panel > :last-child { margin-bottom: 0 }
+.notice { margin: 0 0 1rem; padding: .75rem 1rem; border-radius: .5rem; background: var(--info-ground);
+  color: var(--info) }
+.notification.good { background: var(--good-ground); color: var(--good) }
+.facts { display: grid; grid-template-columns: max-content 1fr; gap: .375rem 1.25rem; margin: 0 0 1rem }
+.facts dt { color: var(--muted) }
+.facts dd { margin: 0; min-width: 0 }
+.state { display: inline-flex; align-items: center; gap: .375rem; padding: .0625rem .625rem; border-radius: 1rem;
+  background: var(--quiet-ground); color: var(--text); font-size: .875rem; font-weight: 600; white-space: nowrap }
+.state::before { content: ""; width: .5rem; height: .5rem; border-radius: 50%; background: currentcolor }
+.state.delivered, .state.enabled, .state.acknowledged, .state.ready { background: var(--good-ground); color: var(--good) }
+.state.retrying, .state.expired, .state.skipped, .state.failing { background: var(--warn-ground); color: var(--warn) }
+.state.exhausted, .state.disabled, .state.failed { background: var(--alert-ground); color: var(--alert) }
+.state.pending, .state.delivering { background: var(--info-ground); color: var(--info) }
+table { width: 100%; border-collapse: collapse }
+caption { padding: 0 0 .75rem; text-align: left }
+th { padding: .375rem .75rem .375rem 0; border-bottom: 1px solid var(--rule); color: var(--muted); font-size: .8125rem;
+  font-weight: 600; text-align: left; white-space: nowrap }
+td { padding: .625rem .75rem .625rem 0; border-bottom: 1px solid var(--rule); vertical-align: top }
+tbody tr:last-child td { border-bottom: 0 }
+td { overflow-wrap: normal }
+td a { display: inline-block; min-height: 1.5rem }
+.whole { white-space: nowrap }
+.mono, dd, td .mono { overflow-wrap: anywhere }
+.number { font-variant-numeric: tabular-nums; white-space: nowrap }
+.mono { font-family: ui-monospace, monospace; font-size: .875rem }
+td .mono { font-size: .78125rem }
+pre { margin: .5rem 0 0; padding: .75rem; max-height: 20rem; overflow: auto; border: 1px solid var(--rule);
+  border-radius: .5rem; background: var(--ground); font: .8125rem/1.5 ui-monospace, monospace; white-space: pre-wrap;
+  overflow-wrap: anywhere }
+.timeline { margin: 0; padding: 0; list-style: none }
+.timeline > li { position: relative; padding: 0 0 1.25rem 1.75rem }
+.timeline > li::before { content: ""; position: absolute; left: .25rem; top: .5rem; width: .75rem; height: .75rem;
+  border-radius: 50%; background: var(--alert) }
+.timeline > li.acknowledged::before { background: var(--good) }
+.timeline > li.coming::before { border: .125rem solid var(--info); background: none }
+.timeline > li:not(:last-child)::after { content: ""; position: absolute; left: .5625rem; top: 1.5rem; bottom: -.25rem;
+  width: .125rem; background: var(--rule) }
+.timeline > li:last-child { padding-bottom: 0 }
+.timeline p { margin: .25rem 0 0 }
+summary { min-height: 1.75rem; cursor: pointer; color: var(--accent) }
+.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
+@media (max-width: 40rem) {
+  table, tbody, tr, td { display: block }
+  thead { display: none }
+  tbody tr { padding: .75rem 0; border-bottom: 1px solid var(--rule) }
+  tbody tr:last-child { border-bottom: 0 }
+  td { display: inline-block; margin-right: 1rem; padding: .125rem 0; border: 0; vertical-align: middle }
+  td[data-label]::before { content: attr(data-label) ": "; color: var(--muted); font-size: .875rem }
+  td:empty { display: none }
+  .facts { grid-template-columns: 1fr; gap: 0 }
+  .facts dd { margin: 0 0 .5rem }
+}
+@media (prefers-reduced-motion: no-preference) { .panel { scroll-behavior: smooth } }
+.bar { position: sticky; top: 0; z-index: 1; border-bottom: 1px solid var(--rule); background: var(--card) }
+.bar > div { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: center; max-width: 72rem; margin: 0 auto;
+  padding: .25rem 1rem }
+.bar strong { font-size: 1.0625rem }
+.bar .brand { margin: 0 }
+.bar .out { margin: 0 0 0 auto }
+.bar .out button { border-color: transparent }
+.bar nav { display: flex; flex-wrap: wrap; gap: .25rem }
+.bar nav a { display: flex; align-items: center; min-height: 2.75rem; padding: 0 .75rem; border-radius: .5rem;
+  color: var(--text); text-decoration: none }
+.bar nav a[aria-current] { background: var(--info-ground); color: var(--info); font-weight: 600 }
+.skip { position: absolute; left: -100rem }
+.skip:focus { left: .5rem; top: .5rem; z-index: 2; padding: .5rem 1rem; background: var(--card) }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: 1rem; margin: 0 0 1.25rem }
+.tile { display: flex; flex-direction: column; padding: 1rem 1.25rem; border: 1px solid var(--rule);
+  border-radius: .75rem; background: var(--card) }
+.tile h2 { margin: 0; color: var(--muted); font-size: .875rem; font-weight: 600 }
+.tile .figure { margin: .125rem 0; font-size: 1.75rem; font-weight: 650; line-height: 1.2;
+  font-variant-numeric: tabular-nums }
+.tile .muted { margin: 0; font-size: .8125rem }
+.states { display: grid; grid-template-columns: repeat(8, 1fr); gap: .625rem; margin: 0;
+  padding: 0; list-style: none }
+.states a { display: block; height: 100%; padding: .625rem; border: 1px solid var(--rule); border-radius: .5rem;
+  color: var(--text); text-decoration: none }
+.states .state { padding: .0625rem .5rem; font-size: .8125rem }
+.states .muted { font-size: .8125rem; line-height: 1.3; display: block }
+.states a:hover { border-color: var(--accent) }
+.states b { display: block; margin-top: .375rem; font-size: 1.25rem; font-variant-numeric: tabular-nums }
+.halves { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 0 1.25rem }
+.plain { margin: 0; padding: 0; list-style: none }
+.plain li { padding: .5rem 0; border-bottom: 1px solid var(--rule) }
+.plain li:last-child { padding-bottom: 0; border-bottom: 0 }
+.plain p { margin: .25rem 0 0 }
+.strip { display: inline-flex; gap: .1875rem; vertical-align: middle }
+.strip i { width: .5rem; height: 1.25rem; border-radius: .125rem; background: var(--line) }
+.strip .delivered { background: var(--good) }
+.strip .pending, .strip .delivering { background: var(--info) }
+.strip .retrying, .strip .expired, .strip .skipped { background: var(--warn) }
+.strip .exhausted { background: var(--alert) }
+.filters { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: 0 0 1rem }
+.filters .field { margin: 0 }
+.filters label { font-size: .875rem }
+.wide { width: 100% }
+@media (max-width: 72rem) { .states { grid-template-columns: repeat(4, 1fr) } }
+@media (max-width: 40rem) {
+  .states { grid-template-columns: repeat(2, 1fr) }
+  .bar > div { padding: .25rem .5rem }
+  .bar strong { padding-left: .5rem }
+  .bar nav { order: 3; width: 100%; gap: 0 }
+  .bar nav a { padding: 0 .5rem; font-size: .875rem }
+  .filters .field { flex: 1 1 8rem }
+  .filters .field:has([type="search"], [type="datetime-local"]) { flex-basis: 100% }
+  .filters input, .filters select { width: 100% }
+  .chart { min-height: 9rem }
+  .chart text { font-size: 24px }
+  .tiles { grid-template-columns: 1fr 1fr; gap: .75rem }
+  .tile { padding: .75rem .875rem }
+  .tile .figure { font-size: 1.375rem }
+}
+`

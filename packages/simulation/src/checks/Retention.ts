@@ -1,0 +1,221 @@
+/**
+ * What is kept, and for how long: idempotency keys, feeds, old events.
+ */
+import { eventIdsIn, settledStates } from "@doorhook/core"
+import type { Check, EntryOf, Trace, TracedDelivery, Violation } from "./Trace.ts"
+import { clockOf, entriesOf, putBackSince } from "./Trace.ts"
+
+/** One time that a request was carried out. */
+interface Carried {
+  readonly entry: EntryOf<"enqueued">
+  readonly from: number
+  readonly until: number
+  readonly ids: ReadonlyArray<string>
+}
+
+const byKey = <A>(pairs: Iterable<readonly [string, A]>): ReadonlyMap<string, ReadonlyArray<A>> => {
+  const groups = new Map<string, Array<A>>()
+  for (const [key, item] of pairs) {
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+const published = ({ entries }: Trace): ReadonlyArray<Violation> => {
+  const invoked = new Map(entriesOf(entries, "invoke").map((entry) => [entry.op, entry]))
+  const asked = byKey(
+    [...invoked.values()].flatMap((entry) =>
+      entry.operation.type === "publish" && entry.operation.key !== null
+        ? [[entry.operation.key, { entry, events: entry.operation.events }] as const]
+        : []
+    )
+  )
+  const answers = byKey(
+    entriesOf(entries, "ok").flatMap((ok) => {
+      const operation = invoked.get(ok.op)?.operation
+      return operation?.type === "publish" && operation.key !== null ? [[operation.key, ok] as const] : []
+    })
+  )
+  const keysOf = new Map(
+    [...asked].flatMap(([key, calls]) => calls.flatMap(({ events }) => events.map(({ data }) => [data, key] as const)))
+  )
+  const stored = byKey(
+    entriesOf(entries, "enqueued").flatMap((entry) => {
+      const keys = new Set(entry.events.flatMap(({ event }) => keysOf.get(event.data) ?? []))
+      return [...keys].map((key): readonly [string, Carried] => {
+        const of = entry.events.filter(({ event }) => keysOf.get(event.data) === key)
+        const remembered = entry.keys.find((each) => each.key === key)
+        const created = of[0]?.event.created_at ?? 0
+        return [
+          key,
+          {
+            entry,
+            from: remembered?.created_at ?? created,
+            until: remembered?.expires_at ?? created + 24 * 3_600_000,
+            ids: of.map(({ event }) => event.id)
+          }
+        ]
+      })
+    })
+  )
+  return [...asked].flatMap(([key, calls]) => {
+    const times = stored.get(key) ?? []
+    const oks = answers.get(key) ?? []
+    const sizes = new Set(calls.map(({ events }) => events.length))
+    const show = [...times.map(({ entry }) => entry.index), ...oks.map(({ index }) => index)]
+    const twice = times.some(
+      ({ from, ids }, at) => !sizes.has(ids.length) || times.slice(0, at).some((other) => other.until > from)
+    )
+    const unknown = oks.filter(
+      ({ answer, index }) =>
+        !times.some(({ entry, ids }) => entry.index < index && ids.join() === eventIdsIn(answer).join())
+    )
+    const answered = new Set(oks.map(({ answer }) => answer))
+    return [
+      ...(twice ? [{ what: `what was published under the key ${key} is stored more than once`, entries: show }] : []),
+      ...(unknown.length > 0 || answered.size > times.length
+        ? [{ what: `the answers under the key ${key} differ, or are not what was stored`, entries: show }]
+        : [])
+    ]
+  })
+}
+
+const created = ({ entries }: Trace): ReadonlyArray<Violation> =>
+  [
+    ...byKey(
+      entriesOf(entries, "integration").flatMap((entry) =>
+        entry.what === "created" && entry.key !== null ? [[entry.key, entry] as const] : []
+      )
+    )
+  ].flatMap(([key, made]) =>
+    made.length < 2
+      ? []
+      : [{ what: `two integrations were made under ${key}`, entries: made.map(({ index }) => index) }]
+  )
+
+export const idempotent: Check = {
+  name: "idempotent",
+  rule: "Whatever comes under one key is carried out once, whoever takes it in and whatever breaks, and all its answers are equal.",
+  violations: (trace) => [...published(trace), ...created(trace)]
+}
+
+/** What one reader has read, part by part. */
+const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"fed">>): ReadonlyArray<Violation> => {
+  const invoked = new Map(entriesOf(trace.entries, "invoke").map(({ index, op }) => [op, index]))
+  const violations: Array<Violation> = []
+  const seen = new Set<number>()
+  let last = 0
+  for (const { cursor, ids, index, integration_id, more, op } of parts) {
+    for (const id of ids) {
+      if (id <= last || trace.deliveries.get(id)?.integration_id !== integration_id)
+        violations.push({ what: `delivery ${id} was read after ${last}, twice or in the wrong feed`, entries: [index] })
+      last = id
+      seen.add(id)
+    }
+    const asked = invoked.get(op) ?? 0
+    // What was stored before it was asked for, up to where the part ends, and was not purged before.
+    const upTo = more ? cursor : Infinity
+    for (const { enqueued, id, integration_id: of, purged } of trace.deliveries.values()) {
+      const isDue = of === integration_id && id <= upTo && enqueued.index < asked && (purged?.index ?? Infinity) > index
+      if (!isDue || seen.has(id)) continue
+      violations.push({ what: `delivery ${id} was passed over`, entries: [enqueued.index, index] })
+      seen.add(id)
+    }
+  }
+  return violations
+}
+
+export const feeds: Check = {
+  name: "feeds",
+  rule: "Who follows a feed by cursor sees every delivery of the integration once, in the order of storing, but for those purged before.",
+  violations: (trace) => {
+    const readers = new Map<number, Array<EntryOf<"fed">>>()
+    for (const entry of entriesOf(trace.entries, "fed")) {
+      readers.set(entry.reader, [...(readers.get(entry.reader) ?? []), entry])
+    }
+    return [...readers.values()].flatMap((parts) => readBy(trace, parts))
+  }
+}
+
+const settled: ReadonlySet<string> = new Set(settledStates)
+
+/** Between two rounds of housekeeping, and how long a round takes at most, in milliseconds. */
+const rounds = 130_000
+
+const byEvent = ({ deliveries }: Trace): ReadonlyMap<string, ReadonlyArray<TracedDelivery>> => {
+  const groups = new Map<string, Array<TracedDelivery>>()
+  for (const delivery of deliveries.values()) {
+    const group = groups.get(delivery.event.id)
+    if (group === undefined) groups.set(delivery.event.id, [delivery])
+    else group.push(delivery)
+  }
+  return groups
+}
+
+const problemsOf = (
+  trace: Trace,
+  of: ReadonlyMap<string, ReadonlyArray<TracedDelivery>>,
+  purged: EntryOf<"purged">
+): ReadonlyArray<string> => {
+  const { answer, deliveries, engine, events, request } = purged
+  const { retention } = trace.settings
+  const ids = new Set(deliveries.map(({ id }) => id))
+  const whole = events.flatMap(({ id }) => of.get(id) ?? [])
+  return [
+    ...(retention === null || request.before > clockOf(trace, engine, purged) + putBackSince(trace, 0) - retention
+      ? [`what is younger than the retention is purged`]
+      : []),
+    ...events.filter(({ created_at }) => created_at >= request.before).map(({ id }) => `${id} is too young`),
+    ...deliveries.filter(({ state }) => !settled.has(state)).map(({ id, state }) => `delivery ${id} is ${state}`),
+    ...(whole.length === ids.size && whole.every(({ id }) => ids.has(id))
+      ? []
+      : [`of ${whole.length} deliveries of the purged events, ${ids.size} went`]),
+    ...(answer.events === events.length && answer.deliveries === deliveries.length
+      ? []
+      : [`${events.length} events and ${deliveries.length} deliveries went, the answer is ${JSON.stringify(answer)}`])
+  ]
+}
+
+/** What should have gone, and is there at the end. */
+const leftOver = (trace: Trace, of: ReadonlyMap<string, ReadonlyArray<TracedDelivery>>): ReadonlyArray<Violation> => {
+  const { entries, outcome, settings } = trace
+  if (settings.retention === null) return []
+  const end = entries.at(-1)?.at ?? 0
+  const before = outcome.wall - settings.retention - rounds - outcome.scenario.skew
+  const there = new Set(outcome.deliveries.map(({ id }) => id))
+  return [...of.values()].flatMap((deliveries) => {
+    const isOver = deliveries.every(
+      ({ event, final, resent, settlements }) =>
+        event.created_at < before &&
+        final !== undefined &&
+        settled.has(final.state) &&
+        [...resent.map((index) => entries[index]?.at ?? 0), ...settlements.map(({ entry }) => entry.at)].every(
+          (at) => at < end - rounds
+        )
+    )
+    const left = deliveries.filter(({ id }) => there.has(id))
+    if (!isOver || left.length === 0 || wasCancelledLately(trace, left, end - rounds)) return []
+    const what = `delivery ${left.map(({ id }) => id).join()} is over and was not purged`
+    return [{ what, entries: left.map(({ enqueued }) => enqueued.index) }]
+  })
+}
+
+/** Whether what is left of an event was ended by a change of its integration, and no earlier than at a time. */
+const wasCancelledLately = (trace: Trace, left: ReadonlyArray<TracedDelivery>, since: number): boolean =>
+  left.some(({ integration_id }) => trace.integrations.get(integration_id)?.some(({ at }) => at >= since) === true)
+
+export const purges: Check = {
+  name: "purges",
+  rule: "Retention takes events that are older than the retention and settled, as a whole, and no others; it counts what it takes, and leaves nothing behind.",
+  violations: (trace) => {
+    const of = byEvent(trace)
+    return [
+      ...entriesOf(trace.entries, "purged").flatMap((entry) =>
+        problemsOf(trace, of, entry).map((what) => ({ what, entries: [entry.index] }))
+      ),
+      ...leftOver(trace, of)
+    ]
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * An integration with very many open deliveries is removed or disabled: all of them are cancelled at once, for every
+ * call to see, though their rows change afterwards.
+ */
+import { deliveryStates, DeliveryStore, IntegrationStore } from "@doorhook/core"
+import type { Integration } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { DatabaseSync } from "node:sqlite"
+import { CancellationBatch } from "../src/stores/Cancellations.ts"
+import { onStore } from "./OpenedStore.ts"
+import { temporaryFile } from "./TemporaryFile.ts"
+
+const { claim, createIntegration, enqueue, findDelivery, nextDue, records, release, settle, settlement, start } =
+  StoreFixtures
+
+const many = 6_000
+
+/** So few change at once that they are still being changed when a slow disk has answered. */
+const slowly = Effect.provideService(CancellationBatch, 3)
+
+/** How many rows of a file are open, and how many cancellations are not carried out. */
+const rowsIn = (filename: string) =>
+  Effect.sync(() => {
+    const db = new DatabaseSync(filename)
+    const count = (query: string) => Number(db.prepare(`SELECT count(*) AS n FROM ${query}`).get()?.["n"])
+    const counts = { open: count("deliveries WHERE state IN (0, 2)"), cancellations: count("cancellations") }
+    db.close()
+    return counts
+  })
+
+const disabled = (integration: Integration): Integration => ({
+  ...integration,
+  status: "disabled",
+  disabled_reason: "manual",
+  version: integration.version + 1
+})
+
+/** Two integrations, one with many deliveries of which the first three are under lease, and one with a single one. */
+const fill = Effect.gen(function* () {
+  const dead = yield* createIntegration()
+  const well = yield* createIntegration()
+  const ids = yield* enqueue(...records(1, many, dead))
+  yield* enqueue(...records(many + 1, many + 1, well))
+  const leased = yield* claim(start, { limit: 3, limits: StoreFixtures.nothingOf(well) })
+  return { dead, well, ids, leased }
+})
+
+/** What all calls say while nothing of it is claimed any more. */
+const expectAllCancelled = Effect.fnUntraced(function* (ofDead: Integration, ids: ReadonlyArray<number>) {
+  const store = yield* DeliveryStore
+  const { states } = yield* store.summary(start)
+  assert.deepEqual([states.cancelled, states.pending, states.delivering], [many, 1, 0])
+  const list = yield* store.list({ integration_id: ofDead.id, limit: 10 })
+  assert.deepEqual(
+    list.map(({ id }) => id),
+    ids.slice(0, 10)
+  )
+  assert.isTrue(list.every(({ next_attempt_at, state }) => state === "cancelled" && next_attempt_at === null))
+  const byState = yield* Effect.forEach(deliveryStates, (state) =>
+    Effect.map(store.list({ states: [state], integration_id: ofDead.id, limit: many }), ({ length }) => [state, length])
+  )
+  assert.deepEqual(
+    byState.filter(([, length]) => length !== 0),
+    [["cancelled", many]]
+  )
+})
+
+describe("very many deliveries end", () => {
+  it.effect("at once, when their integration is removed", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const use = Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const { dead, ids, leased, well } = yield* fill
+        const [, second] = leased
+        if (second === undefined) return assert.fail("nothing claimed")
+        assert.isTrue(yield* (yield* IntegrationStore).remove(dead))
+        // The first rows may have been moved while the disk answered, and no more than these.
+        const left = yield* rowsIn(filename)
+        assert.strictEqual(left.cancellations, 1)
+        assert.isAbove(left.open, 1)
+        const found = yield* findDelivery(second.id)
+        assert.deepEqual([found.state, found.reason, found.next_attempt_at], ["cancelled", "integration_deleted", null])
+        assert.strictEqual((yield* store.list({ limit: 1 }))[0]?.state, "cancelled")
+        const others = yield* claim(start)
+        assert.deepEqual(
+          others.map(({ integration }) => integration.id),
+          [well.id]
+        )
+        assert.isNull(yield* nextDue(start))
+        yield* release(start, start, others)
+        const [, released] = yield* store.list({ integration_id: dead.id, limit: 2 })
+        assert.deepEqual([released?.id, released?.state], [second.id, "cancelled"])
+        assert.deepEqual(yield* store.redeliver({ type: "delivery", id: second.id }, start), {
+          _tag: "Refused",
+          why: "integration_deleted"
+        })
+        // The attempt that was under way is recorded, and changes nothing else.
+        assert.deepEqual([...(yield* settle(start, settlement(second)))], [second.id])
+        assert.strictEqual((yield* findDelivery(second.id)).state, "cancelled")
+        assert.strictEqual((yield* store.find(second.id))?.attempts.length, 1)
+        assert.strictEqual((yield* settle(start, settlement(second))).size, 0)
+        yield* expectAllCancelled(dead, ids)
+        while ((yield* rowsIn(filename)).cancellations > 0) yield* Effect.yieldNow
+        assert.strictEqual((yield* rowsIn(filename)).open, 1)
+        yield* expectAllCancelled(dead, ids)
+      })
+      yield* slowly(onStore({ filename }, use))
+    })
+  )
+
+  it.effect("and stay so when it is disabled, then deleted, while they are being moved", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const use = Effect.gen(function* () {
+        const { dead, ids } = yield* fill
+        const [first] = ids
+        if (first === undefined) return assert.fail("nothing stored")
+        assert.isTrue(yield* (yield* IntegrationStore).update(disabled(dead), dead.version))
+        assert.isTrue(yield* (yield* IntegrationStore).remove(disabled(dead)))
+        assert.strictEqual((yield* rowsIn(filename)).cancellations, 1)
+        assert.strictEqual((yield* findDelivery(first)).reason, "integration_disabled")
+        yield* expectAllCancelled(dead, ids)
+      })
+      yield* slowly(onStore({ filename }, use))
+    })
+  )
+
+  it.effect("and can be recovered as soon as it is enabled again", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const use = Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const integrations = yield* IntegrationStore
+        const { dead, leased, well } = yield* fill
+        assert.isTrue(yield* integrations.update(disabled(dead), dead.version))
+        const recover = store.redeliver({ type: "integration", id: dead.id, since: 0 }, start)
+        assert.deepEqual(yield* recover, { _tag: "Refused", why: "integration_disabled" })
+        assert.isTrue(yield* integrations.update({ ...dead, version: dead.version + 2 }, dead.version + 1))
+        yield* enqueue(...records(many + 2, many + 2, dead))
+        assert.deepInclude(yield* recover, { _tag: "Redelivered", count: many })
+        const { states } = yield* store.summary(start)
+        // The leased ones wait for the end of their attempts.
+        assert.deepEqual(
+          [states.cancelled, states.pending, states.delivering],
+          [0, many + 2 - leased.length, leased.length]
+        )
+        const limits = StoreFixtures.nothingOf(well)
+        assert.strictEqual(
+          (yield* claim(start, { limit: 10_000, limitPerIntegration: 10_000, limits })).length,
+          many + 1 - leased.length
+        )
+      })
+      yield* onStore({ filename }, use)
+    })
+  )
+
+  it.effect("and are moved by whoever opens the file next, if nobody could before", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const filled = yield* onStore(
+        { filename },
+        Effect.tap(fill, ({ dead }) => IntegrationStore.use((store) => store.remove(dead)))
+      )
+      assert.strictEqual((yield* rowsIn(filename)).cancellations, 1)
+      const moved = Effect.gen(function* () {
+        while ((yield* rowsIn(filename)).cancellations > 0) yield* Effect.yieldNow
+        assert.strictEqual((yield* rowsIn(filename)).open, 1)
+        yield* expectAllCancelled(filled.dead, filled.ids)
+      })
+      yield* onStore({ filename }, moved)
+    })
+  )
+})
