@@ -41,6 +41,7 @@ const sidebar = [
       ["Watch it", "observability"],
       ["When something fails", "operations"],
       ["Rotate secrets", "rotate-secrets"],
+      ["Migration", "migration"],
       ["Back up and restore", "backup"]
     )
   },
@@ -63,6 +64,7 @@ const sidebar = [
     text: "Understand",
     items: pages(
       ["Guarantees", "guarantees"],
+      ["Glossary", "glossary"],
       ["Architecture", "architecture"],
       ["Decisions", "decisions"],
       ["Threat model", "security"],
