@@ -52,7 +52,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       recoverLeases: turns.prepare(Sql.recoverLeases),
       standing: turns.prepare(Sql.standing),
       wait: turns.prepare(Sql.wait),
-      beat: turns.prepare(Sql.renewOwner)
+      renewOwner: turns.prepare(Sql.renewOwner)
     }
 
     // ---- The memory and the file
@@ -157,7 +157,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       const { freed, membership } = renew(heart)
       release(freed)
       // With nothing to send this is the only write: it shows a full disk before an event comes.
-      q.beat.run(heart.now)
+      q.renewOwner.run(heart.now)
       return membership
     }
 

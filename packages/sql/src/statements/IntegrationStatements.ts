@@ -63,7 +63,7 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
    * Those that fail and were not told of as often as they should be, by the latest times since when they fail. Walks the
    * table in the order of ids, like a survey.
    */
-  toBeWarned:
+  dueWarnings:
     text(`SELECT id FROM integrations WHERE id > 0 AND status = 'enabled' AND failing_since <= CASE failing_noticed
     ${FailureState.warningThresholds.map((_, times) => `WHEN ${times} THEN CAST(? AS bigint)`).join(" ")} END ORDER BY id LIMIT ?`),
 
