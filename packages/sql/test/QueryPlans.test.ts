@@ -62,7 +62,7 @@ const eventOfList =
 const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray<string>]> = {
   owner: [Deliveries.owner],
   setOwner: [Deliveries.setOwner],
-  beat: [Deliveries.renewOwner],
+  renewOwner: [Deliveries.renewOwner],
   countCancelled: [Deliveries.countCancelled],
   cancellations: [Deliveries.cancellations],
   recoverLeases: [Deliveries.recoverLeases, "SEARCH deliveries USING INTEGER PRIMARY KEY (rowid>?)"],
@@ -132,7 +132,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   deleteOfTenants: [Deliveries.deleteOfTenants, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteEvent: [Deliveries.deleteEvent, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)"],
   insertNotification: [Deliveries.insertNotification],
-  notifications: [Deliveries.notifications(false, false), "SEARCH notifications USING INTEGER PRIMARY KEY (rowid>?)"],
+  notifications: [Deliveries.notifications(false, false), "SEARCH notices USING INTEGER PRIMARY KEY (rowid>?)"],
   notificationsOfIntegration: [
     Deliveries.notifications(true, false),
     "INDEX notices_by_integration (integration_id=? AND rowid>?)"
@@ -142,7 +142,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   purgeKeys: [Keys.purge, "COVERING INDEX idempotency_keys_by_expiry (expires_at<?)"],
   subjects: [Integrations.subjects, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid=?)"],
   survey: [Integrations.survey, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
-  toBeWarned: [Integrations.toBeWarned, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
+  dueWarnings: [Integrations.dueWarnings, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
   revokeGrantsTo: [
     Tokens.revokeGrantsTo,
     "INDEX grants_by_client (client_id=?)",
@@ -216,7 +216,7 @@ describe("plans", () => {
       // Its scan ends at the limit.
       assert.deepEqual(
         (yield* planOf(Deliveries.deleteNotifications)).filter((step) => /SCAN|SEARCH/.test(step)),
-        ["SEARCH notifications USING INTEGER PRIMARY KEY (rowid=?)", "SCAN notifications"]
+        ["SEARCH notices USING INTEGER PRIMARY KEY (rowid=?)", "SCAN notices"]
       )
     }).pipe(Effect.provide(SqliteDatabase.layer({ filename: ":memory:" })))
   )

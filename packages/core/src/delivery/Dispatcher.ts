@@ -28,7 +28,6 @@ import type { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Transport } from "../ports/Transport.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
-import { counted } from "../text/Counted.ts"
 import { makeCounter, staleSettlements } from "./DeliveryMetrics.ts"
 import { DeliverySettings, longestAttempt, settleBudget } from "./DeliverySettings.ts"
 import { warnOfFailures } from "./FailureWarnings.ts"
@@ -182,7 +181,7 @@ const makeDispatcher: Effect.Effect<
   /** Of a worker that was killed the store knows only that its membership lasts: at the start it counts as one of several. */
   const logOthers = (others: number) =>
     Effect.logInfo(
-      `The database knows ${counted(others, "other worker")}. If one has ended without closing, what it held is sent again ${DurationText.format(settings.lease + membership.interval)} from now at the latest.`
+      `The database knows ${others} other ${others === 1 ? "worker" : "workers"}. If one has ended without closing, what it held is sent again ${DurationText.format(settings.lease + membership.interval)} from now at the latest.`
     )
 
   const heartbeat = Effect.gen(function* () {

@@ -35,7 +35,7 @@ import { endedEntries, idsOf, move, queuedEntries, writeTally } from "./Moves.ts
 import { int8s, postgres } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
-const { disable, enable, setFailing, toBeWarned } = integrationStatements(postgres)
+const { disable, enable, setFailing, dueWarnings } = integrationStatements(postgres)
 const { insertNotification } = recordStatements(postgres)
 
 const settledNothing: Settled = {
@@ -360,7 +360,10 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
   /** Runs in a transaction. */
   const warnDue = Effect.fnUntraced(function* (now: number, disableAfter: number, limit: number) {
     const due = yield* idsOf(
-      sql.unsafe<{ readonly id: IntegrationId }>(toBeWarned, [...FailureState.warningCutoffs(now, disableAfter), limit])
+      sql.unsafe<{ readonly id: IntegrationId }>(dueWarnings, [
+        ...FailureState.warningCutoffs(now, disableAfter),
+        limit
+      ])
     )
     if (due.length === 0) return []
     const { subjects } = yield* subjectsOf(yield* lockSubjects(sql, due, due, () => true), now)

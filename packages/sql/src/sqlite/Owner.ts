@@ -52,7 +52,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       recoverLeases: turns.prepare(Sql.recoverLeases),
       standing: turns.prepare(Sql.standing),
       wait: turns.prepare(Sql.wait),
-      beat: turns.prepare(Sql.renewOwner)
+      renewOwner: turns.prepare(Sql.renewOwner)
     }
 
     // ---- The memory and the file

@@ -58,7 +58,7 @@ export const makeSettle = (
     disable: turns.prepare(integrations.disable),
     enable: turns.prepare(integrations.enable),
     setFailing: turns.prepare(integrations.setFailing),
-    toBeWarned: turns.prepare(integrations.toBeWarned)
+    dueWarnings: turns.prepare(integrations.dueWarnings)
   }
 
   // ---- Attempts
@@ -212,7 +212,7 @@ export const makeSettle = (
   const warn = (now: number, disableAfter: number, limit: number) => {
     const logs: Array<string> = []
     const notifications: Array<IntegrationNotification> = []
-    for (const row of q.toBeWarned.all(...FailureState.warningCutoffs(now, disableAfter), limit)) {
+    for (const row of q.dueWarnings.all(...FailureState.warningCutoffs(now, disableAfter), limit)) {
       const id = integrationId(row[0])
       const subject = subjectOf(
         id,

@@ -62,7 +62,7 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
    * Failing integrations with fewer warnings than are due. The parameters are the latest times of `failing_since` for each
    * warning. Scans the table in order of id, like `survey`.
    */
-  toBeWarned:
+  dueWarnings:
     text(`SELECT id FROM integrations WHERE id > 0 AND status = 'enabled' AND failing_since <= CASE failing_noticed
     ${FailureState.warningThresholds.map((_, times) => `WHEN ${times} THEN CAST(? AS bigint)`).join(" ")} END ORDER BY id LIMIT ?`),
 
