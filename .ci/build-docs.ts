@@ -1,11 +1,12 @@
 /**
- * Builds the documentation site: generates the reference from the code, then builds the pages. A broken link fails the
- * build.
+ * Builds the documentation site: generates the reference from the code and the API pages with typedoc, then builds the
+ * pages. A broken link fails the build.
  */
 import { spawnSync } from "node:child_process"
 
 const steps: ReadonlyArray<readonly [command: string, ...args: ReadonlyArray<string>]> = [
   ["node", "--conditions=source", ".ci/docs-reference.ts"],
+  ["docs/node_modules/.bin/typedoc", "--options", "docs/.vitepress/typedoc.json"],
   ["vitepress", "build", "docs"]
 ]
 

@@ -22,6 +22,7 @@ const lists: ReadonlyArray<ReadonlyArray<Check>> = [
   ],
   [
     ["docs", "node", "--conditions=source", ".ci/check-docs.ts"],
+    ["reference", "node", "--conditions=source", ".ci/docs-reference.ts", "--check"],
     ["imports", "node", ".ci/check-imports.ts"],
     ["build", "npm", "run", "--silent", "build"],
     ["comments", "node", ".ci/check-comments.ts"],

@@ -1,6 +1,6 @@
 /**
- * Generates the JSON Schema of scenario files (docs/scenario.schema.json), for editors, and their reference in
- * docs/simulator.md, from the parameters in the simulator's sources. A test checks that both are current.
+ * Generates two files from the simulator's parameters and bands: the JSON Schema of scenario files
+ * (docs/scenario.schema.json), for editors, and the bands in docs/simulator.md. A test checks that both are current.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -12,7 +12,7 @@ import { bandOf, measures, shown } from "../simulator/src/validate/Realism.ts"
 import { buildingUses } from "../simulator/src/world/Building.ts"
 
 export const schemaFile = new URL("../docs/scenario.schema.json", import.meta.url)
-export const referencePage = new URL("../docs/simulator.md", import.meta.url)
+export const bandsPage = new URL("../docs/simulator.md", import.meta.url)
 
 /** Annotations of parameters to keep in the JSON Schema. */
 const kept: ReadonlyArray<string> = [sourceKey, "pattern", "minimum", "maximum"]
@@ -32,12 +32,14 @@ export const scenarioJsonSchema = (): string => {
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-const reference = ["<!-- reference: made from docs/scenario.schema.json -->", "<!-- end of reference -->"] as const
 const bandsPlace = ["<!-- bands: made from simulator/src/validate/bands.json -->", "<!-- end of bands -->"] as const
 
 /** A part of the schema; undefined if it is missing. */
 const part = (value: unknown, ...keys: ReadonlyArray<string>): unknown =>
   keys.reduce((inner, key) => (Predicate.hasProperty(inner, key) ? inner[key] : undefined), value)
+
+/** Whether a flow is of people from outside, who ring: visitors, couriers, guests or trades. */
+const isOutsiders = (flow: unknown): boolean => part(flow, "properties", "ring_out") !== undefined
 
 /** A key of a schema, or of one of its conditions. */
 const found = (schema: unknown, key: string): unknown => {
@@ -67,7 +69,7 @@ const rowsOf = (schema: unknown): ReadonlyArray<string> =>
 
 const table = (title: string, intro: string, schema: unknown): string =>
   [
-    `### ${title}`,
+    `## ${title}`,
     "",
     ...(intro === "" ? [] : [`${intro}.`, ""]),
     "| parameter | meaning | default | source |",
@@ -75,7 +77,52 @@ const table = (title: string, intro: string, schema: unknown): string =>
     ...rowsOf(schema)
   ].join("\n")
 
-const scenarioReference = (): string => {
+/** The flow names by a text of theirs; the text alone where all have the same. */
+const grouped = (texts: ReadonlyArray<readonly [flow: string, text: string]>): string => {
+  const groups = [...Map.groupBy(texts, ([, text]) => text)]
+  const [first] = groups
+  if (first === undefined || groups.length === 1) return first?.[0] ?? ""
+  return groups
+    .filter(([text]) => text !== "assumed")
+    .map(([text, own]) => `${own.map(([flow]) => flow).join(", ")}: ${text}`)
+    .join("; ")
+}
+
+/** Flows with the same parameters: what these mean in one table, and the defaults that differ in another. */
+const sharedTables = (flows: ReadonlyArray<readonly [name: string, schema: unknown]>): string => {
+  const names = Object.keys(Object(part(flows[0]?.[1], "properties")))
+  const ofEach = (name: string, text: (schema: unknown) => string) =>
+    flows.map(([flow, schema]) => [flow, text(part(schema, "properties", name))] as const)
+  const isShared = (name: string) => new Set(ofEach(name, shownDefault).map(([, text]) => text)).size === 1
+  const sourceOf = (schema: unknown) => textOf(found(schema, sourceKey)).replace(assumed, "assumed")
+  return [
+    `## buildings[].flows: ${flows.map(([flow]) => flow).join(", ")}`,
+    "",
+    ...flows.map(([flow, schema]) => `- \`${flow}\`: ${textOf(found(schema, "description"))}`),
+    "",
+    "| parameter | meaning | default | source |",
+    "|---|---|---|---|",
+    ...names.map((name) => {
+      const meaning = grouped(ofEach(name, (schema) => textOf(found(schema, "description"))))
+      const usual = isShared(name) ? shownDefault(part(flows[0]?.[1], "properties", name)) : "below"
+      return `| \`${name}\` | ${cell(meaning)} | ${cell(usual)} | ${cell(grouped(ofEach(name, sourceOf)))} |`
+    }),
+    "",
+    `| default of | ${flows.map(([flow]) => `\`${flow}\``).join(" | ")} |`,
+    `|${"---|".repeat(flows.length + 1)}`,
+    ...names
+      .filter((name) => !isShared(name))
+      .map(
+        (name) =>
+          `| \`${name}\` | ${ofEach(name, shownDefault)
+            .map(([, text]) => cell(text))
+            .join(" | ")} |`
+      )
+  ].join("\n")
+}
+
+/** The parameters of scenario files as tables. */
+export const scenarioReference = (): string => {
   const schema: unknown = JSON.parse(scenarioJsonSchema())
   const building = part(schema, "properties", "buildings", "items")
   const flows = Object.entries(Object(part(building, "properties", "flows", "properties")))
@@ -87,7 +134,10 @@ const scenarioReference = (): string => {
     table("The file", "", schema),
     table("buildings[]", "", building),
     ...sections,
-    ...flows.map(([name, flow]) => table(`buildings[].flows.${name}`, textOf(found(flow, "description")), flow))
+    ...flows
+      .filter(([, flow]) => !isOutsiders(flow))
+      .map(([name, flow]) => table(`buildings[].flows.${name}`, textOf(found(flow, "description")), flow)),
+    sharedTables(flows.filter(([, flow]) => isOutsiders(flow)))
   ].join("\n\n")
 }
 
@@ -114,11 +164,10 @@ const between = (page: string, [begin, end]: readonly [string, string], text: st
   return `${before}${begin}\n\n${text}\n\n${end}${after}`
 }
 
-/** The page with the current reference and bands. */
-export const withReference = (page: string): string =>
-  between(between(page, reference, scenarioReference()), bandsPlace, bandsTable())
+/** The page with the current bands. */
+export const withBands = (page: string): string => between(page, bandsPlace, bandsTable())
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(schemaFile, scenarioJsonSchema())
-  writeFileSync(referencePage, withReference(readFileSync(referencePage, "utf8")))
+  writeFileSync(bandsPage, withBands(readFileSync(bandsPage, "utf8")))
 }

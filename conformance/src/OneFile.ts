@@ -1,5 +1,5 @@
 /**
- * The suite as one file, without npm: `.ci/bundle-command.ts` puts this in the place of `Program.ts`.
+ * The suite as one file, without npm: `.ci/bundle-command.ts` replaces `Program.ts` by this.
  */
 import { Shell } from "@doorhook/core"
 import { relative, sep } from "node:path"

@@ -1,6 +1,6 @@
 /**
- * The suite as a program: how it is called, and the program of the bundled receivers. As one file it is another
- * (`OneFile.ts`).
+ * The suite as a program: how it is called, and the program of the bundled receivers. `OneFile.ts` replaces it in the suite as one
+ * file.
  */
 import { fileURLToPath } from "node:url"
 
@@ -18,6 +18,6 @@ const here = import.meta.url
 export const program: Program = {
   name: "conformance",
   called: "npx doorhook conformance",
-  // Sources run from sources, and what was built from what was built.
+  // Sources start sources, and built files start built files.
   receiver: [fileURLToPath(new URL(`mutants/main${here.endsWith(".ts") ? ".ts" : ".js"}`, here))]
 }

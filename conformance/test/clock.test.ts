@@ -3,12 +3,11 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { withControl } from "../src/hooks/Control.ts"
+import { withControl } from "../src/hooks/Commands.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
-import { inProcess } from "../src/mutants/Trial.ts"
-import { faults } from "../src/mutants/Fault.ts"
-import { httpProbe } from "../src/probes/HttpProbe.ts"
 import type { Change } from "../src/mutants/Base.ts"
+import { faults, inProcess } from "../src/mutants/Faults.ts"
+import { httpProbe } from "../src/probes/Probe.ts"
 import { run as runSuite } from "./support/run.ts"
 
 const secret = "whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI="

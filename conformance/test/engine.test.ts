@@ -2,18 +2,17 @@
  * The engine before receivers that are correct, and before whole classes of faults: each must be failed by the requirement
  * that names it, by its directed cases and with little time.
  */
-import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { Effect } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
-import { Schema } from "effect"
 import type { Report } from "../src/report/Report.ts"
 import { StoredCase } from "../src/run/StoredCase.ts"
+import { model } from "./support/model.ts"
+import type { Delivery, Manners } from "./support/model.ts"
 import { run as runSuite } from "./support/run.ts"
 import type { Tested } from "./support/run.ts"
-import type { Delivery, Manners } from "./support/model.ts"
-import { model } from "./support/model.ts"
 import { evidenceIn, saidAgain } from "./support/stored.ts"
 
 /**
@@ -211,7 +210,7 @@ describe("a probe that can't be believed makes the run unusable", () => {
   const probes: ReadonlyArray<readonly [what: string, probed: Manners["probed"], says: RegExp]> = [
     ["says whether there is an effect", (effects) => Math.min(effects, 1), /can't count past 1/],
     ["counts all events", (_, total) => total, /never sent/],
-    ["sees nothing", () => 0, /effects = 0 for 3 events that were acknowledged/]
+    ["sees nothing", () => 0, /effects = 0 for 3 acknowledged events/]
   ]
   it.live.each(probes)("%s", ([, probed, says]) =>
     Effect.gen(function* () {
@@ -224,7 +223,7 @@ describe("a probe that can't be believed makes the run unusable", () => {
 })
 
 describe("a history that may keep the receiver from all others", () => {
-  it.live("is executed alone: others would not reach it, and tell nothing", () =>
+  it.live("is executed alone: others would not reach it", () =>
     Effect.gen(function* () {
       const { hooks, probe, url } = yield* model()
       const trace = `${yield* temporaryFolder}/trace.ndjson`

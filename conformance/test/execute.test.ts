@@ -5,20 +5,18 @@ import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Struct } from "effect"
 import { hash } from "node:crypto"
+import { createServer } from "node:http"
 import { crc32 } from "node:zlib"
 import { pausesFor } from "../src/execution/Deliveries.ts"
+import { withInterventions } from "../src/execution/Execution.ts"
 import { execute } from "../src/execution/Perform.ts"
-import { during } from "../src/execution/Execution.ts"
-import { accessLog, call } from "../src/history/Events.ts"
+import { accessLog, call, twins } from "../src/history/Events.ts"
 import { again, cutNew, inBody, newEvent, raceAgain, raceNew } from "../src/history/History.ts"
-import { carriers } from "../src/history/Forgeries.ts"
 import type { Operation } from "../src/history/Operations.ts"
-import { twins } from "../src/history/Twins.ts"
-import { retry, variations } from "../src/history/Variations.ts"
+import { carriers, retry, variations } from "../src/history/Variations.ts"
 import type { Variation } from "../src/history/Variations.ts"
-import { noHooks } from "../src/hooks/Hooks.ts"
-import { read } from "../src/judgement/Reading.ts"
-import { defaultTerms } from "../src/judgement/Terms.ts"
+import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
+import { defaultTerms, classify } from "../src/judgement/Terms.ts"
 import { acknowledge, answer, receiver, socketReceiver } from "./support/receiver.ts"
 import type { Received } from "./support/receiver.ts"
 import { executed, secret, services, settingOf, terms } from "./support/setting.ts"
@@ -131,7 +129,7 @@ describe("a history", () => {
       assert.strictEqual(varied.headers["webhook-id"], plain.headers["webhook-id"])
       const same = JSON.stringify(JSON.parse(varied.body)) === JSON.stringify(JSON.parse(plain.body))
       assert.strictEqual(same, variation !== "changed" && variation !== "reordered")
-      assert.isTrue(trace.attempts.every(({ exchange }) => read(exchange, terms) === "acknowledged"))
+      assert.isTrue(trace.attempts.every(({ exchange }) => classify(exchange, terms) === "acknowledged"))
     })
   )
 
@@ -154,7 +152,7 @@ describe("a history", () => {
         ["expect", deaf]
       ] as const) {
         const { trace } = yield* executed(target, [newEvent(accessLog, [how])], { terms: hurried })
-        assert.strictEqual(read(trace.attempts[0]?.exchange ?? assert.fail(), hurried), "acknowledged", how)
+        assert.strictEqual(classify(trace.attempts[0]?.exchange ?? assert.fail(), hurried), "acknowledged", how)
       }
     })
   )
@@ -207,8 +205,30 @@ describe("a history", () => {
         response.setHeader("connection", "close").end("ok", () => target.die())
       })
       const { broke, trace } = yield* run(target.url, newEvent(accessLog), again(0, retry))
-      assert.include(broke?.message, "3 times in a row")
+      assert.include(broke?.message, "in 3 tries")
       assert.strictEqual(trace.attempts.length, 1)
+    })
+  )
+
+  it.live("waits for one that the suite starts itself: it may still be starting, or has ended and says why", () =>
+    Effect.gen(function* () {
+      const ended = new HookFailed({ message: "--spawn ended with code 1: no disk" })
+      const late = yield* Effect.acquireRelease(
+        Effect.sync(() => createServer((request, response) => request.resume().on("end", () => response.end("ok")))),
+        (server) => Effect.sync(() => server.close())
+      )
+      for (const ready of ["late", "ended"] as const) {
+        const target = yield* receiver((_, response) => {
+          response.setHeader("connection", "close").end("ok", () => target.die())
+        })
+        const listen = Effect.callback<void>((resume) => {
+          late.listen(Number(new URL(target.url).port), "127.0.0.1", () => resume(Effect.void))
+        })
+        const hooks = { ...noHooks, startsIt: true, ready: ready === "late" ? listen : Effect.fail(ended) }
+        const { broke, trace } = yield* executed(target.url, [newEvent(accessLog), again(0, retry)], { hooks })
+        assert.strictEqual(broke?.message, ready === "late" ? undefined : ended.message)
+        assert.strictEqual(trace.attempts.length, ready === "late" ? 2 : 1)
+      }
     })
   )
 
@@ -260,12 +280,12 @@ describe("a history", () => {
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const setting = settingOf(new URL(target.url))
-      const occasion = { title: "one", allElseDone: Effect.void, fillerTime: 0 }
+      const context = { title: "one", allElseDone: Effect.void, fillerTime: 0 }
       const ops = [newEvent(accessLog), { k: "idle", ms: 60 } satisfies Operation]
       const [{ trace }] = yield* Effect.all(
         [
-          execute({ v: 1, ops }, setting, occasion),
-          execute({ v: 1, ops: [newEvent(accessLog), newEvent(accessLog)] }, setting, occasion)
+          execute({ v: 1, ops }, setting, context),
+          execute({ v: 1, ops: [newEvent(accessLog), newEvent(accessLog)] }, setting, context)
         ],
         { concurrency: "unbounded" }
       ).pipe(Effect.provide(services))
@@ -402,7 +422,7 @@ describe("a load", () => {
       assert.strictEqual(trace.attempts.length, 800)
       const [shortfall] = trace.shortfalls
       assert.deepInclude(shortfall, { op: 0, what: "connections", of: 800 })
-      const late = trace.attempts.filter(({ exchange }) => read(exchange, wide) === "late")
+      const late = trace.attempts.filter(({ exchange }) => classify(exchange, wide) === "late")
       assert.isAtMost(800 - (shortfall?.done ?? 0), late.length, "none that came at the deadline")
     })
   )
@@ -419,7 +439,7 @@ describe("a load", () => {
       const short = { ...terms, deadline: 1_000 }
       const { trace } = yield* executed(target.url, ops, { peakRate: 2_000, typical: () => 3, terms: short })
       assert.deepStrictEqual(trace.shortfalls, [])
-      assert.isTrue(trace.attempts.some(({ exchange }) => read(exchange, short) === "late"))
+      assert.isTrue(trace.attempts.some(({ exchange }) => classify(exchange, short) === "late"))
     })
   )
 })
@@ -454,15 +474,15 @@ describe("what is done to the receiver", () => {
       const advanced: Array<number> = []
       const advance = (ms: number) => Effect.sync(() => void advanced.push(ms))
       const setting = settingOf(new URL(target.url), { hooks: { ...noHooks, advance } })
-      const occasion = (title: string) => ({ title, allElseDone: Effect.void, fillerTime: 0 })
+      const context = (title: string) => ({ title, allElseDone: Effect.void, fillerTime: 0 })
       const idle: Operation = { k: "idle", ms: 80 }
       const [waited, moved] = yield* Effect.all(
         [
-          execute({ v: 1, ops: [idle] }, setting, occasion("one that waits")),
+          execute({ v: 1, ops: [idle] }, setting, context("one that waits")),
           execute(
             { v: 1, ops: [newEvent(accessLog), { k: "advance", ms: 60_000 }, again(0, retry)] },
             setting,
-            occasion("one that moves")
+            context("one that moves")
           )
         ],
         { concurrency: "unbounded" }
@@ -471,14 +491,12 @@ describe("what is done to the receiver", () => {
       assert.strictEqual(setting.interventions.length, 1)
       assert.deepInclude(waited.trace.interventions[0], { op: null, what: "clock_moved", by: "one that moves" })
       assert.deepInclude(moved.trace.interventions[0], { op: 1, what: "clock_moved" })
-      assert.deepStrictEqual(during(moved.trace, setting.interventions), moved.trace)
+      assert.deepStrictEqual(withInterventions(moved.trace, setting.interventions), moved.trace)
       const [first, second] = target.received.map(({ headers }) => Number(headers["webhook-timestamp"]))
       assert.isAtLeast((second ?? 0) - (first ?? 0), 60)
-      const later = yield* execute(
-        { v: 1, ops: [newEvent(accessLog)] },
-        setting,
-        occasion("one that comes later")
-      ).pipe(Effect.provide(services))
+      const later = yield* execute({ v: 1, ops: [newEvent(accessLog)] }, setting, context("one that comes later")).pipe(
+        Effect.provide(services)
+      )
       assert.deepStrictEqual(later.trace.interventions, [])
     })
   )

@@ -6,22 +6,20 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as fc from "fast-check"
 import { hash } from "node:crypto"
-import { Minting } from "../src/history/Minting.ts"
-import { forBindings, again, makeCase, newEvent, raceAgain, raceNew } from "../src/history/History.ts"
-import { plainEvents, accessLog, call, bodyOf } from "../src/history/Events.ts"
-import { canonical, array, escapedString, object, reencode, string } from "../src/history/Json.ts"
-import type { Operation } from "../src/history/Operations.ts"
-import { inWords, strengthOf } from "../src/history/Operations.ts"
-import { odd, ordinary, unknown } from "../src/history/Payloads.ts"
-import { draw, randomHistories, randomRestarts } from "../src/history/Samples.ts"
+import { accessLog, bodyOf, call, EventFactory, plainEvents } from "../src/history/Events.ts"
 import type { EventTemplate } from "../src/history/Events.ts"
+import { again, forBindings, makeCase, newEvent, raceAgain, raceNew } from "../src/history/History.ts"
+import { array, canonical, escapedString, object, reencode, string } from "../src/history/Json.ts"
+import { inWords, strengthOf } from "../src/history/Operations.ts"
+import type { Operation } from "../src/history/Operations.ts"
+import { draw, odd, ordinary, randomHistories, randomRestarts, unknown } from "../src/history/Samples.ts"
 import { retry } from "../src/history/Variations.ts"
 import { requirements } from "../src/requirements/Catalogue.ts"
 
-const minting = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
-const mint = (template: EventTemplate) => Effect.flatMap(Minting, ({ mint }) => mint(template))
+const factory = EventFactory.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+const create = (template: EventTemplate) => Effect.flatMap(EventFactory, ({ create }) => create(template))
 
-/** The template with stand-ins for what is minted, as a body. */
+/** The template with stand-ins for created values, as a body. */
 const bodyWithIds = (template: EventTemplate): string =>
   bodyOf({
     ...template,
@@ -218,11 +216,11 @@ describe("what a receiver is bound to", () => {
   })
 })
 
-describe("minting", () => {
+describe("the event factory", () => {
   it.effect("gives a digest with every digit where a double does not hold them, and only there", () =>
     Effect.gen(function* () {
       const of = (value: string) =>
-        mint({
+        create({
           ...accessLog,
           data: [
             ["id", "7"],
@@ -244,12 +242,12 @@ describe("minting", () => {
       for (const value of ["0", "-0", "1.0", "1e300", "0.1", "-2.50E-4", "9007199254740992", '"9007199254740993"']) {
         assert.isNull((yield* of(value)).exactDigest, value)
       }
-    }).pipe(Effect.provide(minting))
+    }).pipe(Effect.provide(factory))
   )
 
   it.effect("gives every event ids of its own", () =>
     Effect.gen(function* () {
-      const some = yield* Effect.all(Array.from({ length: 50 }, () => mint(call)))
+      const some = yield* Effect.all(Array.from({ length: 50 }, () => create(call)))
       assert.strictEqual(new Set(some.map(({ webhook_id }) => webhook_id)).size, 50)
       assert.strictEqual(new Set(some.map(({ body }) => /"id":\d+/.exec(body)?.[0])).size, 50)
       assert.strictEqual(new Set(some.map(({ body }) => /"guid":"[^"]+"/.exec(body)?.[0])).size, 50)
@@ -261,7 +259,7 @@ describe("minting", () => {
         const id = Number(/"id":(\d+)/.exec(body)?.[1])
         assert.isTrue(id > 100_000_000 && id < 2 ** 31, "as a column of 32 bits holds it")
       }
-    }).pipe(Effect.provide(minting))
+    }).pipe(Effect.provide(factory))
   )
 })
 

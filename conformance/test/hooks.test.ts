@@ -9,13 +9,10 @@ import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
 import { setImmediate } from "node:timers/promises"
-import { withControl } from "../src/hooks/Control.ts"
-import { noHooks } from "../src/hooks/Hooks.ts"
-import { awaitReady, isThere } from "../src/hooks/Liveness.ts"
-import { runHook } from "../src/hooks/Commands.ts"
+import { runHook, withControl } from "../src/hooks/Commands.ts"
+import { awaitReady, acceptsConnections, noHooks } from "../src/hooks/Hooks.ts"
 import { spawned } from "../src/hooks/Spawned.ts"
-import { execProbe } from "../src/probes/ExecProbe.ts"
-import { httpProbe } from "../src/probes/HttpProbe.ts"
+import { execProbe, httpProbe } from "../src/probes/Probe.ts"
 import { spawnConformance } from "./support/command.ts"
 import { acknowledge, answer, deadPort, receiver } from "./support/receiver.ts"
 
@@ -116,7 +113,7 @@ describe("a receiver that is not ready", () => {
     return yield* Fiber.join(waiting)
   })
 
-  it.effect("is told with what its ready URL answered last", () =>
+  it.effect("reports the last answer of its ready URL", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => answer(response, 404))
       const { down, message } = yield* said(target.url, () => target.received.length > 1)
@@ -125,7 +122,7 @@ describe("a receiver that is not ready", () => {
     })
   )
 
-  it.effect("is told where nothing was answered", () =>
+  it.effect("reports that nothing was answered", () =>
     Effect.gen(function* () {
       const target = yield* receiver(() => undefined)
       const { down } = yield* said(target.url, () => target.received.length > 0)
@@ -181,7 +178,7 @@ describe("a run whose terminal is closed", () => {
       const { exitCode, output } = yield* ended
       assert.strictEqual(exitCode, 130, output)
       yield* Effect.promise(() => closed).pipe(Effect.timeout(10_000))
-      assert.isFalse(yield* isThere(url))
+      assert.isFalse(yield* acceptsConnections(url))
     })
   )
 })

@@ -1,10 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Exchange } from "../src/evidence/Exchange.ts"
 import type { Attempt, Effects, Trace } from "../src/evidence/Trace.ts"
-import { accessLog, withMember, withUnknown, bodyOf } from "../src/history/Events.ts"
+import { accessLog, bodyOf, withMember, withUnknown } from "../src/history/Events.ts"
 import { cutNew, inAnswer, inBody, newEvent } from "../src/history/History.ts"
 import type { Member } from "../src/history/Json.ts"
-import { both, fail, inconclusive, pass } from "../src/judgement/Finding.ts"
 import {
   acknowledgedHasEffect,
   atMostOnce,
@@ -15,8 +14,8 @@ import {
   storedAsSent
 } from "../src/judgement/Judge.ts"
 import type { Judge } from "../src/judgement/Judge.ts"
-import { read } from "../src/judgement/Reading.ts"
-import { defaultTerms } from "../src/judgement/Terms.ts"
+import { defaultTerms, classify } from "../src/judgement/Terms.ts"
+import { both, fail, inconclusive, pass } from "../src/judgement/Verdict.ts"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { firstStays } from "../src/requirements/Duplicates.ts"
 import { answered, attemptOf, counted, traceOf } from "./support/traces.ts"
@@ -302,13 +301,13 @@ describe("an exchange", () => {
     [reset, "broken"]
   ]
   it.each(readings)("%#: %o is %s", (exchange, reading) => {
-    assert.strictEqual(read(exchange, defaultTerms), reading)
+    assert.strictEqual(classify(exchange, defaultTerms), reading)
   })
 
   it("counts on a machine that times badly, and by the rule of the run", () => {
-    assert.strictEqual(read(answered(200, 3_750), { ...defaultTerms, guard: 6_000 }), "acknowledged")
-    assert.strictEqual(read(answered(204), { ...defaultTerms, rule: "2xx" }), "acknowledged")
-    assert.strictEqual(read(answered(302), { ...defaultTerms, rule: "2xx" }), "refused")
+    assert.strictEqual(classify(answered(200, 3_750), { ...defaultTerms, guard: 6_000 }), "acknowledged")
+    assert.strictEqual(classify(answered(204), { ...defaultTerms, rule: "2xx" }), "acknowledged")
+    assert.strictEqual(classify(answered(302), { ...defaultTerms, rule: "2xx" }), "refused")
   })
 })
 

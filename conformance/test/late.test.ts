@@ -4,8 +4,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Probe } from "../src/probes/Probe.ts"
-import { run as runSuite } from "./support/run.ts"
 import { acknowledge, receiver } from "./support/receiver.ts"
+import { run as runSuite } from "./support/run.ts"
 
 /** Each duplicate takes effect again, but not before the suite has looked at all that was sent. */
 const judged = Effect.fnUntraced(function* (doubles: boolean) {

@@ -61,7 +61,7 @@ describe("a spawned receiver", () => {
       assert.match(all.output, /not tried: --control-url/)
       assert.match(all.output, /Level 3 can be tested/)
       const less = yield* conformance("doctor", ...started("doctor"))
-      assert.match(less.output, /no +effects of events +a probe \(--probe\) shows/)
+      assert.match(less.output, /no +effects of events +a probe \(--probe\) counts/)
       assert.match(less.output, /Level 1 can be tested: --level 1$/m)
       assert.notInclude(less.output, "Not observable then", "what a probe would prove at level 2 is passed at level 1")
       const written = yield* conformance("doctor", ...started("doctor"), "--report", "json=d.json")
@@ -105,7 +105,7 @@ describe("a spawned receiver", () => {
     })
   )
 
-  it.live("is told the port of its scheme where its URL names none", () =>
+  it.live("gets the default port of its scheme if its URL names none", () =>
     Effect.gen(function* () {
       const { exitCode, message } = yield* conformance(
         "run",
@@ -128,7 +128,7 @@ describe("a spawned receiver", () => {
       const other = yield* receiver((_, response) => answer(response, 200))
       const { exitCode, message } = yield* conformance("run", "--url", other.url, "--spawn", "exec sleep 60")
       assert.strictEqual(exitCode, 4)
-      assert.match(message, /^--spawn: something answers at \S+ already, .* port 0 in --url, and --port-env\.$/)
+      assert.match(message, /^--spawn: something already listens at \S+, .* port 0 in --url, and --port-env\.$/)
       assert.lengthOf(other.received, 0)
     })
   )
@@ -143,7 +143,7 @@ describe("a spawned receiver", () => {
         "echo no disk >&2; exit 7"
       )
       assert.strictEqual(exitCode, 4)
-      assert.match(message, /--spawn ended before it was ready.*no disk/)
+      assert.match(message, /--spawn ended with code \d+: .*no disk/)
     })
   )
 })
@@ -185,7 +185,7 @@ describe("effects are counted", () => {
     })
   )
 
-  it.live("at two URLs together, which a log does not tell apart", () =>
+  it.live("at two URLs together, which a log does not distinguish", () =>
     Effect.gen(function* () {
       const ways = [
         ["each", (path: string, id: string) => `${path} ${id}`, { pass: ["R-DUP-02", "R-DUP-08"], fail: [] }],
@@ -263,7 +263,7 @@ describe("effects are counted", () => {
       assert.strictEqual(alike.exitCode, 4, alike.output)
       assert.match(
         alike.message,
-        /effects = 1 for evt_\w+, which is how the id of an event begins .* whole ids: grep -cw/
+        /effects = 1 for evt_\w+, which is only the beginning of an event's id\. .* whole ids: grep -cw/
       )
     })
   )
@@ -397,7 +397,7 @@ describe("effects are counted", () => {
       assert.sameMembers([...idsWith(report, "PASS")], ["R-FWD-01", "R-DUP-02"], output)
       const alike = yield* probed(`grep -c "done $DATA_ID" ${file}`)
       assert.strictEqual(alike.exitCode, 4, alike.output)
-      assert.match(alike.message, /effects = \d for \d+, which is how the id of an event begins/)
+      assert.match(alike.message, /effects = \d for \d+, which is only the beginning of an event's id/)
     })
   )
 
@@ -420,7 +420,7 @@ describe("effects are counted", () => {
 })
 
 describe("what failed", () => {
-  it.live("and can't be stored or read is told in words, with what to do, and the verdict all the same", () =>
+  it.live("and can't be stored or read is reported with what to do, and keeps its verdict", () =>
     Effect.gen(function* () {
       const file = join(folder, "a-file")
       writeFileSync(file, "")
@@ -433,7 +433,7 @@ describe("what failed", () => {
       ] as const) {
         const { exitCode, output } = yield* run(cases)
         assert.strictEqual(exitCode, 1, output)
-        const told = `could not be stored in ${cases}: ${why}. Name a folder that can be written by --cases, and run again with --seed 7.`
+        const told = `could not be stored in ${cases}: ${why}. Name a writable folder with --cases, and run again with --seed 7.`
         assert.include(output.replaceAll(/\s+/g, " "), told)
       }
       const replay = (what: string, cases: string) => conformance("replay", what, "--url", target.url, "--cases", cases)
@@ -441,7 +441,7 @@ describe("what failed", () => {
       mkdirSync(odd)
       const unread = yield* replay(odd, folder)
       assert.strictEqual(unread.exitCode, 3)
-      assert.match(unread.message, /odd\.json can't be read: it is a folder, not a file\. Name a history/)
+      assert.match(unread.message, /odd\.json can't be read: it is a folder, not a file\. Name a stored history/)
       const unlisted = yield* replay("R-DUP-01", file)
       assert.strictEqual(unlisted.exitCode, 3)
       assert.match(unlisted.message, /^--cases \S+: .* a part of its path is a file, not a folder\. Name the folder/)

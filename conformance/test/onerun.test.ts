@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { claim, socketOf } from "../src/run/OneRun.ts"
+import { claim, socketOf } from "../src/run/Target.ts"
 
 let port = 20_000 + (process.pid % 9_000)
 /** A URL that no other test claims. */
@@ -46,7 +46,7 @@ describe("one run at a time against one receiver", () => {
         yield* claim([target], 0, quietly)
         for (let tries = 0; tries < 2; tries++) {
           const failure = yield* Effect.flip(Effect.scoped(claim([target], 0, quietly)))
-          assert.include(failure.message, "Another run still tests")
+          assert.include(failure.message, "another run still tests")
         }
       })
     )

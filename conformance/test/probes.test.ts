@@ -1,25 +1,22 @@
 /**
  * Probes before what receivers and logs are like: wrong, long, and full of other people's text.
  */
-import { assert, describe, it } from "@effect/vitest"
 import { freePort } from "@doorhook/testkit/ListeningServer"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { unlinkSync, writeFileSync } from "node:fs"
 import type { Socket } from "node:net"
-import { execProbe } from "../src/probes/ExecProbe.ts"
-import { httpProbe } from "../src/probes/HttpProbe.ts"
-import { logProbe, parseLog } from "../src/probes/LogProbe.ts"
-import { ProbeUnusable, readReading } from "../src/probes/Probe.ts"
-import { sinkProbe } from "../src/probes/SinkProbe.ts"
+import { logProbe, parseLog, sinkProbe } from "../src/probes/CountingProbes.ts"
+import { execProbe, httpProbe, ProbeUnusable, readReading } from "../src/probes/Probe.ts"
 import { answer, receiver } from "./support/receiver.ts"
 
 const webhookId = "evt_0mgw7k2x0q8r5t3v9y1b4d6f8h0"
 const subject = { webhookId, resourceType: "access_log", dataId: "123456789", endpoint: null }
 
 describe("an address that is no probe", () => {
-  it.live("is told what it was asked, and what it should have answered", () =>
+  it.live("is refused with the request and the expected answer", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ path }, response) => answer(response, path.includes("broken") ? 500 : 404))
       const said = (path: string) =>
@@ -121,7 +118,16 @@ describe("a number of effects", () => {
       ({ message }) => message
     )
 
-  it.effect("is whole: whatever else a program gives is told as it came", () =>
+  it.live("shows stored data with every digit that it sent", () =>
+    Effect.gen(function* () {
+      const body = '{"effects":1,"data":{"reading":-12345678901234567890.12345678901234567890e-3,"name":"7"}}'
+      const target = yield* receiver((_, response) => response.end(body))
+      const { data } = yield* httpProbe(new URL("/probe", target.url)).read(subject)
+      assert.strictEqual(data, '{"reading":-12345678901234567890.12345678901234567890e-3,"name":"7"}')
+    })
+  )
+
+  it.effect("is whole: anything else that a program gives is quoted", () =>
     Effect.gen(function* () {
       for (const [effects, shown] of [
         ["0", '"0", a text'],
@@ -172,7 +178,7 @@ describe("a command", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that ends otherwise is told with its code, what it printed, and what helps", () =>
+  it.live("that fails is reported with its code, its output, and what helps", () =>
     Effect.gen(function* () {
       assert.match(
         yield* said("echo 0; echo 'no such table' >&2; exit 4"),
@@ -183,7 +189,7 @@ describe("a command", () => {
         /ended with 2 and printed nothing, with "grep: .*" on standard error.* add: \|\| echo 0\.$/
       )
       assert.match(yield* said("echo two; exit 1"), /ended with 1 and printed "two": .* with EVENT_ID set to see why/)
-      assert.match(yield* said("no-such-program"), /ended with 127 .* Is what it calls there, and may it be run\?$/)
+      assert.match(yield* said("no-such-program"), /ended with 127 .* Does the program exist, and is it executable\?$/)
       assert.match(yield* said("echo 7; kill -9 $$"), /did not end by itself and printed "7"/)
       assert.match(yield* said("echo many"), /^The probe command printed "many": echo many\. It gets EVENT_ID/)
     })
@@ -267,7 +273,7 @@ describe("a log", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that is begun anew may have lost what it held: the probe is unusable", () =>
+  it.effect("that is overwritten may have lost lines: the probe is unusable", () =>
     Effect.gen(function* () {
       const file = `${yield* temporaryFolder}/effects.log`
       const begin = Effect.gen(function* () {
@@ -285,7 +291,7 @@ describe("a log", () => {
         const probe = yield* begin
         change()
         const { message } = yield* Effect.flip(probe.read(subject))
-        assert.match(message, /^The log \S+ was begun again during the run.* append to it \(>> instead of >\)/, name)
+        assert.match(message, /^The log \S+ was overwritten during the run.* append to it \(>> instead of >\)/, name)
       }
     }).pipe(Effect.scoped)
   )

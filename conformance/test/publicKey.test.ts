@@ -6,8 +6,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHmac } from "node:crypto"
 import type { Change } from "../src/mutants/Base.ts"
-import { inProcess } from "../src/mutants/Trial.ts"
-import { httpProbe } from "../src/probes/HttpProbe.ts"
+import { inProcess } from "../src/mutants/Faults.ts"
+import { httpProbe } from "../src/probes/Probe.ts"
 import { run as runSuite } from "./support/run.ts"
 
 const tried = Effect.fnUntraced(function* (change: Change) {

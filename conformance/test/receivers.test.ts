@@ -7,8 +7,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { requirements } from "../src/requirements/Catalogue.ts"
 import { conformance, idsWith } from "./support/command.ts"
-import type { Behaviour, Received } from "./support/receiver.ts"
 import { acknowledge, answer, receiver, socketReceiver } from "./support/receiver.ts"
+import type { Behaviour, Received } from "./support/receiver.ts"
 
 /** What level 1 can show: a GET without effect takes a probe to see, but does not fail without. */
 const proven = requirements.filter(({ level, profile }) => level === 1 && profile === null).map(({ id }) => id)

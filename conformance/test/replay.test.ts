@@ -2,8 +2,8 @@
  * `conformance replay` of stored histories: a history is taken away on the proof that it fails no more, and on nothing
  * less.
  */
-import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { existsSync, writeFileSync } from "node:fs"
 import type { ServerResponse } from "node:http"
@@ -176,7 +176,7 @@ describe("a stored history", () => {
         `json=${file}.report`
       )
       assert.strictEqual(exitCode, 3, message)
-      assert.match(message, /^--report: a stored history .*; leave --report out, or replay R-DUP-01$/)
+      assert.match(message, /^--report: the replay of a stored history .*; leave --report out, or replay R-DUP-01$/)
       assert.isEmpty(target.received)
       assert.isTrue(existsSync(file))
     })

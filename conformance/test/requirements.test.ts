@@ -1,5 +1,5 @@
 /**
- * The catalogue: every requirement is listed once, says all there is to say, and asks for no more than a run has time for.
+ * The catalogue: every requirement is listed once, has all its texts, and asks for no more than a run has time for.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
@@ -8,11 +8,11 @@ import { forBindings, History, keyOf, lanes } from "../src/history/History.ts"
 import { inWords, strengthOf } from "../src/history/Operations.ts"
 import { draw } from "../src/history/Samples.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
-import { timeOfAll } from "../src/run/Schedule.ts"
-import { beyond, find, matches, misnamed, requirements, select } from "../src/requirements/Catalogue.ts"
+import { outOfReach, find, matches, selectionFlaw, requirements, select } from "../src/requirements/Catalogue.ts"
 import { requirementsPage } from "../src/requirements/Page.ts"
 import { casesOf, everyCaseOf, families } from "../src/requirements/Requirement.ts"
 import type { Requirement } from "../src/requirements/Requirement.ts"
+import { timeOfAll } from "../src/run/Schedule.ts"
 import { traceOf } from "./support/traces.ts"
 
 /** How many requirements of each family this version must have: people put their ids in their builds. */
@@ -76,7 +76,7 @@ describe("requirements", () => {
     for (const { id } of requirements) reach(id, [])
   })
 
-  it.each(requirements)("$id says all there is to say, in data that can be stored", (requirement) => {
+  it.each(requirements)("$id has all its texts, and histories that can be stored", (requirement) => {
     assert.match(requirement.statement, /\.$/)
     assert.match(requirement.because, /\.$/)
     assert.isNotEmpty(requirement.source)
@@ -187,11 +187,11 @@ describe("selection", () => {
     assert.deepStrictEqual(idsOf({ level: 2, skip: ["R-DUP-06"] })[2], [])
     assert.deepStrictEqual(idsOf({ level: 2, profile: ["clock"] })[2], [])
     assert.deepStrictEqual(idsOf({ level: 2, only: ["R-DUP-06"] }), [[], [], []])
-    assert.deepStrictEqual(beyond({ ...asked, level: 2, only: ["R-DUP-06"] }), ["R-DUP-06 (--profile clock)"])
+    assert.deepStrictEqual(outOfReach({ ...asked, level: 2, only: ["R-DUP-06"] }), ["R-DUP-06 (--profile clock)"])
   })
 
   it("says of an id that does not exist what may be meant", () => {
-    assert.isNull(misnamed({ only: ["R-DUP-*"], skip: [] }))
-    assert.include(misnamed({ only: ["R-DPU-01"], skip: [] }) ?? "", "R-DUP-01")
+    assert.isNull(selectionFlaw({ only: ["R-DUP-*"], skip: [] }))
+    assert.include(selectionFlaw({ only: ["R-DPU-01"], skip: [] }) ?? "", "R-DUP-01")
   })
 })

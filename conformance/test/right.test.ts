@@ -2,17 +2,17 @@
  * Receivers that are right but different: nothing is found wrong with them. Usually what meets the difference is tested;
  * `CONFORMANCE_SEEDS=20` tests all of level 3, this many times.
  */
-import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
+import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { request as forward } from "node:http"
+import { inProcess, tryRight } from "../src/mutants/Faults.ts"
 import { rightReceivers } from "../src/mutants/Right.ts"
 import type { RightReceiver } from "../src/mutants/Right.ts"
-import { inProcess, tryRight } from "../src/mutants/Trial.ts"
-import { httpProbe } from "../src/probes/HttpProbe.ts"
-import { render } from "../src/report/Console.ts"
+import { httpProbe } from "../src/probes/Probe.ts"
 import type { Report } from "../src/report/Report.ts"
+import { render } from "../src/report/Text.ts"
 import { run } from "./support/run.ts"
 
 const { CONFORMANCE_SEEDS } = process.env

@@ -5,9 +5,9 @@ import { keyOf, makeCase, newEvent } from "../src/history/History.ts"
 import type { Case, Lane } from "../src/history/History.ts"
 import { endsReceiver, movesClock } from "../src/history/Operations.ts"
 import { defaults } from "../src/record/Options.ts"
-import { plansOf } from "../src/record/Plan.ts"
-import type { Need } from "../src/requirements/Requirement.ts"
+import { plansOf } from "../src/record/Outcome.ts"
 import { needs } from "../src/requirements/Requirement.ts"
+import type { Need } from "../src/requirements/Requirement.ts"
 import { fitting, lastUntil, longestFirst, reserveOf, scheduleOf, timeOfAll, until } from "../src/run/Schedule.ts"
 
 const options = { ...defaults, url: ["http://127.0.0.1/"], seed: 1, level: 3 } as const

@@ -4,12 +4,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import type { ServerResponse } from "node:http"
+import { Slots } from "../src/execution/Execution.ts"
 import { execute } from "../src/execution/Perform.ts"
-import { Slots } from "../src/execution/Slots.ts"
 import { accessLog } from "../src/history/Events.ts"
 import { newEvent, raceNew } from "../src/history/History.ts"
 import type { Operation } from "../src/history/Operations.ts"
-import { read } from "../src/judgement/Reading.ts"
+import { classify } from "../src/judgement/Terms.ts"
 import { answer, receiver } from "./support/receiver.ts"
 import { executed, services, settingOf, terms } from "./support/setting.ts"
 
@@ -107,7 +107,7 @@ describe("a receiver with a limit of its own", () => {
           const own = trace.attempts.filter((one) => one.event === event)
           const last = own.at(-1)
           if (last === undefined) return assert.fail("an attempt of each event")
-          assert.strictEqual(read(last.exchange, terms), "acknowledged")
+          assert.strictEqual(classify(last.exchange, terms), "acknowledged")
           assert.deepInclude(last, { crowded: false, first: true, number: own.length })
           assert.isTrue(own.slice(0, -1).every((one) => one.crowded))
         }

@@ -2,16 +2,16 @@
  * Where the suite may go.
  */
 import { NameResolver, UrlPolicy } from "@doorhook/core"
-import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { listening } from "@doorhook/testkit/ListeningServer"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
+import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import { writeFileSync } from "node:fs"
 import { createServer } from "node:https"
-import { unusable } from "../src/execution/Reaching.ts"
-import { authorize, isLocal, parse } from "../src/run/Target.ts"
 import { failedOf } from "../src/evidence/Exchange.ts"
+import { unusable } from "../src/execution/Send.ts"
+import { authorize, isLocal, parse } from "../src/run/Target.ts"
 import { conformance } from "./support/command.ts"
 
 describe("an address", () => {
@@ -102,13 +102,13 @@ describe("a receiver that no connection comes about to", () => {
     unusable(new URL(url), failedOf(Object.assign(new Error("it failed"), { code }), false, 1)).message
 
   it("is reported with what may help", () => {
-    assert.match(said("http://receiver.test/", "ECONNREFUSED"), /3 times in a row \(it failed\)\. Is the receiver/)
-    assert.match(said("http://receiver.test/", "ENOTFOUND"), /Has the name an address here\? Correct --url/)
+    assert.match(said("http://receiver.test/", "ECONNREFUSED"), /in 3 tries \(it failed\)\. Is the receiver/)
+    assert.match(said("http://receiver.test/", "ENOTFOUND"), /Does the name resolve on this machine\? Correct --url/)
     assert.match(said("https://receiver.test/", "CERT_HAS_EXPIRED"), /Its certificate must be valid now/)
     assert.match(said("http://receiver.test/", "UND_ERR_CONNECT_TIMEOUT"), /Is the receiver still running\?$/)
   })
 
-  it.live("for its certificate is told how its authority is made known, and passes with it", () =>
+  it.live("for its certificate says how to add its authority, and passes with it", () =>
     Effect.gen(function* () {
       const authority = makeAuthority()
       const file = `${yield* temporaryFolder}/authority.pem`
@@ -120,7 +120,7 @@ describe("a receiver that no connection comes about to", () => {
       const run = ["run", "--url", `https://127.0.0.1:${port}/hook`, "--only", "R-ACK-02", "--max-time", "20s"]
       const unknown = yield* conformance(...run)
       assert.strictEqual(unknown.exitCode, 4, unknown.output)
-      assert.match(unknown.message, /of an authority that Node\.js knows: .* NODE_EXTRA_CA_CERTS=FILE\.$/)
+      assert.match(unknown.message, /by an authority that Node\.js knows: .* NODE_EXTRA_CA_CERTS=FILE\.$/)
       const main = new URL("support/main.ts", import.meta.url).pathname
       const { finished } = yield* startNode(["--conditions=source", main, ...run], {
         env: { NODE_EXTRA_CA_CERTS: file }

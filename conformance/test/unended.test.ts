@@ -9,16 +9,16 @@ import { Deferred, Effect } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
-import { startsAgain } from "../src/judgement/Judge.ts"
 import type { Setting } from "../src/execution/Execution.ts"
 import { accessLog } from "../src/history/Events.ts"
 import type { Operation } from "../src/history/Operations.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
-import { exitCodeOf } from "../src/report/Conclusion.ts"
-import { run as runSuite } from "./support/run.ts"
+import { startsAgain } from "../src/judgement/Judge.ts"
+import { exitCodeOf } from "../src/report/Explanation.ts"
 import { model } from "./support/model.ts"
 import { acknowledge, answer, receiver } from "./support/receiver.ts"
+import { run as runSuite } from "./support/run.ts"
 import { executeIn, settingOf, terms } from "./support/setting.ts"
 import { saidAgain } from "./support/stored.ts"
 
@@ -54,13 +54,13 @@ describe("a receiver that goes on", () => {
       for (const { by, finding, startedAfter } of yield* Effect.all(all, { concurrency: "unbounded" })) {
         if (finding.verdict !== "INCONCLUSIVE") return assert.fail(finding.verdict)
         assert.isFalse(finding.empty)
-        assert.match(finding.observed, new RegExp(`^after --${by}-cmd the receiver went on answering: does it end`))
+        assert.match(finding.observed, new RegExp(`^the receiver still answered after --${by}-cmd: does it end`))
         assert.deepStrictEqual(startedAfter, [], "it was started after nothing")
       }
     })
   )
 
-  it.live("passes nothing of what outlives an end: exit code 2, told from the stored trace, too", () =>
+  it.live("passes nothing of what outlives an end: exit code 2, from the stored trace, too", () =>
     Effect.gen(function* () {
       const { hooks, probe, url } = yield* model({})
       const trace = `${yield* temporaryFolder}/trace.ndjson`
@@ -77,7 +77,7 @@ describe("a receiver that goes on", () => {
       })
       const [requirement] = report.requirements
       assert.strictEqual(requirement?.verdict, "INCONCLUSIVE")
-      assert.match(requirement?.observed ?? "", /^after --restart-cmd the receiver went on answering/)
+      assert.match(requirement?.observed ?? "", /^the receiver still answered after --restart-cmd/)
       assert.strictEqual(exitCodeOf(report), 2)
       assert.deepStrictEqual(yield* saidAgain(trace), report)
     })
@@ -85,7 +85,7 @@ describe("a receiver that goes on", () => {
 })
 
 describe("the end of a receiver is seen", () => {
-  it.live("behind a proxy, which goes on and answers 502 meanwhile", () =>
+  it.live("behind a proxy, which goes on and answers 502 in the meantime", () =>
     Effect.gen(function* () {
       for (const by of ["kill", "restart"] as const) {
         let up = true
@@ -153,7 +153,7 @@ describe("a receiver that answers while it is held still", () => {
         names: { pause: "--pause-cmd" }
       }
       const { broke } = yield* executed(pauseDuring, settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } }))
-      assert.match(broke?.message ?? "", /^The receiver answers after --pause-cmd, which does not hold it still\./)
+      assert.match(broke?.message ?? "", /^The receiver still answers after --pause-cmd, so it is not paused\./)
       assert.strictEqual(resumed, 1)
     })
   )

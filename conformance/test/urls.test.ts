@@ -1,13 +1,13 @@
 /**
- * A receiver with two URLs, and a probe that tells them apart.
+ * A receiver with two URLs, and a probe that distinguishes them.
  */
 import { UrlPolicy } from "@doorhook/core"
-import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Probe } from "../src/probes/Probe.ts"
-import { run as runSuite } from "./support/run.ts"
 import { acknowledge, receiver } from "./support/receiver.ts"
+import { run as runSuite } from "./support/run.ts"
 import { saidAgain } from "./support/stored.ts"
 
 /** How many effects an event has at a path, by the paths it came to and how many events came before it. */

@@ -5,24 +5,21 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Exchange } from "../src/evidence/Exchange.ts"
 import type { Trace } from "../src/evidence/Trace.ts"
-import type { Strength } from "../src/history/Forgeries.ts"
 import { accessLog, noted } from "../src/history/Events.ts"
 import { again, keyOf, makeCase, newEvent, only } from "../src/history/History.ts"
 import type { Case } from "../src/history/History.ts"
 import { retry } from "../src/history/Variations.ts"
-import type { Finding, Symptom } from "../src/judgement/Finding.ts"
-import { fail, inconclusive, nothing, pass } from "../src/judgement/Finding.ts"
+import type { Strength } from "../src/history/Variations.ts"
 import { defaultTerms } from "../src/judgement/Terms.ts"
+import { fail, inconclusive, nothing, pass } from "../src/judgement/Verdict.ts"
+import type { Finding, Symptom } from "../src/judgement/Verdict.ts"
+import { countsPastOne, memoryOf, strangersAmong } from "../src/record/Evidence.ts"
 import type { CaseRun, Ended, Evidence } from "../src/record/Evidence.ts"
 import { defaults } from "../src/record/Options.ts"
 import type { Options } from "../src/record/Options.ts"
-import { strangersAmong } from "../src/record/Strangers.ts"
-import { countsPastOne, memoryOf } from "../src/record/Caveats.ts"
-import { causesOf } from "../src/record/Causes.ts"
-import { plansOf } from "../src/record/Plan.ts"
-import { assess, judge, outcomesOf } from "../src/record/Verdict.ts"
-import type { Plan } from "../src/record/Plan.ts"
-import type { Outcome } from "../src/record/Verdict.ts"
+import { assess, judge, outcomesOf, plansOf } from "../src/record/Outcome.ts"
+import type { Outcome, Plan } from "../src/record/Outcome.ts"
+import { causesOf } from "../src/report/MakeReport.ts"
 import { find } from "../src/requirements/Catalogue.ts"
 import { requirement } from "../src/requirements/Requirement.ts"
 import type { Need, Requirement } from "../src/requirements/Requirement.ts"
@@ -153,7 +150,7 @@ const broke = ({ trace }: CaseRun, about?: Partial<Requirement>): Plan => planne
 const presuming = planned([], { presumesAcknowledgement: true })
 const unseen: Plan = { ...fine, missing: "effects" }
 const manyInPart =
-  /PASS the effects of 2 events; 1 of 3 events that came in bulk were looked at; 1 of 3 histories left out; CUT SHORT case 2: 40 of 300 events$/
+  /PASS the effects of 2 events; a sample of 1 of 3 events sent in bulk; 1 of 3 histories left out; CUT SHORT case 2: 40 of 300 events$/
 
 /** What is found, under which conditions, and what the verdict says. */
 const rows: ReadonlyArray<readonly [what: string, says: RegExp, ...given: Parameters<typeof outcomeOf>]> = [
@@ -177,12 +174,12 @@ const rows: ReadonlyArray<readonly [what: string, says: RegExp, ...given: Parame
     ]
   ),
   ["the time was up", /INCONCLUSIVE .*1 of 2 cases done \(lacks time\)$/, fine, [one], "time_up"],
-  ["there was no time for all", /INCONCLUSIVE .*1 of 2 cases done \(lacks time\)$/, fine, [one]],
+  ["there was not enough time", /INCONCLUSIVE .*1 of 2 cases done \(lacks time\)$/, fine, [one]],
   ["it was interrupted", /INCONCLUSIVE .*1 of 2 cases done$/, fine, [one], "interrupted"],
   ["the receiver was unusable", /INCONCLUSIVE .*1 of 2 cases done$/, fine, [one], "target_unusable"],
   [
     "the probe was unusable",
-    /INCONCLUSIVE not tested: .*\. Many\.$/,
+    /INCONCLUSIVE not fully tested: .*\. Many\.$/,
     fine,
     [one],
     "probe_unusable",
@@ -201,7 +198,7 @@ const rows: ReadonlyArray<readonly [what: string, says: RegExp, ...given: Parame
   ["there is no probe in a test", /OBSERVABLE not seen: `probe` of/, unseen, [], "complete", { repeatable: false }],
   ["there is no digest", /NOT_OBSERVABLE/, { ...fine, unproven: "digest" }, both],
   ["it is broken without a digest", /FAIL/, { ...broken, unproven: "digest" }, both],
-  ["no binding selects its events", /OBSERVABLE .*bound to call:create$/, { ...fine, unsent: ["call:create"] }, []],
+  ["no binding selects its events", /OBSERVABLE .*bound to call:create gets/, { ...fine, unsent: ["call:create"] }, []],
   ["many events were looked at in part", manyInPart, planned([[filled.trace, pass([], 2)]]), [one, filled]],
   ["a late answer was not repeated", /INCONCLUSIVE .*not confirmed by a repeat$/, lateOnce, both],
   ["a late answer came again in a repeat", /FAIL/, lateAgain, [one, repeatedTwice]],
@@ -341,10 +338,10 @@ describe("what a pass rests on", () => {
     })
   })
 
-  it("is over how long and how many ids memory was seen to last", () => {
+  it("says for how long, and over how many other events, ids were remembered", () => {
     assert.deepStrictEqual(memoryOf({ runs: [remembered], terms: defaultTerms }), { seconds: 42, ids: 1_586 })
     const plan: Plan = { ...planned([], {}, "R-DUP-05"), given: [], strengths: new Map() }
-    assert.match(outcomeOf(plan, [remembered]).observed, /memory was seen to last over 42 s and 1,586 ids$/)
+    assert.match(outcomeOf(plan, [remembered]).observed, /ids were remembered for 42 s and 1,586 other events$/)
     assert.isNull(memoryOf({ runs: [one], terms: defaultTerms }), "nothing came again")
     const twice = { ...remembered, trace: { ...remembered.trace, effects: [counted(2)] } }
     assert.isNull(memoryOf({ runs: [twice], terms: defaultTerms }), "it was not known again")

@@ -13,10 +13,10 @@ import type { Socket } from "node:net"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import { leastElapsed } from "../src/evidence/Exchange.ts"
 import type { HttpRequest } from "../src/evidence/Exchange.ts"
-import { makeBarrier } from "../src/http/Barrier.ts"
-import { ask, open, plainSending } from "../src/http/Wire.ts"
 import { formOf } from "../src/history/Variations.ts"
 import type { Variation } from "../src/history/Variations.ts"
+import { ask } from "../src/http/Ask.ts"
+import { makeBarrier, open, plainSending } from "../src/http/Wire.ts"
 import { acknowledge, deadPort, receiver, socketReceiver } from "./support/receiver.ts"
 
 const request: HttpRequest = { method: "POST", headers: { "x-name": "here" }, body: "{}" }

@@ -23,7 +23,7 @@ const sidebar = [
       ["Your own tables", "own-tables"],
       ["Protect your own API", "protect-your-api"],
       ["Use it from Effect", "from-effect"],
-      ["Come from a sender of your own", "coming-from-your-own"]
+      ["Migrate from your own sender", "coming-from-your-own"]
     )
   },
   {
@@ -33,7 +33,7 @@ const sidebar = [
       ["Console", "console"],
       ["Deploy", "deploy"],
       ["Scale out", "scale-out"],
-      ["Watch it", "observability"],
+      ["Monitoring", "observability"],
       ["When something fails", "operations"],
       ["Rotate secrets", "rotate-secrets"],
       ["Back up and restore", "backup"]
@@ -44,9 +44,8 @@ const sidebar = [
     items: pages(
       ["Receiving webhooks", "receiving"],
       ["Write a receiver", "write-a-receiver"],
-      ["The way of a third party", "third-party"],
-      ["A receiver from elsewhere", "a-receiver-from-elsewhere"],
-      ["The suite in CI", "conformance-in-ci"],
+      ["Test a receiver", "test-a-receiver"],
+      ["Guide for third parties", "third-party"],
       ["What the suite asks for", "requirements"]
     )
   },
@@ -71,6 +70,7 @@ const sidebar = [
       ["HTTP", "reference/http"],
       ["Error codes", "reference/errors"],
       ["Metrics", "reference/metrics"],
+      ["Scenario files", "reference/scenarios"],
       ["API", "reference/api/README"]
     )
   },

@@ -13,8 +13,8 @@ export { InvalidScenario, readScenario } from "./scenario/Resolve.ts"
 export { ScenarioDocument } from "./scenario/ScenarioDocument.ts"
 
 // plans
-export { maxRateScale } from "./plan/EventNumber.ts"
-export { lineChunks } from "./plan/LineChunks.ts"
+export { maxRateScale } from "./plan/Plan.ts"
+export { lineChunks } from "./plan/Plan.ts"
 export { lineOf } from "./plan/PlannedEvent.ts"
 export * from "./plan/Plan.ts"
 export { PlannedEvent } from "./plan/PlannedEvent.ts"
@@ -23,7 +23,7 @@ export * as LocalTime from "./world/LocalTime.ts"
 // runs
 export { Measurements } from "./results/Measurements.ts"
 export { runDemo } from "./run/DemoTraffic.ts"
-export { Equipment } from "./run/Equipment.ts"
+export { Equipment } from "./cli/Destination.ts"
 export type { Target } from "./run/OperatorApi.ts"
 
 // command

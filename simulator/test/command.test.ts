@@ -10,7 +10,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Sink, Stdio, Stream } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestConsole } from "effect/testing"
-import { platform, printed, simulate } from "./Simulating.ts"
+import { platform, printed, simulate } from "./simulateCli.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 /** A service that answers as told, made three deliveries of all it takes in, and says which keys it was given. */
@@ -168,7 +168,7 @@ describe("simulate run", () => {
     [
       "a service that does not say what became of its events",
       busy,
-      "that it took in: status 503: busy; a longer --grace"
+      "accepted events: status 503: busy; a longer --grace"
     ]
   ] as const)("fails with %s, and writes its report", ([, afterwards, says]) =>
     Effect.gen(function* () {

@@ -4,9 +4,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { readScenario } from "@doorhook/simulator"
-import { happenings, records } from "../src/plan/Plan.ts"
-import type { Recorded } from "../src/plan/Recording.ts"
-import { doorsPerController } from "../src/plan/Recording.ts"
+import { occurrences, records } from "../src/plan/Plan.ts"
+import type { Recorded } from "../src/plan/Controllers.ts"
+import { doorsPerController } from "../src/plan/Controllers.ts"
 import { dayMillis } from "../src/world/LocalTime.ts"
 import { startAt } from "./support.ts"
 
@@ -32,23 +32,23 @@ const all = (devices: object, options = week): ReadonlyArray<Recorded> => [...re
 
 const doors = scenario(online).buildings[0]?.building.access_points.map(({ id }) => id) ?? []
 
-const controllerOf = ({ happening }: Recorded): number => {
-  const { id } = happening._tag === "Call" ? happening.panel.access_point : happening.access_point
+const controllerOf = ({ occurrence }: Recorded): number => {
+  const { id } = occurrence._tag === "Call" ? occurrence.panel.access_point : occurrence.access_point
   return Math.floor(doors.indexOf(id) / doorsPerController)
 }
 
 describe("controllers that are offline", () => {
   const usual = all(online)
   const flaky = all(failing)
-  const late = flaky.filter(({ at, happening }) => at > happening.time)
+  const late = flaky.filter(({ at, occurrence }) => at > occurrence.time)
 
   it("send what they kept when they are back, in a burst, out of order", () => {
     assert.isAbove(late.length, 40)
-    for (const { at, happening, logged_at } of late) {
-      assert.strictEqual(happening._tag, "Access")
+    for (const { at, occurrence, logged_at } of late) {
+      assert.strictEqual(occurrence._tag, "Access")
       // What a clock drifts while it is offline.
-      assert.closeTo(logged_at, happening.time, 2_000)
-      assert.isBelow(at - happening.time, 6 * 3_600_000)
+      assert.closeTo(logged_at, occurrence.time, 2_000)
+      assert.isBelow(at - occurrence.time, 6 * 3_600_000)
     }
     const times = flaky.map(({ at }) => at)
     assert.deepStrictEqual(
@@ -63,30 +63,30 @@ describe("controllers that are offline", () => {
     const members = (list: ReadonlyArray<Recorded>) =>
       list
         .filter(
-          ({ happening: { cause, flow, _tag, time } }) =>
+          ({ occurrence: { cause, flow, _tag, time } }) =>
             _tag === "Access" && cause === null && flow !== "anomalies" && time < week.start + 6 * dayMillis
         )
-        .map(({ happening }) => happening.id)
+        .map(({ occurrence }) => occurrence.id)
         .toSorted((a, b) => a - b)
     assert.deepStrictEqual(members(flaky), members(usual))
-    const calls = (list: ReadonlyArray<Recorded>) => list.filter(({ happening }) => happening._tag === "Call").length
+    const calls = (list: ReadonlyArray<Recorded>) => list.filter(({ occurrence }) => occurrence._tag === "Call").length
     assert.isBelow(calls(flaky), calls(usual))
-    const placed = new Set(flaky.map(({ happening }) => happening.id))
-    for (const { happening } of flaky) if (happening.cause !== null) assert.isTrue(placed.has(happening.cause))
+    const placed = new Set(flaky.map(({ occurrence }) => occurrence.id))
+    for (const { occurrence } of flaky) if (occurrence.cause !== null) assert.isTrue(placed.has(occurrence.cause))
   })
 
   it.each(["0s", "10m"])("send nothing while they are offline again, with a jitter of %s", (jitter) => {
     const often = { every: "1h", down: { median: "40m" } }
     const lateOf = (flush: object) =>
       Map.groupBy(
-        all({ outages: often, flush }).filter(({ at, happening }) => at > happening.time),
+        all({ outages: often, flush }).filter(({ at, occurrence }) => at > occurrence.time),
         controllerOf
       )
     // Sent at once, events say when they were kept and when the controller was back.
     const waits = lateOf({ per_second: 10_000, jitter: "0s" })
     for (const [controller, sent] of lateOf({ per_second: 10_000, jitter })) {
       const own = waits.get(controller) ?? []
-      const isOffline = (time: number) => own.some(({ at, happening }) => happening.time < time && time < at - 1_000)
+      const isOffline = (time: number) => own.some(({ at, occurrence }) => occurrence.time < time && time < at - 1_000)
       assert.isAbove(sent.length, 50)
       assert.strictEqual(sent.filter(({ at }) => isOffline(at)).length, 0)
     }
@@ -95,8 +95,8 @@ describe("controllers that are offline", () => {
   it("keep the order of what they log while they are online", () => {
     const last = new Map<number, number>()
     for (const record of flaky) {
-      const { at, happening, logged_at } = record
-      if (at !== happening.time) continue
+      const { at, occurrence, logged_at } = record
+      if (at !== occurrence.time) continue
       const controller = controllerOf(record)
       assert.isAtLeast(logged_at, last.get(controller) ?? 0)
       last.set(controller, logged_at)
@@ -109,7 +109,7 @@ describe("controllers that are offline", () => {
       all(failing, { ...week, duration: 3 * dayMillis }),
       all(failing, { ...week, start: startAt("2026-03-05T00:00"), duration: 4 * dayMillis })
     ]
-    const ids = (list: ReadonlyArray<Recorded>) => list.map(({ at, happening }) => `${at} ${happening.id}`)
+    const ids = (list: ReadonlyArray<Recorded>) => list.map(({ at, occurrence }) => `${at} ${occurrence.id}`)
     assert.deepStrictEqual([...ids(first), ...ids(rest)], ids(flaky))
   })
 })
@@ -124,26 +124,26 @@ describe("outages", () => {
     }
     const far = Result.getOrThrow(readScenario(JSON.stringify({ name: "x", buildings: [house] })))
     const late = [...records(far, { ...week, duration: 60 * dayMillis })].filter(
-      ({ at, happening }) => at > happening.time
+      ({ at, occurrence }) => at > occurrence.time
     )
     const over = late.filter(
-      ({ at, happening }) =>
-        Math.floor(at / dayMillis) !== Math.floor(happening.time / dayMillis) && at % dayMillis > 600_000
+      ({ at, occurrence }) =>
+        Math.floor(at / dayMillis) !== Math.floor(occurrence.time / dayMillis) && at % dayMillis > 600_000
     )
     assert.isAbove(over.length, 20)
     // They end when the controller restarts, between three and five at night by the clock on the wall (UTC-8 or -7).
     const nightly = (time: number) => Math.floor((time - 12 * 3_600_000) / dayMillis)
-    for (const { at, happening } of late) assert.isAtMost(nightly(at) - nightly(happening.time), 1)
+    for (const { at, occurrence } of late) assert.isAtMost(nightly(at) - nightly(occurrence.time), 1)
   })
 })
 
 describe("clocks", () => {
   it("that nobody keeps drift from day to day, the others only while they are offline", () => {
     const skewsOf = (devices: object) =>
-      all(devices, { ...week, duration: 20 * dayMillis }).map(({ happening, logged_at }) => ({
-        controller: controllerOf({ happening, logged_at, at: 0 }),
-        day: Math.floor((happening.time - week.start) / dayMillis),
-        skew: Math.abs(logged_at - happening.time)
+      all(devices, { ...week, duration: 20 * dayMillis }).map(({ occurrence, logged_at }) => ({
+        controller: controllerOf({ occurrence, logged_at, at: 0 }),
+        day: Math.floor((occurrence.time - week.start) / dayMillis),
+        skew: Math.abs(logged_at - occurrence.time)
       }))
     const loose = skewsOf({ ...online, clocks: { wrong: 1, wrong_deviation: "0s", drift: 20, set_every: "30d" } })
     for (const own of Map.groupBy(loose, ({ controller }) => controller).values()) {
@@ -159,12 +159,12 @@ describe("clocks", () => {
 
   it("are wrong by a fixed time for each controller, the panel like its door", () => {
     const skewed = all({ ...online, clocks: { wrong: 1, wrong_deviation: "90s", drift: 0, set_every: "3000d" } })
-    const skews = new Set(skewed.map(({ happening, logged_at }) => logged_at - happening.time))
+    const skews = new Set(skewed.map(({ occurrence, logged_at }) => logged_at - occurrence.time))
     assert.isTrue(skews.size >= 1 && skews.size <= 2, `${skews.size}`)
     assert.isAbove(Math.max(...[...skews].map(Math.abs)), 1_000)
-    const skewOf = new Map(skewed.map(({ happening, logged_at }) => [happening.id, logged_at - happening.time]))
-    for (const { happening, logged_at } of skewed) {
-      if (happening.cause !== null) assert.strictEqual(logged_at - happening.time, skewOf.get(happening.cause))
+    const skewOf = new Map(skewed.map(({ occurrence, logged_at }) => [occurrence.id, logged_at - occurrence.time]))
+    for (const { occurrence, logged_at } of skewed) {
+      if (occurrence.cause !== null) assert.strictEqual(logged_at - occurrence.time, skewOf.get(occurrence.cause))
     }
   })
 })
@@ -181,7 +181,7 @@ describe("what is out of the ordinary", () => {
       night_entry: 60
     }
     const none = Object.fromEntries(Object.keys(often).map((kind) => [kind, 0]))
-    const [with_, without] = [often, none].map((anomalies) => [...happenings(scenario(online, anomalies), week)])
+    const [with_, without] = [often, none].map((anomalies) => [...occurrences(scenario(online, anomalies), week)])
     const own = (with_ ?? []).filter(({ flow }) => flow === "anomalies")
     assert.deepStrictEqual(
       (with_ ?? []).filter(({ flow }) => flow !== "anomalies"),
@@ -196,7 +196,7 @@ describe("what is out of the ordinary", () => {
   })
 
   it("has denied attempts as often as stated, most of them followed by another within seconds", () => {
-    const list = all(online, { ...week, duration: 28 * dayMillis }).map(({ happening }) => happening)
+    const list = all(online, { ...week, duration: 28 * dayMillis }).map(({ occurrence }) => occurrence)
     const attempts = list.filter(({ flow }) => flow === "residents")
     const denied = attempts.filter(({ label }) => label === "denied")
     assert.closeTo(denied.length / attempts.length, 0.02, 0.006)
@@ -217,7 +217,7 @@ describe("what is out of the ordinary", () => {
 
   it.each([0.25, 0.5, 0.9])("has a share of %s of all attempts denied where that is stated", (share) => {
     const often = scenario(online, {}, { residents: { denied: { share } } })
-    const attempts = [...happenings(often, { ...week, duration: 28 * dayMillis })].filter(
+    const attempts = [...occurrences(often, { ...week, duration: 28 * dayMillis })].filter(
       ({ flow }) => flow === "residents"
     )
     const denied = attempts.filter(({ label }) => label === "denied")
@@ -229,7 +229,7 @@ describe("what is out of the ordinary", () => {
     const flows = { employees: { floor_uses: 0, denied: { share } } }
     const office = { name: "Office", offices: { employees, companies: 1 }, devices: online, flows }
     const few = Result.getOrThrow(readScenario(JSON.stringify({ name: "few", buildings: [office] })))
-    const attempts = [...happenings(few, { ...week, duration: 1_000 * dayMillis })].filter(
+    const attempts = [...occurrences(few, { ...week, duration: 1_000 * dayMillis })].filter(
       ({ flow }) => flow === "employees"
     )
     const denied = attempts.filter(({ label }) => label === "denied")

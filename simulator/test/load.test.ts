@@ -9,9 +9,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Stream } from "effect"
 import { plan } from "../src/plan/Plan.ts"
 import { Rng, root } from "../src/random/Substream.ts"
-import type { Arrival } from "../src/run/Load.ts"
 import {
   arrivalTimes,
+  atPlannedTimes,
   atRate,
   extentOf,
   newEventOf,
@@ -20,7 +20,7 @@ import {
   readStages,
   shareOf
 } from "../src/run/Load.ts"
-import { platform, simulate } from "./Simulating.ts"
+import { platform, simulate } from "./simulateCli.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 const stagesOf = (text: string) => Option.getOrThrow(readStages(text))
@@ -58,8 +58,8 @@ describe("rates and stages", () => {
 })
 
 /** The events of a plan as a run sends them. */
-const arrivals = plan(scenarioOf("quiet"), { seed: 7, start: startAt("2026-03-03T00:00"), duration: 86_400_000 }).pipe(
-  Stream.map((event): Arrival => ({ event, at: Date.parse(event.at), kind: "planned" }))
+const arrivals = atPlannedTimes(
+  plan(scenarioOf("quiet"), { seed: 7, start: startAt("2026-03-03T00:00"), duration: 86_400_000 })
 )
 
 describe("a plan at a rate of its own", () => {

@@ -4,8 +4,8 @@ import type { PlanOptions, Scenario } from "@doorhook/simulator"
 import { LocalTime, plan, PlannedEvent, presetNames, readScenario } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema, Stream } from "effect"
-import { endOf, happenings } from "../src/plan/Plan.ts"
-import type { Happening } from "../src/traffic/Happening.ts"
+import { endOf, occurrences } from "../src/plan/Plan.ts"
+import type { Occurrence } from "../src/traffic/Occurrence.ts"
 import { scenarioOf, startAt, toNdjson, withFlows } from "./support.ts"
 
 const monday = startAt("2026-03-02T00:00")
@@ -29,7 +29,7 @@ const golden: Readonly<Record<string, string>> = {
 const linesOf = (scenario: Scenario, options: PlanOptions) =>
   toNdjson(plan(scenario, options)).pipe(Stream.decodeText, Stream.splitLines, Stream.runCollect)
 
-const ofFlow = (all: ReadonlyArray<Happening>, flow: string) => all.filter((happening) => happening.flow === flow)
+const ofFlow = (all: ReadonlyArray<Occurrence>, flow: string) => all.filter((occurrence) => occurrence.flow === flow)
 
 describe.each(presetNames)("the plan of %s", (name) => {
   const scenario = scenarioOf(name)
@@ -72,26 +72,26 @@ describe.each(presetNames)("the plan of %s", (name) => {
 
   it("names only access points, units and tenants that exist", () => {
     const buildings = new Map(scenario.buildings.map(({ building }) => [building.id, building]))
-    for (const happening of happenings(scenario, oneDay)) {
-      const building = buildings.get(happening.building_id)
+    for (const occurrence of occurrences(scenario, oneDay)) {
+      const building = buildings.get(occurrence.building_id)
       const tenants = building?.units.flatMap(({ tenant_ids }) => tenant_ids) ?? []
-      if (happening.flow !== "anomalies") assert.isAtLeast(happening.tenant_ids.length, 1)
-      for (const tenant of happening.tenant_ids) assert.include(tenants, tenant)
-      if (happening._tag === "Access") assert.isTrue(building?.access_points.includes(happening.access_point))
-      else assert.isTrue(building?.units.includes(happening.unit))
+      if (occurrence.flow !== "anomalies") assert.isAtLeast(occurrence.tenant_ids.length, 1)
+      for (const tenant of occurrence.tenant_ids) assert.include(tenants, tenant)
+      if (occurrence._tag === "Access") assert.isTrue(building?.access_points.includes(occurrence.access_point))
+      else assert.isTrue(building?.units.includes(occurrence.unit))
     }
   })
 
   it("has a call before every door opened in the app", () => {
     let opened = 0
     const lastCall = new Map<string, number>()
-    for (const happening of happenings(scenario, { ...oneDay, duration: 2 * day })) {
-      const key = `${happening.building_id} ${happening.flow} ${happening.tenant_ids.join(" ")}`
-      if (happening._tag === "Call") lastCall.set(key, happening.time)
-      else if (happening.entry_method === "app") {
+    for (const occurrence of occurrences(scenario, { ...oneDay, duration: 2 * day })) {
+      const key = `${occurrence.building_id} ${occurrence.flow} ${occurrence.tenant_ids.join(" ")}`
+      if (occurrence._tag === "Call") lastCall.set(key, occurrence.time)
+      else if (occurrence.entry_method === "app") {
         const called = lastCall.get(key)
         assert.isDefined(called)
-        assert.isTrue(called !== undefined && called < happening.time && happening.time < called + 300_000)
+        assert.isTrue(called !== undefined && called < occurrence.time && occurrence.time < called + 300_000)
         opened++
       }
     }
@@ -105,7 +105,7 @@ describe("plans", () => {
     const busier = withFlows(scenario, (flow) =>
       flow._tag === "Outsiders" && flow.name === "parcels" ? { ...flow, per_day: flow.per_day * 3 } : flow
     )
-    const [before, after] = [[...happenings(scenario, oneDay)], [...happenings(busier, oneDay)]]
+    const [before, after] = [[...occurrences(scenario, oneDay)], [...occurrences(busier, oneDay)]]
     for (const flow of ["residents", "visitors", "food", "trades", "anomalies"]) {
       assert.deepStrictEqual(ofFlow(after, flow), ofFlow(before, flow))
     }
@@ -119,7 +119,7 @@ describe("plans", () => {
     )
     const firsts = (from: Scenario) =>
       [
-        ...happenings(
+        ...occurrences(
           withFlows(from, (flow) => (flow._tag === "Outsiders" ? { ...flow, code: 0, repeated: 0 } : flow)),
           oneDay
         )
@@ -181,7 +181,7 @@ describe("plans", () => {
     }
     const week = { ...oneDay, duration: 7 * day }
     assert.strictEqual(endOf(world, week), monday + 7 * day + 5 * LocalTime.hour)
-    const all = [...happenings(world, week)]
+    const all = [...occurrences(world, week)]
     assert.strictEqual(new Set(all.map(({ id }) => id)).size, all.length)
     const times = all.map(({ time }) => time)
     assert.deepStrictEqual(

@@ -3,7 +3,7 @@
  */
 import { createHash } from "node:crypto"
 import { Option } from "effect"
-import { lineChunks } from "../src/plan/LineChunks.ts"
+import { lineChunks } from "../src/plan/Plan.ts"
 import { preset, presetNames } from "../src/scenario/Presets.ts"
 import { LocalTime } from "../src/world/LocalTime.ts"
 

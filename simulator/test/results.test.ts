@@ -11,7 +11,7 @@ import { csvReport, htmlReport } from "../src/report/HtmlReport.ts"
 import { Histogram } from "../src/results/Histogram.ts"
 import type { IntegrationTotals } from "../src/results/Measurements.ts"
 import { Measurements } from "../src/results/Measurements.ts"
-import type { Findings, RunKind, RunReport } from "../src/results/RunReport.ts"
+import type { RunResult, RunKind, RunReport } from "../src/results/RunReport.ts"
 import { makeReport, mergedMeasurements, readReport, standingOf } from "../src/results/RunReport.ts"
 import { outagesText, progressLine, summaryText } from "../src/results/RunText.ts"
 import { Series } from "../src/results/Series.ts"
@@ -23,7 +23,7 @@ const day = 24 * hour
 
 const slosOf = (text: string) => Result.getOrThrow(readSlos(text))
 
-interface Wishes extends Partial<Omit<Findings, "facts" | "measurements" | "slos">> {
+interface Wishes extends Partial<Omit<RunResult, "facts" | "measurements" | "slos">> {
   readonly facts?: Partial<RunReport>
   readonly slos?: string
 }
@@ -217,7 +217,7 @@ describe("the warm-up", () => {
   it("is left out of latencies, and counts all the same", () => {
     const { latency, outcomes, totals } = measured((own) => {
       for (let at = 0; at < 10_000; at += 1_000) {
-        own.plan(at, "planned")
+        own.plan(at)
         own.start(at, at, at < 5_000 ? 400 : 4)
         own.accept(at < 5_000 ? 900 : 9, 9, at)
         own.request(at, null, "acknowledged", at < 5_000 ? 700 : 7)
@@ -234,7 +234,7 @@ describe("the warm-up", () => {
 
 /** What some events came to, of which two were not accepted. */
 const events = (planned: number, accepted: number) => (own: Measurements) => {
-  for (let nth = 0; nth < planned; nth++) own.plan(nth * 1_000, "planned")
+  for (let nth = 0; nth < planned; nth++) own.plan(nth * 1_000)
   for (let nth = 0; nth < accepted; nth++) own.accept(10 * nth, nth, nth * 1_000)
   own.fail(0, 2, "full")
 }
@@ -247,8 +247,8 @@ describe("the account of events", () => {
   })
 
   it.each([
-    ["service", "The service did not take 2 events; the last answer was: full"],
-    ["receiver", "The engine in this process did not take 2 events; the last answer was: full"]
+    ["service", "The service did not accept 2 events; the last answer was: full"],
+    ["receiver", "The engine in this process did not accept 2 events; the last answer was: full"]
   ] as const)("names what did not accept events in a run of kind %s", (kind, says) => {
     assert.strictEqual(
       failureOf(reportOf(measured(events(2, 0)), { facts: { kind } }), { lastFailure: "full" })?.message,
@@ -267,7 +267,7 @@ describe("the account of events", () => {
     }
     assert.deepStrictEqual(took(2, {}), [
       "fail",
-      "The service did not say what became of 2 events that it took in: status 503: busy",
+      "The service did not report the deliveries of 2 accepted events: status 503: busy",
       "✗ Not accounted for"
     ])
     assert.deepStrictEqual(took(2, { lost: 0 }), ["pass", null, "✓ All accounted for"])
@@ -304,7 +304,7 @@ describe("a report of a service", () => {
   const measurements = measured((own) => {
     const totals = own.integration(1, "North Tower")
     for (let nth = 0; nth < 5_000; nth++) {
-      own.plan(0, "planned")
+      own.plan(0)
       own.start(0, 0, 0)
       own.accept(10, 10, 0)
       own.reported(totals, "delivered", 1)
@@ -322,7 +322,7 @@ describe("a report of a service", () => {
     const page = htmlReport(report)
     assert.notMatch(page, />0 ms<|>0<small>deliveries at once/)
     assert.include(page, "Publish latency, from the planned time")
-    assert.match(csvReport(report), /\r\n0,5000,5000,0,0,10,10,,,,,,100,100,5000,\r\n/)
+    assert.match(csvReport(report), /\r\n0,5000,5000,0,0,,,,,,5000,,10,10,100,100\r\n/)
   })
 })
 
@@ -331,7 +331,7 @@ describe("the reports of several generators", () => {
     const house = own.integration(1, "House")
     for (let nth = from; nth < 3_000; nth += step) {
       const at = nth * 100
-      own.plan(at, "planned")
+      own.plan(at)
       own.start(at, at, nth % 7)
       own.accept((nth * nth) % 9_001, nth % 50, at)
       own.deliver(at, house)
@@ -365,6 +365,29 @@ describe("the reports of several generators", () => {
     assert.isTrue(Option.isSome(readReport(text)))
     for (const other of ["", "{}", "[]", text.replace('"schemaVersion":2', '"schemaVersion":1'), text.slice(1)])
       assert.isTrue(Option.isNone(readReport(other)))
+  })
+})
+
+describe("the tiles of the HTML report", () => {
+  const tilesOf = (kind: RunKind, latency: number | null) => {
+    const measurements = measured((own) => {
+      own.plan(0)
+      if (latency !== null) own.accept(latency, latency, 0)
+    })
+    const page = htmlReport(reportOf(measurements, { facts: { kind } }))
+    return new Map(
+      [...page.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)</g)].map(([, name = "", value = ""]) => [name, value])
+    )
+  }
+
+  it("show how long publishing took, but not on virtual time, where it takes none", () => {
+    for (const kind of ["service", "receiver", "in-process"] as const) {
+      assert.strictEqual(tilesOf(kind, 120).get("Published in"), "120 ms")
+      assert.strictEqual(tilesOf(kind, null).get("Published in"), "–")
+    }
+    const virtual = tilesOf("virtual", 0)
+    assert.isTrue(virtual.has("Delivered"))
+    assert.isFalse(virtual.has("Published in"))
   })
 })
 

@@ -13,7 +13,7 @@ import { Effect, Fiber, Layer } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestConsole } from "effect/testing"
 import type { RunReport } from "../src/results/RunReport.ts"
-import { platform, printed, simulate } from "./Simulating.ts"
+import { platform, printed, simulate } from "./simulateCli.ts"
 
 const reportIn = (file: string) =>
   Effect.map(

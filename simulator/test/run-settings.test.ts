@@ -18,6 +18,7 @@ import { Receiver } from "../src/receivers/Receiver.ts"
 import { describedFor, modelFor, readReceiver, receiverForms, rulesFor } from "../src/receivers/ReceiverText.ts"
 import { Histogram } from "../src/results/Histogram.ts"
 import type { RunReport } from "../src/results/RunReport.ts"
+import { parseDay } from "../src/world/CalendarDate.ts"
 
 const platform = Layer.mergeAll(NodePlatform.layer, FetchHttpClient.layer, TestConsole.layer)
 const simulate = (...args: ReadonlyArray<string>) => Command.runWith(simulateCommand, { version: "0" })(args)
@@ -33,7 +34,7 @@ const answersOf = (texts: ReadonlyArray<string>, minute = 600, date = "2026-03-0
       now: nth * 100,
       sinceStart,
       deadline: 5_000,
-      local: { minute, date }
+      local: { minute, day: parseDay(date) ?? 0 }
     })
     const name = `${result._tag === "Answered" ? result.status : result.outcome}${processed ? "" : " unprocessed"}`
     counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -108,7 +109,7 @@ describe("modelled receivers", () => {
         now,
         sinceStart: now,
         deadline,
-        local: { minute, date: "2026-03-03" }
+        local: { minute, day: 20_515 }
       })
       return [result._tag === "Answered" ? result.status : result.outcome, processed ? result.elapsed : null] as const
     })
@@ -242,7 +243,7 @@ describe("a run that takes long", () => {
   ] as const)("says what would be faster%s", ([, flags, says]) =>
     Effect.gen(function* () {
       const line = yield* announced("--preset", "quiet", "--duration", "3d", ...flags)
-      assert.isTrue(line.endsWith(`for what is open then${says}`), line)
+      assert.isTrue(line.endsWith(`more for open deliveries${says}`), line)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 })
@@ -487,7 +488,6 @@ describe("wrong usage of simulate run", () => {
     { args: [...toService, "--slo", "backlog<9"], says: "only the service sees" },
     { args: [...toService, "--receiver", "prompt"], says: "models receivers" },
     { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "exclude each other" },
-    { args: [...virtual, "--dup-rate", "2"], says: "a share from 0 to 1" },
     { args: [...virtual, "--buildings", "1000"], says: "--buildings 1000: expected a whole number from 1 to 512" },
     { args: [...virtual, "--grace", "3s"], says: "--drain says how long" },
     { args: [...virtual, "--max-inflight", "2"], says: "--max-inflight is of runs in real time" },
@@ -496,7 +496,7 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--to-receiver", "nowhere"], says: "the URL of a receiver" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/?..."], says: "Write the query itself" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--receiver", "gone"], says: "models receivers" },
-    { args: ["run", "--to-receiver", "http://127.0.0.1:1/"], says: "no way out to the network" },
+    { args: ["run", "--to-receiver", "http://127.0.0.1:1/"], says: "no network transport" },
     { args: [...toService, "--retry", "call="], says: "--retry is a setting of the service" },
     { args: [...toService, "--ack-timeout", "2s"], says: "--ack-timeout is a setting of the service" },
     { args: [...toService, "--tenant-integrations", "0"], says: "--tenant-integrations makes integrations" },

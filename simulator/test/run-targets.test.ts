@@ -11,7 +11,7 @@ import { Webhook } from "standardwebhooks"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { platform, printed, simulate } from "./Simulating.ts"
+import { platform, printed, simulate } from "./simulateCli.ts"
 
 const Totals = Schema.Record(Schema.String, Schema.NullOr(Schema.Finite))
 const Report = Schema.fromJsonString(
@@ -213,7 +213,7 @@ describe.concurrent("simulate run", () => {
       child.kill("SIGINT")
       const { code, stdout } = yield* Effect.promise(() => finished)
       assert.strictEqual(code, 130, stdout)
-      assert.match(stdout, /Ctrl-C again ends that/)
+      assert.match(stdout, /Ctrl-C again ends the wait/)
       const { interrupted, totals } = yield* readReport(file)
       assert.isTrue(interrupted)
       assert.deepStrictEqual([totals["lost"], totals["broken"]], [0, 0])
@@ -231,7 +231,7 @@ describe.concurrent("simulate run", () => {
             ["--report", `json=${file}`]
           )
         )
-        yield* Effect.promise(() => printed(/waiting for what is open/))
+        yield* Effect.promise(() => printed(/waiting for open deliveries/))
         child.kill(signal)
         const { code, stdout } = yield* Effect.promise(() => finished)
         assert.strictEqual(code, 130, stdout)

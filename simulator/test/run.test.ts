@@ -4,14 +4,13 @@ import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Redacted, Schema, Stream } from "effect"
-import { againstService } from "../src/cli/Against.ts"
+import { serviceDestination } from "../src/cli/Destination.ts"
 import { beginningOf, plan } from "../src/plan/Plan.ts"
-import { Accounting } from "../src/run/Accounting.ts"
-import type { Arrival } from "../src/run/Load.ts"
-import { atRate } from "../src/run/Load.ts"
+import { DeliveryTracker } from "../src/run/DeliveryTracker.ts"
+import { atPlannedTimes, atRate } from "../src/run/Load.ts"
 import { serviceTarget } from "../src/run/OperatorApi.ts"
 import type { RunOptions } from "../src/run/Run.ts"
-import { Course, run, RunStopped } from "../src/run/Run.ts"
+import { RunClock, run, RunStopped } from "../src/run/Run.ts"
 import type { Scenario } from "../src/scenario/Scenario.ts"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -55,24 +54,22 @@ const planOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   plan(scenario, { seed: 3, start, duration, rateScale })
 
 /** The same as they are sent. */
-const sendingsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
-  Stream.map(planOf(scenario, duration, rateScale), (event): Arrival => {
-    return { event, at: Date.parse(event.at), kind: "planned" }
-  })
+const arrivalsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
+  atPlannedTimes(planOf(scenario, duration, rateScale))
 
 const idsOf = (scenario: Scenario, duration: number, rateScale = 1) =>
   Stream.runCollect(Stream.map(planOf(scenario, duration, rateScale), ({ data }) => data.id))
 
 type Options = RunOptions<HttpClient.HttpClient>
 
-interface Overrides extends Partial<Omit<Options, "course">> {
+interface Overrides extends Partial<Omit<Options, "clock">> {
   readonly speed?: number
 }
 
 /** One event in each request, as fast as possible and one after the other, where nothing else is said. */
 const optionsFor = (url: string, { speed, ...overrides }: Overrides = {}, key = operatorKey): Options => ({
   target: serviceTarget({ url, operatorKey: key }),
-  course: new Course(beginningOf(scenarioOf("office-1000"), start), speed ?? null),
+  clock: new RunClock(beginningOf(scenarioOf("office-1000"), start), speed ?? null),
   maxInFlight: speed === undefined ? 1 : 1_000,
   batch: 1,
   ...overrides
@@ -91,7 +88,7 @@ describe("a run against a service", () => {
         assert.isAbove(expected.length, 300 * scale)
         const { received, url } = yield* service()
         const measured = new Measurements()
-        yield* run(sendingsOf(office, hour, scale), optionsFor(url, { batch }), measured)
+        yield* run(arrivalsOf(office, hour, scale), optionsFor(url, { batch }), measured)
         assert.deepStrictEqual(idsIn(received), expected)
         assert.strictEqual(received.length, Math.ceil(expected.length / batch))
         assert.isTrue(received.every(({ headers }) => headers.authorization === bearer))
@@ -113,7 +110,7 @@ describe("a run against a service", () => {
   it.live("sends what core's publish request reads: the planned event without its time", () =>
     Effect.gen(function* () {
       const { received, url } = yield* service()
-      yield* run(sendingsOf(office, hour), optionsFor(url, { batch: 1_000 }))
+      yield* run(arrivalsOf(office, hour), optionsFor(url, { batch: 1_000 }))
       const events = yield* Stream.runCollect(planOf(office, hour))
       const sent: ReadonlyArray<unknown> = received.flatMap(({ body }) => JSON.parse(body))
       assert.deepStrictEqual(
@@ -135,7 +132,7 @@ describe("a run against a service", () => {
       })
       const tally = new Measurements()
       const began = performance.now()
-      yield* run(sendingsOf(office, hour), optionsFor(url, { speed }), tally)
+      yield* run(arrivalsOf(office, hour), optionsFor(url, { speed }), tally)
       const beginning = beginningOf(office, start)
       for (const [index, { body }] of received.entries()) {
         for (const data of dataIn(body)) {
@@ -161,7 +158,7 @@ describe("a run against a service", () => {
         accept(response, request, number)
       })
       const tally = new Measurements()
-      yield* run(sendingsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
+      yield* run(arrivalsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
       const expected = yield* idsOf(office, hour, 10)
       assert.deepStrictEqual(idsIn([...stored.values()].map((body) => ({ body }))), expected)
       assert.deepInclude(tally.totals, { accepted: expected.length, failed: 0, republished: 2 })
@@ -177,7 +174,7 @@ describe("a run against a service", () => {
           : accept(response, request, number)
       )
       const tally = new Measurements()
-      yield* run(sendingsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
+      yield* run(arrivalsOf(office, hour, 10), optionsFor(url, { batch: 1_000 }), tally)
       const { planned, accepted, failed } = tally.totals
       assert.deepStrictEqual([failed, accepted], [1_000, planned - 1_000])
       assert.include(tally.lastFailure ?? "", "no such building")
@@ -188,7 +185,7 @@ describe("a run against a service", () => {
     Effect.gen(function* () {
       const strict = yield* service()
       const wrongKey = optionsFor(strict.url, {}, Redacted.make("another"))
-      const refused = yield* Effect.flip(run(sendingsOf(office, hour), wrongKey))
+      const refused = yield* Effect.flip(run(arrivalsOf(office, hour), wrongKey))
       assert.instanceOf(refused, RunStopped)
       assert.include(refused.message, "refused the operator key. Give the key")
       assert.isEmpty(strict.received)
@@ -196,16 +193,16 @@ describe("a run against a service", () => {
       const changing = yield* service((response, request, number) =>
         number === 1 ? accept(response, request, number) : response.writeHead(401).end()
       )
-      const later = yield* Effect.flip(run(sendingsOf(office, hour, 10), optionsFor(changing.url, { batch: 1_000 })))
+      const later = yield* Effect.flip(run(arrivalsOf(office, hour, 10), optionsFor(changing.url, { batch: 1_000 })))
       assert.include(later.message, "refused the operator key")
       assert.strictEqual(changing.received.length, 2)
 
-      const elsewhere = yield* Effect.flip(run(sendingsOf(office, hour), optionsFor(`${strict.url}/wrong`)))
+      const elsewhere = yield* Effect.flip(run(arrivalsOf(office, hour), optionsFor(`${strict.url}/wrong`)))
       assert.include(elsewhere.message, "/operator/events")
 
       for (const page of ["<html>Welcome</html>", "{}", "null"]) {
         const { origin } = yield* handlingReceiver((_, response) => response.writeHead(200).end(page))
-        const another = yield* Effect.flip(run(sendingsOf(office, hour), optionsFor(origin)))
+        const another = yield* Effect.flip(run(arrivalsOf(office, hour), optionsFor(origin)))
         assert.include(another.message, "/operator/events")
       }
     }).pipe(Effect.provide(FetchHttpClient.layer))
@@ -239,7 +236,7 @@ describe("a run on a virtual clock", () => {
       yield* TestClock.setTime(1_000_000)
       const tally = new Measurements()
       const running = yield* run(
-        sendingsOf(office, hour),
+        arrivalsOf(office, hour),
         optionsFor("http://service.example", { speed: 60 }),
         tally
       ).pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
@@ -268,7 +265,7 @@ describe("a run on a virtual clock", () => {
     )
     const measured = new Measurements()
     const load = atRate(
-      sendingsOf(office, hour, 10),
+      arrivalsOf(office, hour, 10),
       [{ perMillisecond: 0.02, length: 60_000 }],
       null,
       beginningOf(office, start)
@@ -279,7 +276,7 @@ describe("a run on a virtual clock", () => {
       Effect.forkChild
     )
     // The load is ready, and the clock of the run has begun.
-    yield* Effect.repeat(Effect.yieldNow, { until: () => options.course.began !== null })
+    yield* Effect.repeat(Effect.yieldNow, { until: () => options.clock.began !== null })
     yield* TestClock.adjust("2 minutes")
     yield* Fiber.join(running)
     return { sent, measured }
@@ -341,7 +338,7 @@ describe("a run on a virtual clock", () => {
           return new Response("starting", { status: 503 })
         })
       )
-      const running = yield* run(sendingsOf(office, hour), optionsFor("http://service.example")).pipe(
+      const running = yield* run(arrivalsOf(office, hour), optionsFor("http://service.example")).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.flip,
         Effect.forkChild
@@ -360,7 +357,7 @@ describe("a run on a virtual clock", () => {
       )
       const tally = new Measurements()
       const options = optionsFor("http://service.example", { batch: 1_000 })
-      const running = yield* run(sendingsOf(office, hour, 10), options, tally).pipe(
+      const running = yield* run(arrivalsOf(office, hour, 10), options, tally).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.forkChild
       )
@@ -379,7 +376,7 @@ describe("a run on a virtual clock", () => {
       const { client } = stubbed((number) => (number <= 2 ? accepted : Effect.never))
       const tally = new Measurements()
       const options = optionsFor("http://service.example", { batch: 1_000 })
-      const running = yield* run(sendingsOf(office, hour, 10), options, tally).pipe(
+      const running = yield* run(arrivalsOf(office, hour, 10), options, tally).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.forkChild
       )
@@ -403,8 +400,8 @@ const rowOf = (id: number, event: number, state = "delivered") => ({
 })
 
 /** What settling comes to that takes longer than it waits for what never comes. */
-const settled = Effect.fnUntraced(function* (accounting: Accounting, client: HttpClient.HttpClient) {
-  const settling = yield* accounting
+const settled = Effect.fnUntraced(function* (tracker: DeliveryTracker, client: HttpClient.HttpClient) {
+  const settling = yield* tracker
     .settle(60_000)
     .pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
   yield* TestClock.adjust("2 minutes")
@@ -420,10 +417,10 @@ describe("the account of a service", () => {
   it.effect("is of the events that are followed, and says how many are not", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
-      const accounting = new Accounting(service, measured, (at) => at, 2)
-      accounting.accepted(acceptedEvents(1, 2, 3))
+      const tracker = new DeliveryTracker(service, measured, (at) => at, 2)
+      tracker.accepted(acceptedEvents(1, 2, 3))
       const account = yield* settled(
-        accounting,
+        tracker,
         questioned(() => all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3)))
       )
       assert.deepStrictEqual(account, { missing: 0, why: null })
@@ -433,10 +430,10 @@ describe("the account of a service", () => {
 
   it.effect("misses what an event lacks, whatever another has too many", () =>
     Effect.gen(function* () {
-      const accounting = new Accounting(service, new Measurements(), (at) => at)
-      accounting.accepted(acceptedEvents(1, 2, 3))
+      const tracker = new DeliveryTracker(service, new Measurements(), (at) => at)
+      tracker.accepted(acceptedEvents(1, 2, 3))
       const account = yield* settled(
-        accounting,
+        tracker,
         questioned(() => all(rowOf(1, 1), rowOf(2, 1), rowOf(3, 3, "pending"), rowOf(4, 3, "pending")))
       )
       assert.deepStrictEqual(account, { missing: 1, why: null })
@@ -446,11 +443,11 @@ describe("the account of a service", () => {
   it.effect("asks a service again that is busy, and counts nothing twice", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
-      const accounting = new Accounting(service, measured, (at) => at)
-      accounting.accepted(acceptedEvents(1, 2))
+      const tracker = new DeliveryTracker(service, measured, (at) => at)
+      tracker.accepted(acceptedEvents(1, 2))
       let asked = 0
       const account = yield* settled(
-        accounting,
+        tracker,
         questioned((query) => {
           asked++
           if (query.get("after") === null) return Response.json({ deliveries: [rowOf(1, 1)], next: "dlv_1" })
@@ -465,11 +462,11 @@ describe("the account of a service", () => {
   it.effect("says why a service was not heard until patience was over, and asks one no more that refuses", () =>
     Effect.gen(function* () {
       const says = Effect.fnUntraced(function* (answer: () => Response) {
-        const accounting = new Accounting(service, new Measurements(), (at) => at)
-        accounting.accepted(acceptedEvents(1))
+        const tracker = new DeliveryTracker(service, new Measurements(), (at) => at)
+        tracker.accepted(acceptedEvents(1))
         let asked = 0
         const { why } = yield* settled(
-          accounting,
+          tracker,
           questioned(() => {
             asked++
             return answer()
@@ -479,7 +476,7 @@ describe("the account of a service", () => {
       })
       // Every ten seconds for a minute.
       const busy = yield* says(() => new Response("busy", { status: 503, headers: { "retry-after": "10" } }))
-      assert.deepStrictEqual(busy, ["status 503: busy; a longer --grace asks for longer", 7])
+      assert.deepStrictEqual(busy, ["status 503: busy; a longer --grace waits longer", 7])
       assert.deepStrictEqual(yield* says(() => new Response("no", { status: 403 })), ["status 403: no", 1])
     })
   )
@@ -513,9 +510,13 @@ describe("the account of a service", () => {
       )
       const measured = new Measurements()
       const url = "http://service.example"
-      const { accepted, judged, settle, target } = againstService({ url, operatorKey }, measured, new Course(0, null))
+      const { accepted, judged, settle, target } = serviceDestination(
+        { url, operatorKey },
+        measured,
+        new RunClock(0, null)
+      )
       yield* run(
-        sendingsOf(office, hour, 10),
+        arrivalsOf(office, hour, 10),
         {
           ...optionsFor(url, { target, maxInFlight: 2, batch: 1_000 }),
           accepted: (events) => {
@@ -534,8 +535,8 @@ describe("the account of a service", () => {
   it.effect("says how many look-ups of requests failed, and why, after asking again", () =>
     Effect.gen(function* () {
       const measured = new Measurements()
-      const accounting = new Accounting(service, measured, (at) => at)
-      accounting.accepted(acceptedEvents(1, 2, 3, 4))
+      const tracker = new DeliveryTracker(service, measured, (at) => at)
+      tracker.accepted(acceptedEvents(1, 2, 3, 4))
       const detail = {
         created_at: "2026-03-02T08:00:00.000Z",
         attempts: [{ started_at: "2026-03-02T08:00:00.000Z", duration_ms: 30, outcome: "acknowledged" }]
@@ -553,7 +554,7 @@ describe("the account of a service", () => {
         }
         return Effect.sync(() => HttpClientResponse.fromWeb(request, answer()))
       })
-      assert.deepStrictEqual(yield* settled(accounting, client), { missing: 0, why: null })
+      assert.deepStrictEqual(yield* settled(tracker, client), { missing: 0, why: null })
       assert.deepInclude(measured.sample, { wanted: 4, failed: 2 })
       assert.match(measured.sample.why ?? "", /^status (429: slow down|403: no)$/)
       assert.strictEqual(measured.latency.ack.count, 2)

@@ -5,8 +5,14 @@ import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import { preset, presetNames, readScenario } from "@doorhook/simulator"
-import { referencePage, scenarioJsonSchema, schemaFile, withReference } from "../../.ci/scenario-reference.ts"
-import { happenings, records } from "../src/plan/Plan.ts"
+import {
+  bandsPage,
+  scenarioJsonSchema,
+  scenarioReference,
+  schemaFile,
+  withBands
+} from "../../.ci/scenario-reference.ts"
+import { occurrences, records } from "../src/plan/Plan.ts"
 import { lineOf, plannedEvent } from "../src/plan/PlannedEvent.ts"
 import type { Scenario } from "../src/scenario/Scenario.ts"
 import { dayMillis } from "../src/world/LocalTime.ts"
@@ -31,9 +37,18 @@ describe("the JSON Schema of scenario files", () => {
     assert.deepStrictEqual(JSON.parse(readFileSync(schemaFile, "utf8")), JSON.parse(scenarioJsonSchema()))
   })
 
-  it("is what the reference in the documentation is made of", () => {
-    const page = readFileSync(referencePage, "utf8")
-    assert.strictEqual(page, withReference(page))
+  it("is what the reference in the documentation is made of, a row for each parameter with its meaning", () => {
+    const rows = scenarioReference().match(/^\| `\w+` \|.*$/gm) ?? []
+    assert.isAbove(rows.length, 100)
+    assert.deepStrictEqual(
+      rows.filter((row) => /^\| `\w+` \|  \|/.test(row)),
+      []
+    )
+  })
+
+  it("has beside it, in the documentation, the bands that validation judges by", () => {
+    const page = readFileSync(bandsPage, "utf8")
+    assert.strictEqual(page, withBands(page))
   })
 
   it("gives every parameter of a flow its meaning, default and source", () => {
@@ -216,7 +231,7 @@ describe("a scenario file", () => {
       const flows = { office_parcels: { seasons: season }, employees: { shifts } }
       const scenario = read({ name: "x", buildings: [{ ...offices, flows }] })
       const all = [
-        ...happenings(scenario, { seed: 1, start: startAt("2026-03-03T00:00"), duration: dayMillis, rateScale: 20 })
+        ...occurrences(scenario, { seed: 1, start: startAt("2026-03-03T00:00"), duration: dayMillis, rateScale: 20 })
       ]
       return {
         employees: all.filter(({ flow }) => flow === "employees").length,

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { Option } from "effect"
-import { fromIso, toIso } from "../src/plan/IsoTime.ts"
+import { fromIso, toIso } from "../src/plan/PlannedEvent.ts"
 import { dayNumberAt, elapsedAt, hourAt, instantOf, makeLocalDay, timeOfDay } from "../src/world/LocalDay.ts"
 import { dayMillis, hour, minute, parse } from "../src/world/LocalTime.ts"
 

@@ -4,12 +4,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Scenario } from "@doorhook/simulator"
 import { LocalTime } from "@doorhook/simulator"
-import { eventNumbers } from "../src/plan/EventNumber.ts"
-import { happenings, rosterOf } from "../src/plan/Plan.ts"
+import { eventNumbers } from "../src/plan/Plan.ts"
+import { occurrences, rosterOf } from "../src/plan/Plan.ts"
 import { root } from "../src/random/Substream.ts"
-import { happeningsOfDay } from "../src/traffic/Flows.ts"
+import { occurrencesOfDay } from "../src/traffic/Flows.ts"
 import { makeLocalDay } from "../src/world/LocalDay.ts"
-import type { Access, Happening } from "../src/traffic/Happening.ts"
+import type { Access, Occurrence } from "../src/traffic/Occurrence.ts"
 import type { OutsiderFlow } from "../src/traffic/Outsiders.ts"
 import { plainArrivals, scenarioOf, startAt, uniformityPValue, withFlows } from "./support.ts"
 
@@ -18,7 +18,7 @@ const hour = LocalTime.hour
 const tuesday = startAt("2026-03-03T00:00")
 
 /** Hours since midnight in Berlin, in winter. */
-const clockOf = ({ time }: Happening): number => ((((time + hour) % day) + day) % day) / hour
+const clockOf = ({ time }: Occurrence): number => ((((time + hour) % day) + day) % day) / hour
 
 const outsiders = (scenario: Scenario): ReadonlyArray<OutsiderFlow> =>
   scenario.buildings.flatMap(({ flows }) => flows.flatMap((flow) => (flow._tag === "Outsiders" ? [flow] : [])))
@@ -49,14 +49,14 @@ describe.each(["residential-200", "office-1000", "mixed-use", "quiet"])("visitor
     // One ring or one use of a code for each arrival.
     const once = onOutsiders(onlyOutsiders(scenario), (flow) => ({ ...flow, repeated: 0, most_rings: 1, groups: 0 }))
     const counts = new Map<string, number>()
-    for (const happening of happenings(once, {
+    for (const occurrence of occurrences(once, {
       seed: 11,
       start: startAt("2026-01-05T00:00"),
       duration: weeks * 7 * day
     })) {
-      if (happening._tag === "Access" && happening.entry_method === "app") continue
-      const weekday = (Math.floor((happening.time + hour) / day) + 4) % 7
-      const key = `${happening.flow} ${weekday}`
+      if (occurrence._tag === "Access" && occurrence.entry_method === "app") continue
+      const weekday = (Math.floor((occurrence.time + hour) / day) + 4) % 7
+      const key = `${occurrence.flow} ${weekday}`
       counts.set(key, (counts.get(key) ?? 0) + 1)
     }
     for (const flow of outsiders(scenario)) {
@@ -73,7 +73,7 @@ describe.each(["residential-200", "office-1000", "mixed-use", "quiet"])("visitor
 
 describe("visits", () => {
   const scenario = scenarioOf("residential-200")
-  const all = [...happenings(onlyOutsiders(scenario), { seed: 2, start: tuesday, duration: 56 * day })]
+  const all = [...occurrences(onlyOutsiders(scenario), { seed: 2, start: tuesday, duration: 56 * day })]
   const visitors = all.filter(({ flow }) => flow === "visitors")
   const calls = visitors.filter(({ _tag }) => _tag === "Call")
   const opened = visitors.filter((h) => h._tag === "Access" && h.entry_method === "app")
@@ -125,7 +125,7 @@ describe("leaders", () => {
     const sums = [0]
     for (let step = 0; step < steps; step++) sums.push((sums[step] ?? 0) + density(9 + (step + 0.5) / 3_600))
     const total = sums.at(-1) ?? 1
-    const leaders = [...happenings(scenario, { seed: 4, start: tuesday, duration: day, rateScale: 20 })]
+    const leaders = [...occurrences(scenario, { seed: 4, start: tuesday, duration: day, rateScale: 20 })]
       .filter((h) => h.flow === "parcels" && h._tag === "Call")
       .map((h) => {
         const second = (clockOf(h) - 9) * 3_600
@@ -150,7 +150,7 @@ describe("leaders", () => {
           }
         : flow
     )
-    const arrivals = [...happenings(alone, { seed: 4, start: tuesday, duration: day })]
+    const arrivals = [...occurrences(alone, { seed: 4, start: tuesday, duration: day })]
       .filter((h) => h.flow === "employees" && h._tag === "Access" && h.access_point.kind !== "interior")
       .map(clockOf)
       .filter((clock) => clock < 11)
@@ -177,7 +177,7 @@ describe("members", () => {
       flow._tag === "Employees" ? { ...flow, ...byDay, day_variation: 0 } : flow
     )
     const present = new Map<number, Set<string>>()
-    for (const h of happenings(scenario, { seed: 6, start: startAt("2026-03-02T00:00"), duration: 7 * day })) {
+    for (const h of occurrences(scenario, { seed: 6, start: startAt("2026-03-02T00:00"), duration: 7 * day })) {
       if (h.flow !== "employees" || h._tag !== "Access" || h.access_point.kind !== "interior") continue
       const weekday = (Math.floor((h.time + hour) / day) + 4) % 7
       present.set(weekday, (present.get(weekday) ?? new Set()).add(`${h.name} ${h.tenant_ids.join()}`))
@@ -200,7 +200,7 @@ describe("members", () => {
     const { building, flows } = traffic
     const roster = rosterOf(traffic, seed)
     const flow = flows.find(({ name }) => name === flowName) ?? assert.fail("no such flow")
-    const happenings = happeningsOfDay({
+    const occurrences = occurrencesOfDay({
       flow,
       building,
       roster,
@@ -210,10 +210,10 @@ describe("members", () => {
       rateScale: 1,
       nextId: eventNumbers(0)
     })
-    for (const happening of happenings) {
-      if (happening._tag !== "Access" || happening.label !== null) continue
-      const key = `${happening.name} ${happening.tenant_ids.join()}`
-      own.set(key, [...(own.get(key) ?? []), happening])
+    for (const occurrence of occurrences) {
+      if (occurrence._tag !== "Access" || occurrence.label !== null) continue
+      const key = `${occurrence.name} ${occurrence.tenant_ids.join()}`
+      own.set(key, [...(own.get(key) ?? []), occurrence])
     }
     const people = building.people.flatMap((_, place) => roster.personOn(place, tuesday / day) ?? [])
     for (const [key, all] of Map.groupBy(people, ({ name, tenant_ids }) => `${name} ${tenant_ids.join()}`)) {
@@ -243,7 +243,7 @@ describe("members", () => {
         // Nobody opens a door on the floor while out.
         assert.isTrue(floor.every((clock) => clock < out || clock > back))
         // Lunch is around noon: were it out of turn, the day would begin or end with it.
-        assert.isTrue(out > 10 && back < 16.5 && out > comes + 0.49 && back < leaves - 0.49, lobby.join(" "))
+        assert.isTrue(out > 10.4 && back < 16 && out > comes + 0.49 && back < leaves - 0.49, lobby.join(" "))
         lunches++
       }
       assert.isTrue(lunches > people.length * 0.4 && lunches < people.length * 0.6, `${lunches} of ${people.length}`)
@@ -266,21 +266,21 @@ describe("members", () => {
 
   it("of a house are out by day and back in the evening", () => {
     const hours = Array.from({ length: 24 }, () => 0)
-    for (const h of happenings(scenarioOf("residential-200"), { seed: 6, start: tuesday, duration: day })) {
+    for (const h of occurrences(scenarioOf("residential-200"), { seed: 6, start: tuesday, duration: day })) {
       if (h.flow !== "residents") continue
       const at = Math.floor(clockOf(h))
       hours[at] = (hours[at] ?? 0) + 1
     }
     const between = (from: number, to: number) => hours.slice(from, to).reduce((sum, count) => sum + count, 0)
     assert.isBelow(between(1, 6), 0.03 * between(0, 24))
-    assert.isAbove(between(16, 20), 1.7 * between(9, 13))
+    assert.isAbove(between(16, 20), 2 * between(9, 13))
   })
 
   it("keep to the clock on the wall when it is changed", () => {
     // The gate in the morning of the Mondays before and after 29 March 2026.
     const medianOf = (date: string) => {
       const out = [
-        ...happenings(scenarioOf("residential-200"), {
+        ...occurrences(scenarioOf("residential-200"), {
           seed: 9,
           start: startAt(date),
           duration: 12 * hour,
@@ -299,7 +299,7 @@ describe("members", () => {
   it("keep to it on the very day", () => {
     const medianOf = (date: string, offset: number) => {
       const times = [
-        ...happenings(scenarioOf("residential-200"), {
+        ...occurrences(scenarioOf("residential-200"), {
           seed: 9,
           start: startAt(date),
           duration: 23 * hour,
@@ -321,7 +321,7 @@ describe("members", () => {
         ? { ...flow, ...byDay, arrives: { at: 8.83, spread: 0.39 }, lunch: { ...flow.lunch, share: 0 } }
         : flow
     )
-    for (const h of happenings(scenario, { seed: 12, start: tuesday, duration: 3 * day })) {
+    for (const h of occurrences(scenario, { seed: 12, start: tuesday, duration: 3 * day })) {
       if (h.flow !== "employees" || h._tag !== "Access" || h.access_point.kind === "interior") continue
       if (clockOf(h) < 11) arrivals.push(clockOf(h))
     }
@@ -333,7 +333,7 @@ describe("members", () => {
 
   it("are as many times as many as the rate scale says", () => {
     const count = (rateScale: number) =>
-      [...happenings(scenarioOf("office-1000"), { seed: 1, start: tuesday, duration: day, rateScale })].length
+      [...occurrences(scenarioOf("office-1000"), { seed: 1, start: tuesday, duration: day, rateScale })].length
     const [half, one, five] = [count(0.5), count(1), count(5)]
     assert.closeTo(half / one, 0.5, 0.06)
     assert.closeTo(five / one, 5, 0.3)
@@ -344,7 +344,7 @@ describe("members", () => {
 const nightsOf = (scenario: Scenario, flow: string, weeks: number, weekdays: ReadonlyArray<number>) => {
   const hours = Array.from({ length: 24 }, () => 0)
   const start = startAt("2026-01-05T00:00")
-  for (const h of happenings(scenario, { seed: 3, start, duration: weeks * 7 * day })) {
+  for (const h of occurrences(scenario, { seed: 3, start, duration: weeks * 7 * day })) {
     const at = Math.floor(clockOf(h))
     const weekday = (Math.floor((h.time + hour - 12 * hour) / day) + 4) % 7
     if (h.flow === flow && h.label === null && weekdays.includes(weekday)) hours[at] = (hours[at] ?? 0) + 1
@@ -394,7 +394,7 @@ describe("households", () => {
     }
     assert.closeTo(trips / homes.length, 1, 0.25)
     assert.closeTo(away / trips, 12.3, 2)
-    for (const h of happenings(scenarioOf("residential-200"), { seed: 2, start: tuesday, duration: 28 * day })) {
+    for (const h of occurrences(scenarioOf("residential-200"), { seed: 2, start: tuesday, duration: 28 * day })) {
       const number = Math.floor((h.time + hour) / day)
       const unit = homes.find(({ tenant_ids }) => tenant_ids.some((tenant) => h.tenant_ids.includes(tenant)))
       // Back late at night on the day before.

@@ -5,14 +5,13 @@ import type { NewEventRecord, Settlement, TransportRequest } from "@doorhook/cor
 import { defaultDeliverySettings, StoreError, Transport } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { disturbed } from "../src/plan/Disorder.ts"
 import { beginningOf, plan } from "../src/plan/Plan.ts"
-import { Rng, root } from "../src/random/Substream.ts"
 import { readReceiver } from "../src/receivers/ReceiverText.ts"
 import type { RuleName } from "../src/results/Ledger.ts"
 import { rules } from "../src/results/Ledger.ts"
 import type { Measurements } from "../src/results/Measurements.ts"
-import { plannedIntegrations, premisesOf } from "../src/run/World.ts"
+import { atPlannedTimes } from "../src/run/Load.ts"
+import { plannedIntegrations, premisesOf } from "../src/run/Integrations.ts"
 import type { VirtualOptions } from "../src/virtual/VirtualRun.ts"
 import { virtualRun, VirtualStopped, VirtualWorld } from "../src/virtual/VirtualRun.ts"
 import type { EnginePorts } from "../src/run/EngineLayer.ts"
@@ -52,12 +51,8 @@ const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers 
       deleteEvery: null,
       ...options
     })
-    const sendings = disturbed(
-      plan(scenario, { seed, start, duration: hours * hour, rateScale }),
-      { repeated: 0 },
-      new Rng(root(seed))
-    )
-    yield* virtualRun(sendings, world, { end: beginning + hours * hour, drain: drain * hour })
+    const arrivals = atPlannedTimes(plan(scenario, { seed, start, duration: hours * hour, rateScale }))
+    yield* virtualRun(arrivals, world, { end: beginning + hours * hour, drain: drain * hour })
     return world
   })
 
@@ -354,8 +349,8 @@ describe("the ledger", () => {
   it.live("counts each rule by itself, beyond what it describes", () =>
     Effect.gen(function* () {
       const { ledger } = yield* runOf({ hours: 0 })
-      for (let nth = 0; nth < 30; nth++) ledger.tell("retry-times", nth, "late")
-      for (let nth = 0; nth < 25; nth++) ledger.tell("nothing-lost", nth, "gone")
+      for (let nth = 0; nth < 30; nth++) ledger.report("retry-times", nth, "late")
+      for (let nth = 0; nth < 25; nth++) ledger.report("nothing-lost", nth, "gone")
       const count = (rule: RuleName) => ledger.brokenIn(rule)
       assert.deepStrictEqual([count("retry-times"), count("nothing-lost"), count("nothing-after-end")], [30, 25, 0])
       assert.deepStrictEqual([ledger.broken, ledger.violations.length], [55, 20])

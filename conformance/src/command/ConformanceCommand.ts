@@ -1,5 +1,5 @@
 /**
- * The `conformance` command. What a subcommand does is loaded when it is called, so that it costs other commands nothing.
+ * The `conformance` command. A subcommand's code is loaded when it is called, so that it costs other commands nothing.
  */
 import { DurationText, FlagGroups } from "@doorhook/core"
 import { Config, Effect, Struct } from "effect"
@@ -8,21 +8,22 @@ import { program } from "../Program.ts"
 import { secretVariable } from "../record/Options.ts"
 import { flagGroups, runFlags, targetFlags } from "./Flags.ts"
 
-const load = <Module>(loading: () => Promise<Module>): Effect.Effect<Module> => Effect.promise(loading)
+/** Loads a module and runs one of its effects. */
+const load = <Module, A, E, R>(
+  loading: () => Promise<Module>,
+  run: (module: Module) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => Effect.flatMap(Effect.promise(loading), run)
 
-const exits =
-  "Exits with 0 when it passes, 1 when it fails, 2 when that could not be decided, 3 when called wrongly, 4 when the receiver or the probe can't be used."
+const exits = "Exit codes: 0 passed, 1 failed, 2 undecided, 3 wrong usage, 4 the receiver or the probe can't be used."
 
-const run = Command.make(
-  "run",
-  runFlags,
-  Effect.fnUntraced(function* (flags) {
-    if (flags.dryRun) return yield* (yield* load(() => import("./DryRun.ts"))).dryRun(flags)
-    yield* (yield* load(() => import("./RunCommand.ts"))).runConformance(flags)
-  })
+const run = Command.make("run", runFlags, (flags) =>
+  load(
+    () => import("./RunCommand.ts"),
+    ({ dryRun, runConformance }) => (flags.dryRun ? dryRun(flags) : runConformance(flags))
+  )
 ).pipe(
   Command.annotate(FlagGroups, flagGroups),
-  Command.withDescription(`Sends events to a receiver and reports whether it handles them as it must. ${exits}`),
+  Command.withDescription(`Sends events to a receiver and reports whether it handles them correctly. ${exits}`),
   Command.withExamples([
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook`,
@@ -30,23 +31,25 @@ const run = Command.make(
     },
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook --level 2 --probe http://127.0.0.1:9000/probe`,
-      description: "Test what it does, too: its probe counts effects"
+      description: "Test what it does, too: the probe counts effects"
     },
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook --level 3 --probe http://127.0.0.1:9000/probe --spawn 'node server.js' --port-env PORT`,
-      description: "Test what outlives a crash: the suite starts the receiver itself"
+      description: "Test what survives a crash: the suite starts the receiver itself"
     }
   ])
 )
 
 const doctor = Command.make("doctor", targetFlags, (flags) =>
-  Effect.flatMap(
-    load(() => import("./DoctorCommand.ts")),
+  load(
+    () => import("./DoctorCommand.ts"),
     ({ runDoctor }) => runDoctor(flags)
   )
 ).pipe(
   Command.annotate(FlagGroups, flagGroups),
-  Command.withDescription("Shows what the suite can see of a receiver, what is missing, and which level that leaves")
+  Command.withDescription(
+    "Shows what the suite can see and do with these flags, what is missing, and the highest level that can be tested"
+  )
 )
 
 const replay = Command.make(
@@ -62,8 +65,8 @@ const replay = Command.make(
     )
   },
   (flags) =>
-    Effect.flatMap(
-      load(() => import("./ReplayCommand.ts")),
+    load(
+      () => import("./ReplayCommand.ts"),
       ({ runReplay }) => runReplay(flags)
     )
 ).pipe(
@@ -78,13 +81,13 @@ const check = Command.make(
     ...Struct.pick(targetFlags, ["report"])
   },
   (flags) =>
-    Effect.flatMap(
-      load(() => import("./KeptCommands.ts")),
+    load(
+      () => import("./OfflineCommands.ts"),
       ({ runCheck }) => runCheck(flags)
     )
 ).pipe(
   Command.withDescription(
-    "Judges the evidence of a run again, by the rules of this version, and sends nothing. Exits as the run that wrote it would."
+    "Judges the evidence of a run again by the rules of this version. Sends nothing. Exits like the run that wrote it."
   )
 )
 
@@ -92,15 +95,15 @@ const badge = Command.make(
   "badge",
   { file: Argument.String("report").pipe(Argument.withDescription("A report that --report json=FILE wrote")) },
   ({ file }) =>
-    Effect.flatMap(
-      load(() => import("./KeptCommands.ts")),
+    load(
+      () => import("./OfflineCommands.ts"),
       ({ printBadge }) => printBadge(file)
     )
 ).pipe(Command.withDescription("Prints a badge for shields.io from a report"))
 
 const list = Command.make("list", {}, () =>
-  Effect.flatMap(
-    load(() => import("./ExplainCommand.ts")),
+  load(
+    () => import("./OfflineCommands.ts"),
     ({ listRequirements }) => listRequirements
   )
 ).pipe(Command.withDescription("Lists the requirements"))
@@ -109,8 +112,8 @@ const explain = Command.make(
   "explain",
   { id: Argument.String("id").pipe(Argument.withDescription("A requirement, like R-DUP-01")) },
   ({ id }) =>
-    Effect.flatMap(
-      load(() => import("./ExplainCommand.ts")),
+    load(
+      () => import("./OfflineCommands.ts"),
       ({ explainRequirement }) => explainRequirement(id)
     )
 ).pipe(Command.withDescription("Explains a requirement: what it asks for, why, and what the suite sends to test it"))
@@ -127,26 +130,27 @@ const mutants = Command.make(
   "mutants",
   {
     only: Flag.String("only").pipe(
-      Flag.withDescription("These receivers: names or requirements, or patterns like R-DUP-*, separated by commas"),
+      Flag.withDescription("Names or requirements of receivers, or patterns like R-DUP-*, separated by commas"),
       Flag.withMetavar("NAMES"),
       Flag.atLeast(0)
     ),
     narrow: Flag.Boolean("narrow").pipe(
-      Flag.withDescription("Tests each receiver for its own requirement only: fast"),
+      Flag.withDescription("Tests each receiver for its own requirement only, which is fast"),
       Flag.withDefault(false)
     ),
     jobs: Flag.Int("jobs").pipe(Flag.withDescription("How many are tested at once; 1 by default"), Flag.withDefault(1)),
-    seed: Flag.Int("seed").pipe(Flag.withDescription("What random histories are drawn from"), Flag.withDefault(1)),
+    seed: Flag.Int("seed").pipe(Flag.withDescription("The seed of random histories"), Flag.withDefault(1)),
     list: Flag.Boolean("list").pipe(Flag.withDescription("Lists them and tests none"), Flag.withDefault(false)),
     maxTime: duration("max-time", "How long each may take", 120_000)
   },
-  Effect.fnUntraced(function* (flags) {
-    const { listMutants, runMutants } = yield* load(() => import("./MutantsCommand.ts"))
-    yield* flags.list ? listMutants : runMutants(flags)
-  })
+  (flags) =>
+    load(
+      () => import("./MutantsCommand.ts"),
+      ({ listMutants, runMutants }) => (flags.list ? listMutants : runMutants(flags))
+    )
 ).pipe(
   Command.withDescription(
-    "Tests the suite itself: runs it against receivers whose faults are known. Exits with 1 when one gets by, or is found out by another requirement than its own, or a requirement finds out none."
+    "Tests the suite itself: runs it against receivers with known faults. Exits with 1 if a receiver does not fail its own requirement, or a requirement fails none."
   )
 )
 
@@ -172,22 +176,22 @@ const sender = Command.make(
       Flag.optional
     ),
     deadline: duration("deadline", "How long the sender must wait for an answer", 5_000),
-    quiet: duration("quiet", "How long nothing must come after the last acknowledgement", 15_000),
-    maxTime: duration("max-time", "When to judge what was seen until then", 600_000)
+    quiet: duration("quiet", "How long nothing may come after the last acknowledgement", 15_000),
+    maxTime: duration("max-time", "Longest wait before the sender is judged", 600_000)
   },
   (flags) =>
-    Effect.flatMap(
-      load(() => import("./SenderCommand.ts")),
+    load(
+      () => import("../sender/SenderCommand.ts"),
       ({ runSenderCommand }) => runSenderCommand(flags)
     )
 ).pipe(
   Command.withDescription(
-    "Tests a sender: hosts a receiver that refuses, redirects, hangs and hangs up by plan, and reports whether identity, signature, deadline and retries are as they must be. Exits with 0 when they are, 1 when not, 2 when that could not be decided."
+    "Tests a sender: hosts a receiver that refuses, redirects, hangs and hangs up by plan, and reports whether identity, signature, deadline and retries are correct. Exit codes: 0 passed, 1 failed, 2 undecided."
   )
 )
 
 /** The command: fails with a `CommandFailure` that carries the exit code. */
 export const conformanceCommand = Command.make(program.name).pipe(
-  Command.withDescription("Proves that a webhook receiver handles events as it must"),
+  Command.withDescription("Proves that a webhook receiver handles events correctly"),
   Command.withSubcommands([run, doctor, replay, check, list, explain, mutants, sender, badge])
 )

@@ -1,5 +1,5 @@
 /**
- * `conformance doctor`: what the suite can see and do, whether it works, and which level that makes possible.
+ * `conformance doctor`: what the suite can see and do, whether that works, and which level it allows.
  */
 import { columns, CommandFailure, UrlPolicy } from "@doorhook/core"
 import { Console, Effect } from "effect"
@@ -7,10 +7,10 @@ import { program } from "../Program.ts"
 import type { ProbeCalibration } from "../record/Evidence.ts"
 import { defaults, secretVariable } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { plansOf, sightOf } from "../record/Plan.ts"
+import { plansOf, sightOf } from "../record/Outcome.ts"
 import { observabilityOf } from "../report/MakeReport.ts"
 import type { Level } from "../requirements/Requirement.ts"
-import { givenBy, prepareAlone, services } from "../run/Alone.ts"
+import { givenBy, prepareReceiver, services } from "../run/Setup.ts"
 import * as Target from "../run/Target.ts"
 import type { TargetFlags } from "./Flags.ts"
 import { prepare, unusable } from "./Prepare.ts"
@@ -25,23 +25,21 @@ const calibrationLines = (calibration: ProbeCalibration): ReadonlyArray<string> 
       ? "  one more on purpose    not tried: --control-url would show that the probe counts past one"
       : `  one more on purpose    ${double.observed} (expected ${double.expected})`,
     digest ? "  digest                 given" : "  digest                 not given: what was stored can't be compared",
-    ...(foldsCase
-      ? ["  ids in another case    count as the same: receivers that take them for one can't be found out"]
-      : [])
+    ...(foldsCase ? ["  ids in another case    count as the same: receivers that confuse them can't be detected"] : [])
   ]
 }
 
-/** Without an acknowledged event there is nothing to try a probe with. */
+/** Without an acknowledged event, a probe can't be tried. */
 const acknowledgesNothing = ({ secret, urls: [url] }: Means): CommandFailure =>
   unusable({
-    message: `None of the events was acknowledged, so the probe could not be tried. \`${program.called} run --url ${UrlPolicy.shownUrl(url)} --only R-ACK-01\` shows what was answered.${secret === null ? ` A receiver that checks signatures needs its secret: --secret SECRET, or ${secretVariable}.` : ""}`
+    message: `No event was acknowledged, so the probe could not be tried. \`${program.called} run --url ${UrlPolicy.shownUrl(url)} --only R-ACK-01\` shows the answers.${secret === null ? ` If the receiver checks signatures, give its secret: --secret SECRET, or ${secretVariable}.` : ""}`
   })
 
-/** The highest level there is everything for. */
+/** The highest level that the means allow. */
 const levelOf = ({ hooks, probe }: Means): Level =>
   probe === null ? 1 : hooks.restart === null && hooks.kill === null ? 2 : 3
 
-/** Looks at everything a run would use. Fails with exit code 4 when something of it can't be used. */
+/** Checks everything that a run would use. Fails with exit code 4 if something can't be used. */
 export const runDoctor = (flags: TargetFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -53,12 +51,12 @@ export const runDoctor = (flags: TargetFlags) =>
       yield* Console.log(`Target       ${UrlPolicy.shownUrl(urls[0])}`)
       yield* Effect.mapError(Target.reach(urls[0], options.deadline), unusable)
       yield* Console.log("             accepts connections")
-      const { calibration, guard } = yield* prepareAlone(options, means).pipe(
+      const { calibration, guard } = yield* prepareReceiver(options, means).pipe(
         Effect.mapError(unusable),
         Effect.provide(services)
       )
       yield* Console.log(
-        `Clock        an echo takes ${Math.round(guard.echo)} ms at most (99 %), so times are judged to ${guard.guard} ms`
+        `Clock        99 % of echoes take up to ${Math.round(guard.echo)} ms, so times are judged to ${guard.guard} ms`
       )
       if (probe !== null) {
         yield* Console.log(`Probe        ${probe.kind}: ${probe.name}`)

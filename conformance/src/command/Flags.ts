@@ -1,15 +1,14 @@
 /**
- * The flags of the commands about a receiver, and what they mean, checked before anything is sent or started.
+ * The flags of the commands about a receiver, and their meaning, checked before anything is sent or started.
  */
 import { CommandFailure, DurationText, Signature } from "@doorhook/core"
 import { Config, Effect, Option, Redacted, Result, Schema, Struct } from "effect"
 import { Flag } from "effect/cli"
 import type { Command } from "effect/cli"
-import { entriesOf } from "../CommaList.ts"
 import { templates } from "../history/Events.ts"
 import { defaults, leastDeadline, levels, rows, secretVariable, seedLimit } from "../record/Options.ts"
 import type { Options } from "../record/Options.ts"
-import { find, ids, matches, requirements } from "../requirements/Catalogue.ts"
+import { entriesOf, find, ids, matches, requirements } from "../requirements/Catalogue.ts"
 import { profiles } from "../requirements/Requirement.ts"
 import type { Level, Profile } from "../requirements/Requirement.ts"
 import * as Target from "../run/Target.ts"
@@ -46,7 +45,7 @@ export const runFlags = {
   binding: texts("binding"),
   secret: Flag.Redacted("secret").pipe(
     Flag.withDescription(
-      `Signs what is sent: the receiver's whsec_ secret, or the whsk_ private key of the public one it has. Better in ${secretVariable}`
+      `Signs the requests: the receiver's whsec_ secret, or a whsk_ private key if it verifies with the public key. Better in ${secretVariable}`
     ),
     Flag.withFallbackConfig(Config.Redacted(secretVariable)),
     orNull
@@ -79,7 +78,7 @@ export const runFlags = {
   baseline: Flag.FileText(rows.baseline.flag).pipe(about("baseline"), orNull),
   seed: int("seed"),
   dryRun: Flag.Boolean("dry-run").pipe(
-    Flag.withDescription("Prints what would be sent, case by case, and sends and starts nothing"),
+    Flag.withDescription("Prints what would be sent, case by case; sends and starts nothing"),
     Flag.withDefault(false)
   ),
   maxTime: duration("maxTime", defaults.maxTime),
@@ -110,7 +109,7 @@ export const flagGroups = {
   report: "Reports"
 } as const
 
-/** The settings that are what their flags say. */
+/** The settings that equal their flags. */
 const plain = [
   ...(["owned", "probe", "spawn", "portEnv", "restartCmd", "killCmd", "readyUrl", "pauseCmd", "resumeCmd"] as const),
   ...(["advanceCmd", "controlUrl", "ack", "dedupKey", "maxTime", "deadline", "settle", "tolerance", "cases"] as const)
@@ -185,7 +184,7 @@ const readUrl = (flag: string, given: string | null): Reading<URL | null> =>
 
 const readUrls = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
   const [url, ...others] = yield* Effect.fromResult(Result.all(given.map(Target.parse)))
-  if (url === undefined) return yield* CommandFailure.usage("--url is missing: where are events to be posted?")
+  if (url === undefined) return yield* CommandFailure.usage("--url is missing: the URL that events are posted to")
   if (others.length > 1) {
     return yield* CommandFailure.usage(
       `--url was given ${given.length} times: the tenant profile compares two, so give two, and run again for others`
@@ -202,10 +201,10 @@ const readUrls = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
 
 const commands = ["restartCmd", "killCmd", "pauseCmd", "resumeCmd", "advanceCmd", "spawn"] as const
 
-/** What is wrong with the flags by themselves; null when nothing is. */
+/** What is wrong with the flags; null for nothing. */
 const flawOf = (flags: TargetFlags): string | null => {
   const { killCmd, pauseCmd, portEnv, restartCmd, resumeCmd, seed, spawn } = flags
-  // As from an unset variable.
+  // For example from an unset variable.
   const empty = commands.find((name) => flags[name]?.trim() === "")
   if (empty !== undefined) return `--${rows[empty].flag}: the command is missing`
   if ((pauseCmd === null) !== (resumeCmd === null)) return "--pause-cmd and --resume-cmd go together: give both"
@@ -221,7 +220,7 @@ const flawOf = (flags: TargetFlags): string | null => {
     : null
 }
 
-/** What a profile lacks; null where none does. */
+/** What a selected profile lacks; null for nothing. */
 const lackingFor = ({ options, secret, urls }: Checked): string | null => {
   const { advanceCmd, controlUrl, level, peakRate, profile: chosen } = options
   const probe = (profile: Profile): string | null =>
@@ -237,12 +236,13 @@ const lackingFor = ({ options, secret, urls }: Checked): string | null => {
       advanceCmd === null && controlUrl === null
         ? "--profile clock needs --advance-cmd: a command that moves the receiver's clock"
         : probe("clock"),
-    load: peakRate === null ? "--profile load needs --peak-rate: what the receiver is made for, like 50/s" : null
+    load:
+      peakRate === null ? "--profile load needs --peak-rate: the load that the receiver is made for, like 50/s" : null
   }
   return chosen.map((profile) => lacks[profile]).find((lack) => lack !== null) ?? null
 }
 
-/** What the flags mean: settings, without a seed if none was given, and what is no plain data. */
+/** The meaning of the flags: settings (without a seed if none was given), URLs and the secret. */
 export interface Checked {
   readonly options: Omit<Options, "seed"> & Partial<Pick<Options, "seed">>
   readonly urls: readonly [URL, ...ReadonlyArray<URL>]
@@ -251,7 +251,7 @@ export interface Checked {
   readonly controlUrl: URL | null
 }
 
-/** Refuses wrong flags; returns what the others mean. */
+/** Checks the flags; returns their meaning. */
 export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effect.fn.Return<Checked, CommandFailure> {
   const urls = yield* readUrls(flags.url)
   const flaw = flawOf(flags)
@@ -290,7 +290,7 @@ const JsonBaseline = Schema.fromJsonString(
   ])
 )
 
-/** The words of a baseline file: ids as JSON, what failed in a report, or ids on lines; `#` begins a comment. */
+/** The entries of a baseline file: ids as JSON, failures of a report, or ids on lines; `#` begins a comment. */
 const wordsOf = (content: string): ReadonlyArray<string> => {
   const json = Option.getOrNull(Schema.decodeOption(JsonBaseline)(content))
   if (json === null) return content.split("\n").flatMap((line) => (line.split("#")[0] ?? "").split(/[\s,]+/))

@@ -1,26 +1,20 @@
 /**
- * `conformance mutants`: the suite before the receivers whose faults are known.
+ * `conformance mutants`: the suite against receivers with known faults.
  */
 import { columns, CommandFailure } from "@doorhook/core"
 import { Console, Effect } from "effect"
 import { isBuiltin } from "node:module"
-import { entriesOf } from "../CommaList.ts"
 import { program } from "../Program.ts"
-import { exitCodes } from "../report/Conclusion.ts"
-import { requirements, matches } from "../requirements/Catalogue.ts"
-import { faults } from "../mutants/Fault.ts"
-import type { Fault } from "../mutants/Fault.ts"
-import { killLine, killOf, weaknesses } from "../mutants/KillTable.ts"
-import { tryFault } from "../mutants/Trial.ts"
+import { faults, killLine, killOf, tryFault, weaknesses } from "../mutants/Faults.ts"
+import type { Fault, TrialOptions } from "../mutants/Faults.ts"
+import { exitCodes } from "../report/Explanation.ts"
+import { entriesOf, matches, requirements } from "../requirements/Catalogue.ts"
 import { stopOnHangup, unusable } from "./Prepare.ts"
 import { makeProgress } from "./RunCommand.ts"
 
-export interface MutantsFlags {
+export interface MutantsFlags extends TrialOptions {
   readonly only: ReadonlyArray<string>
-  readonly narrow: boolean
   readonly jobs: number
-  readonly seed: number
-  readonly maxTime: number
 }
 
 const isMeant =
@@ -28,7 +22,7 @@ const isMeant =
   (pattern: string): boolean =>
     matches(name, pattern) || matches(requirement, pattern)
 
-/** Fails when a faulty receiver gets by, or a requirement finds out none. */
+/** Fails if a faulty receiver does not fail its own requirement, or a requirement fails none. */
 export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, only, seed }: MutantsFlags) {
   const patterns = entriesOf(only)
   const wrong = patterns.find((pattern) => !faults.some((fault) => isMeant(fault)(pattern)))
@@ -65,12 +59,12 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
   )
   const weak = weaknesses(kills, only.length === 0 ? requirements.map(({ id }) => id) : [])
   yield* Console.log(
-    `\n${kills.filter(({ isKilled }) => isKilled).length} of ${kills.length} faulty receivers found out.`
+    `\n${kills.filter(({ isKilled }) => isKilled).length} of ${kills.length} faulty receivers detected.`
   )
   if (weak.length > 0) {
     yield* Console.log(weak.map((one) => `  ${one}`).join("\n"))
     return yield* new CommandFailure({
-      message: `The suite is not good enough: ${weak.length} of its proofs fail.`,
+      message: `The suite is too weak in ${weak.length} ${weak.length === 1 ? "place" : "places"}, listed above.`,
       exitCode: exitCodes.failed
     })
   }

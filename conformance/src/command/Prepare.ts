@@ -1,37 +1,34 @@
 /**
- * From checked flags to what a run sees and operates the receiver with: its URLs, probe and hooks.
+ * From checked flags to the means of a run: URLs, probe and hooks.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Console, Effect, Result } from "effect"
 import type { Scope } from "effect"
-import { commandHooks } from "../hooks/Commands.ts"
-import { withControl } from "../hooks/Control.ts"
-import { freePort, spawned } from "../hooks/Spawned.ts"
+import { commandHooks, withControl } from "../hooks/Commands.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
-import { portOf } from "../PortOf.ts"
-import { execProbe } from "../probes/ExecProbe.ts"
-import { httpProbe } from "../probes/HttpProbe.ts"
-import { logProbe, parseLog } from "../probes/LogProbe.ts"
+import { freePort, spawned } from "../hooks/Spawned.ts"
+import { portOf } from "../http/Ask.ts"
+import { logProbe, parseLog, sinkProbe } from "../probes/CountingProbes.ts"
+import { execProbe, httpProbe } from "../probes/Probe.ts"
 import type { Probe } from "../probes/Probe.ts"
-import { sinkProbe } from "../probes/SinkProbe.ts"
 import { noMeans } from "../record/Options.ts"
 import type { Means } from "../record/Options.ts"
-import { exitCodes } from "../report/Conclusion.ts"
-import { claim } from "../run/OneRun.ts"
+import { exitCodes } from "../report/Explanation.ts"
 import type { Given } from "../run/RunSuite.ts"
+import * as Target from "../run/Target.ts"
+import { claim } from "../run/Target.ts"
 import { checkFlags } from "./Flags.ts"
 import type { Checked, TargetFlags } from "./Flags.ts"
-import * as Target from "../run/Target.ts"
 
-/** How a command ends if the receiver or its probe can't be used. */
+/** The failure of a command if the receiver or its probe can't be used. */
 export const unusable = ({ message }: { readonly message: string }): CommandFailure =>
   new CommandFailure({ message, exitCode: exitCodes.unusable })
 
 const stop = (): void => void process.kill(process.pid, "SIGTERM")
 
 /**
- * Until the scope is closed, SIGHUP stops the process as SIGTERM does. By itself, Node.js ends at once when its terminal
- * is closed, and would leave behind what was started for a run.
+ * Until the scope is closed, SIGHUP stops the process like SIGTERM. By default, Node.js ends at once when its terminal closes, and
+ * would leave behind what a run has started.
  */
 export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVoid(
   Effect.acquireRelease(
@@ -40,17 +37,17 @@ export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVo
   )
 )
 
-/** The same URL; at `port` if it names port 0. */
+/** The URL, at `port` if it names port 0. */
 const atPort = (url: URL, port: number): URL => {
   const moved = new URL(url)
   if (moved.port === "0") moved.port = String(port)
   return moved
 }
 
-/** Starts a probe, once the port of the receiver is known. */
+/** Starts a probe, once the receiver's port is known. */
 type StartProbe = (port: number) => Effect.Effect<Probe | null, CommandFailure, Scope.Scope>
 
-/** Reads `--probe`: nothing is started yet. */
+/** Reads `--probe`. Starts nothing yet. */
 const readProbe = (text: string | null): Result.Result<StartProbe, CommandFailure> => {
   if (text === null) return Result.succeed(() => Effect.succeed(null))
   const split = text.indexOf(":")
@@ -91,7 +88,7 @@ interface Operated {
   readonly port: number
 }
 
-/** The URLs of the receiver as it runs, and the hooks. Starts the receiver for `--spawn`. */
+/** The URLs of the running receiver, and the hooks. Starts the receiver for `--spawn`. */
 const makeHooks = Effect.fnUntraced(function* ({
   controlUrl,
   options,
@@ -127,7 +124,7 @@ const makeHooks = Effect.fnUntraced(function* ({
   }
 })
 
-/** Checks the flags, and that their target may be sent to. Nothing is sent or started. */
+/** Checks the flags, and that the suite may send to their target. Sends and starts nothing. */
 export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
   const checked = yield* checkFlags(flags)
   const startProbe = yield* Effect.fromResult(readProbe(checked.options.probe))
@@ -140,19 +137,19 @@ export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
   return { ...checked, startProbe }
 })
 
-/** The settings of a run, without its selection, and what they stand for. */
+/** The settings of a run, without its selection, and its means. */
 export interface Prepared {
   readonly given: Given & Pick<Required<Given>, "maxTime" | "settle" | "level">
   readonly means: Means
 }
 
-/** Checks the flags and starts what they ask for. No other run may use the receiver until the scope is closed. */
+/** Checks the flags, starts what they ask for, and keeps other runs from the receiver until the scope is closed. */
 export const prepare = Effect.fnUntraced(function* (
   flags: TargetFlags
 ): Effect.fn.Return<Prepared, CommandFailure, Scope.Scope> {
   yield* stopOnHangup
   const checked = yield* checkTarget(flags)
-  // Port 0 is a receiver of this run's own.
+  // A receiver at port 0 is this run's own.
   const shared = checked.urls.filter(({ port }) => port !== "0")
   yield* Effect.mapError(claim(shared, flags.maxTime, Console.log), unusable)
   const { hooks, port, urls } = yield* makeHooks(checked)

@@ -1,8 +1,8 @@
 /**
- * `conformance replay`: does a stored history again, or all of one requirement.
+ * `conformance replay`: repeats a stored history, or all of one requirement.
  *
- * FIXED is said only of a history that failed by itself once, and passes now as often as that takes; FAILS as soon as it
- * fails; OPEN of all else, and the file stays.
+ * FIXED means that a history that failed alone before now passes often enough; FAILS, that it failed once; OPEN, anything else:
+ * the file stays.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Clock, Console, Effect } from "effect"
@@ -14,24 +14,23 @@ import { inWords } from "../history/Operations.ts"
 import type { CaseRun } from "../record/Evidence.ts"
 import { defaults } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { assess, judge } from "../record/Verdict.ts"
-import { plansOf, sightOf } from "../record/Plan.ts"
-import type { Plan } from "../record/Plan.ts"
-import { exitCodes } from "../report/Conclusion.ts"
+import { assess, judge, plansOf, sightOf } from "../record/Outcome.ts"
+import type { Plan } from "../record/Outcome.ts"
+import { exitCodes } from "../report/Explanation.ts"
+import * as Reports from "../report/Reports.ts"
 import { find, ids } from "../requirements/Catalogue.ts"
 import { needs } from "../requirements/Requirement.ts"
-import { givenBy, prepareAlone, services } from "../run/Alone.ts"
+import { givenBy, prepareReceiver, services } from "../run/Setup.ts"
 import { forget, readCase, repeatsFor, replayedOf, storedIn } from "../run/StoredCase.ts"
 import type { Replayed, StoredCase } from "../run/StoredCase.ts"
 import type { TargetFlags } from "./Flags.ts"
 import { prepare, unusable } from "./Prepare.ts"
 import { runAndReport } from "./RunCommand.ts"
-import * as Reports from "../report/Reports.ts"
 
 export interface ReplayFlags extends TargetFlags {
   /** A file, the name of a stored history, or the id of a requirement. */
   readonly what: string
-  /** Keeps what fails no more. */
+  /** Keeps a history that no longer fails. */
   readonly keep: boolean
 }
 
@@ -42,7 +41,7 @@ interface Answer {
 
 const open = (observed: string): Answer => ({ replayed: "OPEN", observed })
 
-/** The stored history as the one case of its requirement, with what is there to see it. */
+/** The plan of a requirement with the stored history as its one case. */
 const planFor = (one: Case, id: string, options: Options, sight: ReturnType<typeof sightOf>): Plan | null => {
   const profile = find(id)?.profile ?? null
   const asked = {
@@ -59,13 +58,13 @@ const planFor = (one: Case, id: string, options: Options, sight: ReturnType<type
   return { ...plan, given: [one], further: [], sampled: [], strengths: new Map([[key, strength]]), unsent: null }
 }
 
-/** Why a history that passes now proves nothing. */
+/** Why it proves nothing that a history passes now. */
 const unproven = ({ reproduced, seed, violates }: StoredCase): string =>
   reproduced === null || reproduced.failed === 0
-    ? `it passes, but that proves nothing: when it failed, other cases ran beside it, and alone it was never seen to fail. Run the whole suite again with --seed ${seed}. If ${violates} passes there, delete the file`
-    : "it passes, but not as often as it takes to believe that. Replay it again with more --max-time"
+    ? `it passes, but that proves nothing: it failed only beside other cases, never alone. Run the whole suite again with --seed ${seed}. If ${violates} passes there, delete the file`
+    : "it passes, but not often enough to count as fixed. Replay it again with more --max-time"
 
-/** Executes a stored history until it fails, or often enough to believe that it does not any more. */
+/** Executes a stored history until it fails, or has passed often enough to count as fixed. */
 const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Options, means: Means) {
   const { lane, ops, title, violates } = stored
   const one: Case = { title, lane, history: { v: 1, ops } }
@@ -79,7 +78,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
       `${violates} can't be replayed with less than the run had: ${needs[able.missing].toGive}`
     )
   }
-  const { acknowledges, calibration, terms, tryOut } = yield* Effect.mapError(prepareAlone(options, means), unusable)
+  const { acknowledges, calibration, terms, tryOut } = yield* Effect.mapError(prepareReceiver(options, means), unusable)
   const plan = planFor(one, violates, options, sightOf({ given, calibration })) ?? able
   const judged = (...runs: ReadonlyArray<CaseRun>) =>
     judge(
@@ -87,7 +86,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
       { runs, terms, calibration, refinements: [], strangers: [], repeatable: true },
       { how: "complete", message: "" }
     )
-  // Of what acknowledges nothing, nothing is known.
+  // Nothing is known about a receiver that acknowledges nothing.
   if (plan.requirement.presumesAcknowledgement && !acknowledges) return open(judged().observed)
 
   const settled = means.probe === null || calibration !== null
@@ -103,7 +102,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   const times = stored.reproduced === null ? 1 : repeatsFor(stored.reproduced)
   for (let passed = 0; passed < times; passed++) {
     if ((yield* Clock.currentTimeMillis) >= until) {
-      return open(`it fails now and then, and there was time for ${passed} of ${times} tries (--max-time)`)
+      return open(`it fails only sometimes, and there was time for ${passed} of ${times} tries (--max-time)`)
     }
     const { cutShort, observed, verdict } = yield* tryOnce
     if (verdict === "FAIL" || verdict === "WARN") return { replayed: "FAILS", observed } as const
@@ -114,7 +113,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   return { replayed, observed: replayed === "FIXED" ? "" : unproven(stored) }
 })
 
-/** Prints a stored history and does it; the receiver is free for another run afterwards. */
+/** Prints and replays a stored history. Then the receiver is free for another run. */
 const replayAlone = Effect.fnUntraced(function* (stored: StoredCase, flags: ReplayFlags) {
   const { given, means } = yield* prepare(flags)
   const options: Options = { ...defaults, ...given, seed: stored.seed }
@@ -136,7 +135,7 @@ const replayFile = Effect.fnUntraced(function* (file: string, flags: ReplayFlags
   const stored = yield* readCase(file)
   if (flags.report.length > 0) {
     return yield* CommandFailure.usage(
-      `--report: a stored history is done again without one; leave --report out, or replay ${stored.violates}`
+      `--report: the replay of a stored history has no report; leave --report out, or replay ${stored.violates}`
     )
   }
   const { observed, replayed } = yield* replayAlone(stored, flags)
@@ -144,7 +143,7 @@ const replayFile = Effect.fnUntraced(function* (file: string, flags: ReplayFlags
     case "FIXED": {
       if (!flags.keep) yield* forget(file)
       const kept = flags.keep ? "" : `; ${basename(file)} is deleted (--keep keeps it)`
-      return yield* Console.log(`FIXED   it fails no more${kept}`)
+      return yield* Console.log(`FIXED   it no longer fails${kept}`)
     }
     case "FAILS":
       yield* Console.log(`FAILS   ${observed}`)
@@ -176,7 +175,7 @@ export const runReplay = (flags: ReplayFlags) =>
       const requirement = find(flags.what)
       if (requirement === undefined) {
         return yield* CommandFailure.usage(
-          `replay ${flags.what}: it is no file, no history stored in ${flags.cases} and no requirement; there are ${ids()}`
+          `replay ${flags.what}: no such file, stored history (in ${flags.cases}) or requirement; there are ${ids()}`
         )
       }
       const { given, means } = yield* prepare(flags)

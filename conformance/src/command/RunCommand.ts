@@ -1,33 +1,39 @@
 /**
- * `conformance run`: from flags to verdicts, reports and an exit code.
+ * `conformance run`: from flags to verdicts, reports and an exit code; with `--dry-run`, only what it would send.
  */
 import { CommandFailure, terminalLine, UrlPolicy } from "@doorhook/core"
 import { Console, Effect } from "effect"
-import { opening, render } from "../report/Console.ts"
-import { exitCodeOf, neverBegan, shortcomingOf } from "../report/Conclusion.ts"
+import type { Case } from "../history/History.ts"
+import { inWords } from "../history/Operations.ts"
+import { suite } from "../record/Evidence.ts"
+import { plansOf } from "../record/Outcome.ts"
+import type { Plan } from "../record/Outcome.ts"
+import { exitCodeOf, exitCodes, neverBegan, shortcomingOf } from "../report/Explanation.ts"
 import type { Report } from "../report/Report.ts"
-import { misnamed } from "../requirements/Catalogue.ts"
-import { prepareSuite } from "../run/RunSuite.ts"
-import { suite } from "../Suite.ts"
-import { readBaseline } from "./Flags.ts"
-import type { RunFlags } from "./Flags.ts"
-import { prepare } from "./Prepare.ts"
-import type { Prepared } from "./Prepare.ts"
 import * as Reports from "../report/Reports.ts"
+import { opening, render } from "../report/Text.ts"
+import { selectionFlaw, select, whyNothing } from "../requirements/Catalogue.ts"
+import { allNeeds, needs } from "../requirements/Requirement.ts"
+import type { Need } from "../requirements/Requirement.ts"
+import { prepareSuite } from "../run/RunSuite.ts"
+import { readBaseline } from "./Flags.ts"
+import type { Checked, RunFlags } from "./Flags.ts"
+import { checkTarget, prepare } from "./Prepare.ts"
+import type { Prepared } from "./Prepare.ts"
 
-/** What is being tested, on one line that is written over; nothing where there is no terminal. */
+/** The progress, on one line of the terminal; nothing without a terminal. */
 export const makeProgress = Effect.map(terminalLine, (line) => ({
   show: (what: string): Effect.Effect<void> => line?.draw(`testing: ${what}`) ?? Effect.void,
   clear: line?.clear ?? Effect.void
 }))
 
-/** Fails with the exit code of a run that did not pass, and why in one line. */
+/** Fails for a run that did not pass, with its exit code and the reason in one line. */
 export const failUnlessPassed = (report: Report): Effect.Effect<void, CommandFailure> => {
   const message = shortcomingOf(report)
   return message === null ? Effect.void : Effect.fail(new CommandFailure({ message, exitCode: exitCodeOf(report) }))
 }
 
-/** Runs with complete settings, prints and writes the reports. Fails when the receiver does not pass. */
+/** Runs the suite, prints and writes the reports. Fails if the receiver does not pass. */
 export const runAndReport = Effect.fnUntraced(function* (
   { given, means }: Pick<Prepared, "given" | "means">,
   requests: ReadonlyArray<Reports.Request>
@@ -47,7 +53,7 @@ export const runAndReport = Effect.fnUntraced(function* (
   )
   const conclude = Effect.fnUntraced(function* (report: Report) {
     yield* progress.clear
-    // Why a run never began is the one line that the command fails with.
+    // The command fails with the reason why a run never began.
     if (!neverBegan(report)) yield* Console.log(render(report))
     yield* Reports.write(requests, report)
     return report
@@ -63,7 +69,7 @@ export const runAndReport = Effect.fnUntraced(function* (
 
 /** Checks the selection, the baseline, and that every file can be written. */
 export const checkFiles = Effect.fnUntraced(function* ({ baseline, only, report, skip, trace }: RunFlags) {
-  const wrong = misnamed({ only, skip })
+  const wrong = selectionFlaw({ only, skip })
   if (wrong !== null) return yield* CommandFailure.usage(wrong)
   const requests = yield* Effect.fromResult(Reports.parse(report))
   yield* Reports.check(requests, trace === null ? [] : [{ said: `--trace ${trace}`, file: trace }])
@@ -77,3 +83,63 @@ export const runConformance = Effect.fnUntraced(function* (flags: RunFlags) {
   const { only, skip, trace } = flags
   yield* runAndReport({ given: { ...given, baseline, only, skip, trace }, means }, requests)
 }, Effect.scoped)
+
+/** The needs that a run would meet; in words if that depends on the receiver's answers. */
+const sightOf = ({ controlUrl, options, secret, urls }: Checked) => {
+  const { advanceCmd, killCmd, level, pauseCmd, peakRate, probe, spawn } = options
+  const offered = controlUrl === null ? false : "if the control URL offers it"
+  const sight: Readonly<Record<Need, boolean | string>> = {
+    effects: level >= 2,
+    digest: level >= 2 && /^https?:/.test(probe ?? "") ? "if the probe gives a digest" : false,
+    stop: level >= 3,
+    kill: level >= 3 && (spawn !== null || killCmd !== null || offered),
+    pause: spawn !== null || pauseCmd !== null || offered,
+    advance: advanceCmd !== null || offered,
+    endpoints: urls.length > 1,
+    secret: secret !== null,
+    rate: peakRate !== null
+  }
+  return sight
+}
+
+const linesOf = ({ history, title }: Case): ReadonlyArray<string> => [
+  `  ${title}`,
+  ...inWords(history.ops).map((words) => `    ${words}`)
+]
+
+const linesOfPlan = (plan: Plan, sight: ReturnType<typeof sightOf>, isSeeded: boolean): string => {
+  const { further, given, missing, requirement, sampled, unsent } = plan
+  const conditions = requirement.needs.map((need) => sight[need]).filter((condition) => typeof condition === "string")
+  return [
+    `${requirement.id}  ${requirement.statement}`,
+    ...(missing === null ? [] : [`  nothing: it can't be observed; ${needs[missing].toGive}`]),
+    ...(unsent === null ? [] : [`  nothing: a receiver bound to ${unsent.join(" and ")} gets no such events`]),
+    ...conditions.map((condition) => `  ${condition}:`),
+    ...given.flatMap(linesOf),
+    ...(further.length === 0 ? [] : ["  and, as time allows:", ...further.flatMap(linesOf)]),
+    ...(isSeeded
+      ? sampled.flatMap(linesOf)
+      : sampled.length === 0
+        ? []
+        : [`  and up to ${requirement.sampled.runs} histories drawn from a seed`])
+  ].join("\n")
+}
+
+/** Prints what a run would send. Checks the flags like a run, as far as possible without starting anything. */
+export const dryRun = Effect.fnUntraced(function* (flags: RunFlags) {
+  yield* checkFiles(flags)
+  const checked = yield* checkTarget(flags)
+  const { only, seed, skip } = flags
+  const options = { ...checked.options, only, skip, seed: seed ?? 0 }
+  if (select(options).selected.length === 0) {
+    return yield* new CommandFailure({ message: whyNothing(options), exitCode: exitCodes.inconclusive })
+  }
+  const sight = sightOf(checked)
+  const seen = new Set(allNeeds.filter((need) => sight[need] !== false))
+  yield* Console.log(
+    [
+      `A run of level ${options.level} would send this to ${UrlPolicy.shownUrl(checked.urls[0])}; a case that several requirements share is sent once. Nothing was sent.`,
+      ...plansOf(options, seen).map((plan) => linesOfPlan(plan, sight, seed !== null))
+    ].join("\n\n")
+  )
+})

@@ -1,6 +1,6 @@
 /**
- * A request of the suite, and what it came to. An exchange holds what core's `TransportResult` holds, so that core's own rule judges it,
- * and besides how the answer ended.
+ * A request of the suite and its result. An exchange is core's `TransportResult`, so that core's own rule judges it, and also
+ * says how the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
 import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"
@@ -15,15 +15,15 @@ export const HttpRequest = Schema.Struct({
 export type HttpRequest = typeof HttpRequest.Type
 
 /**
- * How an answer ended after its headers: whole; still open when the time was up; cut off in the middle; not readable as
- * HTTP, or longer than its own `content-length`.
+ * How an answer ended after its headers: complete; still open when the time was up; cut off in the middle; malformed, which means
+ * not readable as HTTP or longer than its `content-length`.
  */
 const Ending = Schema.Literals(["complete", "unfinished", "cut_off", "malformed"])
 export type Ending = typeof Ending.Type
 
 const Headers = Schema.Record(Schema.String, Schema.String)
 
-/** For how many milliseconds of `elapsed` the suite's own process stood still; missing where it did not. */
+/** Milliseconds of `elapsed` in which the suite's own process stood still; missing if it did not. */
 const stalled = Schema.optionalKey(Schema.Finite)
 
 const Answered = Schema.TaggedStruct("Answered", {
@@ -32,16 +32,16 @@ const Answered = Schema.TaggedStruct("Answered", {
   retry_after: Schema.NullOr(Schema.String),
   /** The beginning of the body. */
   excerpt: Schema.String,
-  /** Milliseconds from the start of the request until the headers were there, and until all was over. */
+  /** Milliseconds from the start of the request to the headers, and to the end. */
   headers_elapsed: Schema.Finite,
   elapsed: Schema.Finite,
   stalled,
   ending: Ending,
-  /** Bytes of body that came. */
+  /** Received bytes of the body. */
   bytes: Schema.Int,
   /** The `location` header, null when there was none. */
   location: Schema.NullOr(Schema.String),
-  /** What broke it; null when nothing did. */
+  /** What broke it; null for a complete answer. */
   detail: Schema.NullOr(Schema.String),
   headers: Headers
 })
@@ -62,7 +62,7 @@ const Failed = Schema.TaggedStruct("Failed", {
   detail: Schema.String,
   elapsed: Schema.Finite,
   stalled,
-  /** Whether a connection stood: without one, the receiver never saw the request. */
+  /** Whether there was a connection: without one, the receiver never saw the request. */
   connected: Schema.Boolean
 })
 
@@ -81,7 +81,8 @@ const byCode: Readonly<Record<string, Failure>> = {
   ETIMEDOUT: "timeout"
 }
 
-const codeOf = (error: unknown): string =>
+/** The `code` of a system error; empty for others. */
+export const codeOf = (error: unknown): string =>
   Predicate.hasProperty(error, "code") && Predicate.isString(error.code) ? error.code : ""
 
 const isUnreadable = (error: unknown): boolean => {
@@ -90,7 +91,7 @@ const isUnreadable = (error: unknown): boolean => {
   return code.startsWith("HPE_") || code.startsWith("UND_ERR_RES_") || code === "UND_ERR_HEADERS_OVERFLOW"
 }
 
-/** The outcome code of an error. Before a connection stands, what is neither of the network nor of DNS is of TLS. */
+/** The outcome code of an error. Before there is a connection, any error other than one of the network or DNS is one of TLS. */
 const outcomeOf = (error: unknown, connected: boolean): Failure =>
   isUnreadable(error) ? "invalid_response" : (byCode[codeOf(error)] ?? (connected ? "connection_reset" : "tls"))
 
@@ -142,10 +143,10 @@ export const answeredOf = (
   elapsed: at
 })
 
-/** How long a receiver took, without what the suite itself stood still: it took that long at least. */
+/** How long the receiver took at least: without the time in which the suite itself stood still. */
 export const leastElapsed = ({ elapsed, stalled = 0 }: Exchange): number => elapsed - stalled
 
-/** An exchange without one. */
+/** An exchange without an answer. */
 export const failedOf = (error: unknown, connected: boolean, at: number): Exchange => ({
   _tag: "Failed",
   outcome: outcomeOf(error, connected),

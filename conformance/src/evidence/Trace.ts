@@ -1,6 +1,5 @@
 /**
- * What happened when a history was executed: the evidence that requirements are judged by. Plain data, in the order of
- * sending.
+ * What happened when a history was executed: the evidence by which requirements are judged. Plain data, in the order of sending.
  */
 import { Schema } from "effect"
 import { History } from "../history/History.ts"
@@ -9,9 +8,11 @@ import { Exchange, HttpRequest } from "./Exchange.ts"
 /**
  * What an attempt is.
  *
- * `delivery`: genuine and undisturbed. `cut`: the suite went away before an answer could come. `amid`: the receiver was
- * being stopped. `forged`, `malformed`, `method`: not an event that a receiver should act on. `load`: one of many, not
- * judged alone; under a rate, timed from when it was due.
+ * - `delivery`: genuine and undisturbed.
+ * - `cut`: the suite hung up before an answer could come.
+ * - `amid`: sent while the receiver was being stopped.
+ * - `forged`, `malformed`, `method`: no event that a receiver should act on.
+ * - `load`: one of many that are judged together; at a rate, timed from when it was due.
  */
 const AttemptKind = Schema.Literals(["delivery", "cut", "amid", "forged", "malformed", "method", "load"])
 export type AttemptKind = typeof AttemptKind.Type
@@ -23,19 +24,18 @@ export const Attempt = Schema.Struct({
   op: Schema.Int,
   /** The event it carries, by its place in the trace. */
   event: Schema.Int,
-  /** What `doorhook-attempt` said. */
+  /** The value of `doorhook-attempt`. */
   number: Schema.Int,
-  /** Whether nothing of the event had been sent before. Of copies sent at once, all are first. */
+  /** Whether nothing of the event had been sent before. All copies sent at once are first attempts. */
   first: Schema.Boolean,
-  /** Whether it was sent at once with copies of the same event. */
+  /** Whether copies of the same event were sent at the same time. */
   raced: Schema.Boolean,
-  /** Whether it is one of a row of retries and was not the last: a refusal of it is not the end. */
+  /** Whether it is one of a series of retries, but not the last: a refusal is not final. */
   provisional: Schema.Boolean,
-  /** How many requests of the suite were under way at once, at most, while it was, itself included. */
+  /** The most requests of the suite in flight at any time during this one, itself included. */
   inFlight: Schema.Int,
   /**
-   * Whether it was refused with 429 or 503 while others were under way, and sent again alone: the attempt after it
-   * counts in its place.
+   * Whether it was refused with 429 or 503 beside others and sent again alone. The attempt after it counts in its place.
    */
   crowded: Schema.Boolean,
   webhook_id: Schema.String,
@@ -43,42 +43,42 @@ export const Attempt = Schema.Struct({
   request: HttpRequest,
   /** Whether its connection had carried a request before. */
   reused: Schema.Boolean,
-  /** What the answer gave away: the signature that the suite had left out or spoiled, or the secret; null for nothing. */
+  /** What the answer leaked: the good signature of a forged request, or the secret; null for nothing. */
   leaked: Schema.NullOr(Schema.Literals(["signature", "secret"])),
-  /** When it began, in milliseconds since the history did, by a clock that never jumps. */
+  /** When it began, in milliseconds since the history began, by a monotonic clock. */
   started: Schema.Finite,
   exchange: Exchange
 })
 export type Attempt = typeof Attempt.Type
 
-/** One event of a history, as it was minted. */
+/** One event of a history. */
 export const SentEvent = Schema.Struct({
   webhookId: Schema.String,
   resourceType: Schema.String,
   /** Raw JSON text of `data.id`. */
   dataId: Schema.String,
-  /** Whether a binding can select its kind, so that a receiver must act on it. */
+  /** Whether a binding can select its kind. A receiver must act on such an event. */
   documented: Schema.Boolean,
   /** `sha256:HEX` of the RFC 8785 form of its data. */
   digest: Schema.String,
-  /** The same with every digit of its numbers kept; missing where no number is longer than a double holds. */
+  /** The same with every digit of its numbers; missing if doubles hold them all. */
   exactDigest: Schema.optionalKey(Schema.String),
-  /** Whether it is one of many that need not each be looked at. */
+  /** Whether it is one of many, of which a sample is looked at. */
   bulk: Schema.Boolean
 })
 export type SentEvent = typeof SentEvent.Type
 
-/** What the probe said of an event: `last` at the latest reading, `most` over all of them. */
+/** The probe's counts for an event: `last` at the latest reading, `most` over all readings. */
 export const Effects = Schema.Struct({
   last: Schema.Int,
   most: Schema.Int,
   digest: Schema.NullOr(Schema.String),
-  /** What is stored, as JSON text, where the probe shows it. */
+  /** The stored data as JSON text, if the probe shows it. */
   data: Schema.optionalKey(Schema.String)
 })
 export type Effects = typeof Effects.Type
 
-/** What was done to the receiver itself. Times in milliseconds since the run began. */
+/** An action on the receiver itself. Times in milliseconds since the run began. */
 export const Intervention = Schema.Struct({
   what: Schema.Literals(["killed", "restarted", "paused", "clock_moved"]),
   /** The case that did it, by its title. */
@@ -86,20 +86,20 @@ export const Intervention = Schema.Struct({
   from: Schema.Finite,
   /** When the receiver was ready again. */
   until: Schema.Finite,
-  /** Where it did not start again: how often that was tried, for how long, and what it said. */
+  /** Set if it did not start again: tries, duration and error. */
   down: Schema.optionalKey(Schema.String),
-  /** Where nothing showed that it was ended: by what it should have been, and what to do. */
+  /** Set if nothing showed that it ended: the hook, and what to do. */
   unended: Schema.optionalKey(Schema.String)
 })
 export type Intervention = typeof Intervention.Type
 
-/** An operation that was not done in full, for want of time or because it had become pointless. */
+/** An operation that was cut short, for lack of time or because it had become pointless. */
 export const Shortfall = Schema.Struct({
   op: Schema.Int,
   what: Schema.Literals(["events", "wait", "load", "steps", "connections"]),
   /**
-   * How much of it was done, and how much was asked for: milliseconds of a wait or a load. Of connections, the events
-   * that were answered late only because each connection of the suite had another under way when they were due.
+   * How much was done, of how much: milliseconds for a wait or a load. For `connections`, events; the others were answered late
+   * only because all connections of the suite were busy when they were due.
    */
   done: Schema.Finite,
   of: Schema.Finite
@@ -116,33 +116,26 @@ export const Trace = Schema.Struct({
   events: Schema.Array(SentEvent),
   attempts: Schema.Array(Attempt),
   /**
-   * What was done to the receiver between `began` and `ended`, by this history (`op` is its place in it) or by others
-   * (null): each is part of what a failure can come from.
+   * Actions on the receiver between `began` and `ended`, by this history (`op` is the operation's place) or by others (null).
+   * Each may have caused a failure.
    */
   interventions: Schema.Array(Schema.Struct({ op: Schema.NullOr(Schema.Int), ...Intervention.fields })),
   /** How many other events the run sent between `began` and `ended`. */
   otherEvents: Schema.Int,
   shortfalls: Schema.Array(Shortfall),
-  /** By the event's place and its endpoint's; null where nothing was read. Empty without a probe. */
+  /** By the event's place; null if nothing was read. Empty without a probe. */
   effects: SeenEffects,
   /** The same at the receiver's other URL; empty unless something was sent there. */
   effectsElsewhere: SeenEffects,
-  /** What calibration found out about the probe. */
+  /** How the probe identifies events, by its calibration. */
   sight: Schema.Struct({
-    /** It knows events by `data.id` alone: it counts those that share one together. */
+    /** By `data.id` alone: it counts events with one `data.id` together. */
     byDataId: Schema.Boolean,
-    /** It counts the effects at all of the receiver's URLs together. */
+    /** It counts the effects at all URLs of the receiver together. */
     blindToUrls: Schema.Boolean,
-    /** It takes ids that differ in case alone for one. */
+    /** It ignores the case of ids. */
     foldsCase: Schema.Boolean
   })
 })
 export type Trace = typeof Trace.Type
 export type TraceIntervention = Trace["interventions"][number]
-
-/** What was done to the receiver while a trace was made, from all that was done to it in a run. */
-export const interventionsDuring = (
-  all: ReadonlyArray<Intervention>,
-  { began, ended }: Pick<Trace, "began" | "ended">
-): ReadonlyArray<TraceIntervention> =>
-  all.filter(({ from, until }) => until >= began && from <= ended).map((one) => ({ op: null, ...one }))

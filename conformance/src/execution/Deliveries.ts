@@ -1,22 +1,21 @@
 /**
- * Operations that deliver: again and again, several times at once, many.
+ * Operations that deliver: again and again, several times at once, many, or events with nearly equal ids.
  */
 import { Effect } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
-import { plainEvents, accessLog, withMember } from "../history/Events.ts"
+import { accessLog, call, changeAt, EventFactory, plainEvents, twins, withMember } from "../history/Events.ts"
+import type { EventTemplate, TwinKind } from "../history/Events.ts"
+import { hashOf, object, string } from "../history/Json.ts"
 import type { OperationOf } from "../history/Operations.ts"
-import { object, string } from "../history/Json.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
-import { makeBarrier } from "../http/Barrier.ts"
+import { makeBarrier } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
-import { read } from "../judgement/Reading.ts"
-import { certainlyInTime, patienceOf } from "../judgement/Terms.ts"
+import { certainlyInTime, patienceOf, classify } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { fallShort, markProvisional, mint } from "./Execution.ts"
+import { noteShortfall, markProvisional, createEvent, maxInFlight, Slots } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 import { atOnce, prepare, send, sendRequest } from "./Send.ts"
-import { most, Slots } from "./Slots.ts"
 
 /** Sends copies of an event at once, each over its own connection. */
 export const race = Effect.fnUntraced(function* (
@@ -26,7 +25,7 @@ export const race = Effect.fnUntraced(function* (
   op: number
 ) {
   const slots = yield* Slots
-  const count = Math.min(copies, most)
+  const count = Math.min(copies, maxInFlight)
   const first = actor.sent === 0
   const copy = (own: Connection, index: number) =>
     send(execution, actor, index === 0 && first ? [] : retry, { op, raced: true, first, slot: "own" }, own)
@@ -36,21 +35,18 @@ export const race = Effect.fnUntraced(function* (
 const growing = [50, 100, 200, 400, 800, 1_600]
 const leastLast = 2_500
 const allGrowing = growing.reduce((sum, pause) => sum + pause, 0)
-/** How long after the deadline of an attempt before the last one is made, in milliseconds. */
+/** The last retry comes this long after the deadline of the attempt before it, in milliseconds. */
 const afterDeadline = 500
 
-/**
- * Pauses between retries of an event that is not acknowledged, in milliseconds: they last for longer than an attempt
- * before them may.
- */
+/** Pauses between retries, in milliseconds. Together they are longer than the deadline of an attempt. */
 export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
   ...growing,
   Math.max(leastLast, patienceOf(terms) + afterDeadline - allGrowing)
 ]
 
 /**
- * Sends an event until it is acknowledged. A receiver may refuse an event while an earlier attempt of it still runs, so
- * that only the last refusal counts, which comes after the deadline of any attempt before.
+ * Sends an event until it is acknowledged. A receiver may refuse it while an earlier attempt still runs. So only the last refusal
+ * counts, after the deadline of all attempts before.
  */
 export const retryUntil = Effect.fnUntraced(function* (
   execution: Execution,
@@ -63,14 +59,14 @@ export const retryUntil = Effect.fnUntraced(function* (
   const how: ReadonlyArray<Variation> = actor.sent === 0 ? [] : retry
   for (const pause of [...pausesFor(terms), null]) {
     const exchange = yield* send(execution, actor, how, { op }, over)
-    const reading = read(exchange, terms)
-    if (reading === "acknowledged" || reading === "late" || pause === null) return
+    const answer = classify(exchange, terms)
+    if (answer === "acknowledged" || answer === "late" || pause === null) return
     markProvisional(execution, actor)
     yield* Effect.sleep(pause)
   }
 })
 
-/** How many events are retried at once: doorhook has retries of several under way, too. */
+/** How many events are retried at once: doorhook retries several at once, too. */
 const retriesAtOnce = 3
 
 /** Retries every event that was not acknowledged. */
@@ -88,8 +84,8 @@ export const retryOpen = Effect.fnUntraced(function* (
   yield* atOnce(execution, Math.min(retriesAtOnce, open.length), worker)
 })
 
-/** Mints events that are there for others' sake; each with texts of its own, so that one that is stored with another's shows. */
-const mintOther = (execution: Execution, index: number) => {
+/** Creates a filler event. Each has its own texts, which shows if one is stored with the data of another. */
+const createFiller = (execution: Execution, index: number) => {
   const kinds = plainEvents(execution.setting.bindings)
   const named = withMember(kinds[index % kinds.length] ?? accessLog, "name", string(`Guest ${index + 1}`))
   const event = withMember(
@@ -100,35 +96,35 @@ const mintOther = (execution: Execution, index: number) => {
       ["label", string(`${index + 1}B`)]
     ])
   )
-  return mint(execution, event, { bulk: true, referable: false })
+  return createEvent(execution, event, { bulk: true, referable: false })
 }
 
-/** Sends many new events, several at once, until they are sent or the time for it is up. */
+/** Sends many new events, several at once, until all are sent or the time is up. */
 export const fill = Effect.fnUntraced(function* (execution: Execution, { count }: OperationOf<"filler">, op: number) {
   const { now } = execution.setting
-  const until = now() + execution.occasion.fillerTime
+  const until = now() + execution.context.fillerTime
   let made = 0
   const worker = Effect.fnUntraced(function* (own: Connection) {
     while (made < count && now() < until) {
-      const actor = yield* mintOther(execution, made++)
+      const actor = yield* createFiller(execution, made++)
       const exchange = yield* send(execution, actor, [], { op }, own)
       // A receiver that hangs costs a deadline each time.
       if (leastElapsed(exchange) > execution.setting.terms.deadline) return
     }
   })
-  yield* atOnce(execution, Math.min(most, count), worker)
-  fallShort(execution, { op, what: "events", done: made, of: count })
+  yield* atOnce(execution, Math.min(maxInFlight, count), worker)
+  noteShortfall(execution, { op, what: "events", done: made, of: count })
 })
 
 /** The most connections that a load is sent over. */
 const mostConnections = 200
-/** How many times as long as alone a receiver may take under load, and still not have fallen behind for all that is known. */
+/** A receiver that takes up to this many times as long as alone may not have fallen behind. */
 const slack = 2
 
 /**
- * Sends events at a rate, whatever the receiver makes of it: each at its time, timed from then, so that a receiver that
- * falls behind can't slow down the questions (no coordinated omission). What the suite's connections can't carry is not
- * its fault: a rate that takes more of them than there are while it is about as quick as without a load.
+ * Sends events at a rate, each at its time and timed from then, so that a slow receiver can't slow down the sender (no
+ * coordinated omission). A rate that needs more connections than the suite has is not the receiver's fault: such events are
+ * noted as held up.
  */
 export const load = Effect.fnUntraced(function* (
   execution: Execution,
@@ -139,7 +135,7 @@ export const load = Effect.fnUntraced(function* (
   const { now, terms } = setting
   const rate = setting.peakRate * factor
   const total = Math.ceil((rate * ms * setting.pace) / 1_000)
-  fallShort(execution, { op, what: "load", done: ms * setting.pace, of: ms })
+  noteShortfall(execution, { op, what: "load", done: ms * setting.pace, of: ms })
   const begun = now()
   const due = (index: number): number => begun + (index * 1_000) / rate
   const needed = Math.min(Math.ceil(rate * (terms.deadline / 1_000)), total)
@@ -151,35 +147,34 @@ export const load = Effect.fnUntraced(function* (
   const worker = Effect.fnUntraced(function* (own: Connection) {
     while (next < total) {
       const index = next++
-      const actor = yield* mintOther(execution, index)
+      const actor = yield* createFiller(execution, index)
       const early = due(index) - now()
       if (early > 0) yield* Effect.sleep(early)
       const overdue = Math.max(0, now() - due(index))
       const exchange = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
-      // One that answers in time could have done so when it was due, had there been another connection.
+      // With another connection, an answer in time would have come in time after the event was due.
       if (lacksConnections && exchange.elapsed - overdue <= inTime && leastElapsed(exchange) > late) heldUp += 1
     }
   })
   yield* atOnce(execution, Math.max(1, Math.min(mostConnections, needed)), worker)
-  fallShort(execution, { op, what: "connections", done: total - heldUp, of: total })
+  noteShortfall(execution, { op, what: "connections", done: total - heldUp, of: total })
 })
 
-/** Events ahead of the copies of a volley. With none, three races of four come to nothing; with four, one of ten. */
+/** Events ahead of the copies of a volley. Without them, three races of four miss; with four, one of ten. */
 const ahead = 4
 
-/** What part of the time that filling may take is for one case of races. */
+/** The share of the filler time for one case of races. */
 const share = 0.5
 
 /**
- * One event in several copies, to the last byte: what shows a receiver that looks first and notes later, though there be
- * a single turn of its event loop between the two.
+ * One event in several copies that are complete in the same moment. This finds a receiver that checks first and records later,
+ * even if only one turn of its event loop lies between the two.
  *
- * All copies are sent but for their last bytes, and then all last bytes in one turn. The receiver wakes for the first
- * that arrives, and would be done with it before it looks for more; so the copies come behind some other events, which it
- * is busy with while the copies arrive, and it finds all of them at its next look.
+ * All copies are sent but for their last bytes, and then all last bytes in one turn. A receiver would be done with the first copy
+ * before it reads the next. So the copies follow some other events, which keep it busy while the copies arrive.
  *
- * What counts is what was done in the end. A receiver that takes few connections at once may lose some that wait half
- * sent, which says nothing of how it handles copies.
+ * Only the effects count. A receiver that accepts few connections may drop some that wait half sent, which says nothing about how
+ * it handles copies.
  */
 const volley = Effect.fnUntraced(function* (
   execution: Execution,
@@ -187,10 +182,10 @@ const volley = Effect.fnUntraced(function* (
   op: number
 ) {
   const slots = yield* Slots
-  const before = Math.max(0, Math.min(ahead, most - copies))
-  const others = yield* Effect.forEach(Array.from({ length: before }), (_, index) => mintOther(execution, index))
-  const raced = yield* mint(execution, event, { referable: false })
-  const actors = [...others, ...Array.from({ length: Math.min(copies, most) }, () => raced)]
+  const before = Math.max(0, Math.min(ahead, maxInFlight - copies))
+  const others = yield* Effect.forEach(Array.from({ length: before }), (_, index) => createFiller(execution, index))
+  const raced = yield* createEvent(execution, event, { referable: false })
+  const actors = [...others, ...Array.from({ length: Math.min(copies, maxInFlight) }, () => raced)]
   const barrier = makeBarrier(actors.length)
   const about = { op, kind: "load", once: true, slot: "own" } as const
   const one = Effect.fnUntraced(function* (own: Connection, place: number) {
@@ -202,18 +197,92 @@ const volley = Effect.fnUntraced(function* (
   yield* slots.take(actors.length)(atOnce(execution, actors.length, one))
 })
 
-/** Events, one after the other, each in copies; fewer where the time for it is up. */
+/** Events in sequence, each in copies, until the time is up. */
 export const volleys = Effect.fnUntraced(function* (
   execution: Execution,
   operation: OperationOf<"volleys">,
   op: number
 ) {
   const { now } = execution.setting
-  const until = now() + execution.occasion.fillerTime * share
+  const until = now() + execution.context.fillerTime * share
   let made = 0
   while (made < operation.rounds && now() < until) {
     yield* volley(execution, operation, op)
     made++
   }
-  fallShort(execution, { op, what: "events", done: made, of: operation.rounds })
+  noteShortfall(execution, { op, what: "events", done: made, of: operation.rounds })
+})
+
+/** The first pair with equal 32 bits comes after some 80,000 candidates; this many are hardly ever in vain. */
+const candidates = 400_000
+const candidatesAtOnce = 1_000
+
+const first32Bits = (algorithm: string) => (text: string) => Number.parseInt(hashOf(algorithm, text).slice(0, 8), 16)
+
+const fnv1a = (text: string): number => {
+  let value = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)
+  return value
+}
+
+/** Candidates differ in eight characters: FNV-1a has no collision of ids that differ in the last four alone. */
+const four = 36 ** 4
+const spread = 7_919
+const digits = (number: number): string => number.toString(36).padStart(4, "0")
+
+/** Two ids with the same hash; null if none was found. */
+const collision = Effect.fnUntraced(function* (stem: string, digest: (text: string) => number) {
+  const idOf = (at: number): string => stem + digits(at) + digits((at * spread) % four)
+  const seen = new Map<number, number>()
+  for (let from = 0; from < candidates; from += candidatesAtOnce) {
+    for (let at = from; at < from + candidatesAtOnce; at++) {
+      const value = digest(idOf(at))
+      const known = seen.get(value)
+      if (known !== undefined) return [idOf(known), idOf(at)] as const
+      seen.set(value, at)
+    }
+    yield* Effect.yieldNow
+  }
+  return null
+})
+
+/** Endings that collide after any prefix: with CRC-32, and with Java's `String.hashCode`. */
+const sameEndings = [
+  ["0xdhqnv1", "dtbp0059"],
+  ["an", "c0"]
+] as const
+
+const createColliding = Effect.fnUntraced(function* (execution: Execution, template: EventTemplate) {
+  const factory = yield* EventFactory
+  const actors: Array<Actor> = []
+  const add = Effect.fnUntraced(function* (webhookId: string) {
+    actors.push(yield* createEvent(execution, template, { webhookId }))
+  })
+  for (const digest of [first32Bits("sha256"), first32Bits("md5"), fnv1a]) {
+    const fresh = yield* factory.webhookId
+    const ids = yield* collision(fresh.slice(0, -8), digest)
+    yield* Effect.forEach(ids ?? [fresh, changeAt(fresh, -1)], add, { discard: true })
+  }
+  for (const endings of sameEndings) {
+    const fresh = yield* factory.webhookId
+    yield* Effect.forEach(endings, (ending) => add(fresh.slice(0, -ending.length) + ending), { discard: true })
+  }
+  return actors
+})
+
+/** Creates twins: equal in everything but what their kind says. */
+export const createTwins = Effect.fnUntraced(function* (execution: Execution, template: EventTemplate, kind: TwinKind) {
+  const { make } = twins[kind]
+  if (make === null) return yield* createColliding(execution, template)
+  const factory = yield* EventFactory
+  const guid = yield* factory.guid
+  const dataId = String(yield* factory.dataId)
+  // The next number belongs to the twin.
+  yield* factory.dataId
+  const now = Date.parse("2026-03-02T08:00:00Z") + (Number(dataId) % 1_000_000)
+  const pair = make({ dataId, webhookId: yield* factory.webhookId, other: yield* factory.webhookId })
+  return yield* Effect.forEach(pair, ({ otherType, ...ids }) => {
+    const other = template.resource_type === call.resource_type ? accessLog : call
+    return createEvent(execution, otherType === true ? other : template, { ...ids, guid, now })
+  })
 })

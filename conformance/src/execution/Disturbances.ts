@@ -1,29 +1,28 @@
 /**
- * Operations in which the sender goes away, or sends something else than an event.
+ * Operations in which the sender hangs up, or sends something other than a genuine event.
  */
 import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect } from "effect"
-import { accessLog, bodyOf, plainEvents, withUnknown } from "../history/Events.ts"
 import type { HttpRequest } from "../evidence/Exchange.ts"
-import { carrierOf, forgeryOf, keyOf, malformations } from "../history/Forgeries.ts"
-import type { Signed } from "../history/Forgeries.ts"
+import { accessLog, bodyOf, plainEvents, withUnknown } from "../history/Events.ts"
 import { string } from "../history/Json.ts"
 import type { Cut, OperationOf } from "../history/Operations.ts"
+import { carrierOf, forgeryOf, keyOf, malformations } from "../history/Variations.ts"
+import type { Signed } from "../history/Variations.ts"
 import { open } from "../http/Wire.ts"
-import { goOnBeside, mint } from "./Execution.ts"
+import { forkBeside, createEvent, maxInFlight } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 import { prepare, requestOf, send, sendRequest } from "./Send.ts"
-import { most } from "./Slots.ts"
 
 const names = Signature.headerNames
 
-/** A receiver that answers within a millisecond is left waiting for some all the same. */
+/** Least wait before the suite hangs up, in milliseconds, even if the receiver usually answers sooner. */
 const leastWait = 2
 
-/** Until requests that were begun have reached a receiver, in milliseconds. */
+/** Time for requests that were begun to reach the receiver, in milliseconds. */
 const untilThere = 100
 
-/** Sends an event and goes away; or stops in its body and stays. */
+/** Sends an event and hangs up, or stops in its body and stays connected. */
 export const cut = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
@@ -38,35 +37,35 @@ export const cut = Effect.fnUntraced(function* (
   yield* sendRequest(execution, actor, request, { cut: place }, { op, kind: "cut" })
 })
 
-/** Mints an event of the kind that comes most often, for others' sake. */
-const mintUsual = (execution: Execution, bulk = false) =>
-  mint(execution, plainEvents(execution.setting.bindings)[0] ?? accessLog, { bulk, referable: false })
+/** Creates an event of the most usual kind, as a background to others. */
+const createUsual = (execution: Execution, bulk = false) =>
+  createEvent(execution, plainEvents(execution.setting.bindings)[0] ?? accessLog, { bulk, referable: false })
 
-/** Begins many requests, ten at once, and goes away from all of them. */
+/** Begins many requests, ten at once, and hangs up on all of them. */
 export const storm = (execution: Execution, { count, percent }: OperationOf<"abort_storm">, op: number) =>
-  mintUsual(execution, true).pipe(
+  createUsual(execution, true).pipe(
     Effect.flatMap((actor) => cut(execution, actor, { cut: { in: "body", percent } }, op)),
-    Effect.replicateEffect(count, { concurrency: most, discard: true })
+    Effect.replicateEffect(count, { concurrency: maxInFlight, discard: true })
   )
 
-/** Begins many requests at once and sends no more, for as long as the history goes on. */
+/** Begins many requests at once and sends no more of them until the history ends. */
 export const stall = Effect.fnUntraced(function* (
   execution: Execution,
   { count, percent }: OperationOf<"stalled">,
   op: number
 ) {
   for (let begun = 0; begun < count; begun++) {
-    const actor = yield* mintUsual(execution)
-    yield* goOnBeside(execution, cut(execution, actor, { cut: { in: "body", percent }, stalls: true }, op))
+    const actor = yield* createUsual(execution)
+    yield* forkBeside(execution, cut(execution, actor, { cut: { in: "body", percent }, stalls: true }, op))
   }
-  // They are to be there first, and what follows on a connection of its own, as another sender's.
+  // They must arrive first. What follows uses a connection of its own, as another sender's would.
   yield* Effect.sleep(untilThere)
   yield* execution.connection.renew
 })
 
 const filling = string("x".repeat(66_000))
 
-/** A request about an event that is not genuine, as the row of its kind says. */
+/** The forged request of a kind. */
 const forge = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
@@ -75,10 +74,10 @@ const forge = Effect.fnUntraced(function* (
   const { secret, terms } = execution.setting
   const { contentType, large = false, method = "POST" } = carrierOf(carrier)
   const { body, header, only, signature, signed, without = [] } = forgeryOf(kind)
-  const { filled } = actor.minted
+  const { filled } = actor.created
   const event = large ? withUnknown(filled, ["remarks", filling]) : filled
   const genuine = yield* requestOf(execution, actor, bodyOf(event))
-  const content = { id: actor.minted.webhook_id, signedAt: actor.signedAt, body: genuine.body }
+  const content = { id: actor.created.webhook_id, signedAt: actor.signedAt, body: genuine.body }
   const otherwise: Partial<Signed> = signed?.(content, terms.tolerance) ?? {}
   const by = otherwise.by === undefined || secret === null ? secret : yield* keyOf(otherwise.by, secret)
   const crypto = yield* Crypto
@@ -97,7 +96,7 @@ const forge = Effect.fnUntraced(function* (
   return request
 })
 
-/** Sends an event under a signature that is not good, as its carrier says. That does not count as sending it. */
+/** Sends an event with a forged signature, by a carrier. This does not count as sending it. */
 export const forged = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
@@ -112,20 +111,20 @@ export const forged = Effect.fnUntraced(function* (
   return yield* Effect.scoped(
     Effect.gen(function* () {
       const own = yield* open(execution.setting.urls[0])
-      yield* send(execution, yield* mintUsual(execution, true), [], { op }, own)
+      yield* send(execution, yield* createUsual(execution, true), [], { op }, own)
       return yield* sendRequest(execution, actor, request, {}, about, own)
     })
   )
 })
 
-/** Sends what is no event under a new event's id. */
+/** Sends a malformed body under the id of an event. */
 export const malformed = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
   { kind }: OperationOf<"malformed">,
   op: number
 ) {
-  const request = yield* requestOf(execution, actor, malformations[kind].spoil(actor.minted.body))
+  const request = yield* requestOf(execution, actor, malformations[kind].spoil(actor.created.body))
   yield* sendRequest(execution, actor, request, {}, { op, kind: "malformed" })
 })
 
@@ -136,7 +135,7 @@ export const otherMethod = Effect.fnUntraced(function* (
   { method, with_body }: Pick<OperationOf<"method_new">, "method" | "with_body">,
   op: number
 ) {
-  const request = yield* requestOf(execution, actor, actor.minted.body)
+  const request = yield* requestOf(execution, actor, actor.created.body)
   const asked = { ...request, method, body: with_body ? request.body : "" }
   yield* sendRequest(execution, actor, asked, {}, { op, kind: "method" })
 })

@@ -1,60 +1,56 @@
 /**
- * A history in execution: what was minted, sent and seen so far, as one record. `Send.ts` sends, `Perform.ts` carries out
+ * A history in execution: what was created, sent and seen so far, as one record. `Send.ts` sends, `Perform.ts` carries out
  * operations; `traceOf` is the evidence of it.
  */
 import type { Crypto } from "@doorhook/core"
-import { Clock, Effect } from "effect"
-import type { Redacted, Scope } from "effect"
+import { Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
+import type { Redacted } from "effect"
 import type { Attempt, Intervention, SentEvent, Shortfall, Trace } from "../evidence/Trace.ts"
-import { interventionsDuring } from "../evidence/Trace.ts"
-import { isKnownKind } from "../history/Events.ts"
-import type { EventTemplate } from "../history/Events.ts"
+import { isKnownKind, EventFactory } from "../history/Events.ts"
+import type { EventTemplate, EventValues, CreatedEvent } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
-import { Minting } from "../history/Minting.ts"
-import type { Given, MintedEvent } from "../history/Minting.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import type { Slots } from "./Slots.ts"
 
-/** What histories are executed with. */
-export type Services = Minting | Crypto | Slots
+/** The services that execution needs. */
+export type Services = EventFactory | Crypto | Slots
 
 /** What the histories of one run share. */
 export interface Setting {
-  /** The receiver's URLs, first the one that most events go to. */
+  /** The receiver's URLs; most events go to the first. */
   readonly urls: readonly [URL, ...ReadonlyArray<URL>]
   readonly secret: Redacted.Redacted<string> | null
-  /** What the receiver is bound to: events beside those of the history are of these kinds. Null: nothing was declared. */
+  /** The receiver's declared bindings, which filler events follow; null if none were declared. */
   readonly bindings: ReadonlyArray<string> | null
   readonly terms: Terms
   readonly hooks: Hooks
-  /** What is done to the receiver, for the whole run: each is noted once, with its times. */
+  /** All actions on the receiver in the run, with their times. */
   readonly interventions: Array<Intervention>
   /** How many events the run has sent. */
   readonly sent: { count: number }
-  /** Milliseconds since the run began, by a clock that never jumps. */
+  /** Milliseconds since the run began, by a monotonic clock. */
   readonly now: () => number
-  /** What the hooks have started the receiver after in this run: they can do that. */
+  /** From which states the hooks have started the receiver in this run. */
   readonly startedAfter: Set<"killed" | "running">
-  /** By how many milliseconds the receiver's clock was moved forward: what is sent is stamped by it. */
+  /** How far the receiver's clock was moved forward, in milliseconds. Timestamps follow it. */
   readonly clock: { ahead: number }
   readonly comeback: number
-  /** How long an acknowledgement usually takes while nothing else is going on, in milliseconds, as far as is known. */
+  /** The usual time of an acknowledgement while nothing else goes on, in milliseconds. */
   readonly typical: () => number
   /** Waiting times are multiplied by this. */
   readonly pace: number
-  /** Events a second; 0 where none was declared. */
+  /** Events a second; 0 if none was declared. */
   readonly peakRate: number
 }
 
-/** What differs from case to case. */
-export interface Occasion {
+/** Settings of one case. */
+export interface CaseContext {
   readonly title: string
-  /** Waits until nothing else of the run is going on. */
+  /** Waits until everything else of the run is done. */
   readonly allElseDone: Effect.Effect<void>
-  /** The most time that `filler` and `volleys` take, in milliseconds: in the lane `last`, all that is left. */
+  /** The most time that `filler` and `volleys` take, in milliseconds. */
   readonly fillerTime: number
 }
 
@@ -62,8 +58,8 @@ export interface Occasion {
 export interface Actor {
   /** Its place in the trace. */
   readonly event: number
-  readonly minted: MintedEvent
-  /** What the latest attempt said: its number and when it was signed, in milliseconds since the epoch. */
+  readonly created: CreatedEvent
+  /** Of the latest attempt: its number, and when it was signed, in milliseconds since the epoch. */
   attempt: number
   signedAt: number
   /** How often it was sent as an event. */
@@ -73,7 +69,7 @@ export interface Actor {
 
 export interface Execution {
   readonly setting: Setting
-  readonly occasion: Occasion
+  readonly context: CaseContext
   /** When the history began, and how many events the run had sent by then. */
   readonly began: number
   readonly sentBefore: number
@@ -86,20 +82,20 @@ export interface Execution {
   readonly events: Array<SentEvent>
   readonly attempts: Array<Attempt>
   readonly shortfalls: Array<Shortfall>
-  /** What this history did to the receiver, by which operation. */
+  /** This history's actions on the receiver, each with its operation. */
   readonly interventions: Map<Intervention, number>
-  /** How many requests go on beside the history: they hold slots, so that nothing can be sent alone. */
+  /** Requests that go on beside the history. They hold slots, so that nothing can be sent alone. */
   beside: number
 }
 
 /** Begins a history, with nothing sent yet. */
 export const begin = Effect.fnUntraced(function* (
   setting: Setting,
-  occasion: Occasion
+  context: CaseContext
 ): Effect.fn.Return<Execution, never, Scope.Scope> {
   return {
     setting,
-    occasion,
+    context,
     began: setting.now(),
     sentBefore: setting.sent.count,
     connection: yield* open(setting.urls[0]),
@@ -113,27 +109,27 @@ export const begin = Effect.fnUntraced(function* (
   }
 })
 
-/** The time of stamps, which is the receiver's. */
+/** The time for timestamps, by the receiver's clock. */
 export const stampTime = ({ setting }: Execution): Effect.Effect<number> =>
   Effect.map(Clock.currentTimeMillis, (milliseconds) => milliseconds + setting.clock.ahead)
 
-/** What of an event is given; `bulk` is one of many that need not each be looked at. */
-interface MintOptions extends Given {
+/** `bulk` is one of many events, of which a sample is looked at. */
+interface CreateOptions extends EventValues {
   readonly bulk?: boolean
   readonly referable?: boolean
 }
 
-/** Mints an event, which the history can refer to from now on unless that is said not to be. */
-export const mint = Effect.fnUntraced(function* (
+/** Creates an event, which the history can refer to unless `referable` is false. */
+export const createEvent = Effect.fnUntraced(function* (
   execution: Execution,
   template: EventTemplate,
-  { bulk = false, referable = true, ...given }: MintOptions = {}
-): Effect.fn.Return<Actor, never, Minting> {
-  const minted = yield* (yield* Minting).mint(template, given)
-  const { data_id, digest, exactDigest, webhook_id } = minted
+  { bulk = false, referable = true, ...given }: CreateOptions = {}
+): Effect.fn.Return<Actor, never, EventFactory> {
+  const created = yield* (yield* EventFactory).create(template, given)
+  const { data_id, digest, exactDigest, webhook_id } = created
   const actor: Actor = {
     event: execution.events.length,
-    minted,
+    created,
     attempt: 1,
     signedAt: yield* stampTime(execution),
     sent: 0,
@@ -153,11 +149,11 @@ export const mint = Effect.fnUntraced(function* (
   return actor
 })
 
-/** The event that a reference stands for; null where none was sent yet. */
+/** The event that a reference stands for; null if none was sent yet. */
 export const find = ({ actors }: Execution, ref: number): Actor | null => actors[ref % actors.length] ?? null
 
-/** Goes on beside the history, to its end at the latest. A receiver that can't be reached shows in what follows. */
-export const goOnBeside = <E, R>(
+/** Runs beside the history, until its end at the latest. Its failure is ignored: what follows shows an unreachable receiver. */
+export const forkBeside = <E, R>(
   execution: Execution,
   effect: Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, never, R> =>
@@ -170,35 +166,35 @@ export const goOnBeside = <E, R>(
     )
   })
 
-/** Marks the latest attempt of an event as not the last of its row. */
+/** Marks the latest attempt of an event as not the last of its series. */
 export const markProvisional = ({ attempts }: Execution, { event }: Actor): void => {
   const place = attempts.findLastIndex((attempt) => attempt.event === event)
   const last = attempts[place]
   if (last !== undefined) attempts[place] = { ...last, provisional: true }
 }
 
-/** Notes that something was done to the receiver, for this history and all that ran at the time. */
-export const intervene = (
-  { interventions, occasion, setting }: Execution,
+/** Notes an action on the receiver, for this history and the run. */
+export const noteIntervention = (
+  { interventions, context, setting }: Execution,
   op: number,
   what: Intervention["what"],
   from: number,
   more?: Pick<Intervention, "down" | "unended">
 ): void => {
-  const intervention = { what, by: occasion.title, from, until: setting.now(), ...more }
+  const intervention = { what, by: context.title, from, until: setting.now(), ...more }
   interventions.set(intervention, op)
   setting.interventions.push(intervention)
 }
 
-/** Notes what was not done in full; nothing where all of it was. */
-export const fallShort = ({ shortfalls }: Execution, shortfall: Shortfall): void => {
+/** Notes an operation that was cut short. */
+export const noteShortfall = ({ shortfalls }: Execution, shortfall: Shortfall): void => {
   if (shortfall.done < shortfall.of) shortfalls.push(shortfall)
 }
 
-/** What happened so far. Effects are read later. */
+/** The evidence so far. Effects are read later. */
 export const traceOf = (execution: Execution, history: History): Trace => {
   const { attempts, began, events, interventions, sentBefore, setting, shortfalls } = execution
-  return during(
+  return withInterventions(
     {
       history,
       began,
@@ -216,11 +212,69 @@ export const traceOf = (execution: Execution, history: History): Trace => {
   )
 }
 
-/** The trace with what others did to the receiver in its time. What the history did itself is in it already. */
-export const during = (trace: Trace, all: ReadonlyArray<Intervention>): Trace => {
+/** The trace with the actions of others on the receiver in its time, beside its own. */
+export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>): Trace => {
   const own = trace.interventions.filter(({ op }) => op !== null)
   const isOwn = ({ by, from, what }: Intervention): boolean =>
     own.some((one) => one.by === by && one.from === from && one.what === what)
-  const others = interventionsDuring(all, trace).filter((one) => !isOwn(one))
+  const others = all
+    .filter((one) => one.until >= trace.began && one.from <= trace.ended && !isOwn(one))
+    .map((one) => ({ op: null, ...one }))
   return { ...trace, interventions: [...own, ...others].toSorted((a, b) => a.from - b.from) }
+}
+
+/** The most requests that doorhook has in flight at one integration. */
+export const maxInFlight = 10
+
+/** After this many refusals no more are sent again alone: it is clear that the receiver refuses. */
+const mostRepeats = 20
+
+/** The cap on requests in flight, as doorhook has it. Every send takes a slot. Only `load`, which tests more, goes beyond. */
+export class Slots extends Context.Service<
+  Slots,
+  {
+    /** Sends with this many slots, so that copies of an event go out together. */
+    readonly take: (slots: number) => <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Sends with no other request in flight. Deadlocks inside `take`. */
+    readonly alone: <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Whether one more refusal should be sent again alone. */
+    readonly mayRepeat: () => boolean
+    /** Counts a request as in flight. `atOnce` is the most requests in flight since it began, itself included. */
+    readonly counted: <A, E, R>(send: (atOnce: () => number) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  }
+>()("@doorhook/conformance/execution/Execution/Slots") {
+  static readonly layer: Layer.Layer<Slots> = Layer.effect(
+    Slots,
+    Effect.gen(function* () {
+      const semaphore = yield* Semaphore.make(maxInFlight)
+      // A semaphore serves small requests before large ones. With a queue before it, a request for all slots has its turn.
+      const row = yield* Semaphore.make(1)
+      const underWay = new Set<{ atOnce: number }>()
+      let repeats = 0
+      const take: Slots["Service"]["take"] = (slots) => (send) =>
+        Effect.scopedWith((scope) =>
+          Effect.andThen(
+            row.withPermits(1)(
+              semaphore.takeScoped(Math.min(slots, maxInFlight)).pipe(Effect.provideService(Scope.Scope, scope))
+            ),
+            send
+          )
+        )
+      return Slots.of({
+        take,
+        alone: (send) => take(maxInFlight)(send),
+        mayRepeat: () => ++repeats <= mostRepeats,
+        counted: (send) =>
+          Effect.suspend(() => {
+            const own = { atOnce: 0 }
+            underWay.add(own)
+            for (const one of underWay) one.atOnce = Math.max(one.atOnce, underWay.size)
+            return Effect.ensuring(
+              send(() => own.atOnce),
+              Effect.sync(() => underWay.delete(own))
+            )
+          })
+      })
+    })
+  )
 }

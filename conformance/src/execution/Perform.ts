@@ -1,6 +1,6 @@
 /**
- * Executes a history against a receiver and records what happened: operation by operation, over one connection, as a
- * sender's worker has. How each operation is carried out: one row for each kind.
+ * Executes a history against a receiver and records what happened: operation by operation, over one connection, like a worker of
+ * a sender. One row for each kind of operation.
  */
 import { Effect } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
@@ -9,18 +9,17 @@ import type { EventTemplate } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
 import type { Operation, OperationKind, OperationOf } from "../history/Operations.ts"
 import type { Variation } from "../history/Variations.ts"
-import { fill, load, race, retryOpen, retryUntil, volleys } from "./Deliveries.ts"
+import { fill, load, createTwins, race, retryOpen, retryUntil, volleys } from "./Deliveries.ts"
 import { cut, forged, malformed, otherMethod, stall, storm } from "./Disturbances.ts"
-import { begin, fallShort, find, mint, traceOf } from "./Execution.ts"
-import type { Actor, Execution, Occasion, Services, Setting } from "./Execution.ts"
-import type { TargetUnusable } from "./Reaching.ts"
+import { begin, noteShortfall, find, createEvent, traceOf } from "./Execution.ts"
+import type { Actor, Execution, CaseContext, Services, Setting } from "./Execution.ts"
 import { advance, killAmid, pauseDuring, restart } from "./Receiver.ts"
 import { send } from "./Send.ts"
-import { mintTwins } from "./Twinning.ts"
+import type { TargetUnusable } from "./Send.ts"
 
 type Doing<A = unknown> = Effect.Effect<A, TargetUnusable, Services>
 
-/** Every kind has a row; the compiler sees that none is missing. */
+/** Every kind has a row; the compiler checks that none is missing. */
 type Performers = {
   readonly [K in OperationKind]: (execution: Execution, operation: OperationOf<K>, place: number) => Doing
 }
@@ -31,9 +30,9 @@ type OnActor<Op> = (execution: Execution, actor: Actor, operation: Op, op: numbe
 const onNew =
   <Op>(act: OnActor<Op>) =>
   (execution: Execution, operation: Op & { readonly event: EventTemplate }, op: number): Doing =>
-    Effect.flatMap(mint(execution, operation.event), (actor) => act(execution, actor, operation, op))
+    Effect.flatMap(createEvent(execution, operation.event), (actor) => act(execution, actor, operation, op))
 
-/** Does something with the event that a reference stands for; nothing where there is none. */
+/** Does something with the event that a reference stands for, if there is one. */
 const onKnown =
   <Op>(act: OnActor<Op>) =>
   (execution: Execution, operation: Op & { readonly ref: number }, op: number): Doing => {
@@ -55,7 +54,7 @@ const sendEach = (
 const wait = (execution: Execution, { ms }: { readonly ms: number }, op: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const done = ms * execution.setting.pace
-    fallShort(execution, { op, what: "wait", done, of: ms })
+    noteShortfall(execution, { op, what: "wait", done, of: ms })
     return Effect.sleep(done)
   })
 
@@ -69,9 +68,9 @@ const performers: Performers = {
   race_again: onKnown(race),
   volleys,
   twins: (execution, { event, kind }, op) =>
-    Effect.flatMap(mintTwins(execution, event, kind), (actors) => sendEach(execution, actors, [], op)),
+    Effect.flatMap(createTwins(execution, event, kind), (actors) => sendEach(execution, actors, [], op)),
   shuffled: Effect.fnUntraced(function* (execution, { events, order }, op) {
-    const actors = yield* Effect.forEach(events, (event) => mint(execution, event))
+    const actors = yield* Effect.forEach(events, (event) => createEvent(execution, event))
     const ordered = order.flatMap((place) => actors[place % Math.max(actors.length, 1)] ?? [])
     yield* sendEach(execution, ordered, [], op)
   }),
@@ -93,7 +92,7 @@ const performers: Performers = {
   age: (execution, operation, op) =>
     Effect.andThen(
       execution.connection.renew,
-      Effect.all([wait(execution, operation, op), execution.occasion.allElseDone], { concurrency: "unbounded" })
+      Effect.all([wait(execution, operation, op), execution.context.allElseDone], { concurrency: "unbounded" })
     ),
   restart,
   kill_amid: killAmid,
@@ -102,17 +101,17 @@ const performers: Performers = {
   load
 }
 
-/** A method's type: a table of all kinds holds rows of each. */
+/** The type of a method, so that one table can hold rows of all kinds. */
 type Perform = { of(execution: Execution, operation: Operation, place: number): Doing }["of"]
 const rows: Readonly<Record<OperationKind, Perform>> = performers
 
-/** What came of a history: its trace, and why it is not whole if the receiver could not be reached any more. */
+/** The trace of a history, and why it is incomplete if the receiver could not be reached any more. */
 export interface Executed {
   readonly trace: Trace
   readonly broke: TargetUnusable | null
 }
 
-/** After this many attempts that were sent one by one and not answered in time, a history has shown what it can. */
+/** After this many single attempts without an answer in time, a history is given up: it has shown what it can. */
 const lateUntilGivenUp = 3
 
 const isGivenUp = ({ attempts, setting }: Execution, { ops }: History): boolean => {
@@ -128,15 +127,15 @@ const isGivenUp = ({ attempts, setting }: Execution, { ops }: History): boolean 
 export const execute = (
   history: History,
   setting: Setting,
-  occasion: Occasion
+  context: CaseContext
 ): Effect.Effect<Executed, never, Services> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const execution = yield* begin(setting, occasion)
+      const execution = yield* begin(setting, context)
       const all = Effect.gen(function* () {
         for (const [place, operation] of history.ops.entries()) {
           if (isGivenUp(execution, history)) {
-            return fallShort(execution, { op: place, what: "steps", done: place, of: history.ops.length })
+            return noteShortfall(execution, { op: place, what: "steps", done: place, of: history.ops.length })
           }
           yield* rows[operation.k](execution, operation, place)
         }

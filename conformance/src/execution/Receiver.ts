@@ -1,30 +1,28 @@
 /**
- * Operations on the receiver itself: it is stopped, started, held still, moved in time.
+ * Operations on the receiver itself: stop, start, pause, and move its clock.
  */
 import { Clock, Deferred, Effect } from "effect"
 import type { Exchange } from "../evidence/Exchange.ts"
 import type { Intervention } from "../evidence/Trace.ts"
 import type { OperationOf } from "../history/Operations.ts"
-import { isOfProxy, watchEnd } from "../hooks/Liveness.ts"
+import { isProxyError, watchEnd } from "../hooks/Hooks.ts"
 import type { HookFailed } from "../hooks/Hooks.ts"
 import { open } from "../http/Wire.ts"
 import type { Connection } from "../http/Wire.ts"
 import { patienceOf } from "../judgement/Terms.ts"
-import { intervene, mint } from "./Execution.ts"
+import { noteIntervention, createEvent, maxInFlight } from "./Execution.ts"
 import type { Execution } from "./Execution.ts"
-import { TargetUnusable } from "./Reaching.ts"
-import { sendOnce } from "./Send.ts"
-import { most } from "./Slots.ts"
+import { sendOnce, TargetUnusable } from "./Send.ts"
 
 const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable({ message })
 
-/** A hook that must not be missing: histories that need it are not executed without it. */
+/** Calls a hook. Histories that need a missing hook are not executed. */
 const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
 /**
- * A hook that has begun is waited for, also when the run is interrupted: a command that is broken off half-way may have
- * stopped the receiver, or be about to.
+ * Calls a hook and waits for its end, even if the run is interrupted: a command that is broken off may already have stopped the
+ * receiver.
  */
 const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   Effect.uninterruptible(act(hook))
@@ -32,10 +30,10 @@ const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<v
 /** Which hook ends the receiver. */
 type By = "kill" | "restart"
 
-/** What is noted of an end: something where nothing showed it. */
+/** What is noted about an end: `unended` if nothing showed it. */
 type Seen = Pick<Intervention, "unended">
 
-/** Ends the receiver, does what is to be done at once, and waits until it is gone. */
+/** Ends the receiver, then runs `ended`, and waits until the receiver is gone. */
 const end = (
   execution: Execution,
   by: By,
@@ -50,25 +48,25 @@ const end = (
       yield* ended
       if (yield* gone) return {}
       return {
-        unended: `after ${hooks.names[by] ?? `its ${by}`} the receiver went on answering: does it end the receiver's own process, not its parent?`
+        unended: `the receiver still answered after ${hooks.names[by] ?? `its ${by}`}: does it end the receiver's own process, not its parent?`
       }
     })
   )
 
-/** Between two tries to start a receiver, in milliseconds: from the first to the most, as a supervisor does. */
+/** Pauses between tries to start a receiver, in milliseconds, growing as a supervisor's. */
 const betweenStarts = { first: 250, most: 8_000 }
-/** A receiver that may take so long to be ready is started twice at least. */
+/** A receiver is started at least this often. */
 const leastStarts = 2
 
-/** What is done to the receiver, and since when, by the clock of the run. */
+/** An action on the receiver, and when it began, by the clock of the run. */
 interface Begun {
   readonly what: "killed" | "restarted"
   readonly from: number
 }
 
 /**
- * Starts the receiver, whether it runs or not, waits for it, and notes what was done. That it does not start again is its
- * own fault only where the same has started it before; else the hook may not do what it is for.
+ * Starts the receiver, waits until it is ready, and notes what was done. A receiver that does not start again is at fault only if
+ * the same hook has started it before; else the hook may be wrong.
  */
 const start = Effect.fnUntraced(function* (
   execution: Execution,
@@ -81,7 +79,7 @@ const start = Effect.fnUntraced(function* (
   const after = by === "kill" ? "killed" : "running"
   const begun = yield* Clock.currentTimeMillis
   const again = Effect.andThen(Effect.uninterruptible(hooks.restart ?? Effect.void), hooks.ready)
-  // What restarts it has started it already.
+  // A restart hook has started it already.
   const first = by === "restart" ? hooks.ready : again
   let failed = yield* Effect.flip(first).pipe(Effect.orElseSucceed(() => null))
   let pause = betweenStarts.first
@@ -90,7 +88,7 @@ const start = Effect.fnUntraced(function* (
     const spent = (yield* Clock.currentTimeMillis) - begun
     if (starts >= leastStarts && spent >= comeback) {
       const down = `started ${starts} times in ${Math.round(spent / 1_000)} s, ${failed.down}`
-      intervene(execution, op, what, from, { down })
+      noteIntervention(execution, op, what, from, { down })
       const message = `The receiver was killed and did not start again (${down}). Start it by hand on what it left behind to see why.`
       return yield* new TargetUnusable({ message, stayedDown: true })
     }
@@ -99,7 +97,7 @@ const start = Effect.fnUntraced(function* (
     failed = yield* Effect.flip(again).pipe(Effect.orElseSucceed(() => null))
   }
   if (seen.unended === undefined) startedAfter.add(after)
-  intervene(execution, op, what, from, seen)
+  noteIntervention(execution, op, what, from, seen)
 })
 
 /** Ends and starts the receiver. */
@@ -112,14 +110,14 @@ export const restart = Effect.fnUntraced(function* (execution: Execution, _: Ope
   yield* start(execution, op, by, { what: "restarted", from }, seen)
 })
 
-/** Whether an attempt was broken off in the middle, or answered by what stands before the receiver. */
+/** Whether an attempt was cut off, or a proxy answered for the receiver. */
 const showsEnd = (exchange: Exchange): boolean =>
   exchange._tag === "Failed"
     ? exchange.outcome === "connection_reset"
-    : exchange.ending === "cut_off" || isOfProxy(exchange.status)
+    : exchange.ending === "cut_off" || isProxyError(exchange.status)
 
 const workersPause = 4
-/** The most events that come in around one kill: each is looked at afterwards. */
+/** The most events around one kill: the effects of each are read. */
 const mostEvents = 64
 
 /** Kills the receiver while workers send new events, and starts it again. */
@@ -130,8 +128,8 @@ export const killAmid = Effect.fnUntraced(function* (
 ) {
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
-  const atOnce = Math.max(1, Math.min(workers, Math.floor(most / copies)))
-  /** The moment that the kill is counted from. */
+  const atOnce = Math.max(1, Math.min(workers, Math.floor(maxInFlight / copies)))
+  /** The kill is timed from this moment. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
   const cut = yield* Deferred.make<void>()
@@ -142,7 +140,7 @@ export const killAmid = Effect.fnUntraced(function* (
       const connections = yield* Effect.forEach(Array.from({ length: copies }), () => open(urls[0]))
       while (!traffic.dead && traffic.made < mostEvents) {
         traffic.made++
-        const actor = yield* mint(execution, event)
+        const actor = yield* createEvent(execution, event)
         if (from === undefined) yield* count
         const attempt = Effect.fnUntraced(function* (own: Connection) {
           const exchange = yield* sendOnce(execution, actor, own, { op, kind: "amid" })
@@ -161,7 +159,7 @@ export const killAmid = Effect.fnUntraced(function* (
     traffic.endedAt = now()
   })
   const crash = Effect.gen(function* () {
-    // Where nothing is acknowledged in time, there is no more to wait for.
+    // A receiver that acknowledges nothing in time is killed, too.
     yield* Effect.timeoutOption(Deferred.await(counted), patienceOf(terms))
     yield* Effect.sleep(after)
     traffic.ending = true
@@ -171,14 +169,14 @@ export const killAmid = Effect.fnUntraced(function* (
     Array.from({ length: atOnce }, () => worker),
     { concurrency: "unbounded", discard: true }
   )
-  // A receiver that was killed must not stay so, whatever happens.
+  // A killed receiver must be started again, whatever happens.
   const revive = Effect.suspend(() =>
     traffic.ending && by === "kill" ? Effect.ignore(actWhole(hooks.restart)) : Effect.void
   )
-  // Nor is there when all that is sent has been refused.
+  // The kill also comes if everything sent was refused.
   yield* Effect.all([crash, Effect.andThen(allWorkers, count)], { concurrency: "unbounded" }).pipe(
     Effect.map(([one]) => one),
-    // Nor by a command that failed, perhaps after it has.
+    // A kill command that failed may still have killed it.
     Effect.tapError(() => revive),
     Effect.tap((seen) =>
       start(execution, op, by, { what: by === "kill" ? "killed" : "restarted", from: traffic.endedAt }, seen)
@@ -187,16 +185,16 @@ export const killAmid = Effect.fnUntraced(function* (
   )
 })
 
-/** How long the receiver stands still after the first attempts' deadline. */
+/** How long the receiver stays paused after the first attempts' deadline, in milliseconds. */
 const afterDeadline = 1_000
 
-/** Whether the receiver itself has taken an event: a proxy that tires of waiting answers something else. */
+/** Whether the receiver itself took the event: a proxy that stops waiting answers something else. */
 const isTaken = (exchange: Exchange | null): boolean =>
   exchange?._tag === "Answered" && exchange.status >= 200 && exchange.status <= 299
 
 /**
- * Holds the receiver still from before the first attempts until after their deadline. The second attempts come while it
- * stands, as a sender's retries would, so that both are worked on when it goes on.
+ * Pauses the receiver from before the first attempts until after their deadline. The second attempts come during the pause, as a
+ * sender's retries would, so that the receiver works on both when it goes on.
  */
 export const pauseDuring = Effect.fnUntraced(function* (
   execution: Execution,
@@ -205,7 +203,7 @@ export const pauseDuring = Effect.fnUntraced(function* (
 ) {
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
-  const actors = yield* Effect.forEach(events, (event) => mint(execution, event))
+  const actors = yield* Effect.forEach(events, (event) => createEvent(execution, event))
   const sendAll = Effect.forEach(
     actors,
     (actor) =>
@@ -219,7 +217,7 @@ export const pauseDuring = Effect.fnUntraced(function* (
       exchanges.some(isTaken)
         ? Effect.fail(
             new TargetUnusable({
-              message: `The receiver answers after ${hooks.names["pause"] ?? "its pause"}, which does not hold it still. It must stop the receiver's own process, and each of its workers.`
+              message: `The receiver still answers after ${hooks.names["pause"] ?? "its pause"}, so it is not paused. The hook must stop the receiver's own process and each of its workers.`
             })
           )
         : Effect.void
@@ -233,14 +231,14 @@ export const pauseDuring = Effect.fnUntraced(function* (
         }
       )
     ),
-    // Nor must one that was stopped, even by a command that failed.
+    // A paused receiver must go on, even if the pause command failed.
     Effect.onError(() => Effect.ignore(act(hooks.resume)))
   )
   yield* Effect.mapError(hooks.ready, unusable)
-  intervene(execution, op, "paused", from)
+  noteIntervention(execution, op, "paused", from)
 })
 
-/** Moves the receiver's clock, and that of all that is stamped from now on. */
+/** Moves the receiver's clock, and all later timestamps with it. */
 export const advance = Effect.fnUntraced(function* (execution: Execution, { ms }: OperationOf<"advance">, op: number) {
   const { clock, hooks, now } = execution.setting
   const from = now()
@@ -249,5 +247,5 @@ export const advance = Effect.fnUntraced(function* (execution: Execution, { ms }
     clock.ahead += ms
   }
   yield* Effect.mapError(hooks.ready, unusable)
-  intervene(execution, op, "clock_moved", from)
+  noteIntervention(execution, op, "clock_moved", from)
 })

@@ -1,14 +1,16 @@
 /**
- * Events as templates: plain data, with everything but the values that are minted at execution. The documented ones
- * (interface document, section 2.3), and ways to make them unusual.
+ * Events: templates (plain data without ids), the factory that gives them ids, and pairs with nearly equal ids.
+ *
+ * The documented events are those of the interface document, section 2.3.
  */
-import { builtInTable } from "@doorhook/core"
-import { Schema } from "effect"
-import { object, string } from "./Json.ts"
+import { builtInTable, Crypto, eventIdPrefix, isoOf, makeEventId } from "@doorhook/core"
+import { Clock, Context, Effect, Layer, Schema, Struct } from "effect"
+import { randomUUID } from "node:crypto"
+import { digestOf, exactDigestOf, object, string } from "./Json.ts"
 import type { Member } from "./Json.ts"
 
-/** Members whose values are minted at execution: no JSON text begins with `@`. */
-export const minted = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
+/** Stand-ins for values that are created at execution. No JSON text begins with `@`. */
+export const placeholders = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
 
 const Members: Schema.Codec<ReadonlyArray<Member>> = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
 
@@ -20,7 +22,7 @@ export const EventTemplate = Schema.Struct({
   beside_data: Members,
   /** Unknown members beside `event`. */
   beside_event: Members,
-  /** What is unusual about it, in words; empty when nothing is. */
+  /** What is unusual about it; empty for a plain event. */
   note: Schema.String
 })
 export type EventTemplate = typeof EventTemplate.Type
@@ -29,7 +31,7 @@ export type EventTemplate = typeof EventTemplate.Type
 export const bindingOf = ({ action, resource_type }: Pick<EventTemplate, "action" | "resource_type">): string =>
   `${resource_type}:${action}`
 
-/** Whether a binding can select the event (interface document, section 6.1). What none selects never arrives from doorhook. */
+/** Whether a binding can select the event (interface document, section 6.1). doorhook sends no other. */
 export const isKnownKind = ({ action, resource_type }: EventTemplate): boolean =>
   builtInTable.get(resource_type)?.actions.includes(action) ?? false
 
@@ -59,8 +61,8 @@ const template = (resource_type: string, data: ReadonlyArray<Member>): EventTemp
 
 /** A door that was unlocked; all documented members, in the document's order. */
 export const accessLog: EventTemplate = template("access_log", [
-  ["id", minted.id],
-  ["logged_at", minted.now],
+  ["id", placeholders.id],
+  ["logged_at", placeholders.now],
   ["access_point", "14207"],
   ["entry_method", string("swipe_to_open")],
   ["release_status", string("Unlocked")],
@@ -70,9 +72,9 @@ export const accessLog: EventTemplate = template("access_log", [
 
 /** A video call that was placed. */
 export const call: EventTemplate = template("call", [
-  ["id", minted.id],
-  ["guid", minted.guid],
-  ["logged_at", minted.now],
+  ["id", placeholders.id],
+  ["guid", placeholders.guid],
+  ["logged_at", placeholders.now],
   ["status", string("initializing")],
   ["notification_type", string("visitor")],
   [
@@ -92,7 +94,7 @@ export const call: EventTemplate = template("call", [
   ["image_url", string("https://images.example.com/calls/77d1e0b4.jpg")]
 ])
 
-/** The event with a word on what is unusual about it. */
+/** The event with a note on what is unusual about it. */
 export const noted = (event: EventTemplate, note: string): EventTemplate => ({
   ...event,
   note: event.note === "" ? note : `${event.note}, ${note}`
@@ -116,15 +118,220 @@ export const withUnknown = (event: EventTemplate, ...members: ReadonlyArray<Memb
   data: [...event.data, ...members]
 })
 
-/** The events that the suite has templates of, by the binding that selects them. */
+/** The suite's templates, by the binding that selects them. */
 export const templates: Readonly<Record<string, EventTemplate>> = {
   [bindingOf(accessLog)]: accessLog,
   [bindingOf(call)]: call
 }
 
-/** Plain events for a receiver with these bindings, as they come on any day: more doors than calls. */
+/** Plain events for these bindings in their usual mix: more doors than calls. */
 export const plainEvents = (bindings: ReadonlyArray<string> | null): ReadonlyArray<EventTemplate> => {
   const usual = [accessLog, accessLog, call, accessLog]
   const bound = usual.filter((event) => bindings === null || bindings.includes(bindingOf(event)))
   return bound.length === 0 ? usual : bound
 }
+
+export interface CreatedEvent {
+  readonly template: EventTemplate
+  readonly webhook_id: string
+  /** Raw JSON text of `data.id`; empty where the template has none. */
+  readonly data_id: string
+  /** The template with every value filled in. */
+  readonly filled: EventTemplate
+  readonly body: string
+  /** `sha256:HEX` of the RFC 8785 form of the data. */
+  readonly digest: string
+  /** The same with every digit of its numbers; null if doubles hold them all. */
+  readonly exactDigest: string | null
+}
+
+/** Values that an event gets instead of fresh ones. */
+export interface EventValues {
+  readonly webhookId?: string
+  readonly dataId?: string
+  readonly guid?: string
+  readonly now?: number
+}
+
+/** Range of the first `data.id`: below 2^31, because receivers keep it in 32-bit columns. */
+const firstDataId = 100_000_000
+const lastDataId = 2_000_000_000
+
+/** Added for a `data.id` that is longer than 32 bits. */
+const beyond32Bits = 2 ** 33
+
+/** Makes events of templates, with identifiers that no event had before and that look like those of production. */
+export class EventFactory extends Context.Service<
+  EventFactory,
+  {
+    readonly create: (template: EventTemplate, given?: EventValues) => Effect.Effect<CreatedEvent>
+    /** A fresh `webhook-id`. */
+    readonly webhookId: Effect.Effect<string>
+    /** A fresh `data.id`. */
+    readonly dataId: Effect.Effect<number>
+    readonly guid: Effect.Effect<string>
+    /** Every `webhook-id` so far. */
+    readonly handedOut: Effect.Effect<ReadonlySet<string>>
+  }
+>()("@doorhook/conformance/history/EventFactory") {
+  /** Counts `data.id` up from a random place, as a database would. */
+  static readonly layer: Layer.Layer<EventFactory, never, Crypto> = Layer.effect(
+    EventFactory,
+    Effect.gen(function* () {
+      const crypto = yield* Crypto
+      const random = new DataView(crypto.randomBytes(4).slice().buffer).getUint32(0)
+      let counter = firstDataId + (random % (lastDataId - firstDataId))
+      const dataId = Effect.sync(() => ++counter)
+      const guid = Effect.sync(() => randomUUID())
+      const known = new Set<string>()
+      const remember = (id: string): string => {
+        known.add(id)
+        return id
+      }
+      const webhookId = Effect.map(Clock.currentTimeMillis, (now) => remember(makeEventId(crypto, now)))
+      return EventFactory.of({
+        webhookId,
+        dataId,
+        guid,
+        handedOut: Effect.succeed(known),
+        create: Effect.fnUntraced(function* (template, given = {}) {
+          const id = given.dataId ?? String(yield* dataId)
+          const values: Readonly<Record<string, string>> = {
+            [placeholders.id]: id,
+            [placeholders.longId]: String(beyond32Bits + Number(id)),
+            [placeholders.guid]: string(given.guid ?? (yield* guid)),
+            [placeholders.now]: string(isoOf(given.now ?? (yield* Clock.currentTimeMillis)))
+          }
+          const filled: EventTemplate = {
+            ...template,
+            data: template.data.map(([name, value]) => [name, values[value] ?? value])
+          }
+          const data = object(filled.data)
+          return {
+            template,
+            filled,
+            webhook_id: given.webhookId === undefined ? yield* webhookId : remember(given.webhookId),
+            data_id: filled.data.find(([name]) => name === "id")?.[1] ?? "",
+            body: bodyOf(filled),
+            digest: digestOf(data),
+            exactDigest: exactDigestOf(data)
+          }
+        })
+      })
+    })
+  )
+}
+
+interface Identity {
+  readonly webhookId: string
+  readonly dataId: string
+  /** Whether its resource type is the other one. */
+  readonly otherType?: true
+}
+
+/** The identity that twins are made from, and one more fresh webhook-id. */
+interface Fresh extends Identity {
+  readonly other: string
+}
+
+interface TwinKindRow {
+  readonly words: string
+  readonly count: number
+  /** The identities of a pair; null if they have to be searched for (`createTwins`). */
+  readonly make: ((fresh: Fresh) => readonly [Identity, Identity]) | null
+}
+
+/** Another character in one place of an id, counted from its end where that is negative. */
+export const changeAt = (text: string, place: number): string => {
+  const at = place < 0 ? text.length + place : place
+  return text.slice(0, at) + (text[at] === "1" ? "2" : "1") + text.slice(at + 1)
+}
+
+/** Ids differ after their prefix. */
+const start = eventIdPrefix.length
+
+/** The first letter after the prefix, in the other case. */
+const changeCase = (text: string): string => {
+  const at = text.slice(start).search(/[a-z]/) + start
+  return at < start ? changeAt(text, start) : text.slice(0, at) + (text[at] ?? "").toUpperCase() + text.slice(at + 1)
+}
+
+const plus =
+  (more: number) =>
+  (dataId: string): string =>
+    String(Number(dataId) + more)
+
+/** Above 2^53 the even numbers are doubles. The odd number after a multiple of four is rounded down to it. */
+const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
+  const even = BigInt(2 ** 53 + 4 * (Number(dataId) % 1_000_000_000))
+  return [String(even), String(even + 1n)]
+}
+
+const pair = (words: string, make: TwinKindRow["make"]): TwinKindRow => ({ words, count: 2, make })
+
+/** Twins: one like any event, the other with a webhook-id that differs in one place. */
+const near = (words: string, at: number, twin: (dataId: string) => string): TwinKindRow =>
+  pair(words, ({ dataId, webhookId }) => [
+    { webhookId, dataId },
+    { webhookId: changeAt(webhookId, at), dataId: twin(dataId) }
+  ])
+
+const billion = 1_000_000_000
+
+/**
+ * Events whose identities are nearly equal. A receiver may drop duplicates by `webhook-id` or by `resource_type` with `data.id`,
+ * so both differ in the same manner, unless a kind says otherwise.
+ */
+export const twins = {
+  everything_else_equal: near("nothing different but their ids", -4, plus(1)),
+  last_character: near("ids that differ in the last character", -1, plus(1)),
+  first_character: near("ids that differ in the first characters", start, (dataId) =>
+    plus(Number(dataId) < billion ? billion : -billion)(dataId)
+  ),
+  middle_character: near("ids that differ in the middle", start + 12, plus(10_000_000)),
+  letter_case: pair("ids that differ in the case of a letter, data.id beyond 2^53 by one", ({ dataId, webhookId }) => {
+    const [even, odd] = beyondDouble(dataId)
+    return [
+      { webhookId, dataId: even },
+      { webhookId: changeCase(webhookId), dataId: odd }
+    ]
+  }),
+  beyond_double: pair("data.id 2^53 and 2^53 + 1", ({ dataId, webhookId }) => {
+    const [even, odd] = beyondDouble(dataId)
+    return [
+      { webhookId, dataId: even },
+      { webhookId: changeAt(webhookId, -2), dataId: odd }
+    ]
+  }),
+  beyond_32_bits: near("data.id that differ by 2^32", -3, plus(2 ** 32)),
+  prefix: pair("one id the beginning of the other", ({ dataId, webhookId }) => [
+    { webhookId, dataId },
+    { webhookId: `${webhookId}0`, dataId: `${dataId}0` }
+  ]),
+  // Without doorhook's prefix, so that the ids read as numbers.
+  leading_zero: pair("webhook-ids that read as one number, or that differ in a leading zero", ({ dataId }) => [
+    { webhookId: dataId, dataId },
+    { webhookId: `0${dataId}`, dataId: plus(1)(dataId) }
+  ]),
+  punctuation: pair("webhook-ids that are one without _ and -", ({ dataId, webhookId }) => [
+    { webhookId: `${webhookId.slice(0, -8)}-${webhookId.slice(-8)}`, dataId },
+    { webhookId: `${webhookId.slice(0, -8)}_${webhookId.slice(-8)}`, dataId: plus(1)(dataId) }
+  ]),
+  other_type: pair("the same data.id under two resource types", ({ dataId, other, webhookId }) => [
+    { webhookId, dataId },
+    { webhookId: other, dataId, otherType: true }
+  ]),
+  same_hash_32: {
+    words: "webhook-ids that are one to 32 bits of SHA-256, MD5, FNV-1a, CRC-32 or String.hashCode",
+    count: 10,
+    make: null
+  },
+  same_data_id: near("another webhook-id, the same data.id", -1, plus(0)),
+  same_webhook_id: pair("another data.id, the same webhook-id", ({ dataId, webhookId }) => [
+    { webhookId, dataId },
+    { webhookId, dataId: plus(1)(dataId) }
+  ])
+} satisfies Readonly<Record<string, TwinKindRow>>
+
+export type TwinKind = keyof typeof twins
+export const TwinKind = Schema.Literals(Struct.keys(twins))

@@ -1,15 +1,15 @@
 /**
- * A history: what is done to a receiver, in order, as plain JSON data; and a case: a history with a name and a place to
- * run.
+ * A history: what is done to a receiver, in order, as plain JSON data. A case: a history with a title and a lane to run in.
+ * The builders below write each in one line.
  */
 import { Schema } from "effect"
-import { bindingOf, templates } from "./Events.ts"
+import { accessLog, bindingOf, call, templates } from "./Events.ts"
 import type { EventTemplate } from "./Events.ts"
-import type { Strength } from "./Forgeries.ts"
 import { canonical } from "./Json.ts"
 import { Operation } from "./Operations.ts"
 import type { Cut } from "./Operations.ts"
-import type { Variation } from "./Variations.ts"
+import { retry } from "./Variations.ts"
+import type { Malformation, Strength, Variation } from "./Variations.ts"
 
 export const History = Schema.Struct({ v: Schema.Literal(1), ops: Schema.Array(Operation) })
 export type History = typeof History.Type
@@ -17,39 +17,44 @@ export type History = typeof History.Type
 /**
  * Where a history runs, in this order (`run/Schedule.ts`).
  *
- * `timing`: alone, so that deadlines can be judged. `state`: several at once. `disturbed`: several at once, after those
- * that a fault of the receiver would spoil. `blocking`: alone, because it may keep the receiver from all others. `load`:
- * alone. `operated`: alone, the receiver is stopped and started. `last`: alone, for a while. `quiet`: alone, and nothing
- * else is sent or read while it waits. `aged`: begun first, ended last; everything else happens in between.
+ * - `timing`: alone, so that deadlines can be judged.
+ * - `state`: several at once.
+ * - `disturbed`: several at once, after the cases that a fault of the receiver would spoil.
+ * - `blocking`: alone, because it may block the receiver for all others.
+ * - `load`: alone.
+ * - `operated`: alone; the receiver is stopped and started.
+ * - `last`: alone, with the time that is left.
+ * - `quiet`: alone; nothing else is sent or read while it waits.
+ * - `aged`: begins first and ends last; everything else happens in between.
  */
 export const lanes = ["timing", "state", "disturbed", "blocking", "load", "operated", "last", "quiet", "aged"] as const
 export type Lane = (typeof lanes)[number]
 
-/** Two cases with equal histories are one and run once. */
+/** Cases with equal histories are one case and run once. */
 export interface Case {
   readonly title: string
   readonly lane: Lane
   readonly history: History
-  /** Where a breach of this case says less than one of the requirement's others; else that of the requirement. */
+  /** Set if a breach of this case is weaker than the requirement. */
   readonly strength?: Strength
-  /** What a breach of this case does to people, where that is not what the requirement says. */
+  /** Consequence of a breach of this case, if it differs from the requirement's. */
   readonly because?: string
 }
 
-/** A case of these operations. */
+/** Makes a case of these operations. */
 export const makeCase = (lane: Lane, title: string, ...ops: ReadonlyArray<Operation>): Case => ({
   title,
   lane,
   history: { v: 1, ops }
 })
 
-/** The same cases, of which a breach is a WARN. */
+/** The same cases with another strength. */
 export const only = (strength: Strength, cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
   cases.map((one) => ({ ...one, strength }))
 
 const keys = new WeakMap<History, string>()
 
-/** What makes two histories one. */
+/** Key of a history: equal for equal histories. */
 export const keyOf = (history: History): string => {
   const known = keys.get(history)
   if (known !== undefined) return known
@@ -79,8 +84,8 @@ export const inBody = (percent: number): Cut => ({ in: "body", percent })
 export const inAnswer = (share: number): Cut => ({ in: "answer", share })
 
 /**
- * The event to be sent in place of one: itself where a binding selects it, the plain event of another binding in place
- * of a plain one, else nothing: what is unusual about it can't be shown by another.
+ * The event that is sent in place of one: itself if a binding selects it; for a plain event, the plain event of another
+ * binding; else null, because no other event can show what is unusual about it.
  */
 const substitute = (event: EventTemplate, bindings: ReadonlyArray<string>): EventTemplate | null => {
   if (bindings.includes(bindingOf(event))) return event
@@ -99,11 +104,37 @@ const adapted = (operation: Operation, bindings: ReadonlyArray<string>): Operati
 }
 
 /**
- * The case for a receiver with these bindings; null where it is about events that none of them selects. Null bindings:
- * nothing was declared, everything is sent, and what no binding could select is a SHOULD.
+ * The case for a receiver with these bindings; null if it needs events that none of them selects. With null bindings (none
+ * declared) everything is sent, and events that no binding could select are a SHOULD.
  */
 export const forBindings = (one: Case, bindings: ReadonlyArray<string> | null): Case | null => {
   if (bindings === null) return one
   const ops = one.history.ops.flatMap((operation) => adapted(operation, bindings) ?? [])
   return ops.length === one.history.ops.length ? { ...one, history: { ...one.history, ops } } : null
 }
+
+type CaseMaker = (title: string, ...ops: ReadonlyArray<Operation>) => Case
+
+const inLane =
+  (lane: Lane): CaseMaker =>
+  (title, ...ops) =>
+    makeCase(lane, title, ...ops)
+
+/** Cases in the lanes that most cases run in. */
+export const state = inLane("state")
+export const disturbed = inLane("disturbed")
+export const operated = inLane("operated")
+
+export const newLog = newEvent(accessLog)
+export const newCall = newEvent(call)
+/** An event again, as doorhook retries it, with more variations. */
+export const retryOf = (ref: number, ...how: ReadonlyArray<Variation>): Operation => again(ref, [...retry, ...how])
+export const retryAll: Operation = { k: "again_all", how: retry }
+export const retryOpen: Operation = { k: "retry_open" }
+export const restart: Operation = { k: "restart" }
+
+export const malformed = (event: EventTemplate, kind: Malformation): Operation => ({ k: "malformed", event, kind })
+export const filler = (count: number): Operation => ({ k: "filler", count })
+/** An operation, repeated. */
+export const times = (count: number, operation: Operation): ReadonlyArray<Operation> =>
+  Array.from({ length: count }, () => operation)

@@ -1,17 +1,17 @@
 /**
- * JSON as text: written by hand without ever passing a number through a double, and in the canonical form (RFC 8785),
- * whose digest a probe answers for the data that a receiver stored. Without Effect: the bundled receivers load it at each start.
+ * JSON as text: written without passing a number through a double, and in the canonical form (RFC 8785), whose digest a probe
+ * returns for stored data. Without Effect: the bundled receivers load it at each start.
  */
 import { createHash } from "node:crypto"
 
 /** A string as JSON text, in the shortest form. */
 export const string = (value: string): string => JSON.stringify(value)
 
-/** A string as JSON text in which every character is an escape: the same value to any JSON reader. */
+/** A string as JSON text with every character escaped: the same value to any JSON reader. */
 export const escapedString = (value: string): string =>
   `"${Array.from({ length: value.length }, (_, at) => `\\u${value.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")}"`
 
-/** One member of a JSON object: its name and its value as raw JSON text, which never passes through a JavaScript number. */
+/** A member of a JSON object: its name, and its value as raw JSON text. */
 export type Member = readonly [name: string, value: string]
 
 /** An object of these members, in this order. */
@@ -21,7 +21,7 @@ export const object = (members: ReadonlyArray<Member>): string =>
 /** An array of these values. */
 export const array = (values: ReadonlyArray<string>): string => `[${values.join(",")}]`
 
-/** The same JSON with other whitespace: what a proxy or a re-serialising sender would make of it. */
+/** The same JSON with other whitespace, as after a proxy or another serialiser. */
 export const reencode = (text: string): string => {
   let spaced = ""
   let inString = false
@@ -37,7 +37,7 @@ export const reencode = (text: string): string => {
   return `${spaced}\n`
 }
 
-/** The same JSON with every character of its texts, names of members aside, as an escape. */
+/** The same JSON with every character of its string values escaped. */
 export const escapeAll = (text: string): string =>
   text.replaceAll(/(:\s*)("(?:[^"\\]|\\.)*")/gu, (_, colon: string, quoted: string) => {
     const value: unknown = JSON.parse(quoted)
@@ -57,7 +57,7 @@ export const canonical = (value: unknown): string => {
   return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`
 }
 
-/** A number's digits without zeros at either end, and the power of ten that they are multiplied by. */
+/** A number's digits without zeros at either end, and the power of ten to multiply them by. */
 const partsOf = (text: string): { readonly sign: string; readonly digits: string; readonly power: number } => {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
@@ -73,7 +73,7 @@ const formOf = (text: string): string => {
   return `${sign}${digits}e${power}`
 }
 
-/** The nearest double in that form; what is beyond all doubles as it is. */
+/** The nearest double in that form; a number beyond all doubles unchanged. */
 export const nearestDouble = (text: string): string =>
   formOf(Number.isFinite(Number(text)) ? String(Number(text)) : text)
 
@@ -85,7 +85,7 @@ const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
 export const numbersOf = (text: string): ReadonlyArray<string> =>
   (text.match(tokens) ?? []).flatMap((token) => (token.startsWith('"') ? [] : [formOf(token)]))
 
-/** Such a number in full: whole numbers in digits alone, others with a decimal point. */
+/** A number in full: whole numbers as digits, others with a decimal point. */
 const inFull = (text: string): string => {
   const { digits, power, sign } = partsOf(text)
   if (power >= 0) return `${sign}${digits}${"0".repeat(power)}`
@@ -96,8 +96,8 @@ const inFull = (text: string): string => {
 const mark = "\u0000number "
 const marked = /"\\u0000number ([^"]*)"/g
 
-/** The canonical form of a JSON text with every digit of its numbers; null where RFC 8785, which has doubles, keeps them. */
-export const exactCanonical = (text: string): string | null => {
+/** The canonical form of a JSON text with every digit of its numbers; null if RFC 8785, which has doubles, keeps them all. */
+const exactCanonical = (text: string): string | null => {
   let longer = false
   const held = text.replaceAll(tokens, (token) => {
     if (token.startsWith('"') || isDouble(token)) return token
@@ -105,6 +105,31 @@ export const exactCanonical = (text: string): string | null => {
     return JSON.stringify(mark + inFull(token))
   })
   return longer ? canonical(JSON.parse(held)).replaceAll(marked, "$1") : null
+}
+
+/** JSON with its numbers as marked strings, so that no digit is lost; undefined if the text is no JSON. */
+export const parseExact = (text: string): unknown => {
+  const held = text.replaceAll(tokens, (token) => (token.startsWith('"') ? token : JSON.stringify(mark + token)))
+  try {
+    return JSON.parse(held)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a value of `parseExact` is a number. */
+export const isExactNumber = (value: unknown): value is string => typeof value === "string" && value.startsWith(mark)
+
+/** A value of `parseExact` as JSON text; canonical if it is compared. */
+export const exactText = (value: unknown, isCompared = false): string => {
+  if (isExactNumber(value)) {
+    const written = value.slice(mark.length)
+    return isCompared ? (exactCanonical(written) ?? canonical(JSON.parse(written))) : written
+  }
+  if (Array.isArray(value)) return array(value.map((one) => exactText(one, isCompared)))
+  if (!isRecord(value)) return JSON.stringify(value) ?? "undefined"
+  const names = isCompared ? Object.keys(value).toSorted() : Object.keys(value)
+  return object(names.map((name) => [name, exactText(value[name], isCompared)]))
 }
 
 /** A text with every ASCII letter in the other case. */
@@ -119,7 +144,7 @@ const sha256 = (text: string): string => `sha256:${hashOf("sha256", text)}`
 /** `sha256:HEX` of the canonical form of a JSON text. Numbers are IEEE doubles in it. */
 export const digestOf = (text: string): string => sha256(canonical(JSON.parse(text)))
 
-/** The same with every digit of its numbers; null where no number is longer than a double holds. */
+/** The same with every digit of its numbers; null if doubles hold them all. */
 export const exactDigestOf = (text: string): string | null => {
   const exact = exactCanonical(text)
   return exact === null ? null : sha256(exact)

@@ -1,23 +1,30 @@
 /**
- * Operations: what a history can do to a receiver. One row each: its schema, its words, and what others must know of it.
- * How an operation is carried out is `execution/Perform.ts`, one row each too.
+ * Operations: what a history can do to a receiver. One row each: schema, words and traits. `execution/Perform.ts` carries them
+ * out, one row each, too.
  *
- * Events are referred to by their place in the history and carry no identifiers: those are minted when the history is
- * executed, so that the same history can run again and again against one receiver without looking like a duplicate.
- * A reference counts modulo the events sent so far, so that any part of a history is a history.
+ * A history refers to events by their place and holds no identifiers. Execution creates those, so that one history can run many
+ * times against one receiver without looking like a duplicate. A reference counts modulo the events sent so far, so that any
+ * part of a history is a history.
  */
 import { Schema } from "effect"
-import { Carrier, carriers, Forgery, forgeries, Malformation, malformations } from "./Forgeries.ts"
-import type { Strength } from "./Forgeries.ts"
-import { EventTemplate, isKnownKind } from "./Events.ts"
-import { TwinKind, twins } from "./Twins.ts"
-import { Variation, variationOf } from "./Variations.ts"
+import { EventTemplate, isKnownKind, TwinKind, twins } from "./Events.ts"
+import {
+  Carrier,
+  carriers,
+  forgeries,
+  Forgery,
+  Malformation,
+  malformations,
+  Variation,
+  variationOf
+} from "./Variations.ts"
+import type { Strength } from "./Variations.ts"
 
 const Ref = Schema.Int
 const Count = Schema.Int
 const How = Schema.Array(Variation)
 
-/** Where an attempt is given up: after this percentage of its body, or after all of it and this share of the usual wait. */
+/** Where the sender gives up: after a percentage of the body, or after the whole body and a share of the usual answer time. */
 export const Cut = Schema.Union([
   Schema.Struct({ in: Schema.Literal("body"), percent: Schema.Finite }),
   Schema.Struct({ in: Schema.Literal("answer"), share: Schema.Finite })
@@ -34,20 +41,20 @@ interface Names {
   readonly known: (ref: number) => string
 }
 
-/** What is said of some kinds. Methods, not properties: a table of all kinds holds rows of each. */
+/** Traits that only some kinds have. Methods, not properties, so that one table can hold rows of all kinds. */
 interface More<Op> {
-  /** How many events it makes that can be referred to; 0 where the row says nothing. */
+  /** How many events it makes that can be referred to; 0 by default. */
   events?(operation: Op): number
-  /** Whether ordinary requests one after the other, each by a curl command, do the same. */
+  /** Whether curl commands, one after the other, do the same. */
   readonly byCurl?: true
-  /** Whether the receiver is ended by it: what it holds in memory is gone afterwards. */
+  /** Whether it ends the receiver, which loses what it holds in memory. */
   readonly endsReceiver?: true
   readonly movesClock?: true
-  /** Whether it consists of ordinary events and retries alone, whatever fails in it fails of itself. */
+  /** Whether it consists of ordinary events and retries alone. */
   isPlain?(operation: Op): boolean
-  /** SHOULD where nothing that it does may break a MUST; MUST where the row says nothing. */
+  /** SHOULD if nothing that it does may break a MUST; MUST by default. */
   strength?(operation: Op): Strength
-  /** What it takes at least: answers that are waited for one after the other, and milliseconds besides. */
+  /** Least duration: answers in sequence, and milliseconds besides. */
   cost?(operation: Op): { readonly answers: number; readonly ms: number }
 }
 
@@ -80,7 +87,7 @@ const none = { answers: 0, ms: 0 }
 const isRetry = (how: ReadonlyArray<Variation>): boolean =>
   how.every((each) => each === "next_attempt" || each === "resigned")
 const ofEvent = ({ event }: { readonly event: EventTemplate }): Strength => (isKnownKind(event) ? "MUST" : "SHOULD")
-/** An age of a signature within the tolerance is the suite's reading. */
+/** SHOULD for timestamps within the tolerance: the interface names no tolerance. */
 const ofHow = (how: ReadonlyArray<Variation>): Strength =>
   how.some((each) => {
     const { stamp } = variationOf(each)
@@ -136,7 +143,7 @@ const operations = {
     { ref: Ref, copies: Count },
     ({ copies, ref }, { known }) => `${known(ref)} again, ${copies} times at once`
   ),
-  /** New events one after the other, each in several copies whose last bytes are sent in one turn, behind other events. */
+  /** New events in sequence, each in several copies behind other events; the last bytes of the copies are sent in one turn. */
   volleys: kind(
     "volleys",
     { event: EventTemplate, copies: Count, rounds: Count },
@@ -154,7 +161,7 @@ const operations = {
       cost: ({ kind: alike }) => ({ answers: twins[alike].count, ms: 0 })
     }
   ),
-  /** New events, made in the order they stand in and sent in another. */
+  /** New events, created in one order and sent in another. */
   shuffled: kind(
     "shuffled",
     { events: Schema.Array(EventTemplate), order: Schema.Array(Schema.Int) },
@@ -164,39 +171,39 @@ const operations = {
       cost: ({ order }) => ({ answers: order.length, ms: 0 })
     }
   ),
-  /** Many new events, several at once: this many, or as many as the time allows. */
+  /** Many new events, several at once, as far as the time allows. */
   filler: kind("filler", { count: Count }, ({ count }) => `up to ${count} other new events`, {
     isPlain: () => true,
     cost: ({ count }) => ({ answers: count / 10, ms: 0 })
   }),
-  /** A new event whose sender goes away. */
+  /** A new event whose sender hangs up. */
   cut_new: kind(
     "cut_new",
     { event: EventTemplate, cut: Cut },
     ({ cut, event }, { made }) => `${described(event)}${made}, ${cutInWords(cut)}`,
     { events: one }
   ),
-  /** An event sent before, again, whose sender goes away. */
+  /** An event sent before, again; the sender hangs up. */
   cut_again: kind(
     "cut_again",
     { ref: Ref, cut: Cut },
     ({ cut, ref }, { known }) => `${known(ref)} again, ${cutInWords(cut)}`
   ),
-  /** New events, ten at once, whose senders all go away in the middle of the body. */
+  /** New events, ten at once, whose senders all hang up in the middle of the body. */
   abort_storm: kind(
     "abort_storm",
     { count: Count, percent: Schema.Finite },
     ({ count, percent }) => `${count} new events, all given up after ${percent} % of their bodies`,
     { cost: ({ count }) => ({ answers: 0, ms: 15 * Math.ceil(count / 10) }) }
   ),
-  /** New events whose senders stop in the middle of the body, and keep their connections open to the end of the history. */
+  /** New events whose senders stop in the middle of the body and keep the connection open until the history ends. */
   stalled: kind(
     "stalled",
     { count: Count, percent: Schema.Finite },
     ({ count, percent }) => `${count} new events at once, which stop after ${percent} % of their bodies and stay open`,
     { cost: () => ({ answers: 0, ms: 100 }) }
   ),
-  /** A new event under a signature that is not good. It is good when it is sent again. */
+  /** A new event with a forged signature. Later attempts are genuine. */
   forged: kind(
     "forged",
     { event: EventTemplate, kind: Forgery, by: Carrier },
@@ -208,7 +215,7 @@ const operations = {
       strength: ({ kind: forgery }) => forgeries[forgery].strength
     }
   ),
-  /** An event sent before, again under a signature that is not good. */
+  /** An event sent before, again with a forged signature. */
   forged_again: kind(
     "forged_again",
     { ref: Ref, kind: Forgery, by: Carrier },
@@ -218,7 +225,7 @@ const operations = {
       strength: ({ kind: forgery }) => forgeries[forgery].strength
     }
   ),
-  /** A new event whose body is no event. It is good when it is sent again. */
+  /** A new event with a malformed body. Later attempts are good. */
   malformed: kind(
     "malformed",
     { event: EventTemplate, kind: Malformation },
@@ -229,7 +236,7 @@ const operations = {
       strength: ({ kind: malformation }) => malformations[malformation].strength
     }
   ),
-  /** A request with another method about a new event, which counts as never sent. */
+  /** A request with another method about a new event. The event counts as never sent. */
   method_new: kind(
     "method_new",
     { event: EventTemplate, method: Schema.Literals(methods), with_body: Schema.Boolean },
@@ -264,16 +271,16 @@ const operations = {
     endsReceiver: true,
     cost: () => ({ answers: 0, ms: 1_000 })
   }),
-  /** The receiver is killed while events come in, this many milliseconds after the first was sent, and started. */
+  /** The receiver is killed in the middle of traffic, this many milliseconds after the first event, and started. */
   kill_amid: kind(
     "kill_amid",
     {
       event: EventTemplate,
       workers: Count,
       after: Schema.Finite,
-      /** Counts from the first acknowledgement instead, however long that takes. */
+      /** Counts from the first acknowledgement instead. */
       from: Schema.optionalKey(Schema.Literal("acknowledgement")),
-      /** How many copies of each event are sent at once; one where nothing is said. Workers times copies: ten at most. */
+      /** Copies of each event that are sent at once; one by default. Workers times copies: ten at most. */
       copies: Schema.optionalKey(Count)
     },
     ({ after, copies = 1, from, workers }) =>
@@ -283,7 +290,7 @@ const operations = {
       cost: ({ after }) => ({ answers: 1, ms: after + 1_000 })
     }
   ),
-  /** The receiver stands still from before the first attempts until after their deadline; the second come in between. */
+  /** The receiver is paused from before the first attempts until after their deadline; second attempts come in between. */
   pause_during: kind(
     "pause_during",
     { events: Schema.Array(EventTemplate) },
@@ -301,7 +308,7 @@ const operations = {
     ({ ms }) => `the receiver's clock is moved forward by ${Math.round(ms / 60_000)} minutes`,
     { movesClock: true }
   ),
-  /** Events at the declared peak rate, times a factor, for this many milliseconds. The one operation with more than ten at once. */
+  /** Events at a multiple of the declared peak rate. The one operation with more than ten requests at once. */
   load: kind(
     "load",
     { factor: Schema.Finite, ms: Schema.Int },
@@ -321,7 +328,7 @@ export type OperationOf<K extends OperationKind> = SchemaOf[K]["Type"]
 
 const rows: Readonly<Record<OperationKind, { readonly about: About<Operation> }>> = operations
 
-/** What the row of an operation says of it. */
+/** The traits of an operation. */
 const aboutOf = ({ k }: Operation): About<Operation> => rows[k].about
 
 /** How many events an operation makes that can be referred to. */
@@ -333,11 +340,11 @@ export const isPlain = (operation: Operation): boolean => aboutOf(operation).isP
 export const costOf = (operation: Operation): { readonly answers: number; readonly ms: number } =>
   aboutOf(operation).cost?.(operation) ?? { answers: 1, ms: 0 }
 
-/** SHOULD where an operation of a history is one that no MUST rests on. Such operations stand in cases of their own. */
+/** SHOULD if one of the operations may not break a MUST. Such operations are in cases of their own. */
 export const strengthOf = (ops: ReadonlyArray<Operation>): Strength =>
   ops.some((operation) => aboutOf(operation).strength?.(operation) === "SHOULD") ? "SHOULD" : "MUST"
 
-/** Each operation of a history in words. Events are called by their number once there are several. */
+/** Each operation of a history in words. Events have numbers if there are several. */
 export const inWords = (ops: ReadonlyArray<Operation>): ReadonlyArray<string> => {
   const total = ops.reduce((sum, operation) => sum + eventsOf(operation), 0)
   let sent = 0

@@ -1,9 +1,13 @@
 /**
- * Cases drawn from a seed: what no directed case thought of. The same seed gives the same cases, whichever requirements
- * are selected; a case that fails is replayed by its path and shrunk by fast-check, operations and values alike.
+ * Random events and cases, drawn from a seed: what no directed case thought of. The same seed gives the same cases, whichever
+ * requirements are selected. A case that fails is replayed by its path and shrunk by fast-check, operations and values alike.
+ *
+ * Numbers are made as digits. Left out on purpose, because a receiver may refuse them for good reasons: control characters and
+ * lone surrogates in texts, numbers beyond the range of a double, members called `__proto__`.
  */
 import * as fc from "fast-check"
-import type { Case, Lane } from "./History.ts"
+import { accessLog, call, isKnownKind, noted, withMember, withoutMember, withUnknown } from "./Events.ts"
+import type { EventTemplate } from "./Events.ts"
 import {
   again,
   cutAgain,
@@ -16,12 +20,191 @@ import {
   raceNew,
   retried
 } from "./History.ts"
+import type { Case, Lane } from "./History.ts"
+import { array, escapedString, object, string } from "./Json.ts"
+import type { Member } from "./Json.ts"
 import type { Operation } from "./Operations.ts"
-import { odd, ordinary, unknown } from "./Payloads.ts"
-import { isKnownKind } from "./Events.ts"
-import type { EventTemplate } from "./Events.ts"
 import { retry } from "./Variations.ts"
 import type { Variation } from "./Variations.ts"
+
+/** Length of the longest name that a MUST sends, in Unicode code points: a usual text column holds it. */
+export const maxNameLength = 255
+
+/** One character of every Unicode plane that has any, and a few that are several code points. */
+export const everyPlane =
+  "\u4e2d \u{10348}\u{1f511} \u{20000} \u{30000} \u{e0100} \u{f0000} \u{10fffd} \u{1f469}\u200d\u{1f469}\u200d\u{1f467} \u{1f1fa}\u{1f1f3}"
+
+/**
+ * Invisible characters that get pasted with a name: line and paragraph separators (line ends in old JavaScript and YAML), a byte
+ * order mark, a no-break space, a zero-width space. Sanitisers remove them.
+ */
+export const unseen = "Dana\u2028Whitfield\u2029Unit\ufeff12\u00a0B\u200bguest"
+
+export const rightToLeft = "محمد الأحمد (שרה כהן)"
+
+/** A whole number of this many digits at most; all lengths come up. */
+const digits = (maxLength: number): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      fc.integer({ min: 1, max: 9 }),
+      fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: maxLength - 1, size: "max" })
+    )
+    .map(([first, rest]) => [first, ...rest].join(""))
+
+const ordinaryName = fc.constantFrom(
+  "Dana Whitfield",
+  "J. O'Neill",
+  "Maria-Luisa Ferro",
+  "Courier",
+  "Tomás Ibáñez",
+  "Unit 12 guest"
+)
+
+const ordinaryAccessLog = fc
+  .record({
+    access_point: digits(5),
+    entry_method: fc.constantFrom("swipe_to_open", "app", "pin", "qr_code"),
+    name: ordinaryName
+  })
+  .map(({ access_point, entry_method, name }) =>
+    withMember(
+      withMember(withMember(accessLog, "access_point", access_point), "entry_method", string(entry_method)),
+      "name",
+      string(name)
+    )
+  )
+
+const ordinaryCall = fc
+  .record({
+    kind: fc.constantFrom("visitor", "delivery"),
+    unit: digits(4),
+    label: fc.stringMatching(/^[1-9][0-9]?[A-F]$/)
+  })
+  .map(({ kind, unit, label }) =>
+    withMember(
+      withMember(call, "notification_type", string(kind)),
+      "unit",
+      object([
+        ["id", unit],
+        ["label", string(label)]
+      ])
+    )
+  )
+
+/** Events like those of any day. */
+export const ordinary: fc.Arbitrary<EventTemplate> = fc.oneof(ordinaryAccessLog, ordinaryCall)
+
+const grapheme = (maxLength: number): fc.Arbitrary<string> => fc.string({ unit: "grapheme", maxLength })
+
+/** A name of any length: one of a fixed length could not be shrunk. */
+const longName = fc
+  .array(fc.constantFrom("a", "ñ", "ß", "ж", "ם", "字", "🔑"), {
+    minLength: 1,
+    maxLength: maxNameLength,
+    size: "max"
+  })
+  .map((characters) => ({ text: characters.join(""), length: characters.length }))
+
+/** A text that is odd, and what is odd about it. */
+const oddText: fc.Arbitrary<readonly [text: string, what: string]> = fc.oneof(
+  fc.constant(["", "empty"] as const),
+  grapheme(24).map((text) => [text, "in any script"] as const),
+  grapheme(8).map((text) => [`${rightToLeft} ${text}`, "right to left"] as const),
+  grapheme(8).map((text) => [`${text} ${everyPlane}`, "of every Unicode plane"] as const),
+  grapheme(8).map((text) => [`${unseen} ${text}`, "with separators that are not seen"] as const),
+  longName.map(({ length, text }) => [text, `of ${length} characters`] as const)
+)
+
+const encodedText = fc
+  .tuple(oddText, fc.boolean())
+  .map(([[text, what], escaped]) =>
+    escaped ? ([escapedString(text), `${what}, escaped`] as const) : ([string(text), what] as const)
+  )
+
+const nullOrAbsent = (event: EventTemplate, name: string): fc.Arbitrary<EventTemplate> =>
+  fc.constantFrom(
+    event,
+    noted(withMember(event, name, "null"), `${name} null`),
+    noted(withoutMember(event, name), `without ${name}`)
+  )
+
+const oddAccessLog = fc
+  .tuple(ordinaryAccessLog, encodedText)
+  .map(([event, [text, what]]) => noted(withMember(event, "name", text), `a name ${what}`))
+  .chain((event) => nullOrAbsent(event, "image_url"))
+
+const oddCall = fc
+  .tuple(ordinaryCall, encodedText)
+  .map(([event, [text, what]]) =>
+    noted(
+      withMember(
+        event,
+        "panel",
+        object([
+          ["id", "311"],
+          ["name", text]
+        ])
+      ),
+      `a panel's name ${what}`
+    )
+  )
+  .chain((event) => nullOrAbsent(event, "unit"))
+  .chain((event) => nullOrAbsent(event, "image_url"))
+
+/** Events whose values are unusual but documented. */
+export const odd: fc.Arbitrary<EventTemplate> = fc.oneof(oddAccessLog, oddCall)
+
+const known: ReadonlySet<string> = new Set(
+  [accessLog, call]
+    .flatMap((event) => event.data.map(([name]) => name))
+    .concat("resource_type", "action", "data", "event", "label", "__proto__", "constructor", "prototype", "type")
+)
+
+const unknownName = fc
+  .oneof(
+    fc.constantFrom("firmware_version", "battery_level", "schema", "meta", "x-trace", "Ünïcode", "with space", "0"),
+    grapheme(12).filter((name) => name !== "")
+  )
+  .filter((name) => !known.has(name))
+
+const unknownLeaf = fc.oneof(
+  fc.constantFrom("null", "true", "false", "0", "-0", "1.0", "1e3", "-2.50E-4", "[]", "{}"),
+  digits(30),
+  fc.tuple(digits(18), digits(18)).map(([whole, fraction]) => `-${whole}.${fraction}`),
+  grapheme(16).map(string),
+  grapheme(8).map(escapedString)
+)
+
+const membersOf = (value: fc.Arbitrary<string>, minLength: number): fc.Arbitrary<ReadonlyArray<Member>> =>
+  fc.uniqueArray(fc.tuple(unknownName, value), { minLength, maxLength: 3, selector: ([name]) => name })
+
+/** Any JSON value, this many levels deep. */
+const unknownValue = (depth: number): fc.Arbitrary<string> =>
+  depth === 0
+    ? unknownLeaf
+    : fc.oneof(
+        unknownLeaf,
+        membersOf(unknownValue(depth - 1), 0).map(object),
+        fc.array(unknownValue(depth - 1), { maxLength: 3 }).map(array)
+      )
+
+const unknownMembers = membersOf(unknownValue(4), 1)
+
+/** Names of resource types that do not exist (yet). */
+const unknownType = fc.constantFrom("intercom_status", "door_forced", "tenant", "access_log_v2", "Call")
+const unknownAction = fc.constantFrom("update", "delete", "archived")
+
+/** Events with members, or of a kind, that the receiver can't know. */
+export const unknown: fc.Arbitrary<EventTemplate> = fc.tuple(ordinary, unknownMembers).chain(([event, members]) =>
+  fc.oneof(
+    fc.constant(noted(withUnknown(event, ...members), "unknown members in data")),
+    fc.constant(noted({ ...event, data: [...members, ...event.data] }, "unknown members first in data")),
+    fc.constant(noted({ ...event, beside_data: members }, "unknown members beside data")),
+    fc.constant(noted({ ...event, beside_event: members }, "unknown members beside event")),
+    unknownType.map((type) => noted({ ...event, resource_type: type }, `the unknown resource type ${type}`)),
+    unknownAction.map((action) => noted({ ...event, action }, `the unknown action ${action}`))
+  )
+)
 
 /** How cases are drawn, and how many. */
 export interface Samples {
@@ -78,7 +261,7 @@ export const duplicates = (title: string, runs: number): Samples => ({
   runs
 })
 
-/** Of kinds that a binding can select: what no MUST rests on would weaken what comes with it. */
+/** Only kinds that a binding can select: another kind would make the whole history a SHOULD. */
 const events = fc.oneof(
   { weight: 4, arbitrary: ordinary },
   { weight: 1, arbitrary: odd },
@@ -120,7 +303,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 2, arbitrary: ref.map(retried) }
 )
 
-/** Histories of up to 14 operations, in any order. None of them is of strength SHOULD. */
+/** Histories of up to 14 operations, in any order, all of strength MUST. */
 export const randomHistories: Samples = {
   arbitrary: fc
     .tuple(fresh(events), fc.array(operation, { minLength: 2, maxLength: 13, size: "max" }))

@@ -1,11 +1,13 @@
 /**
- * Variations: how an attempt differs from the plain one. Each is something a network, a proxy or a later version of a
- * sender may do to the same event. One row each: its words, and what it changes.
+ * How an attempt differs from the plain one. Three tables, one row per kind: variations (genuine: what a network, a proxy or a
+ * later sender may do), forgeries (not genuine: each is an attack, or finds a mistake of a verifier), malformations (no event).
  */
-import { Schema, Struct } from "effect"
+import { Signature } from "@doorhook/core"
+import type { Crypto } from "@doorhook/core"
+import { Effect, Redacted, Schema, Struct } from "effect"
 import { bodyOf } from "./Events.ts"
 import type { EventTemplate } from "./Events.ts"
-import { escapeAll, reencode, string } from "./Json.ts"
+import { escapeAll, inOtherCase, reencode, string } from "./Json.ts"
 
 /** How a request goes over the wire; everything but its head and body. */
 export interface Form {
@@ -14,7 +16,7 @@ export interface Form {
   /** The body in this many pieces, with a pause in milliseconds between them. */
   readonly pieces: number
   readonly pause: number
-  /** The body only after `100 Continue`, or a second without it. */
+  /** Sends the body after `100 Continue`, or after a second without it. */
   readonly expect: boolean
   readonly headerCase: "lower" | "upper" | "title"
   /** With `connection: close`, over a connection of its own. */
@@ -30,33 +32,33 @@ export const plainForm: Form = {
   close: false
 }
 
-/** One variation. What a row leaves out stays as it is. */
+/** One variation. A row lists only what it changes. */
 export interface VariationKind {
   readonly words: string
   readonly form?: Partial<Form>
-  /** Over which connection: a new one, or the same one after a moment in which the receiver may close it. */
+  /** A new connection, or the same one after a moment in which the receiver may close it. */
   readonly connection?: "new" | "kept"
   /** The attempt number goes up by one. */
   readonly nextAttempt?: true
-  /** When it is stamped and signed: at the moment of sending, or this many milliseconds off it. */
+  /** Timestamp and signature: of the moment of sending, or off by milliseconds or by a share of the tolerance. */
   readonly stamp?: "now" | { readonly off: number } | { readonly offInTolerance: 1 | -1 }
-  /** Another event under the same ids, or other bytes of the same one. */
+  /** Replaces the event under the same ids; `text` replaces the bytes of its body. */
   readonly event?: (event: EventTemplate) => EventTemplate
   readonly text?: (body: string) => string
   readonly contentType?: string
   /** The `webhook-signature` header, from the good signature. */
   readonly signature?: (good: string) => string
-  /** Words of a curl command; null where curl can't do it. */
+  /** Arguments of a curl command; null if curl can't do it. */
   readonly curl: string | null
 }
 
 const wrong = "v1,MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
 
-/** What a receiver is asked to accept of an old or early timestamp, as a share of its tolerance (`--tolerance`). */
+/** How far off a timestamp must be accepted, as a share of the tolerance (`--tolerance`). */
 export const withinTolerance = 0.8
 
 /** Another event under the same ids. */
-export const changed = (event: EventTemplate): EventTemplate => ({
+const changed = (event: EventTemplate): EventTemplate => ({
   ...event,
   data: event.data.map(([name, value]) =>
     name === "name" || name === "status" ? [name, string("Somebody Else")] : [name, value]
@@ -130,16 +132,200 @@ export const Variation = Schema.Literals(Struct.keys(variations))
 /** The row of a variation. */
 export const variationOf = (variation: Variation): VariationKind => variations[variation]
 
-/** What doorhook changes when it tries again: the attempt's number, its timestamp and so its signature. */
+/** What doorhook changes in a retry: the attempt number, the timestamp and so the signature. */
 export const retry: ReadonlyArray<Variation> = ["next_attempt", "resigned"]
 
-/** The form that several variations make together. */
+/** The form of several variations together. */
 export const formOf = (how: ReadonlyArray<Variation>): Form =>
   how.reduce<Form>((form, one) => ({ ...form, ...variationOf(one).form }), plainForm)
 
-/** The body of an event, as variations leave it. */
+/** The body of an event after variations. */
 export const variedBody = (event: EventTemplate, how: ReadonlyArray<Variation>): string => {
   const rows = how.map(variationOf)
   const varied = rows.reduce((one, row) => row.event?.(one) ?? one, event)
   return rows.reduce((body, row) => row.text?.(body) ?? body, bodyOf(varied))
 }
+
+/** A breach of a MUST is FAIL, of a SHOULD WARN. */
+export type Strength = "MUST" | "SHOULD"
+
+/** The signed content, and the key if it is not the receiver's; times in milliseconds. */
+export interface Signed {
+  readonly id: string
+  readonly signedAt: number
+  readonly body: string
+  /** Another key: a stranger's, one of zeros, or the public key used as a secret. */
+  readonly by?: "stranger" | "nobody" | "public"
+}
+
+/** How a forgery is made from the genuine request. A row lists only what it changes. */
+export interface ForgeryKind {
+  readonly words: string
+  readonly strength: Strength
+  /** Changes the signed content. The request gets all its headers from it, or `only` the signature. */
+  readonly signed?: (content: Signed, tolerance: number) => Partial<Signed>
+  readonly only?: "signature"
+  readonly without?: ReadonlyArray<string>
+  readonly header?: readonly [name: string, value: string]
+  readonly signature?: (good: string) => string
+  readonly body?: (body: string, event: EventTemplate) => string
+}
+
+const names = Signature.headerNames
+const random = "v1,q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="
+
+/** Keys that are not the receiver's: `whsec_` secrets, or `whsk_` private keys. */
+const others = {
+  stranger: {
+    secret: Redacted.make("whsec_c29tZWJvZHkgZWxzZSdzIHNlY3JldCwgbm90IHlvdXJz"),
+    privateKey: Redacted.make("whsk_c29tZWJvZHkgZWxzZSdzIHByaXZhdGUga2V5LCAzMmI=")
+  },
+  nobody: {
+    // HMAC pads keys with zeros: this is the empty key, in a form that every implementation takes (RFC 2104, section 2).
+    secret: Redacted.make("whsec_AA=="),
+    privateKey: Redacted.make(`whsk_${"A".repeat(43)}=`)
+  }
+} as const
+
+/** The key that a forger signs with, of the same kind as the genuine one. */
+export const keyOf = (
+  by: NonNullable<Signed["by"]>,
+  genuine: Redacted.Redacted
+): Effect.Effect<Redacted.Redacted, never, Crypto> =>
+  Effect.map(Signature.publicKeyOf(genuine), (publicKey) => {
+    // A secret has no public key.
+    if (publicKey === null) return others[by === "public" ? "stranger" : by].secret
+    return by === "public" ? Redacted.make(publicKey.replace("whpk_", "whsec_")) : others[by].privateKey
+  })
+
+type How = Omit<ForgeryKind, "words" | "strength">
+const must = (words: string, how: How): ForgeryKind => ({ words, strength: "MUST", ...how })
+/** A SHOULD: only the owner of the secret could send it, or the interface names no number for it. */
+const should = (words: string, how: How): ForgeryKind => ({ words, strength: "SHOULD", ...how })
+
+/** Where the base64 of a signature begins, behind its version and a comma. */
+const startOf = (signature: string): number => signature.indexOf(",") + 1
+const macOf = (signature: string): string => signature.slice(startOf(signature))
+
+/** The last character whose bits all count: decoders ignore some bits of the one before `=`. */
+const lastFullCharacter = (signature: string): number => signature.replace(/=+$/, "").length - 2
+
+/** The same under the version of the other kind of key. */
+const underOtherVersion = (good: string): string => `${good.startsWith("v1a,") ? "v1" : "v1a"},${macOf(good)}`
+
+/** Another base64 character, so that the bytes differ. */
+const flip = (text: string, at: number): string =>
+  text.slice(0, at) + (text[at] === "A" ? "Q" : "A") + text.slice(at + 1)
+
+const otherId = (id: string): string => `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`
+
+/** Signed this many tolerances later. */
+const later =
+  (tolerances: number): NonNullable<ForgeryKind["signed"]> =>
+  ({ signedAt }, tolerance) => ({ signedAt: signedAt + tolerances * tolerance })
+
+export const forgeries = {
+  missing: must("without a signature", { without: [names.signature] }),
+  no_timestamp: must("signed, without a timestamp", { without: [names.timestamp] }),
+  empty_timestamp: must("signed, with an empty timestamp", { header: [names.timestamp, ""] }),
+  no_id: must("signed, without a webhook-id", { without: [names.id] }),
+  empty_id: must("signed, with an empty webhook-id", { header: [names.id, ""] }),
+  bare: must("without signature, timestamp and webhook-id", { without: [names.id, names.timestamp, names.signature] }),
+  empty: must("with an empty signature", { signature: () => "" }),
+  random: must("with a random signature", { signature: () => random }),
+  other_secret: must("signed with another secret", { signed: () => ({ by: "stranger" }) }),
+  empty_secret: must("signed with an empty secret", { signed: () => ({ by: "nobody" }) }),
+  public_key: must("signed with the public key as if it were a secret", { signed: () => ({ by: "public" }) }),
+  truncated: must("with half of the good signature", { signature: (good) => good.slice(0, startOf(good) + 22) }),
+  lengthened: should("with the good signature and more text behind it", { signature: (good) => `${good}AAAA` }),
+  first_byte: must("with a signature whose first byte is wrong", { signature: (good) => flip(good, startOf(good)) }),
+  last_byte: must("with a signature whose last byte is wrong", {
+    signature: (good) => flip(good, lastFullCharacter(good))
+  }),
+  other_case: must("with the good signature in the other case", {
+    signature: (good) => good.slice(0, startOf(good)) + inOtherCase(macOf(good))
+  }),
+  version_0: must("with the good signature under version v0", { signature: (good) => `v0,${macOf(good)}` }),
+  version_other: must("with the good signature under the version of another kind of key", {
+    signature: underOtherVersion
+  }),
+  version_none: must("with the good signature without a version", { signature: macOf }),
+  version_word: must("with the signature «none»", { signature: () => "none" }),
+  other_id: must("with the signature of another webhook-id", {
+    signed: ({ id }) => ({ id: otherId(id) }),
+    only: "signature"
+  }),
+  other_timestamp: must("with the signature of another timestamp", {
+    signed: ({ signedAt }) => ({ signedAt: signedAt - 30_000 }),
+    only: "signature"
+  }),
+  other_body: must("with the signature of another body", {
+    signed: ({ body }) => ({ body: body.replace('"create"', '"delete"') }),
+    only: "signature"
+  }),
+  changed_body: must("with another name in data than what was signed", {
+    body: (_, event) => bodyOf(changed(event))
+  }),
+  added_space: must("with a space added to the signed body", { body: (body) => `${body} ` }),
+  two_wrong: must("with two wrong signatures", { signature: (good) => `${flip(good, startOf(good) + 2)} ${random}` }),
+  past: should("signed twice the tolerance ago", { signed: later(-2) }),
+  future: should("signed twice the tolerance ahead", { signed: later(2) }),
+  past_soon: should("signed a little more than the tolerance ago", { signed: later(-1.1) }),
+  future_soon: should("signed a little more than the tolerance ahead", { signed: later(1.1) }),
+  no_number: must("signed, with a timestamp that is no number", { header: [names.timestamp, "now"] })
+} satisfies Readonly<Record<string, ForgeryKind>>
+
+export type Forgery = keyof typeof forgeries
+export const Forgery = Schema.Literals(Struct.keys(forgeries))
+export const forgeryOf = (kind: Forgery): ForgeryKind => forgeries[kind]
+export const forgeryInWords = (kind: Forgery): string => forgeries[kind].words
+
+interface CarrierKind {
+  /** Follows the words of a forgery. */
+  readonly words: string
+  /** How the request goes over the wire. */
+  readonly form?: Partial<Form>
+  readonly method?: "PUT"
+  readonly contentType?: string
+  /** Whether the body is longer than 64 KiB, where some parsers switch to streaming. */
+  readonly large?: true
+  /** Whether the connection has just carried a genuine request. */
+  readonly kept?: true
+}
+
+/** How a forged request is sent. A receiver may check only what its raw-body hook, its route or one header spelling sees. */
+export const carriers = {
+  plain: { words: "" },
+  chunked: { words: ", in chunks", form: formOf(["chunked"]) },
+  large: { words: ", in a body above 64 KiB", large: true },
+  kept: { words: ", over the connection of a genuine request", kept: true },
+  charset: { words: ", as application/json; charset=utf-8", contentType: "application/json; charset=utf-8" },
+  text: { words: ", as text/plain", contentType: "text/plain" },
+  upper: { words: ", with header names in upper case", form: formOf(["upper_headers"]) },
+  put: { words: ", with PUT", method: "PUT" }
+} satisfies Readonly<Record<string, CarrierKind>>
+
+export type Carrier = keyof typeof carriers
+export const Carrier = Schema.Literals(Struct.keys(carriers))
+export const carrierOf = (by: Carrier): CarrierKind => carriers[by]
+
+interface MalformationKind {
+  readonly words: string
+  readonly strength: Strength
+  readonly spoil: (body: string) => string
+}
+
+export const malformations = {
+  truncated: {
+    words: "cut in the middle, with the length to match",
+    strength: "MUST",
+    spoil: (body) => body.slice(0, body.length >> 1)
+  },
+  unclosed: { words: "without its last brace", strength: "MUST", spoil: (body) => body.slice(0, -1) },
+  trailing: { words: "with more text behind it", strength: "SHOULD", spoil: (body) => `${body}{"x"` },
+  single_quotes: { words: "with single quotes", strength: "MUST", spoil: (body) => body.replaceAll('"', "'") }
+} satisfies Readonly<Record<string, MalformationKind>>
+
+export type Malformation = keyof typeof malformations
+export const Malformation = Schema.Literals(Struct.keys(malformations))
+export const malformationInWords = (kind: Malformation): string => malformations[kind].words

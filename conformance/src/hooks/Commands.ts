@@ -1,34 +1,35 @@
 /**
- * Hooks that are commands of the user's, run by a shell; and what is left of a shell when a signal is sent to it.
+ * Hooks that others provide: shell commands, the receiver's control URL, functions of a test.
  */
-import { Effect, Struct } from "effect"
+import { Effect, Schema, Struct } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
+import { detailOf } from "../evidence/Exchange.ts"
+import { ask } from "../http/Ask.ts"
+import { awaitReady, HookFailed, noHooks } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
-import { HookFailed, noHooks } from "./Hooks.ts"
-import { awaitReady } from "./Liveness.ts"
 
 /** How long a hook may take, in milliseconds. */
 export const hookPatience = 30_000
 
 type Environment = Readonly<Record<string, string>>
 
-/** How a shell is started: in a group of its own, so that a signal reaches all that it starts. */
+/** Options that start a shell in its own process group, so that a signal reaches all that it starts. */
 export const inShell = (env: Environment) => ({ shell: true, detached: true, env: { ...process.env, ...env } }) as const
 
-/** Sends a signal to a shell and to all that it started: a signal to it alone would leave the rest behind. */
+/** Sends a signal to a shell and to all that it started. */
 export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, signal)
   } catch {
-    // It has ended in this moment, or the system knows no groups.
+    // It has just ended, or the system has no process groups.
     child.kill(signal)
   }
 }
 
-/** Whether anything that it started is left. Where nothing is, its number may soon be another's. */
-export const isLeft = ({ pid }: ChildProcess): boolean => {
+/** Whether any process of the shell's group is left. If none is, its number may soon be another's. */
+export const hasProcesses = ({ pid }: ChildProcess): boolean => {
   if (pid === undefined) return false
   try {
     return process.kill(-pid, 0)
@@ -38,9 +39,8 @@ export const isLeft = ({ pid }: ChildProcess): boolean => {
 }
 
 /**
- * Runs a command until it ends; one that takes too long, or is interrupted, is killed with all it started. What one that
- * has ended left running in the background stays: nothing is read from it, so that a receiver it starts may write to its
- * output for as long as it runs.
+ * Runs a command until it ends. If it takes too long or is interrupted, it is killed with all that it started. What an ended
+ * command left in the background stays: its output is ignored, so that a receiver may write as long as it runs.
  */
 export const runHook = (name: string, command: string, env: Environment = {}): Effect.Effect<void, HookFailed> => {
   const failed = (what: string, help: string) =>
@@ -59,13 +59,13 @@ export const runHook = (name: string, command: string, env: Environment = {}): E
       orElse: () =>
         failed(
           `did not end within ${hookPatience / 1_000} s`,
-          "It must end; what it starts must stay in the background."
+          "It must end, and leave what it starts in the background."
         )
     })
   )
 }
 
-/** Each null where it was not given. */
+/** The commands; null for those not given. */
 export type HookCommands = Readonly<Record<"restart" | "kill" | "pause" | "resume" | "advance", string | null>>
 
 export const commandHooks = (commands: HookCommands, url: URL, readyUrl: URL | null): Hooks => {
@@ -93,3 +93,85 @@ export const commandHooks = (commands: HookCommands, url: URL, readyUrl: URL | n
     names: Object.fromEntries(given.map((name) => [name, `--${name}-cmd`]))
   }
 }
+
+const Offer = Schema.fromJsonString(Schema.Struct({ ops: Schema.Array(Schema.String) }))
+
+const under = (control: URL, path: string, query: Readonly<Record<string, string>> = {}): URL => {
+  const url = new URL(control)
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/${path}`
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  return url
+}
+
+const post = (url: URL): Effect.Effect<void, HookFailed> =>
+  ask(url, "POST", hookPatience).pipe(
+    Effect.flatMap(({ status }) =>
+      status < 200 || status > 299 ? Effect.fail(new Error(`status ${status}`)) : Effect.void
+    ),
+    Effect.mapError((error) => {
+      const asked = `POST ${url.origin}${url.pathname}`
+      return new HookFailed({
+        message: `${asked} failed (${detailOf(error)}). Correct --control-url, or leave it out.`
+      })
+    })
+  )
+
+/** Timeout of the request for the offered operations, in milliseconds. */
+const offerPatience = 2_000
+
+/** The operations that the receiver offers besides `double`: `GET {control}` answers `{"ops": ["restart", "kill", ...]}`. */
+const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
+  ask(control, "GET", offerPatience).pipe(
+    Effect.flatMap(({ body, status }) => Schema.decodeEffect(Offer)(status === 200 ? body : `{"ops":[]}`)),
+    Effect.map(({ ops }) => ops),
+    // Only `double` is required: a receiver that offers no more need not answer.
+    Effect.orElseSucceed(() => [])
+  )
+
+/**
+ * The hooks, with those that the control URL adds; commands come first. `POST {control}/double?id=WEBHOOK_ID` makes the receiver
+ * record one more effect; each offered operation is a POST, too.
+ */
+export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: URL): Effect.fn.Return<Hooks> {
+  const ops = yield* offered(control)
+  const names: Record<string, string> = { ...hooks.names, double: `${control.origin}${control.pathname}/double` }
+  const of = <A>(name: "restart" | "kill" | "pause" | "resume" | "advance", given: A | null, made: A): A | null => {
+    if (given !== null || !ops.includes(name)) return given
+    names[name] = `--control-url (${name})`
+    return made
+  }
+  return {
+    ...hooks,
+    restart: of("restart", hooks.restart, post(under(control, "restart"))),
+    // A receiver that kills itself can't answer.
+    kill: of("kill", hooks.kill, Effect.ignore(post(under(control, "kill")))),
+    pause: of("pause", hooks.pause, post(under(control, "pause"))),
+    resume: of("resume", hooks.resume, post(under(control, "resume"))),
+    advance: of("advance", hooks.advance, (milliseconds: number) =>
+      post(under(control, "advance", { ms: String(milliseconds) }))
+    ),
+    double: (webhookId) => post(under(control, "double", { id: webhookId })),
+    names
+  }
+})
+
+/** A function of a test as a hook; null without one. A function that never settles fails: an interrupted run waits for its hooks. */
+export const functionHook = <Arguments extends ReadonlyArray<unknown>>(
+  name: string,
+  act: ((...given: Arguments) => void | Promise<void>) | undefined
+) =>
+  act === undefined
+    ? null
+    : (...given: Arguments): Effect.Effect<void, HookFailed> =>
+        Effect.tryPromise({
+          try: async () => act(...given),
+          catch: (error) => new HookFailed({ message: `the test's \`${name}\` threw: ${String(error)}` })
+        }).pipe(
+          Effect.timeoutOrElse({
+            duration: hookPatience,
+            orElse: () =>
+              Effect.fail(
+                new HookFailed({ message: `the test's \`${name}\` did not end within ${hookPatience / 1_000} s` })
+              )
+          })
+        )

@@ -1,6 +1,6 @@
 /**
- * A receiver that the suite starts itself (`--spawn`), at a free port if asked for: it can be killed,
- * held still and started again without any command.
+ * A receiver that the suite starts itself (`--spawn`), at a free port if asked for. It can be killed, paused and started again
+ * without other commands.
  */
 import { Effect, Schedule } from "effect"
 import type { Scope } from "effect"
@@ -8,14 +8,13 @@ import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { randomInt } from "node:crypto"
 import { createServer } from "node:net"
-import { inShell, isLeft, signalGroup } from "./Commands.ts"
-import { HookFailed, noHooks } from "./Hooks.ts"
+import { inShell, hasProcesses, signalGroup } from "./Commands.ts"
+import { awaitGone, awaitReady, retryInterval, HookFailed, acceptsConnections, noHooks } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
-import { awaitGone, awaitReady, between, isThere } from "./Liveness.ts"
 
-/** None of the ports that systems hand out to connections, which might get it while the receiver is down. */
+/** Range of ports. Systems don't use these for outgoing connections, which might take the port while the receiver is down. */
 const ports = { from: 10_100, to: 30_000 }
-/** The most ports that are tried, before any that is free is taken. */
+/** Tries in that range before any free port is taken. */
 const mostTries = 100
 
 /** The port, or any free one for 0; null if it is taken. */
@@ -30,7 +29,7 @@ const ifFree = (port: number): Effect.Effect<number | null> =>
     })
   })
 
-/** A port of this machine at which nobody listens just now. */
+/** A port of this machine that is free now. */
 export const freePort: Effect.Effect<number> = Effect.gen(function* () {
   for (let tries = 0; tries < mostTries; tries++) {
     const port = yield* ifFree(randomInt(ports.from, ports.to))
@@ -39,25 +38,27 @@ export const freePort: Effect.Effect<number> = Effect.gen(function* () {
   return (yield* ifFree(0)) ?? 0
 })
 
-/** What a receiver says whose port another has, which came while it was down. */
+/** Error messages of a receiver whose port another process took while it was down. */
 const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
 
-/** The most of what it complains about that is kept, in characters. */
+/** How much of standard error is kept, in characters. */
 const mostComplaint = 2_000
 
-/** How long its last words are waited for when it has ended and something else may still write, in milliseconds. */
+/** Longest wait for the rest of standard error after the process ended, in milliseconds. */
 const lastWords = 1_000
 
 const happened = (child: ChildProcess, event: "close" | "exit"): Promise<void> =>
   new Promise((resolve) => child.once(event, () => resolve()))
 
-/** Waits until nothing is left of what a shell started. */
+/** Waits until no process of the shell's group is left. */
 const nothingLeft = (shell: ChildProcess): Effect.Effect<unknown> =>
-  Effect.sync(() => isLeft(shell)).pipe(Effect.repeat({ while: (left) => left, schedule: Schedule.spaced(between) }))
+  Effect.sync(() => hasProcesses(shell)).pipe(
+    Effect.repeat({ while: (left) => left, schedule: Schedule.spaced(retryInterval) })
+  )
 
 /**
- * Waits until what was started has ended and what it complained about is read: its end may come before that. A shell
- * that ends well may leave the receiver in the background, where it may still become ready; one that fails has not.
+ * Waits until the started processes have ended and standard error is read. A shell that ends with 0 may leave the receiver in the
+ * background, where it may still become ready.
  */
 const endOf = (shell: ChildProcess): Effect.Effect<void> => {
   const closed = happened(shell, "close")
@@ -74,10 +75,10 @@ const endOf = (shell: ChildProcess): Effect.Effect<void> => {
   )
 }
 
-/** What was tested after it would not be what was started. */
+/** Another process has the port: later tests would not reach what was started. */
 const outlived = ({ origin }: URL): HookFailed =>
   new HookFailed({
-    message: `--spawn: something at ${origin} goes on after SIGKILL. Is it a process of its own, as a container's or a service's is? Leave --spawn out then, and give --kill-cmd and --restart-cmd.`
+    message: `--spawn: something at ${origin} still accepts connections after SIGKILL. Does a container or a service run it? Then leave --spawn out, and give --kill-cmd and --restart-cmd.`
   })
 
 /** Starts a receiver, ready when this returns; ends it with the scope. */
@@ -87,25 +88,28 @@ export const spawned = Effect.fnUntraced(function* (
   url: URL,
   readyUrl: URL | null
 ): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
-  if (yield* isThere(url)) {
+  if (yield* acceptsConnections(url)) {
     return yield* new HookFailed({
-      message: `--spawn: something answers at ${url.origin} already, perhaps left by a run that was killed, and would be tested instead. End it, or let a free port be found: port 0 in --url, and --port-env.`
+      message: `--spawn: something already listens at ${url.origin}, perhaps left by a killed run, and would be tested instead. End it, or use any free port: port 0 in --url, and --port-env.`
     })
   }
   let child: ChildProcess | null = null
   let ended: Effect.Effect<void> = Effect.void
   let complaint = ""
+  let exit = ""
 
   const start = Effect.sync(() => {
     const started = spawn(command, { ...inShell(env), stdio: ["ignore", "ignore", "pipe"] })
     complaint = ""
+    exit = ""
     started.on("error", (error) => (complaint = error.message))
     started.stderr.on("data", (chunk) => (complaint = `${complaint}${chunk}`.slice(-mostComplaint)))
     ended = endOf(started)
     child = started
     // A shell may end and leave the receiver in the background.
-    started.once("exit", () => {
-      if (child === started && !isLeft(started)) child = null
+    started.once("exit", (code, signal) => {
+      if (child === started) exit = ` with ${signal ?? `code ${code}`}`
+      if (child === started && !hasProcesses(started)) child = null
     })
   })
 
@@ -123,10 +127,10 @@ export const spawned = Effect.fnUntraced(function* (
 
   const failed = (): HookFailed => {
     const lines = complaint.trim().split("\n")
-    // Node.js ends with its version, others with a stack.
+    // The last line is the version with Node.js, a stack frame with others.
     const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
     return new HookFailed({
-      message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}`,
+      message: `--spawn ended${exit}: ${command}${why === "" ? "" : ` (${why})`}`,
       ...(portTaken.test(complaint)
         ? {}
         : { down: `it ended before it was ready${why === "" ? ", without a word" : `: ${why}`}` })
@@ -136,9 +140,9 @@ export const spawned = Effect.fnUntraced(function* (
 
   const ready = Effect.raceFirst(
     awaitReady(url, readyUrl, {
-      what: "--spawn: what was started runs, and was not ready",
+      what: "--spawn: the receiver runs, but was not ready",
       advice:
-        "Does it listen at that port? It finds the port of --url in the variable that --port-env names; --ready-url says when it is ready."
+        "Does it listen at that port? The variable of --port-env holds the port of --url; --ready-url shows when the receiver is ready."
     }),
     diedEarly
   )

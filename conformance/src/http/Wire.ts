@@ -1,45 +1,40 @@
 /**
- * The suite's HTTP client, on node:http and node:https alone: one connection at a time, kept alive or not, that sees what
- * a sender need not: an answer that never ends, bytes after its end, whether a broken connection had been used before. It
- * sends header names as they are written and bodies piece by piece. Redirects are not followed.
- *
- * It never sends again by itself: `Execution` does, where a kept connection turns out to be closed, and records both.
+ * The suite's HTTP client, on node:http and node:https alone: one connection at a time, kept alive or not. It sees what a sender
+ * need not: an answer that never ends, bytes after its end, whether a broken connection had been used before. It sends header
+ * names as they are written and bodies piece by piece. It does not follow redirects and never repeats a request by itself.
  */
 import { maxExcerptLength, UrlPolicy } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
-import { Agent as AgentPlain, request as requestPlain } from "node:http"
+import { request as requestPlain } from "node:http"
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http"
-import { Agent as AgentTls, request as requestTls } from "node:https"
+import { request as requestTls } from "node:https"
 import { connect as connectPlain, isIP } from "node:net"
 import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
-import type { Answer, Ending, Exchange, HttpRequest } from "../evidence/Exchange.ts"
 import { answeredOf, endingOf, failedOf, flatHeaders } from "../evidence/Exchange.ts"
+import type { Answer, Ending, Exchange, HttpRequest } from "../evidence/Exchange.ts"
 import { plainForm } from "../history/Variations.ts"
 import type { Form } from "../history/Variations.ts"
-import { portOf } from "../PortOf.ts"
-import type { Barrier } from "./Barrier.ts"
-import { longestHold } from "./Barrier.ts"
-import { watchStalls } from "./Stalls.ts"
+import { portOf } from "./Ask.ts"
 
 /** How one request is sent. */
 export interface Sending extends Form {
   /**
-   * Waits for the end of the answer at most this long, in milliseconds. Pauses of the form are added, and the time in
-   * which the suite itself stood still: nothing could be seen then.
+   * Longest wait for the end of the answer, in milliseconds. Pauses of the form are added, and the time in which the suite itself
+   * stood still.
    */
   readonly limit: number
   /**
-   * Given up after this many bytes of the body (one that stalls sends no more, and waits), or this many milliseconds
-   * after all of it; null: waits for the answer.
+   * Gives up after this many bytes of the body (or sends no more and waits, if it stalls), or this many milliseconds after the
+   * whole body; null: waits for the answer.
    */
   readonly cut: { readonly bytes: number; readonly stalls: boolean } | { readonly after: number } | null
-  /** With its last byte held back until others are as far; null: sent as soon as it can be. */
+  /** Holds the last byte back at a barrier; null: sends at once. */
   readonly held: { readonly barrier: Barrier; readonly place: number } | null
 }
 
-/** A plain request that is waited for. */
+/** A plain request whose answer is waited for. */
 export const plainSending = (limit: number): Sending => ({ ...plainForm, limit, cut: null, held: null })
 
 /** An exchange, and over what kind of connection it went. */
@@ -51,17 +46,17 @@ export interface Exchanged {
 export interface Connection {
   /** Sends one request. Never fails; interrupting it closes the connection. */
   readonly send: (request: HttpRequest, sending: Sending) => Effect.Effect<Exchanged>
-  /** Closes the connection if nothing is under way over it, so that the next request makes a new one. */
+  /** Closes an idle connection, so that the next request makes a new one. */
   readonly renew: Effect.Effect<void>
 }
 
-/** How long a receiver is waited for that never says `100 Continue` (RFC 9110 section 10.1.1), in milliseconds. */
+/** Longest wait for `100 Continue` (RFC 9110 section 10.1.1), in milliseconds. */
 const continuePatience = 1_000
 
-/** How long what was sent is let go out before the suite goes away, in milliseconds. */
+/** Time for sent bytes to go out before the suite hangs up, in milliseconds. */
 const untilGivenUp = 10
 
-/** One that stalls outlasts what is sent beside it, of which as many as are waited for in vain may come after each other. */
+/** A stalled request lasts this many times the usual limit, to outlast several unanswered requests in sequence. */
 const stallsFor = 10
 
 const titled = (name: string): string =>
@@ -90,7 +85,7 @@ const piecesOf = (body: Buffer, count: number): ReadonlyArray<Buffer> => {
   )
 }
 
-/** How long the suite itself may take over a request, in milliseconds: timers are late on a busy machine. */
+/** Time that the suite itself may take for a request, in milliseconds: timers are late on a busy machine. */
 const ownTimeOf = ({ expect, pause, pieces }: Form): number =>
   2 * (pieces - 1) * pause + (expect ? continuePatience : 0)
 
@@ -104,11 +99,11 @@ const afterTurns = (turns: number, then: () => void): void => {
   setImmediate(turns === 1 ? then : () => afterTurns(turns - 1, then))
 }
 
-/** A connection that stands or is being made, by what is seen of it. */
+/** A connection that is open or being made, and its state. */
 interface Line {
   readonly socket: Socket
   connected: boolean
-  /** Whether a request is under way over it: bytes that come while none is belong to no answer. */
+  /** Whether a request is in flight: bytes that come at another time belong to no answer. */
   busy: boolean
   strayed: boolean
   used: boolean
@@ -128,19 +123,19 @@ const connectTo = (url: URL): Line => {
     line.strayed = true
     socket.destroy()
   })
-  // Between two requests there is no other listener; a request learns of it by its own listeners.
+  // Between two requests there is no other listener; a request has its own.
   socket.on("error", () => undefined)
   return line
 }
 
-/** What has been seen of an exchange so far. */
+/** The exchange so far. */
 interface Sighting {
   answer: Answer | null
   readonly chunks: Array<Buffer>
   bytes: number
 }
 
-/** Milliseconds since the exchange began, which may begin again. */
+/** Milliseconds since the exchange began, and a way to count from now. */
 interface Watch {
   readonly elapsed: () => number
   readonly restart: () => void
@@ -148,7 +143,7 @@ interface Watch {
 
 type Done = (exchange: Exchange, keeps: boolean) => void
 
-/** Sends over a line; calls `done` once, with whether the line can carry another request. Answers how to stop. */
+/** Sends over a line; calls `done` once, with whether the line can carry another request. Returns how to stop. */
 const begin = (
   url: URL,
   request: HttpRequest,
@@ -189,7 +184,7 @@ const begin = (
   const whole = cut !== null && "bytes" in cut ? body.subarray(0, cut.bytes) : body
   const pieces = piecesOf(whole, sending.pieces)
   const takesItsTime = ownTimeOf(sending) > 0
-  /** Until the last byte is there the receiver can't be asked for an answer: its time counts from then. */
+  /** The receiver's time counts from the last byte. */
   const countFromHere = (): void => {
     if (sight.answer === null) watch.restart()
   }
@@ -202,7 +197,7 @@ const begin = (
       })
     )
   }
-  /** With the last byte that a length announces, or the empty chunk, the request has its end. */
+  /** Sends the end of the request: the last announced byte, or the empty chunk. */
   const finish = (last: Buffer): void => {
     if (takesItsTime) countFromHere()
     if (cut === null || "bytes" in cut) return void outgoing.end(last)
@@ -217,7 +212,7 @@ const begin = (
     } else if (!breaksOff) {
       finish(piece)
     } else if (!cut.stalls) {
-      // Without a byte of the body nothing shows that the head has gone out, and a far receiver may not be there yet.
+      // Without a byte of the body nothing shows that the head has gone out, and the connection may not be open yet.
       whenConnected(() => later(untilGivenUp, giveUp))
     }
   }
@@ -241,7 +236,7 @@ const begin = (
       const at = elapsed()
       finished = true
       line.busy = false
-      // Bytes beyond the end come in the same read; they break the connection some turns of the event loop later.
+      // Bytes beyond the end come in the same read and break the connection some turns of the event loop later.
       afterTurns(3, () => {
         const keeps = outgoing.shouldKeepAlive && !socket.destroyed && outgoing.writableFinished
         const doubled = outgoing.shouldKeepAlive && socket.destroyed && !socket.readableEnded
@@ -272,7 +267,7 @@ const begin = (
   }
 }
 
-/** A connection to where a URL leads. Closing the scope closes it. */
+/** A connection to the host of a URL. Closing the scope closes it. */
 export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Connection, never, Scope.Scope> {
   const clock = yield* Clock.Clock
   let idle: Line | null = null
@@ -326,7 +321,7 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
           else line.socket.destroy()
           resume(Effect.succeed(withStalls(exchange)))
         })
-        // Only an exchange without an end is interrupted: its connection is good for nothing any more.
+        // Only an exchange without an end is interrupted: its connection can't be used again.
         return Effect.sync(() => {
           stop()
           line.socket.destroy()
@@ -345,44 +340,78 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
   return { send, renew }
 })
 
-/** How long a connection for questions is kept while nothing is asked: one at a time must not be kept from what is tested. */
-const keptIdle = 20
+/** Longest wait for the others after the first, in milliseconds: a receiver may not accept all of them. */
+const patience = 500
 
-/** Connections for many questions to one server, as long as one follows another. */
-export const keptConnections = ({ protocol }: URL, maxSockets: number): AgentPlain => {
-  const Agent = protocol === "https:" ? AgentTls : AgentPlain
-  return new Agent({ keepAlive: true, timeout: keptIdle, maxSockets })
+/** Pause before they go on, in milliseconds: the receiver reads what was sent in that time. */
+const lull = 8
+
+/** The longest that a request is held, in milliseconds. */
+const longestHold = patience + lull
+
+/**
+ * Holds requests until all of them are sent but for the last byte. Then every last byte is written in one turn of the event loop,
+ * so that only the receiver decides about their order.
+ */
+export interface Barrier {
+  /** Registers a request and how it goes on. Requests go on in the order of their places. */
+  readonly arrive: (place: number, goOn: () => void) => void
 }
 
-/** A request to the receiver's probe or control, outside of what is tested: status and body, within the time. */
-export const ask = (
-  url: URL,
-  method: "GET" | "POST",
-  limit: number,
-  connections: AgentPlain | null = null
-): Effect.Effect<{ readonly status: number; readonly body: string }, Error> =>
-  Effect.callback<{ readonly status: number; readonly body: string }, Error>((resume) => {
-    const make = url.protocol === "https:" ? requestTls : requestPlain
-    const outgoing = make(
-      url,
-      connections === null
-        ? { method, agent: false, headers: { connection: "close" } }
-        : { method, agent: connections, timeout: limit }
-    )
-    outgoing.on("error", (error) => resume(Effect.fail(error)))
-    outgoing.on("response", (response) => {
-      const chunks: Array<Buffer> = []
-      response.on("data", (chunk: Buffer) => void chunks.push(chunk))
-      response.on("error", (error) => resume(Effect.fail(error)))
-      response.on("end", () =>
-        resume(Effect.succeed({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }))
-      )
-    })
-    outgoing.end()
-    return Effect.sync(() => outgoing.destroy())
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: limit,
-      orElse: () => Effect.fail(new Error(`no answer from ${url.href} within ${limit} ms`))
-    })
-  )
+/** A barrier for this many requests. A request that arrives after the release goes on at once. */
+export const makeBarrier = (count: number): Barrier => {
+  const waiting = new Map<number, () => void>()
+  let open = false
+  let timer: NodeJS.Timeout | undefined
+  const release = (): void => {
+    open = true
+    const inOrder = [...waiting].toSorted(([a], [b]) => a - b)
+    for (const [, goOn] of inOrder) goOn()
+  }
+  const releaseIn = (milliseconds: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(release, milliseconds)
+  }
+  return {
+    arrive: (place, goOn) => {
+      if (open) return goOn()
+      waiting.set(place, goOn)
+      if (waiting.size === count) releaseIn(lull)
+      else if (waiting.size === 1) releaseIn(patience)
+    }
+  }
+}
+
+/** Interval of the checks, and how late a check may be, in milliseconds. */
+const tick = 50
+const mostLate = 50
+
+/**
+ * Time in which the suite's own process stood still: because something else in it kept the event loop busy, as a receiver in the
+ * same process may, or because the machine was busy. The suite sees an answer of that time later than it came.
+ */
+interface Stalls {
+  /** Milliseconds in which the process has stood still since the watch began. */
+  readonly total: () => number
+  readonly stop: () => void
+}
+
+/** Watches the process until it is stopped. `now` is in milliseconds, by a clock that never jumps. */
+const watchStalls = (now: () => number): Stalls => {
+  let last = now()
+  let total = 0
+  const look = (): void => {
+    const at = now()
+    const late = at - last - tick
+    last = at
+    if (late > mostLate) total += late
+  }
+  const timer = setInterval(look, tick)
+  return {
+    total: () => {
+      look()
+      return Math.round(total)
+    },
+    stop: () => clearInterval(timer)
+  }
+}

@@ -1,17 +1,16 @@
 /**
- * The parts that judgements of requirements are made of. Each reads a trace under the terms of a run and nothing else.
+ * The parts that judgements of requirements are made of: pure functions from a trace and the terms of a run to a finding.
  */
 import { Acknowledgement } from "@doorhook/core"
 import type { Exchange } from "../evidence/Exchange.ts"
 import type { Attempt, Effects, SentEvent, Trace } from "../evidence/Trace.ts"
-import { templates, bindingOf } from "../history/Events.ts"
-import { nearestDouble, numbersOf } from "../history/Json.ts"
+import { bindingOf, templates } from "../history/Events.ts"
 import type { History } from "../history/History.ts"
-import type { Finding, Symptom } from "./Finding.ts"
-import { both, fail, inconclusive, nothing, pass } from "./Finding.ts"
-import { bodyTime, exchangeInWords, isTiming, read, statusTime } from "./Reading.ts"
-import type { Reading, Timeliness } from "./Reading.ts"
-import type { Terms } from "./Terms.ts"
+import { nearestDouble, numbersOf } from "../history/Json.ts"
+import { bodyTime, exchangeInWords, restsOnTime, classify, statusTime } from "./Terms.ts"
+import type { AnswerKind, Terms, Timeliness } from "./Terms.ts"
+import { both, fail, inconclusive, nothing, pass } from "./Verdict.ts"
+import type { Finding, Symptom } from "./Verdict.ts"
 
 export type Judge = (trace: Trace, terms: Terms) => Finding
 
@@ -21,13 +20,12 @@ export const all =
   (trace, terms) =>
     both(...judges.map((judge) => judge(trace, terms)))
 
-/** Judges one attempt: a finding against it, `good`, or null when it has nothing to do with the requirement. */
+/** Judges one attempt: a finding against it, `good`, or null if it does not concern the requirement. */
 type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
 
 /**
- * Puts together what is found attempt by attempt: one that breaks the requirement breaks it for the trace, one that leaves
- * it open leaves it open. What is wrong whenever it comes counts before what came late, which may be an accident.
- * An attempt that was crowded out is not judged: the one that was made alone after it is.
+ * Judges attempt by attempt. One breach breaks the requirement for the trace; one open attempt leaves it open. A wrong answer
+ * counts before a late one, which may be an accident. A crowded attempt is not judged; the one sent alone after it is.
  */
 export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Finding => {
   const good: Array<number> = []
@@ -45,11 +43,11 @@ export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Fi
   return late ?? open ?? (good.length === 0 ? nothing(none) : pass(good))
 }
 
-/** The attempts of the same event that were over when this one began. */
+/** Earlier attempts of the same event. */
 const earlierThan = (attempt: Attempt, { attempts }: Trace): ReadonlyArray<Attempt> =>
   attempts.filter(({ crowded, event, op }) => event === attempt.event && op < attempt.op && !crowded)
 
-/** What it comes down to that an attempt was not acknowledged: the event had come before as a whole, or not. */
+/** The symptom of an attempt that was not acknowledged: did the whole event come before? */
 const unacknowledged = (attempt: Attempt, trace: Trace): Symptom | null =>
   attempt.raced || attempt.kind !== "delivery"
     ? null
@@ -57,24 +55,24 @@ const unacknowledged = (attempt: Attempt, trace: Trace): Symptom | null =>
       ? "duplicate_refused"
       : "unacknowledged"
 
-/** What is found of an attempt that must be acknowledged, or read as another of `good`; `said` stands before its answer. */
+/** Judges an attempt whose answer must be one of `good`; `said` precedes the answer in the finding. */
 const answeredWell = (
   attempt: Attempt,
   index: number,
   trace: Trace,
   terms: Terms,
   said = "",
-  good: ReadonlyArray<Reading> = ["acknowledged"]
+  good: ReadonlyArray<AnswerKind> = ["acknowledged"]
 ) => {
-  const reading = read(attempt.exchange, terms)
-  if (good.includes(reading)) return "good"
+  const answer = classify(attempt.exchange, terms)
+  if (good.includes(answer)) return "good"
   const observed = `${said}${exchangeInWords(attempt.exchange)}`
-  return reading === "borderline"
+  return answer === "borderline"
     ? inconclusive(index, observed)
-    : fail(index, observed, { timing: isTiming(reading), symptom: unacknowledged(attempt, trace) })
+    : fail(index, observed, { timing: restsOnTime(answer), symptom: unacknowledged(attempt, trace) })
 }
 
-/** The judgement of attempts that must be acknowledged, of those that `isMeant` names. */
+/** The attempts that `isMeant` selects are acknowledged. */
 export const acknowledged =
   (none: string, isMeant: (attempt: Attempt, index: number, trace: Trace) => boolean): Judge =>
   (trace, terms) =>
@@ -88,7 +86,7 @@ export const firstAttempts = acknowledged(
   ({ first, kind, raced }) => first && kind === "delivery" && !raced
 )
 
-/** None was refused for coming beside others: doorhook sends ten at once, and such a refusal costs a retry. */
+/** No attempt was refused for coming beside others: doorhook sends ten at once, and such a refusal costs a retry. */
 export const uncrowded: Judge = (trace) => {
   const index = trace.attempts.findIndex(({ crowded }) => crowded)
   const attempt = trace.attempts[index]
@@ -100,7 +98,7 @@ export const uncrowded: Judge = (trace) => {
         {
           strength: "SHOULD",
           because:
-            "The sender has up to ten requests under way at a receiver. Each that is refused for that is sent again later, so events come late in a busy hour."
+            "The sender has up to ten requests in flight at a receiver. A request that is refused for that is sent again later, so events come late in a busy hour."
         }
       )
 }
@@ -114,7 +112,7 @@ export const exactStatus: Judge = (trace, { rule }) =>
       : fail(index, exchangeInWords(exchange))
   })
 
-/** What is found of an answer by when it came, against the deadline; `near` says how near, where that is too near. */
+/** Judges the time of an answer; `near` says how near to the deadline it came, if too near to tell. */
 const timed = (exchange: Exchange, time: Timeliness, index: number, near: string): Finding | "good" => {
   if (time === "in_time") return "good"
   const observed = exchangeInWords(exchange)
@@ -135,44 +133,44 @@ export const statusInTime: Judge = (trace, terms) => {
   })
 }
 
-/** Every answer that begins also ends: whole, within the deadline, with the connection usable or closed in order. */
+/** Every answer that begins also ends: complete, within the deadline, with the connection usable or closed properly. */
 export const completeAnswers: Judge = (trace, terms) =>
   eachAttempt(trace, "no answer began in time, so there was no end to judge", ({ exchange, kind }, index) => {
     if (kind !== "delivery") return null
     const observed = exchangeInWords(exchange)
     if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? null : fail(index, observed)
     if (exchange.ending === "cut_off" || exchange.ending === "malformed") return fail(index, observed)
-    // Of an answer that begins late, the end says nothing more.
+    // The end of a late answer says nothing more.
     if (statusTime(exchange, terms) === "late") return null
     const near = `, the body's end ${terms.guard} ms or less from the deadline`
     return timed(exchange, bodyTime(exchange, terms), index, near)
   })
 
-/** What became of one event of a trace: whether it was acknowledged, and what that obliges the receiver to. */
+/** One event of a trace: whether it was acknowledged, what that requires, and the effects that the probe counted. */
 export interface EventStory {
   /** Its place in the trace. */
   readonly event: number
   readonly sent: SentEvent
   /** Its attempts, with their places in the trace. */
   readonly attempts: ReadonlyArray<readonly [index: number, attempt: Attempt]>
-  /** `acknowledged` obliges to one effect; `open` allows one or none; `never` allows none. */
+  /** `acknowledged` requires one effect; `open` allows one or none; `never` allows none. */
   readonly state: "acknowledged" | "open" | "never"
-  /** Others whose number some programs take for this one's: a probe may count an effect of this at theirs. */
+  /** Events whose number equals this one's as a double: a probe may count effects of this event for them. */
   readonly alike: ReadonlyArray<number>
-  /** By the probe, at the latest reading, with those of `alike`; null where nothing was read. */
+  /** Effects at the latest reading, including those of `alike`; null if nothing was read. */
   readonly last: number | null
-  /** The most at any reading. */
+  /** The most at any answer. */
   readonly most: number | null
-  /** How many effects the probe counts together: those of events, or URLs, that it can't distinguish from this one. */
+  /** Expected count: one for each event or URL that the probe can't distinguish from this one. */
   readonly shared: number
-  /** Whether an acknowledgement obliges to an effect of its own: not for kinds that may be ignored, nor for duplicates. */
+  /** Whether an acknowledgement requires an effect of its own: not for kinds that may be ignored, nor for duplicates. */
   readonly owed: boolean
 }
 
 /** Whether a receiver should act on it. */
 const isGenuine = ({ kind }: Attempt): boolean => kind !== "forged" && kind !== "malformed" && kind !== "method"
 
-/** Whether all of the request went out: what is given up in the body can't be acted on. */
+/** Whether the whole request went out: a receiver can't act on one that was given up in the body. */
 const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
   if (attempt.kind !== "cut") return isGenuine(attempt)
   const operation = history.ops[attempt.op]
@@ -184,14 +182,14 @@ const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
 export const endpointsOf = (attempts: EventStory["attempts"]): number =>
   new Set(attempts.map(([, { endpoint }]) => endpoint)).size
 
-/** Whether `data.id` is a number, as it is documented: an unknown kind of event may have a text, or none. */
+/** Whether `data.id` is a number, as documented. An unknown kind of event may have a text or none. */
 export const isNumbered = ({ dataId }: SentEvent): boolean => /^\d+$/.test(dataId)
 
-/** Attempts whose acknowledgement the suite was there to see. */
+/** Whether the suite waited for the answer. */
 const isJudged = ({ kind }: Attempt): boolean => kind === "delivery" || kind === "amid" || kind === "load"
 
 const isAcknowledged = (attempt: Attempt, terms: Terms): boolean =>
-  isJudged(attempt) && read(attempt.exchange, terms) === "acknowledged"
+  isJudged(attempt) && classify(attempt.exchange, terms) === "acknowledged"
 
 const sharesDataId = ({ history }: Trace, { dedupKey }: Terms): boolean =>
   dedupKey === "body" && history.ops.some((op) => op.k === "twins" && op.kind === "same_data_id")
@@ -206,16 +204,16 @@ const groupBy = <Key, Value>(values: Iterable<Value>, keyOf: (value: Value) => K
   return groups
 }
 
-/** What became of each event. */
+/** The stories of all events of a trace. */
 export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory> => {
   const attemptsOf = groupBy(trace.attempts.entries(), ([, { event }]) => event)
   const shares = sharesDataId(trace, terms)
   const byNumber = (sent: SentEvent): boolean => trace.sight.byDataId && isNumbered(sent)
   const askedBy = (sent: SentEvent): string => (byNumber(sent) ? sent.dataId : sent.webhookId)
-  // Long numbers are rounded where they pass through a double, on their way into a log, say.
+  // Long numbers are rounded if they pass through a double, for example on their way into a log.
   const shownBy = (sent: SentEvent): number | string => (byNumber(sent) ? Number(sent.dataId) : sent.webhookId)
   const sharers = groupBy(trace.events.entries(), ([, sent]) => shownBy(sent))
-  // A probe that folds case counts events together whose ids differ in case alone: what each of them has is not known.
+  // A probe that ignores case counts such events together, so the effects of each are not known.
   const folded = trace.sight.foldsCase
     ? groupBy(new Set(trace.events.map(({ webhookId }) => webhookId)), (id) => id.toLowerCase())
     : null
@@ -249,7 +247,7 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory>
 
 const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`)
 
-/** What the probe says of an event, in words. What was no event is not acknowledged as one, whatever was answered. */
+/** The effects of an event, in words. Only genuine attempts count as sent and acknowledged. */
 const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Terms): string => {
   const genuine = attempts.filter(([, attempt]) => isGenuine(attempt))
   const count = genuine.filter(([, attempt]) => isAcknowledged(attempt, terms)).length
@@ -260,7 +258,7 @@ const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Term
   return `effects = ${last ?? "unknown"} for event ${event + 1} (${sent.webhookId}), ${how}`
 }
 
-/** What the effects of a genuine event come down to, where they are not one for each. */
+/** The symptom of wrong effects of a genuine event; null for right ones. */
 const symptomOf = ({ attempts, last, most, owed, shared, state }: EventStory): Symptom | null => {
   if (last === null || most === null || state === "never") return null
   if (most > shared) {
@@ -274,8 +272,8 @@ const symptomOf = ({ attempts, last, most, owed, shared, state }: EventStory): S
 }
 
 /**
- * Puts together what is found event by event from the probe. A judge answers what is wrong in words, true when it is right,
- * null when it has nothing to do with the requirement; words of a breach may be empty.
+ * Judges event by event, from the probe's counts. A judge returns the breach in words (may be empty), true for a good event, null
+ * for one that does not concern the requirement.
  */
 export const eachEvent = (
   trace: Trace,
@@ -296,49 +294,49 @@ export const eachEvent = (
   return good === 0 ? nothing(none) : pass([], good)
 }
 
-/** Whether one of them was waited for in vain, and none acknowledged: a receiver that is still at it may refuse another. */
+/** Whether an earlier attempt timed out and none was acknowledged: a receiver that still works on it may refuse another. */
 const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => {
-  const readings = earlier.flatMap(({ exchange, kind }) => (kind === "delivery" ? [read(exchange, terms)] : []))
-  return !readings.includes("acknowledged") && readings.some(isTiming)
+  const answers = earlier.flatMap(({ exchange, kind }) => (kind === "delivery" ? [classify(exchange, terms)] : []))
+  return !answers.includes("acknowledged") && answers.some(restsOnTime)
 }
 
-/** Every undisturbed attempt is acknowledged, whichever it is. */
+/** Every undisturbed attempt is acknowledged. */
 export const everyAttempt: Judge = (trace, terms) =>
   eachAttempt(trace, "no attempt was made", (attempt, index) => {
     if (attempt.kind !== "delivery" || attempt.provisional) return null
     const found = answeredWell(attempt, index, trace, terms)
     if (found === "good" || found.verdict !== "FAIL") return found
-    // What follows from a late answer is as much of an accident as that.
+    // A refusal after a late answer may be as much of an accident.
     return { ...found, timing: found.timing || mayStillRun(earlierThan(attempt, trace), terms) }
   })
 
 const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "Answered" ? exchange.status : null)
 
 /**
- * Every further attempt of an event is acknowledged, whatever became of those before it. What goes wrong with a duplicate
- * in the same way as with the first attempt is left to other requirements. While an earlier attempt may still run, a
- * refusal is allowed, and so it is where several come at once.
+ * Every further attempt of an event is acknowledged, whatever happened to the earlier ones. A duplicate that fails like the first
+ * attempt is left to other requirements. A refusal is allowed while an earlier attempt may still run, and for copies sent at
+ * once.
  */
 export const everyDuplicate: Judge = (trace, terms) =>
   eachAttempt(trace, "no event was sent again", (attempt, index) => {
     if (attempt.first || attempt.kind !== "delivery" || attempt.provisional) return null
-    const reading = read(attempt.exchange, terms)
-    if (reading === "acknowledged") return "good"
-    if (attempt.raced && reading === "refused") return null
+    const answer = classify(attempt.exchange, terms)
+    if (answer === "acknowledged") return "good"
+    if (attempt.raced && answer === "refused") return null
     const observed = `sent again (attempt ${attempt.number}): ${exchangeInWords(attempt.exchange)}`
-    if (reading === "borderline") return inconclusive(index, observed)
+    if (answer === "borderline") return inconclusive(index, observed)
     const earlier = earlierThan(attempt, trace)
-    // One whose sender went away may still run.
+    // An attempt whose sender hung up may still run.
     if (earlier.some(({ kind }) => kind === "cut")) return null
     if (mayStillRun(earlier, terms)) {
       return inconclusive(index, `${observed}, while an earlier attempt may still have run`)
     }
     const isKnown = earlier.some((other) => isAcknowledged(other, terms))
     const isAlike = (other: Attempt): boolean =>
-      read(other.exchange, terms) === reading && statusOf(other) === statusOf(attempt)
+      classify(other.exchange, terms) === answer && statusOf(other) === statusOf(attempt)
     return !isKnown && earlier.some(isAlike)
       ? inconclusive(index, `${observed}, like the first attempt of the same event`)
-      : fail(index, observed, { timing: isTiming(reading), symptom: unacknowledged(attempt, trace) })
+      : fail(index, observed, { timing: restsOnTime(answer), symptom: unacknowledged(attempt, trace) })
   })
 
 /** The last attempt of each event is acknowledged. */
@@ -352,7 +350,7 @@ export const lastAttempts: Judge = (trace, terms) => {
   )
 }
 
-/** Each of several copies sent at once is acknowledged, or refused at once: none hangs, none is cut off. */
+/** Each of several copies sent at once is acknowledged or refused promptly: none hangs, none is cut off. */
 export const copiesAnswered: Judge = (trace, terms) =>
   eachAttempt(trace, "no copies were sent at once", (attempt, index) => {
     if (!attempt.raced) return null
@@ -364,19 +362,19 @@ export const copiesAnswered: Judge = (trace, terms) =>
 
 const unread = "no event's effects were read"
 
-/** No event has more than one effect, at any time it was looked at. */
+/** No event has more than one effect, at any reading. */
 export const atMostOnce: Judge = (trace, terms) =>
   eachEvent(trace, terms, unread, ({ last, most, shared }) =>
     most === null || last === null ? null : most > shared ? (most === last ? "" : `${most} of them for a while`) : true
   )
 
-/** What was acknowledged, and is of a kind to be acted on, has its effect. */
+/** Every acknowledged event of a known kind has its effect. */
 export const acknowledgedHasEffect: Judge = (trace, terms) =>
   eachEvent(trace, terms, "no acknowledged event's effects were read", ({ last, owed, state }) =>
     last === null || !owed || state !== "acknowledged" ? null : last < 1 ? "" : true
   )
 
-/** Both: what was acknowledged has one effect, what was not has one at most. */
+/** An acknowledged event has exactly one effect, any other at most one. */
 export const exactlyOnce: Judge = (trace, terms) =>
   eachEvent(trace, terms, unread, ({ last, most, owed, shared, state }) => {
     if (last === null || most === null || !owed) return null
@@ -385,13 +383,13 @@ export const exactlyOnce: Judge = (trace, terms) =>
     return state === "open" ? true : null
   })
 
-/** What was never sent as a genuine, whole event has no effect. */
+/** An event that was never sent as a genuine, whole event has no effect. */
 export const noPhantom: Judge = (trace, terms) =>
   eachEvent(trace, terms, "no phantom was looked for", ({ most, state }) =>
     most === null || state !== "never" ? null : most > 0 ? "" : true
   )
 
-/** Whether events of a history have members that a receiver need not keep. */
+/** Whether events of a history have undocumented members, which a receiver need not keep. */
 const hasUnknown = ({ ops }: History): boolean =>
   ops.some((op) => {
     if (!("event" in op)) return false
@@ -399,7 +397,7 @@ const hasUnknown = ({ ops }: History): boolean =>
     return op.event.data.some(([name]) => !documented.includes(name))
   })
 
-/** Whether what is stored holds the nearest double in place of a number that was sent and that no double holds. */
+/** Whether the stored data holds the nearest double instead of a number that no double holds. */
 const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): boolean => {
   if (sent.exactDigest === undefined || digest === sent.exactDigest) return false
   if (digest === sent.digest) return true
@@ -408,9 +406,8 @@ const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): bo
 }
 
 /**
- * What was stored is what was sent first, where that was acknowledged: else what came later may have been there first.
- * Members that are not documented may be missing. A number that was rounded to a double is a breach of strength SHOULD,
- * wherever the digest or the stored data shows it.
+ * The stored data is what the first attempt sent, if that was acknowledged (else a later attempt may have come first).
+ * Undocumented members may be missing. A number that was rounded to a double is a breach of strength SHOULD.
  */
 export const storedAsSent: Judge = (trace, terms) => {
   const mayLack = hasUnknown(trace.history)
@@ -420,7 +417,7 @@ export const storedAsSent: Judge = (trace, terms) => {
     const effects = trace.effects[event] ?? null
     const [, first] = attempts.find(([, { crowded, kind }]) => kind === "delivery" && !crowded) ?? []
     if (effects === null || last === null || last < 1) return null
-    if (first === undefined || read(first.exchange, terms) !== "acknowledged") return null
+    if (first === undefined || classify(first.exchange, terms) !== "acknowledged") return null
     const isWhole = effects.digest === sent.digest || effects.digest === sent.exactDigest
     if (effects.digest !== null && !isWhole && !mayLack) return "what is stored is not what was sent"
     if (isRounded(effects, sent, first.request.body)) {
@@ -431,7 +428,7 @@ export const storedAsSent: Judge = (trace, terms) => {
           event,
           strength: "SHOULD",
           because:
-            "A double holds no more than 15 digits of every number. The interface promises no longer ones, but what is stored is not what was sent."
+            "A double keeps only 15 digits of every number. The interface promises no longer numbers, but what is stored is not what was sent."
         }
       )
     }
@@ -440,14 +437,14 @@ export const storedAsSent: Judge = (trace, terms) => {
   return rounded === null ? found : both(found, rounded)
 }
 
-/** The receiver starts again whenever it was ended. Of one that was not ended, nothing is seen of what outlives an end. */
+/** The receiver starts again whenever it was ended. If it was not ended, nothing shows what outlives an end. */
 export const startsAgain: Judge = ({ interventions }) => {
   const own = interventions.filter(({ op }) => op !== null)
   const down = own.find((one) => one.down !== undefined)?.down
   if (down !== undefined) {
     return fail(null, `the receiver did not start again after it was killed: ${down}`, {
       because:
-        "A receiver that needs help to start after a crash, for a lock that was left or for data half written, misses every event until somebody comes."
+        "A receiver that needs help to start after a crash, because of a stale lock or half-written data, misses every event until somebody helps."
     })
   }
   const unended = own.find((one) => one.unended !== undefined)?.unended
@@ -456,13 +453,13 @@ export const startsAgain: Judge = ({ interventions }) => {
     : inconclusive(null, unended)
 }
 
-/** No answer holds a signature that a forger could use, or the secret. */
+/** No answer leaks a signature that a forger could use, or the secret. */
 export const leaksNothing: Judge = (trace) => {
   const index = trace.attempts.findIndex(({ leaked }) => leaked !== null)
   const attempt = trace.attempts[index]
   if (attempt === undefined) return nothing("no answer gave anything away")
   const what = attempt.leaked === "secret" ? "the secret" : "the signature that would have been good"
   return fail(index, `${exchangeInWords(attempt.exchange)}: the answer holds ${what}`, {
-    because: "A forger reads it in the answer, and sends the request again with a good signature."
+    because: "A forger reads it in the answer and sends the request again with a good signature."
   })
 }

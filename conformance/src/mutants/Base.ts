@@ -1,21 +1,31 @@
 /**
- * The receiver that wrong ones are made of: `@doorhook/receiver` with the parts that a change replaces, as an HTTP server
- * with the hook under `/hook` and below, a probe, and a control.
+ * The receiver that wrong ones are made of: `@doorhook/receiver` with the parts that a change replaces, as an HTTP server with the
+ * hook under `/hook` and below, a probe and a control URL. Then the changes that several wrong receivers share, and the ledger.
  */
-import { createReceiver, nodeRequest, sendAnswer, sqliteStore } from "@doorhook/receiver"
+import {
+  createReceiver,
+  nodeRequest,
+  parseEvent,
+  receiverSchema,
+  Refusal,
+  sendAnswer,
+  sqliteStore
+} from "@doorhook/receiver"
 import type { Answer, Delivery, ReceivedRequest, ReceiverParts } from "@doorhook/receiver"
+import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createServer, IncomingMessage } from "node:http"
 import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import { openLedger, shownOf } from "./Ledger.ts"
-import type { Ledger } from "./Ledger.ts"
+import { DatabaseSync } from "node:sqlite"
+import { canonical } from "../history/Json.ts"
+import type { Level, Profile, Requirement } from "../requirements/Requirement.ts"
 
-/** What the sender allows, in milliseconds. */
+/** The sender's deadline, in milliseconds. */
 export const deadline = 5_000
 
-/** What a receiver has, for as long as its process lives. */
-export interface Box {
+/** The state of a receiver process. */
+export interface ReceiverState {
   readonly ledger: Ledger
   /** Its clock, which the control can advance; milliseconds since the epoch. */
   readonly now: () => number
@@ -25,25 +35,25 @@ export interface Box {
   readonly mark: (key: string) => boolean
   /** Acts on a delivery; `stored` is the body that is kept. */
   readonly act: (delivery: Delivery, request: ReceivedRequest, stored?: string) => void
-  /** Both or neither; resolves to whether the key was new. */
+  /** Marks and acts in one transaction; resolves to whether the key was new. */
   readonly once: (key: string, delivery: Delivery, request: ReceivedRequest, stored?: string) => Promise<boolean>
 }
 
 /** The parts of the server around the kit's receiver. */
-interface Around {
+interface ServerParts {
   /** What happens before the first request. */
   readonly start: () => void | Promise<void>
-  /** Looks at a request that waits for `100 Continue`: an answer refuses it, `ignore` lets it wait. */
+  /** Handles a request that waits for `100 Continue`: an answer refuses it, `ignore` lets it wait. */
   readonly expect: (request: IncomingMessage) => Answer | "ignore" | null
   readonly send: (answer: Answer, request: IncomingMessage, response: ServerResponse) => void
   /** How many effects the probe counts. */
   readonly count: (id: string, scope: string | null) => number
 }
 
-type Parts = ReceiverParts & Around
+type Parts = ReceiverParts & ServerParts
 
 /** How a receiver differs from the correct one. */
-export type Change = (correct: Parts, box: Box) => Partial<Parts>
+export type Change = (correct: Parts, box: ReceiverState) => Partial<Parts>
 
 export const plain = (status: number, body = "", headers: Readonly<Record<string, string>> = {}): Answer => ({
   status,
@@ -74,7 +84,7 @@ const json = (value: unknown): Answer => plain(200, JSON.stringify(value), { "co
 
 const operate = (
   { pathname, searchParams }: URL,
-  { count }: Around,
+  { count }: ServerParts,
   ledger: Ledger,
   clock: { ahead: number }
 ): Answer | null => {
@@ -121,8 +131,9 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
   const now = (): number => Date.now() + clock.ahead
   const ledger = openLedger(database)
   const store = sqliteStore(ledger.database)
-  const act: Box["act"] = ({ body, id }, request, stored = body) => ledger.act({ id, scope: scopeOf(request), stored })
-  const box: Box = {
+  const act: ReceiverState["act"] = ({ body, id }, request, stored = body) =>
+    ledger.act({ id, scope: scopeOf(request), stored })
+  const box: ReceiverState = {
     ledger,
     now,
     secret,
@@ -130,13 +141,13 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     act,
     once: (key, delivery, ...given) => store.keep(key, delivery, () => act(delivery, ...given), null)
   }
-  const usual: Around = { start: () => undefined, expect: () => null, send: sendAnswer, count: ledger.count }
+  const usual: ServerParts = { start: () => undefined, expect: () => null, send: sendAnswer, count: ledger.count }
   let around = usual
   const receiver = createReceiver({
     secrets: secret === null ? "allow_unsigned" : [secret],
     store,
     now,
-    // A part that takes too long takes its time: the kit would answer in its place.
+    // Slow parts must be slow: the kit would otherwise answer for them.
     answerWithinMs: 3_600_000,
     onProblem: () => undefined,
     parts: (standard) => {
@@ -161,7 +172,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     }
     void receiver.handle(nodeRequest(request)).then((given) => around.send(given, request, response))
   }
-  // A sender may be slow, and keeps its connections for as long as it likes.
+  // A sender may be slow, and keeps its connections.
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000 }, listener)
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     const refusal = around.expect(request)
@@ -184,4 +195,187 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
       ledger.close()
     }
   }
+}
+
+/** Wrong receivers by the requirement that must fail them and by name. */
+export interface Rows {
+  readonly [requirement: Requirement["id"]]: Readonly<Record<string, Row>>
+}
+
+type Row = readonly [
+  /** What it does wrong, in one sentence. */
+  does: string,
+  change: Change,
+  /** How it is tried, if not like its requirement. */
+  tried?: { readonly level?: Level; readonly profile?: Profile; readonly found?: "FAIL" | "WARN" }
+]
+
+export const idOf = ({ headers }: ReceivedRequest): string => headers["webhook-id"] ?? ""
+
+/** The key that the correct receiver marks. */
+export const keyOf = (request: ReceivedRequest): string => `${scopeOf(request)} ${idOf(request)}`
+
+export const isCall = ({ event }: Delivery): boolean => event.resource_type === "call"
+
+export const isEvent = (body: Uint8Array): boolean => !("wrong" in parseEvent(body))
+
+/** Whether the sender has hung up. */
+export const isGone = (request: ReceivedRequest): boolean => socketOf(request).destroyed
+
+/** Refuses some or all events after the work is done. */
+export const refuses =
+  (status: number, isRefused: (delivery: Delivery, isNew: boolean) => boolean = () => true): Change =>
+  () => ({
+    acknowledge: (isNew, delivery) => (isRefused(delivery, isNew) ? plain(status, "refused") : acknowledged)
+  })
+
+/** Refuses attempts that do not match the first attempt of their event. */
+export const refusesUnlike =
+  <A>(of: (delivery: Delivery, request: ReceivedRequest) => A, fits: (own: A, first: A) => boolean): Change =>
+  () => {
+    const firsts = new Map<string, A>()
+    return {
+      acknowledge: (_, delivery, request) => {
+        const own = of(delivery, request)
+        const first = firsts.get(delivery.id) ?? own
+        firsts.set(delivery.id, first)
+        return fits(own, first) ? acknowledged : plain(409, "not as before")
+      }
+    }
+  }
+
+/** Refuses some requests before their body is read. */
+export const turnsAway =
+  (status: number, isRefused: (request: ReceivedRequest) => boolean): Change =>
+  (correct) => ({
+    admit: (request) => {
+      correct.admit(request)
+      if (isRefused(request)) throw new Refusal(status, "not here")
+    }
+  })
+
+export const unavailable = (): Refusal => new Refusal(503, "busy", { headers: { "retry-after": "1" } })
+
+/** Does something else with an event that comes while this many others are in work, for some milliseconds each. */
+export const besideOthers =
+  (most: number, otherwise: (box: ReceiverState, key: string) => boolean): Change =>
+  (correct, box) => {
+    let busy = 0
+    return {
+      keep: async (key, ...given) => {
+        if (busy >= most) return otherwise(box, key)
+        busy += 1
+        await pause(12)
+        busy -= 1
+        return correct.keep(key, ...given)
+      }
+    }
+  }
+
+/** Does something else with a copy that comes while the first is in work, for some milliseconds. */
+export const besideItself =
+  (milliseconds: number, otherwise: () => Promise<boolean>): Change =>
+  (correct) => {
+    const running = new Set<string>()
+    return {
+      keep: async (key, ...given) => {
+        if (running.has(key)) return otherwise()
+        running.add(key)
+        await pause(milliseconds)
+        const isNew = await correct.keep(key, ...given)
+        running.delete(key)
+        return isNew
+      }
+    }
+  }
+
+/** Acknowledges some events and does nothing. */
+export const drops =
+  (isDropped: (delivery: Delivery, request: ReceivedRequest) => boolean): Change =>
+  (correct) => ({
+    keep: async (key, ...given) => !isDropped(...given) && correct.keep(key, ...given)
+  })
+
+/** Checks whether it knows the event, waits, acts, and then marks it. */
+export const checkThenAct =
+  (wait: () => Promise<unknown>): Change =>
+  (_, { act, ledger, mark }) => ({
+    keep: async (key, ...given) => {
+      if (ledger.isKnown(key)) return false
+      await wait()
+      act(...given)
+      return mark(key)
+    }
+  })
+
+interface StoredEffect {
+  readonly id: string
+  /** The path of the URL it came to. */
+  readonly scope: string
+  /** The body as the receiver stored it. */
+  readonly stored: string
+}
+
+interface Ledger {
+  readonly database: DatabaseSync
+  /** Whether the key is marked as seen. */
+  readonly isKnown: (key: string) => boolean
+  /** Marks the key; whether it was not marked before. */
+  readonly mark: (key: string, at: number) => boolean
+  /** Forgets keys: a condition on the rows of marks, with `?` for each value. */
+  readonly forget: (condition: string, ...values: ReadonlyArray<string | number>) => void
+  readonly act: (effect: StoredEffect) => void
+  /** How often it acted; in one scope, or in all of them. */
+  readonly count: (id: string, scope: string | null) => number
+  /** The first stored body; null if none. */
+  readonly stored: (id: string, scope: string | null) => string | null
+  /** Replaces what was stored. */
+  readonly restore: (effect: StoredEffect) => void
+  readonly close: () => void
+}
+
+const schema = `
+CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL, scope TEXT NOT NULL, stored TEXT NOT NULL) STRICT;
+CREATE INDEX IF NOT EXISTS effects_by_id ON effects (id, scope);`
+
+/** Opens a file, or memory with `:memory:`. */
+const openLedger = (file: string): Ledger => {
+  const database = new DatabaseSync(file)
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 3000;")
+  database.exec(receiverSchema + schema)
+  const marks = "doorhook_deliveries"
+  const prepared = {
+    known: database.prepare(`SELECT 1 FROM ${marks} WHERE key = ?`),
+    mark: database.prepare(
+      `INSERT INTO ${marks} (key, id, attempt, body, received_at) VALUES (?, '', 1, '', ?) ON CONFLICT DO NOTHING`
+    ),
+    act: database.prepare("INSERT INTO effects (id, scope, stored) VALUES (?, ?, ?)"),
+    count: database.prepare("SELECT count(*) AS n FROM effects WHERE id = ? AND (? IS NULL OR scope = ?)"),
+    stored: database.prepare(
+      "SELECT stored FROM effects WHERE id = ? AND (? IS NULL OR scope = ?) ORDER BY rowid LIMIT 1"
+    ),
+    restore: database.prepare("UPDATE effects SET stored = ? WHERE id = ? AND scope = ?")
+  }
+  return {
+    database,
+    isKnown: (key) => prepared.known.get(key) !== undefined,
+    mark: (key, at) => prepared.mark.run(key, at).changes === 1,
+    forget: (condition, ...values) => void database.prepare(`DELETE FROM ${marks} WHERE ${condition}`).run(...values),
+    act: ({ id, scope, stored }) => void prepared.act.run(id, scope, stored),
+    count: (id, scope) => Number(prepared.count.get(id, scope, scope)?.["n"]),
+    stored: (id, scope) => {
+      const row = prepared.stored.get(id, scope, scope)
+      return row === undefined ? null : String(row["stored"])
+    },
+    restore: ({ id, scope, stored }) => void prepared.restore.run(stored, id, scope),
+    close: () => database.close()
+  }
+}
+
+/** The probe's answer for a stored body: its data, and the SHA-256 of the data's RFC 8785 form; null if it holds no event. */
+const shownOf = (stored: string): { readonly data: unknown; readonly digest: string } | null => {
+  const read = parseEvent(Buffer.from(stored))
+  if ("wrong" in read) return null
+  const { data } = read.event
+  return { data, digest: `sha256:${createHash("sha256").update(canonical(data)).digest("hex")}` }
 }

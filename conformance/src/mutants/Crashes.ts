@@ -1,13 +1,11 @@
 /**
- * Receivers whose faults show when an answer is lost, when they stand still, crash or restart.
+ * Receivers whose faults show when an answer is lost, during a pause, in a crash or at a restart.
  */
 import type { Answer, Delivery, ReceivedRequest } from "@doorhook/receiver"
-import { acknowledged, deadline, pause, plain } from "./Base.ts"
-import type { Change } from "./Base.ts"
-import { besideItself, checkThenAct, isGone } from "./Changes.ts"
-import type { Rows } from "./Changes.ts"
+import { acknowledged, besideItself, checkThenAct, deadline, isGone, pause, plain } from "./Base.ts"
+import type { Change, Rows } from "./Base.ts"
 
-/** Keeps the ids it has seen in a Set, which begins with the last ones that the database holds. */
+/** Keeps known ids in a Set, which starts with the last ones of the database. */
 const seenInMemory =
   (loaded: number): Change =>
   (_, { act, ledger, mark }) => {
@@ -24,7 +22,7 @@ const seenInMemory =
     }
   }
 
-/** Marks the id, waits, and then works; `unless` the sender has hung up, where that ends the work. */
+/** Marks the id, waits, and then works, unless it is cancelled. */
 const markThenAct =
   (wait: number, isCancelled: (request: ReceivedRequest) => boolean = () => false): Change =>
   (_, { act, mark }) => ({
@@ -36,7 +34,7 @@ const markThenAct =
     }
   })
 
-/** Answers in another way what comes first after a start. */
+/** Gives another answer to the first event after a start. */
 const first =
   (answer: () => Answer | Promise<Answer>): Change =>
   () => {

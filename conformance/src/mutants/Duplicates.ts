@@ -1,15 +1,13 @@
 /**
- * Receivers that do wrong by an event that comes again, or take two events for one.
+ * Receivers that handle duplicates wrongly, or take two events for one.
  */
 import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
 import { setImmediate } from "node:timers/promises"
-import { scopeOf, socketOf } from "./Base.ts"
-import type { Box, Change } from "./Base.ts"
-import { besideItself, checkThenAct, drops, refuses, refusesUnlike } from "./Changes.ts"
-import type { Rows } from "./Changes.ts"
+import { besideItself, checkThenAct, drops, refuses, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
+import type { ReceiverState, Change, Rows } from "./Base.ts"
 
-/** Knows duplicates by something else than the id and the URL. */
+/** Recognises duplicates by another key than the id and the URL. */
 const knownBy =
   (key: (delivery: Delivery, request: ReceivedRequest) => string): Change =>
   () => ({ identify: key })
@@ -27,9 +25,9 @@ const forgetsAfter =
     }
   })
 
-/** Does something more once an event was kept, or dropped as a duplicate. */
+/** Does something more after an event was kept, or dropped as a duplicate. */
 const afterwards =
-  (more: (box: Box, isNew: boolean, delivery: Delivery, request: ReceivedRequest) => void): Change =>
+  (more: (box: ReceiverState, isNew: boolean, delivery: Delivery, request: ReceivedRequest) => void): Change =>
   (correct, box) => ({
     keep: async (key, ...given) => {
       const isNew = await correct.keep(key, ...given)

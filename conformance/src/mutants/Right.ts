@@ -5,32 +5,31 @@ import { Refusal } from "@doorhook/receiver"
 import type { Delivery } from "@doorhook/receiver"
 import type { Options } from "../record/Options.ts"
 import type { Profile, Requirement } from "../requirements/Requirement.ts"
-import { acknowledged, incoming, pause, scopeOf } from "./Base.ts"
+import { acknowledged, besideOthers, drops, incoming, isCall, isEvent, pause, scopeOf, unavailable } from "./Base.ts"
 import type { Change } from "./Base.ts"
-import { besideOthers, drops, isCall, isEvent, unavailable } from "./Changes.ts"
 import { firstValue } from "./Losses.ts"
 import { checks, isSigned } from "./Signatures.ts"
 
 export interface RightReceiver {
   readonly name: string
-  /** What it does, and why that is right. */
+  /** What it does. */
   readonly does: string
   readonly change: Change
-  /** What its author says of it. */
+  /** What its author declares. */
   readonly said: Partial<Pick<Options, "binding" | "tolerance">>
   readonly profile: Profile | null
   /** Requirements of which a SHOULD is broken, so that they may end as WARN. */
   readonly warned: ReadonlyArray<Requirement["id"]>
-  /** Requirements that meet what is different about it. */
+  /** Requirements that its difference concerns. */
   readonly met: ReadonlyArray<string>
 }
 
 const minute = 60_000
 
-/** Without those that take all the time that a run has. */
+/** Without those that use all the time of a run. */
 const duplicates = ["R-DUP-01", "R-DUP-02", "R-DUP-03", "R-DUP-04"]
 
-/** Refuses what it is not bound to. */
+/** Refuses events that it is not bound to. */
 const unbound =
   (status: number, isBound: (delivery: Delivery) => boolean): Change =>
   (correct) => ({
@@ -45,7 +44,7 @@ const slow =
   (milliseconds: number): Change =>
   () => ({ acknowledge: () => pause(milliseconds).then(() => acknowledged) })
 
-/** The moment in the time of another zone, as a database's column would hold it. */
+/** A time in another zone, as a database column might hold it. */
 const inZone = (time: unknown): string =>
   new Date(String(time)).toLocaleString("sv-SE", { timeZone: "Asia/Kolkata", timeZoneName: "longOffset" })
 

@@ -1,13 +1,11 @@
 /**
  * Every wrong receiver of this version.
  */
-import { answerRows } from "./Answers.ts"
-import type { Rows } from "./Changes.ts"
-import { contentRows } from "./Content.ts"
+import type { Rows } from "./Base.ts"
 import { crashRows } from "./Crashes.ts"
 import { duplicateRows } from "./Duplicates.ts"
-import { httpRows } from "./Http.ts"
-import { lossRows } from "./Losses.ts"
+import { answerRows, httpRows } from "./Http.ts"
+import { contentRows, lossRows } from "./Losses.ts"
 import { signatureRows } from "./Signatures.ts"
 
 export const rows: Rows = {

@@ -4,10 +4,8 @@
 import { Refusal } from "@doorhook/receiver"
 import type { ReceivedRequest } from "@doorhook/receiver"
 import { createHmac } from "node:crypto"
-import { incoming, scopeOf, socketOf } from "./Base.ts"
-import type { Box, Change } from "./Base.ts"
-import { idOf, keyOf, refusesUnlike } from "./Changes.ts"
-import type { Rows } from "./Changes.ts"
+import { idOf, incoming, keyOf, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
+import type { ReceiverState, Change, Rows } from "./Base.ts"
 
 /** A request as a verifier sees it. */
 interface Signed {
@@ -18,7 +16,7 @@ interface Signed {
   readonly key: Buffer
 }
 
-const signedOf = (request: ReceivedRequest, body: Uint8Array, { secret }: Box): Signed => ({
+const signedOf = (request: ReceivedRequest, body: Uint8Array, { secret }: ReceiverState): Signed => ({
   id: idOf(request),
   timestamp: request.headers["webhook-timestamp"] ?? "",
   signatures: request.headers["webhook-signature"] ?? "",
@@ -44,16 +42,16 @@ export const checks =
 
 /** Verifies some requests only. */
 const leavesOut =
-  (isLeftOut: (request: ReceivedRequest, body: Uint8Array, box: Box) => boolean): Change =>
+  (isLeftOut: (request: ReceivedRequest, body: Uint8Array, box: ReceiverState) => boolean): Change =>
   (correct, box) => ({
     verify: (request, body) => {
       if (!isLeftOut(request, body, box)) correct.verify(request, body)
     }
   })
 
-/** Does something more with a request that is not genuine, before it is refused. */
+/** Does something with a forged request before it is refused. */
 const otherwise =
-  (more: (signed: Signed, request: ReceivedRequest, box: Box) => void): Change =>
+  (more: (signed: Signed, request: ReceivedRequest, box: ReceiverState) => void): Change =>
   (correct, box) => ({
     verify: (request, body) => {
       try {
@@ -65,7 +63,7 @@ const otherwise =
     }
   })
 
-const isKnown = ({ ledger }: Box, request: ReceivedRequest): boolean => ledger.isKnown(keyOf(request))
+const isKnown = ({ ledger }: ReceiverState, request: ReceivedRequest): boolean => ledger.isKnown(keyOf(request))
 
 const stringified = (body: Uint8Array): Buffer => {
   try {

@@ -1,6 +1,6 @@
 /**
- * A bundled receiver as a process of its own, so that it can be killed: settings in the environment, one line on standard
- * output when it listens.
+ * A bundled receiver as a process of its own, so that it can be killed. Settings come from the environment; a line on standard
+ * output says that it listens.
  */
 import { startServer } from "./Base.ts"
 import { rightReceivers } from "./Right.ts"

@@ -1,20 +1,26 @@
 /**
- * The port through which the suite sees what a receiver did: how often the effect of an event was committed.
+ * The port through which the suite sees what a receiver did: how often the effect of an event was committed. Here also the
+ * probes that are asked for one event at a time: a command and a URL.
  */
-import { Effect, Predicate, Schema } from "effect"
+import { Effect, Predicate, Schedule, Schema } from "effect"
+import { spawn } from "node:child_process"
+import { detailOf } from "../evidence/Exchange.ts"
 import type { SentEvent } from "../evidence/Trace.ts"
+import { exactText, isExactNumber, parseExact } from "../history/Json.ts"
+import { inShell, signalGroup } from "../hooks/Commands.ts"
+import { ask, keptConnections } from "../http/Ask.ts"
 
-/** Whose effects are asked for. */
+/** The event whose effects are read. */
 export interface Subject {
   readonly webhookId: string
   readonly resourceType: string
   /** `event.data.id` as raw JSON text: it may be longer than a double holds. */
   readonly dataId: string
-  /** The URL the event was sent to; null where there is one only. */
+  /** The URL that the event was sent to; null if there is only one. */
   readonly endpoint: string | null
 }
 
-/** An event as the subject of a reading, at one URL where there are several. */
+/** An event as the subject of a reading. */
 export const subjectOf = ({ dataId, resourceType, webhookId }: SentEvent, endpoint: string | null): Subject => ({
   webhookId,
   resourceType,
@@ -24,19 +30,19 @@ export const subjectOf = ({ dataId, resourceType, webhookId }: SentEvent, endpoi
 
 export interface ProbeReading {
   readonly effects: number
-  /** `sha256:HEX` of the RFC 8785 form of `event.data` as it was stored; null when the probe does not say. */
+  /** `sha256:HEX` of the RFC 8785 form of `event.data` as it was stored; null if the probe gives none. */
   readonly digest: string | null
-  /** `event.data` as it is stored, as JSON text, where the probe shows it. */
+  /** `event.data` as it was stored, as JSON text; null if the probe gives none. */
   readonly data: string | null
 }
 
-/** The probe gave no answer that can be used: nothing can be said of what the receiver did. */
+/** The probe gave no usable answer: nothing can be said about what the receiver did. */
 export class ProbeUnusable extends Schema.TaggedError<ProbeUnusable>()("ProbeUnusable", {
-  /** What was asked, what came of it, what to do. */
+  /** The request, its result, and what to do. */
   message: Schema.String
 }) {}
 
-/** A value that is not what it should be: a database's client may give a count as a text. */
+/** A wrong value, in words: a database client may return a count as a string. */
 const inWords = (value: unknown): string =>
   Predicate.isString(value)
     ? `${JSON.stringify(value.slice(0, 100))}, a text`
@@ -49,7 +55,7 @@ const inWords = (value: unknown): string =>
 const fieldOf = (given: unknown, name: string): unknown =>
   Predicate.hasProperty(given, name) ? given[name] : undefined
 
-/** What a probe gave, as a reading, with the digest in one form: hex digits have no case (RFC 4648, section 8). */
+/** A probe's answer as a reading, with the digest in lower case: hex digits have no case (RFC 4648, section 8). */
 export const readReading = (
   given: unknown,
   unusable: (what: string) => ProbeUnusable
@@ -59,7 +65,7 @@ export const readReading = (
     return Effect.fail(unusable(`effects: ${inWords(effects)}; give a whole number, 0 or more`))
   }
   const stored = fieldOf(given, "data")
-  // What is shown is shown only: digests decide.
+  // The data is only shown: digests decide.
   const data = stored === undefined ? null : Predicate.isString(stored) ? stored : JSON.stringify(stored)
   if (digest === null) return Effect.succeed({ effects, digest, data })
   return Predicate.isString(digest) && /^sha256:[0-9a-f]{64}$/i.test(digest)
@@ -73,11 +79,142 @@ type ProbeKind = (typeof probeKinds)[number]
 
 export interface Probe {
   readonly kind: ProbeKind
-  /** Where it looks, for reports. */
+  /** Its source, for reports. */
   readonly name: string
-  /** How many readings may be made at once. */
+  /** How many readings may run at once. */
   readonly concurrency: number
   readonly read: (subject: Subject) => Effect.Effect<ProbeReading, ProbeUnusable>
-  /** The ids of all events it has seen effects of, whoever sent them; missing where it can be asked for one only. */
+  /** The ids of all events with effects, from any sender; missing if the probe knows one event at a time. */
   readonly seen?: Effect.Effect<ReadonlyArray<string>, ProbeUnusable>
+}
+
+/** How long the command may take, in milliseconds. */
+const commandPatience = 15_000
+
+interface Ended {
+  readonly code: number | null
+  readonly output: string
+  readonly complaint: string
+}
+
+const run = (command: string, { dataId, endpoint, resourceType, webhookId }: Subject): Effect.Effect<Ended> =>
+  Effect.callback<Ended>((resume) => {
+    const about = { EVENT_ID: webhookId, DATA_ID: dataId, RESOURCE_TYPE: resourceType }
+    const env = endpoint === null ? about : { ...about, ENDPOINT: endpoint }
+    const child = spawn(command, { ...inShell(env), stdio: ["ignore", "pipe", "pipe"] })
+    let output = ""
+    let complaint = ""
+    child.stdout.on("data", (chunk) => (output += chunk))
+    child.stderr.on("data", (chunk) => (complaint += chunk))
+    child.on("error", (error) => resume(Effect.succeed({ code: null, output, complaint: error.message })))
+    child.on("close", (code) => resume(Effect.succeed({ code, output, complaint })))
+    return Effect.sync(() => signalGroup(child, "SIGKILL"))
+  })
+
+const commandUnusable = (command: string, what: string, help = ""): ProbeUnusable =>
+  new ProbeUnusable({
+    message: `The probe command ${what}: ${command}. It gets EVENT_ID and DATA_ID in its environment and must print the number of effects and nothing else.${help}`
+  })
+
+/** The number of effects, if nothing else was printed. */
+const numberIn = (output: string): number | null => {
+  const text = output.trim()
+  return /^\d{1,9}$/.test(text) ? Number(text) : null
+}
+
+/** Output of a command, short enough for a line. */
+const quoted = (text: string): string => (text === "" ? "nothing" : JSON.stringify(text.slice(0, 100)))
+
+/** What to do about an exit code other than 0. */
+const helpFor = (code: number | null, output: string): string => {
+  if (code === null) return ""
+  if (code === 126 || code === 127) return " Does the program exist, and is it executable?"
+  return numberIn(output) === null
+    ? ` Run it by hand with EVENT_ID set to see why; if it fails because there is nothing to count, add: || echo 0.`
+    : " The number counts only if standard error is empty: correct the error, or add 2>/dev/null."
+}
+
+/** A command that gets EVENT_ID, DATA_ID and RESOURCE_TYPE in its environment and prints the number of effects. */
+export const execProbe = (command: string): Probe => ({
+  kind: "exec",
+  name: command,
+  concurrency: 8,
+  read: Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
+    const ended = yield* run(command, subject).pipe(
+      Effect.timeoutOrElse({
+        duration: commandPatience,
+        orElse: () => Effect.fail(commandUnusable(command, `did not end within ${commandPatience} ms`))
+      })
+    )
+    const { code, complaint, output } = ended
+    const effects = numberIn(output)
+    const silent = complaint.trim() === ""
+    // An exit code need not be a failure: `grep -c` prints 0 and ends with 1.
+    if (effects !== null && (code === 0 || (code !== null && silent))) return { effects, digest: null, data: null }
+    const complained = silent ? "" : `, with ${quoted(complaint.trim().split("\n").at(-1) ?? "")} on standard error`
+    const printed = `printed ${quoted(output.trim())}${complained}`
+    if (code === 0) return yield* commandUnusable(command, printed)
+    const how = code === null ? "did not end by itself" : `ended with ${code}`
+    return yield* commandUnusable(command, `${how} and ${printed}`, helpFor(code, output))
+  })
+})
+
+const decode = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
+
+/** How long the probe may take in all, in milliseconds. */
+const httpPatience = 10_000
+/** How many requests run at once. */
+const concurrency = 8
+/**
+ * A receiver that was just started may not listen yet, and one that ended has closed its connections: the request is repeated for
+ * about three seconds.
+ */
+const whileStarting = { schedule: Schedule.exponential(50), times: 6 }
+
+const urlOf = (base: URL, { endpoint, webhookId }: Subject): URL => {
+  const url = new URL(base)
+  url.searchParams.set("id", webhookId)
+  if (endpoint !== null) url.searchParams.set("endpoint", endpoint)
+  return url
+}
+
+const httpUnusable = (base: URL, what: string): ProbeUnusable =>
+  new ProbeUnusable({
+    message: `The probe ${base.origin}${base.pathname} ${what}. It must answer GET ?id=... with 200 and {"effects": n}, with 0 for an unknown id.`
+  })
+
+/** A wrong status. Values of the probe's own query may be secrets. */
+const refused = (base: URL, { endpoint, webhookId }: Subject, status: number): ProbeUnusable => {
+  const asked = `${base.origin}${base.pathname}?${base.search === "" ? "" : "...&"}id=${webhookId}${endpoint === null ? "" : "&endpoint=..."}`
+  return new ProbeUnusable({
+    message: `GET ${asked} was answered with ${status}. Expected: 200 and {"effects": n}, the number of effects of this event${
+      status === 404
+        ? `; {"effects": 0}, not 404, for an event that it does not know. Correct --probe if nothing is served at ${base.pathname}, or the probe if it answers 404 for unknown events.`
+        : `, with 0 for an unknown one. Ask it by hand to see why.`
+    }`
+  })
+}
+
+/** A URL that answers `GET {probe}?id=WEBHOOK_ID` with `effects`, and optionally with `digest` and `data`. */
+export const httpProbe = (base: URL): Probe => {
+  const connections = keptConnections(base, concurrency)
+  const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
+    const { body, status } = yield* ask(urlOf(base, subject), "GET", httpPatience, connections).pipe(
+      Effect.mapError((error) => httpUnusable(base, `could not be asked (${detailOf(error)})`)),
+      Effect.retry(whileStarting),
+      Effect.timeoutOrElse({
+        duration: httpPatience,
+        orElse: () => Effect.fail(httpUnusable(base, `did not answer within ${httpPatience} ms`))
+      })
+    )
+    if (status !== 200) return yield* refused(base, subject, status)
+    const wrong = (what: string): ProbeUnusable => httpUnusable(base, `answered ${what}`)
+    const given = yield* decode(body).pipe(Effect.mapError(() => wrong(JSON.stringify(body.slice(0, 100)))))
+    const reading = yield* readReading(given, wrong)
+    // `JSON.parse` rounds long numbers. The stored data must keep every digit that the probe sent.
+    const stored = fieldOf(parseExact(body), "data")
+    const isText = Predicate.isString(stored) && !isExactNumber(stored)
+    return stored === undefined || isText ? reading : { ...reading, data: exactText(stored) }
+  })
+  return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency, read }
 }

@@ -2,69 +2,76 @@
  * The evidence of a run: everything that happened, as plain data. Verdicts and reports are made from it by pure functions.
  * `--trace FILE` writes it as one line of JSON by this schema.
  */
-import { Signature, UrlPolicy } from "@doorhook/core"
+import { eventIdPrefix, Signature, UrlPolicy } from "@doorhook/core"
 import { Schema } from "effect"
 import { Intervention, Trace } from "../evidence/Trace.ts"
 import { lanes } from "../history/History.ts"
+import { storiesOf } from "../judgement/Judge.ts"
 import { Terms } from "../judgement/Terms.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { Options } from "./Options.ts"
+
+/** The package's version, which reports name. */
+export const version = "0.1.0"
+
+/** The `suite` member of a report. */
+export const suite = `doorhook-conformance/${version}`
 
 /** A case that was executed. */
 export const CaseRun = Schema.Struct({
   title: Schema.String,
   lane: Schema.Literals(lanes),
-  /** Whether nothing else was going on, so that measured times count. */
+  /** Whether it ran alone, so that measured times count. */
   alone: Schema.Boolean,
   trace: Trace,
-  /** Whether all of it was done: the receiver may have gone in the middle. */
+  /** Whether it was executed to the end: the receiver may have become unreachable. */
   whole: Schema.Boolean,
-  /** Whether its effects were read, or there is no probe to read them with. */
+  /** Whether its effects were read; also true without a probe. */
   settled: Schema.Boolean,
   /** Traces of the same case executed again, alone and one at a time. */
   repeats: Schema.Array(Trace)
 })
 export type CaseRun = typeof CaseRun.Type
 
-/** What a control of the probe was expected to give and gave. */
-const Control = Schema.Struct({ expected: Schema.Int, observed: Schema.Int })
+/** A control reading of the probe. */
+export const Control = Schema.Struct({ expected: Schema.Int, observed: Schema.Int })
 
-/** What calibration found out about the probe. */
+/** The result of the probe's calibration. */
 export const ProbeCalibration = Schema.Struct({
   kind: Schema.Literals(probeKinds),
   name: Schema.String,
   neverSent: Control,
   one: Control,
   two: Control,
-  /** After the receiver was asked to record one more effect; null without a control URL. Anything but 2 ends the run. */
+  /** After the receiver was asked to record one more effect; null without a control URL. */
   double: Schema.NullOr(Control),
   digest: Schema.Boolean,
   byDataId: Schema.Boolean,
   blindToUrls: Schema.Boolean,
-  /** Whether it also answers to the id in another case. */
+  /** Whether it ignores the case of ids. */
   foldsCase: Schema.Boolean,
   /** From the acknowledgement to the effect, in milliseconds. */
   lag: Schema.Finite
 })
 export type ProbeCalibration = typeof ProbeCalibration.Type
 
-/** How often a failure was looked for again, alone and one at a time, and found. */
+/** How often a failed history was repeated, alone and one at a time, and how often it failed. */
 export const Confirmed = Schema.Struct({ tried: Schema.Int, failed: Schema.Int })
 export type Confirmed = typeof Confirmed.Type
 
-/** What came of looking at a failure again. */
+/** The result of repeating and shortening a failure. */
 export const Refinement = Schema.Struct({
   requirement: Schema.String,
   confirmed: Confirmed,
   /**
-   * The history that stands for the failure: the shortest that still failed, with what others did to the receiver in it
-   * as operations of its own where it takes that to fail. Null where no history failed again by itself.
+   * The history that represents the failure: the shortest that still failed. If the failure needs them, it has the actions of
+   * others on the receiver as operations. Null if no history failed again by itself.
    */
   reproduced: Schema.NullOr(Trace)
 })
 export type Refinement = typeof Refinement.Type
 
-/** Why nothing more is executed. */
+/** How the run ended. */
 export const Ended = Schema.Struct({
   how: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable", "probe_unusable", "stayed_down"]),
   /** Why the receiver or the probe is unusable, or why nothing was tested; empty otherwise. */
@@ -74,16 +81,16 @@ export type Ended = typeof Ended.Type
 
 export const Evidence = Schema.Struct({
   suite: Schema.String,
-  /** As they may be shown. */
+  /** The settings as they may be shown. */
   options: Options,
   terms: Terms,
-  /** What could be seen and done, the digest aside, by the names of `needs`. */
+  /** The needs that are met, apart from the digest. */
   given: Schema.Array(Schema.String),
-  /** How each hook is called, by its name. */
+  /** The hooks' names in reports. */
   hooks: Schema.Record(Schema.String, Schema.String),
-  /** Whether a command can repeat the run: not a test's. */
+  /** Whether a command can repeat the run: not for a run in a test. */
   repeatable: Schema.Boolean,
-  /** What an exchange with an echo in the suite's own process took at its 99th percentile, in milliseconds. */
+  /** The 99th percentile of an exchange with an echo server in the suite's own process, in milliseconds. */
   echo: Schema.Finite,
   /** ISO 8601, UTC. */
   startedAt: Schema.String,
@@ -91,7 +98,7 @@ export const Evidence = Schema.Struct({
   calibration: Schema.NullOr(ProbeCalibration),
   ended: Ended,
   runs: Schema.Array(CaseRun),
-  /** All that was done to the receiver, in order. */
+  /** All actions on the receiver, in order. */
   interventions: Schema.Array(Intervention),
   refinements: Schema.Array(Refinement),
   /** Ids of events that took effect during the run and were sent by others. */
@@ -99,7 +106,7 @@ export const Evidence = Schema.Struct({
 })
 export type Evidence = typeof Evidence.Type
 
-/** A signature is good for some minutes, and reports go to others. */
+/** Headers without the signature, which is valid for some minutes: reports are shared. */
 export const withoutSignature = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
@@ -108,7 +115,7 @@ export const withoutSignature = (headers: Readonly<Record<string, string>>): Rea
     ])
   )
 
-/** Endpoints without the values of their queries. Those that differ in these alone stay two, by a number. */
+/** Endpoints without the values of their queries. A number keeps endpoints apart that differ only in these. */
 const shownEndpoints = (): ((endpoint: string) => string) => {
   const known = new Map<string, string>()
   return (endpoint) => {
@@ -122,7 +129,7 @@ const shownEndpoints = (): ((endpoint: string) => string) => {
   }
 }
 
-/** The evidence as it may be kept: without signatures, and URLs without the values of their queries. */
+/** The evidence as it may be stored: without signatures and without the values of queries. */
 export const shownEvidence = (evidence: Evidence): Evidence => {
   const endpointOf = shownEndpoints()
   const shownTrace = (trace: Trace): Trace => ({
@@ -144,3 +151,74 @@ export const shownEvidence = (evidence: Evidence): Evidence => {
 }
 
 export const EvidenceLine = Schema.fromJsonString(Evidence)
+
+/** Whether the probe was seen to count past one: after `double`, or for a double effect. */
+export const countsPastOne = ({ calibration, runs }: Pick<Evidence, "runs" | "calibration">): boolean =>
+  calibration?.double?.observed === 2 ||
+  runs.some(({ trace }) => trace.effects.some((effects) => (effects?.most ?? 0) > 1))
+
+interface Memory {
+  readonly seconds: number
+  readonly ids: number
+}
+
+/** The longest time, and the most other events, after which a duplicate was recognised; null if none was sent that late. */
+export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Memory | null => {
+  const known = { seconds: -1, ids: 0 }
+  for (const { lane, settled, trace } of runs) {
+    // In other lanes duplicates come soon.
+    if (!settled || (lane !== "aged" && lane !== "last")) continue
+    const hasWaited = trace.history.ops.some(({ k }) => k === "age")
+    // A map keeps the last value of a key: here the place of the first attempt.
+    const beginnings = new Map(trace.attempts.map(({ event }, index) => [event, index] as const).toReversed())
+    const placesOfNew = [...beginnings.values()]
+    for (const { attempts, last, most, shared, state } of storiesOf(trace, terms)) {
+      const [first, again] = [attempts[0], attempts.at(-1)]
+      if (first === undefined || again === undefined || first === again) continue
+      if (state !== "acknowledged" || last !== shared || most !== shared) continue
+      const between = placesOfNew.filter((place) => place > first[0] && place < again[0]).length
+      known.seconds = Math.max(known.seconds, Math.floor((again[1].started - first[1].started) / 1_000))
+      known.ids = Math.max(known.ids, between + (hasWaited ? trace.otherEvents : 0))
+    }
+  }
+  return known.seconds < 0 ? null : known
+}
+
+/** How long the receiver was seen to remember ids, in words. */
+export const memoryInWords = ({ ids, seconds }: Memory): string =>
+  `ids were remembered for ${seconds} s and ${ids.toLocaleString("en-US")} other events`
+
+/**
+ * Characters at either end of an id that identify it: they hold a time and a random number. A receiver that changes the case of
+ * ids, or cuts them, is wrong in its own way, but not a sign of another sender.
+ */
+const identifying = 16
+
+const beginning = (id: string): string => id.slice(0, eventIdPrefix.length + identifying).toLowerCase()
+const end = (id: string): string => id.slice(-identifying).toLowerCase()
+
+/**
+ * The ids of events from other senders: those that are neither the run's own nor made of one. Another sender may cause restarts, a
+ * full memory or late answers, which are not the receiver's fault.
+ */
+export const strangersAmong = (seen: Iterable<string>, own: Iterable<string>): ReadonlyArray<string> => {
+  const beginnings = new Set<string>()
+  const ends = new Set<string>()
+  for (const id of own) {
+    beginnings.add(beginning(id))
+    ends.add(end(id))
+  }
+  return [...new Set(seen)].filter((id) => !beginnings.has(beginning(id)) && !ends.has(end(id)))
+}
+
+/** How many ids are named. */
+const mostNamed = 3
+
+/** Events from other senders, in words. */
+export const strangersInWords = (strangers: ReadonlyArray<string>): string => {
+  const named = strangers.slice(0, mostNamed).join(", ")
+  const more = strangers.length > mostNamed ? ` and ${strangers.length - mostNamed} more` : ""
+  return strangers.length === 1
+    ? `an event that this run did not send took effect during it (${named})`
+    : `events that this run did not send took effect during it (${named}${more})`
+}

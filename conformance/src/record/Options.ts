@@ -1,39 +1,39 @@
 /**
- * The settings of a run, one row for each. The schema of the settings in evidence and reports, their defaults, the flags of
- * the commands and the command that repeats a run all follow from the rows.
+ * The settings of a run, one row for each. Their schema, their defaults, the flags of the commands and the command that repeats a
+ * run follow from the rows.
  *
- * Settings are plain data without secrets. What they stand for in a process (probe, hooks, secret) is `Means`.
+ * Settings are plain data without secrets. `Means` is what they stand for in a process: probe, hooks, secret.
  */
 import { Acknowledgement, DurationText, Shell, UrlPolicy } from "@doorhook/core"
 import { Effect, Schema, Struct } from "effect"
 import type { Redacted } from "effect"
-import type { Hooks } from "../hooks/Hooks.ts"
+import { program } from "../Program.ts"
 import { noHooks } from "../hooks/Hooks.ts"
+import type { Hooks } from "../hooks/Hooks.ts"
 import { DedupKey, defaultTolerance } from "../judgement/Terms.ts"
 import type { Probe } from "../probes/Probe.ts"
-import { program } from "../Program.ts"
 import { profiles } from "../requirements/Requirement.ts"
 
 export const levels = [1, 2, 3] as const
 
-/** How long a run may take where nothing is said: nothing is hurried then. */
+/** The default time of a run, in milliseconds. A shorter run shortens its waits. */
 export const defaultMaxTime = 120_000
 export const defaultSettle = 10_000
 /** The least deadline that the suite can time. */
 export const leastDeadline = 200
-/** Seeds are what fits in 31 bits. */
+/** Seeds have up to 31 bits. */
 export const seedLimit = 2 ** 31
 
-/** A setting, and the flag that says it (`command/Flags.ts`). */
+/** A setting and its flag (`command/Flags.ts`). */
 interface Setting<S extends Schema.Top> {
   /** Without the two dashes. */
   readonly flag: string
   readonly help: string
   readonly schema: S
-  /** What it is where nothing is said. */
+  /** The default. */
   readonly usual: S["Type"]
   readonly metavar: string | undefined
-  /** How its value is written, where that is not as it is held. */
+  /** How its value is written, if not as it is held. */
   readonly unit: "duration" | "rate" | null
   /** Whether the command that repeats one history needs it. */
   readonly repeats: boolean
@@ -57,18 +57,18 @@ const texts = (flag: string, metavar: string, help: string, repeats = true) =>
 const duration = (flag: string, usual: number, help: string) =>
   setting(flag, Schema.Finite, usual, help, { unit: "duration" })
 
-/** URLs and commands as they were given; null where nothing was said. */
+/** URLs and commands are as given; null if not given. */
 export const rows = {
   url: texts(
     "url",
     "URL",
-    "The receiver's URL: events are posted to it. Port 0 is any free one, for --spawn with --port-env. A second --url is for the tenant profile"
+    "The receiver's URL, which events are posted to. Port 0 is any free port, for --spawn with --port-env. A second --url is for the tenant profile"
   ),
   owned: setting(
     "i-own-this-target",
     Schema.Boolean,
     false,
-    "Allows a receiver outside this machine and private networks: it is yours to test"
+    "Allows a receiver outside this machine and private networks: it is yours"
   ),
   binding: setting(
     "binding",
@@ -77,22 +77,26 @@ export const rows = {
     "What the receiver is bound to, like access_log:create; repeatable. Events that no binding selects are never sent",
     { metavar: "TYPE:ACTION" }
   ),
-  spawn: text("spawn", "CMD", "Starts the receiver, and operates it: instead of the commands below"),
+  spawn: text(
+    "spawn",
+    "CMD",
+    "Starts the receiver. The suite then kills, restarts and pauses it without the commands below"
+  ),
   portEnv: text("port-env", "NAME", "The variable in which a spawned receiver finds the port of --url"),
   restartCmd: text("restart-cmd", "CMD", "Ends the receiver if it runs, and starts it in the background"),
   killCmd: text("kill-cmd", "CMD", "Kills the receiver at once (SIGKILL)"),
-  readyUrl: text("ready-url", "URL", "Answers 2xx once the receiver is ready; else a connection is enough"),
-  pauseCmd: text("pause-cmd", "CMD", "Holds the receiver still (SIGSTOP)"),
-  resumeCmd: text("resume-cmd", "CMD", "Lets it go on (SIGCONT)"),
+  readyUrl: text("ready-url", "URL", "Answers 2xx once the receiver is ready; without it, an open port is enough"),
+  pauseCmd: text("pause-cmd", "CMD", "Pauses the receiver (SIGSTOP)"),
+  resumeCmd: text("resume-cmd", "CMD", "Resumes the receiver (SIGCONT)"),
   advanceCmd: text("advance-cmd", "CMD", "Moves the receiver's clock by ADVANCE_SECONDS, for --profile clock"),
   controlUrl: text("control-url", "URL", "POST URL/double?id=... makes the receiver record one more effect"),
   probe: text("probe", "PROBE", "How effects are counted: http:URL, exec:CMD, log:FILE:REGEX or sink:PORT"),
-  settle: duration("settle", defaultSettle, "How long effects are waited for after an acknowledgement; 10s by default"),
+  settle: duration("settle", defaultSettle, "How long to wait for effects after an acknowledgement; 10s by default"),
   level: setting(
     "level",
     Schema.Literals(levels),
     1,
-    "1 the URL alone, 2 with a probe, 3 with --spawn or a restart or kill command too; by default the highest that the flags allow"
+    "1 the URL alone, 2 also a probe, 3 also --spawn or a restart or kill command; by default the highest that the flags allow"
   ),
   profile: setting(
     "profile",
@@ -111,55 +115,55 @@ export const rows = {
     "Ids that are known to fail, one a line, or an earlier JSON report",
     { metavar: "FILE", repeats: false }
   ),
-  seed: setting("seed", Schema.Int, 0, "What random histories are drawn from; the same seed gives the same histories"),
+  seed: setting("seed", Schema.Int, 0, "The seed of random histories; the same seed gives the same histories"),
   maxTime: duration(
     "max-time",
     defaultMaxTime,
-    "How long the whole run may take; 2m by default. Waits are shorter where it is shorter"
+    "How long the whole run may take; 2m by default. A shorter run shortens its waits"
   ),
   /** Events a second. */
   peakRate: setting(
     "peak-rate",
     Schema.NullOr(Schema.Finite),
     null,
-    "What the receiver is made for, for --profile load: 50/s, or 3000/m",
+    "The load that the receiver is made for, for --profile load: 50/s or 3000/m",
     { metavar: "RATE", unit: "rate" }
   ),
   ack: setting(
     "ack",
     Schema.Literals(["200", "2xx"]),
     "200",
-    "Which statuses acknowledge: 200 alone (the default), as the interface says, or any 2xx"
+    "Which statuses acknowledge: only 200 (the default, as in the interface), or any 2xx"
   ),
   deadline: duration(
     "deadline",
     Acknowledgement.defaultDeadline,
-    "How long the receiver has to acknowledge; 5s by default, as the interface says"
+    "How long the receiver has to acknowledge; 5s by default, as in the interface"
   ),
   tolerance: duration(
     "tolerance",
     defaultTolerance,
-    "How old or early a signature the receiver accepts; 5m by default"
+    "How far off a signature's timestamp may be for the receiver; 5m by default"
   ),
   dedupKey: setting(
     "dedup-key",
     DedupKey,
     "both",
-    "Which key for dropping duplicates is stressed: webhook-id (header), data.id (body), or both together"
+    "Which deduplication key to stress: webhook-id (header), data.id (body), or both together"
   ),
   /** Null: stored nowhere. */
   cases: setting(
     "cases",
     Text,
     ".conformance/cases",
-    "Where histories that fail are stored; .conformance/cases by default",
+    "Where failed histories are stored; .conformance/cases by default",
     { metavar: "FOLDER", repeats: false }
   ),
   trace: setting(
     "trace",
     Text,
     null,
-    "Writes the evidence of the run as one line of JSON: `conformance check` judges it again",
+    "Writes the evidence of the run as one line of JSON, which `conformance check` judges again",
     { metavar: "FILE", repeats: false }
   )
 }
@@ -192,23 +196,23 @@ const {
   Struct.lambda<UsualOf>(({ usual }) => usual)
 )
 
-/** What is not to be said; a URL must be, and a seed is drawn. */
+/** All settings with a default. A URL must be given, and a seed is drawn. */
 export const defaults: Omit<Options, "url" | "seed"> = { ...usual, signed: false }
 
-/** What the settings stand for in a process. */
+/** What the settings stand for in a process: how the suite reaches, sees and operates the receiver. */
 export interface Means {
-  /** The URLs as they are reached, port 0 resolved; the first is where most events go. */
+  /** The URLs, with port 0 resolved; most events go to the first. */
   readonly urls: readonly [URL, ...ReadonlyArray<URL>]
   readonly probe: Probe | null
   readonly hooks: Hooks
   readonly secret: Redacted.Redacted<string> | null
-  /** Shows what is being done. */
+  /** Shows the progress. */
   readonly progress: (what: string) => Effect.Effect<void>
-  /** How long a receiver that was killed and does not start again is tried to be started, in milliseconds. */
+  /** How long the suite tries to start a killed receiver again, in milliseconds. */
   readonly comeback: number
-  /** Waiting times are multiplied by this; null: by the share of two minutes that the run may take, at most 1. */
+  /** Factor of waiting times; null for the run's share of two minutes, at most 1. */
   readonly pace: number | null
-  /** Whether a command can repeat the run: not a test's. */
+  /** Whether a command can repeat the run: not for a run in a test. */
   readonly repeatable: boolean
 }
 
@@ -225,7 +229,7 @@ export const noMeans = {
 /** The name of the variable that holds the secret of a receiver that checks signatures. */
 export const secretVariable = "DOORHOOK_CONFORMANCE_SECRET"
 
-/** The settings as they may be shown: URLs without the values of their queries. */
+/** The settings as they may be shown: without the values of queries in URLs. */
 export const shown = (options: Options): Options => {
   const url = (text: string): string => (URL.canParse(text) ? UrlPolicy.shownUrl(new URL(text)) : text)
   const orNull = (text: string | null): string | null => (text === null ? null : url(text))

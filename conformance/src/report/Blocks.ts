@@ -1,20 +1,19 @@
 /**
- * The explanation of one requirement, in blocks that every form only lays out: console, HTML, Markdown and JUnit have no
- * words of their own.
+ * The explanation of one requirement, in blocks. The forms only lay them out: console, HTML, Markdown and JUnit have no words of
+ * their own.
  */
 import { shownText } from "@doorhook/core"
-import type { Verdict } from "../judgement/Finding.ts"
-import { longestCurl } from "./Curl.ts"
-import { dataOf, differencesOf } from "./Differences.ts"
-import type { Difference } from "./Differences.ts"
-import { safeText } from "./Redaction.ts"
+import { Predicate } from "effect"
+import { exactText, isExactNumber, parseExact } from "../history/Json.ts"
+import type { Verdict } from "../judgement/Verdict.ts"
+import { safeText } from "./Report.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement } from "./Report.ts"
-import { listed, times } from "./Steps.ts"
+import { listed, longestCurl, times } from "./Steps.ts"
 
 /** A labelled part of an explanation. */
 export type Block =
   | { readonly kind: "line"; readonly label: string; readonly text: string; readonly important: boolean }
-  /** Preformatted: a command to paste, or lines that stand below each other. */
+  /** Preformatted: a command to paste, or aligned lines. */
   | { readonly kind: "code"; readonly label: string; readonly text: string }
   | { readonly kind: "list"; readonly label: string; readonly lines: ReadonlyArray<string> }
   | { readonly kind: "steps"; readonly label: string; readonly steps: ReadonlyArray<StepBlock> }
@@ -30,19 +29,19 @@ export interface StepBlock {
     readonly decides: boolean
     readonly attempt: ReportedAttempt
   }>
-  /** Says how many attempts are left out; empty for none. */
+  /** The number of attempts that are left out, in words; empty for none. */
   readonly more: string
 }
 
-/** A text that may hold the receiver's words, on one line. */
-export const said = (text: string, most = 400): string => shownText(safeText(text), most)
+/** A text on one line, shortened and without secrets: it may quote the receiver. */
+export const oneLine = (text: string, most = 400): string => shownText(safeText(text), most)
 
 const line = (label: string, text: string): Block => ({ kind: "line", label, text, important: false })
 
 export const observedBlock = (text: string): Block => ({
   kind: "line",
   label: "Observed",
-  text: said(text),
+  text: oneLine(text),
   important: true
 })
 
@@ -54,18 +53,18 @@ const attemptBlock = (
   { effects }: ReportedRequirement
 ): StepBlock["attempts"][number] => {
   const { connection, excerpt, got, number, request, startedMs, webhookId } = attempt
-  const body = said(excerpt, 80)
+  const body = oneLine(excerpt, 80)
   const event = effects.find((one) => one.webhookId === webhookId)?.event
   const about = event === undefined || effects.length === 1 ? "" : `event ${event}: `
   return {
     sent: `${request.method} ${webhookId}, attempt ${number}, ${connection} connection, at ${milliseconds(startedMs)}`,
-    got: `${about}${said(got, 300)}${body === "" ? "" : `: ${body}`}`,
+    got: `${about}${oneLine(got, 300)}${body === "" ? "" : `: ${body}`}`,
     decides,
     attempt
   }
 }
 
-/** The most attempts of a step that are shown; the JSON report and the HTTP archive have more. */
+/** How many attempts of a step are shown; the JSON report and the HTTP archive have more. */
 const mostAttempts = 6
 
 const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> => {
@@ -80,14 +79,14 @@ const stepBlocks = (requirement: ReportedRequirement): ReadonlyArray<StepBlock> 
     const more = attempts.length - shown.length + moreAttempts
     return {
       number: step + 1,
-      did: said(did),
+      did: oneLine(did),
       attempts: shown,
       more: more === 0 ? "" : `and ${more.toLocaleString("en-US")} more attempts`
     }
   })
 }
 
-/** The most events whose effects are listed, and the most members of stored data. */
+/** How many events with effects are listed, and how many members of stored data. */
 const mostEffects = 5
 const mostMembers = 8
 
@@ -100,7 +99,7 @@ const effectsInWords = ({ digestMatches, effects, event, most, webhookId }: Repo
   return `event ${event} ${did}${before}${digestMatches === false ? ", and the stored data differs from what was sent" : ""} (webhook-id ${webhookId})`
 }
 
-/** The effects that are not as they should be, and a summary of the others. */
+/** The wrong effects, and a summary of the others. */
 export const notableEffects = ({ effects }: Pick<ReportedRequirement, "effects">): ReadonlyArray<string> => {
   const notable = effects.filter(isNotable)
   const shown = notable.length === 0 ? effects : notable
@@ -109,10 +108,10 @@ export const notableEffects = ({ effects }: Pick<ReportedRequirement, "effects">
     ...shown.slice(0, mostEffects).map(effectsInWords),
     ...(shown.length > mostEffects ? [`and ${shown.length - mostEffects} more like these`] : []),
     ...(others === 0 ? [] : [`${others === 1 ? "the other event" : `the other ${others} events`} took effect once`])
-  ].map((one) => said(one, 300))
+  ].map((one) => oneLine(one, 300))
 }
 
-/** The members that differ, of the first event whose stored data the probe shows. */
+/** The different members of the first event whose stored data the probe shows. */
 const differencesIn = ({ effects, history }: ReportedRequirement): ReadonlyArray<Difference> => {
   const sent = history.flatMap(({ attempts }) => attempts)
   for (const { stored, webhookId } of effects) {
@@ -149,7 +148,7 @@ const effectBlocks = (requirement: ReportedRequirement): ReadonlyArray<Block> =>
   ]
 }
 
-/** How often a repeated failure came back. One that does not come back is usually a race, and still proof. */
+/** How often a repeated failure came back. One that does not come back is usually a race, but still proof. */
 export const confirmedInWords = ({ failed, tried }: NonNullable<ReportedRequirement["confirmed"]>): string => {
   const done = `${times(tried)}${tried === 1 ? "" : ", one at a time"}: it`
   if (failed === 0) return `${done} did not fail again, so it probably depends on timing or on concurrent requests`
@@ -158,7 +157,7 @@ export const confirmedInWords = ({ failed, tried }: NonNullable<ReportedRequirem
 
 const isBroken = (verdict: Verdict): boolean => verdict === "FAIL" || verdict === "WARN"
 
-/** Whether a verdict needs explaining: it is neither passed nor left out. */
+/** Whether a verdict needs an explanation: it is neither PASS nor SKIPPED. */
 export const isOpen = ({ verdict }: Pick<ReportedRequirement, "verdict">): boolean =>
   verdict !== "PASS" && verdict !== "SKIPPED"
 
@@ -167,14 +166,14 @@ const curlBlock = (curl: string): Block =>
     ? line("By hand", "the request is long: see `curl` in the JSON report (--report json=FILE)")
     : { kind: "code", label: "By hand", text: safeText(curl) }
 
-/** What a report says of a requirement, in this order. */
+/** The blocks about a requirement, in order. */
 export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block> => {
   const { because, confirmed, curl, cutShort, expected, follows = [], history, known } = requirement
   const { observed, replay, source, strength, verdict } = requirement
   const again: Block = { kind: "code", label: "Again", text: safeText(replay) }
   const seen = observed === "" ? [] : [observedBlock(observed)]
   if (!isBroken(verdict) && history.length === 0) {
-    const short = cutShort.map((one) => line("Cut short", said(one)))
+    const short = cutShort.map((one) => line("Cut short", oneLine(one)))
     return [...seen, ...short, ...(isOpen(requirement) && verdict !== "NOT_OBSERVABLE" ? [again] : [])]
   }
   return [
@@ -182,7 +181,7 @@ export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block>
     line("Expected", expected),
     ...seen,
     ...(verdict === "WARN" && strength === "MUST"
-      ? [line("Only WARN", "this much of the requirement is a SHOULD, so that it does not change the exit code")]
+      ? [line("Only WARN", "this part of the requirement is a SHOULD and does not change the exit code")]
       : []),
     ...(follows.length === 0 ? [] : [line("Follows", `probably from ${listed(follows)}: correct that first`)]),
     ...(history.length === 0 ? [] : [{ kind: "steps", label: "History", steps: stepBlocks(requirement) } as const]),
@@ -193,4 +192,78 @@ export const blocksOf = (requirement: ReportedRequirement): ReadonlyArray<Block>
     ...(curl === null ? [] : [curlBlock(curl)]),
     again
   ]
+}
+
+export interface Difference {
+  readonly path: string
+  readonly sent: string
+  readonly stored: string
+}
+
+const longest = 300
+const missing = "(missing)"
+
+/** A value on one line. Invisible and combining characters are shown as their codes. */
+const shown = (value: unknown): string => {
+  const visible = exactText(value).replaceAll(/[\u007f-\u00a0]|\p{Cf}|\p{Mn}/gu, (one) => {
+    const code = one.codePointAt(0) ?? 0
+    return `\\u${code > 0xffff ? `{${code.toString(16)}}` : code.toString(16).padStart(4, "0")}`
+  })
+  return shownText(safeText(visible), longest)
+}
+
+/** Characters that are shown on either side of the first difference of two long texts. */
+const around = 20
+
+/** Two texts. Of long ones, the part around the first difference, and their lengths. */
+const shownTexts = (sent: string, stored: string): Omit<Difference, "path"> => {
+  const [before, after] = [Array.from(sent), Array.from(stored)]
+  if (Math.max(before.length, after.length) <= 4 * around) return { sent: shown(sent), stored: shown(stored) }
+  const different = before.findIndex((character, place) => character !== after[place])
+  const from = Math.max(0, (different === -1 ? before.length : different) - around)
+  const part = (all: ReadonlyArray<string>): string => {
+    const to = from + 3 * around
+    const text = `${from === 0 ? "" : "..."}${all.slice(from, to).join("")}${all.length > to ? "..." : ""}`
+    return `${shown(text)} (${all.length} characters)`
+  }
+  return { sent: part(before), stored: part(after) }
+}
+
+const childrenOf = (value: object): ReadonlyMap<string, unknown> =>
+  new Map(
+    Object.entries(value).map(([name, one]) => [
+      Array.isArray(value) ? `[${name}]` : /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`,
+      one
+    ])
+  )
+
+const isHolder = (value: unknown): value is object => Array.isArray(value) || Predicate.isObject(value)
+
+const between = (path: string, sent: unknown, stored: unknown): ReadonlyArray<Difference> => {
+  if (exactText(sent, true) === exactText(stored, true)) return []
+  if (Predicate.isString(sent) && Predicate.isString(stored) && !isExactNumber(sent) && !isExactNumber(stored))
+    return [{ path, ...shownTexts(sent, stored) }]
+  if (!isHolder(sent) || !isHolder(stored) || Array.isArray(sent) !== Array.isArray(stored)) {
+    return [{ path, sent: shown(sent), stored: shown(stored) }]
+  }
+  const [before, after] = [childrenOf(sent), childrenOf(stored)]
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
+    const child = `${path}${name}`
+    if (!after.has(name)) return [{ path: child, sent: shown(before.get(name)), stored: missing }]
+    if (!before.has(name)) return [{ path: child, sent: missing, stored: shown(after.get(name)) }]
+    return between(child, before.get(name), after.get(name))
+  })
+}
+
+/** The different members of two JSON texts, by their paths, with every digit kept; none if one of them is no JSON. */
+export const differencesOf = (sent: string, stored: string): ReadonlyArray<Difference> => {
+  const [before, after] = [parseExact(sent), parseExact(stored)]
+  return before === undefined || after === undefined ? [] : between("data", before, after)
+}
+
+/** The data of the event in a body, as JSON text; null if the body is no event. */
+export const dataOf = (body: string): string | null => {
+  const parsed = parseExact(body)
+  const event = Predicate.hasProperty(parsed, "event") ? parsed.event : null
+  return Predicate.hasProperty(event, "data") ? exactText(event.data) : null
 }

@@ -1,19 +1,139 @@
 /**
- * What a report says, in words: root causes first with their followers, a line for each requirement, and the notes. Every
- * form that people read lays this out.
+ * What a report says, in words: the conclusion (exit code, headline, claim and its gaps), root causes first with their followers, a
+ * line for each requirement, and the notes. Every form that people read lays this out. The exit codes 3 (wrong usage) and 130
+ * (interrupted) belong to the command.
  */
 import { Array as Arrays } from "effect"
-import type { Verdict } from "../judgement/Finding.ts"
-import { verdicts } from "../judgement/Finding.ts"
+import { verdicts } from "../judgement/Verdict.ts"
+import type { Verdict } from "../judgement/Verdict.ts"
+import { memoryInWords } from "../record/Evidence.ts"
+import { select } from "../requirements/Catalogue.ts"
 import { families } from "../requirements/Requirement.ts"
-import { blocksOf, isOpen, observedBlock, said } from "./Blocks.ts"
+import { blocksOf, isOpen, observedBlock, oneLine } from "./Blocks.ts"
 import type { Block } from "./Blocks.ts"
-import { claimWithHorizon, endingOf, headlineOf, neverBegan } from "./Conclusion.ts"
 import type { Report, ReportedRequirement } from "./Report.ts"
 
-/** One requirement that did not pass, with those that probably follow from it. */
+export const exitCodes = { passed: 0, failed: 1, inconclusive: 2, unusable: 4 } as const
+
+export const exitCodeByVerdict = {
+  pass: exitCodes.passed,
+  fail: exitCodes.failed,
+  inconclusive: exitCodes.inconclusive
+} as const
+
+const isUnusable = ({ ended }: Pick<Report, "ended">): boolean =>
+  ended === "target_unusable" || ended === "probe_unusable"
+
+/** An unusable receiver or probe outweighs what was found before. */
+export const exitCodeOf = (report: Pick<Report, "ended" | "verdict">): number =>
+  isUnusable(report) ? exitCodes.unusable : exitCodeByVerdict[report.verdict]
+
+/** The verdict of a run. Known failures do not count; a stale baseline does. An incomplete run can't pass. */
+export const verdictOf = (
+  requirements: ReadonlyArray<ReportedRequirement>,
+  ended: Report["ended"],
+  stale: ReadonlyArray<string>
+): Report["verdict"] => {
+  if (stale.length > 0 || requirements.some(isFailure)) return "fail"
+  const isBrokenOff = ended !== "complete" && ended !== "time_up"
+  return isBrokenOff || requirements.some(isUndecided) || requirements.every(({ verdict }) => verdict !== "PASS")
+    ? "inconclusive"
+    : "pass"
+}
+
+/** Whether nothing could be sent: one reason then explains every untested requirement. */
+export const neverBegan = (report: Report): boolean => report.attempts === 0 && isUnusable(report)
+
+/** Whether it fails the run: a known failure does not. */
+export const isFailure = ({ known, verdict }: Pick<ReportedRequirement, "known" | "verdict">): boolean =>
+  verdict === "FAIL" && !known
+
+/** Whether it makes the run inconclusive. */
+export const isUndecided = ({ strength, verdict }: Pick<ReportedRequirement, "strength" | "verdict">): boolean =>
+  strength === "MUST" && (verdict === "INCONCLUSIVE" || verdict === "ERROR")
+
+const idsOf = (requirements: ReadonlyArray<ReportedRequirement>): string => requirements.map(({ id }) => id).join(", ")
+
+const soFar = "these are the results until then. "
+
+const endings: Readonly<Record<Report["ended"], string>> = {
+  complete: "",
+  time_up: "The time was up (--max-time) before everything was done. ",
+  interrupted: `Interrupted: ${soFar}`,
+  target_unusable: `The receiver could not be reached or operated any more: ${soFar}`,
+  probe_unusable: `The probe could not be used any more: ${soFar}`,
+  stayed_down: `The receiver was killed and did not start again: ${soFar}`
+}
+
+/** What ended an incomplete run, as a sentence and a space; empty for a complete run. */
+const endingOf = (report: Report): string => {
+  if (!neverBegan(report)) return endings[report.ended]
+  return report.ended === "probe_unusable"
+    ? "The probe could not be used. "
+    : "The receiver could not be reached or operated. "
+}
+
+const whyOpen = (report: Report): string => {
+  if (report.requirements.every(({ verdict }) => verdict === "SKIPPED")) return report.endedBecause
+  const ids = idsOf(report.requirements.filter(isUndecided))
+  return `Inconclusive: ${ids === "" ? "nothing passed" : `${ids} could not be decided`}. ${endingOf(report)}`.trimEnd()
+}
+
+/** Why a run did not pass, in one line; null when it did. */
+export const shortcomingOf = (report: Report): string | null => {
+  const failed = idsOf(report.requirements.filter(isFailure))
+  switch (exitCodeOf(report)) {
+    case exitCodes.passed:
+      return null
+    case exitCodes.failed:
+      return failed === ""
+        ? `The baseline is stale: ${(report.baseline?.stale ?? []).join(", ")} passed. Remove it from the baseline, so that it can't fail again unnoticed.`
+        : `The receiver does not conform: ${failed} failed.`
+    case exitCodes.unusable:
+      return failed === "" ? report.endedBecause : `${report.endedBecause} Before that, ${failed} failed.`
+    default:
+      return whyOpen(report)
+  }
+}
+
+const levels: Readonly<Record<Report["level"], string>> = { 1: "L1 acknowledges", 2: "L2 once", 3: "L3 durable" }
+
+/** The gaps of a pass: untested requirements of the level, and known failures. Empty for none. */
+export const gapsOf = ({ level, profiles, requirements }: Report): string => {
+  const whole = new Set<string>(select({ level, profile: profiles, only: [], skip: [] }).selected.map(({ id }) => id))
+  const tested = requirements.filter(({ id, verdict }) => whole.has(id) && verdict !== "SKIPPED").length
+  const known = requirements.filter((one) => one.known && one.verdict === "FAIL").length
+  return [
+    ...(tested < whole.size ? [`${tested} of ${whole.size} requirements`] : []),
+    ...(known > 0 ? [`${known} known to fail`] : [])
+  ].join(", ")
+}
+
+/** What a pass claims: the level, the profiles and the bindings, with the gaps. */
+export const claimOf = (report: Report): string => {
+  const { bindings, level, profiles } = report
+  const gaps = gapsOf(report)
+  return `${[levels[level], ...profiles].join(" + ")}${bindings === undefined ? "" : ` for ${bindings.join(" and ")}`}${gaps === "" ? "" : ` (${gaps})`}`
+}
+
+/** The claim, with how long ids were remembered, unless R-DUP-06 tested that. */
+const claimWithHorizon = (report: Report): string => {
+  const { level, memory, requirements, verdict } = report
+  const isTested = requirements.some((one) => one.id === "R-DUP-06" && one.verdict === "PASS")
+  const horizon = verdict === "pass" && level > 1 && memory !== undefined && !isTested ? memoryInWords(memory) : ""
+  return [claimOf(report), ...(horizon === "" ? [] : [horizon])].join(", ")
+}
+
+/** The verdict as a headline. */
+const headlineOf = (report: Report): string => {
+  if (report.verdict === "inconclusive") return "Inconclusive"
+  if (report.verdict === "fail") return "The receiver does not conform"
+  return gapsOf(report) === "" ? "The receiver conforms" : "The receiver conforms in part"
+}
+
+/** A requirement that did not pass, with those that probably follow from it. */
 export interface Explained {
-  /** Several if they are open for one reason. */
+  /** Several for requirements that are open for the same reason. */
   readonly ids: ReadonlyArray<string>
   readonly verdict: Verdict
   readonly headline: string
@@ -32,7 +152,7 @@ export interface Summary {
     /** Its level, its profile, and whether it is a SHOULD. */
     readonly scope: string
     readonly statement: string
-    /** What a pass rests on; empty for other verdicts. */
+    /** The evidence of a pass; empty for other verdicts. */
     readonly observed: string
     readonly requirement: ReportedRequirement
   }>
@@ -61,7 +181,7 @@ export const explainRequirement = (requirement: ReportedRequirement): Explained 
 
 const order: ReadonlyArray<Verdict> = ["FAIL", "ERROR", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE"]
 
-/** By id, the cause that a requirement is shown under: one that is no less severe. Without circles. */
+/** By id, the cause under which a requirement is shown: one that is no less severe. Without cycles. */
 const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMap<string, string> => {
   const byId = new Map(requirements.map((one) => [one.id, one]))
   const parents = new Map<string, string>()
@@ -81,11 +201,11 @@ const parentsOf = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyMa
   return parents
 }
 
-/** Why something is open, without its progress, which differs between requirements. */
+/** Why a requirement is open, without its progress, which differs between requirements. */
 const reasonOf = ({ observed }: ReportedRequirement): string =>
   observed.replace(/[:,]? (?:with )?\d+ of \d+ cases done$/, "")
 
-/** Requirements that are open for one reason become one entry, so that they do not hide a failure. */
+/** One entry for requirements that are open for the same reason, so that they do not hide a failure. */
 const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArray<Explained> =>
   Object.values(Arrays.groupBy(requirements, (one) => (one.history.length > 0 ? one.id : reasonOf(one)))).map(
     ([first, ...others]) =>
@@ -94,13 +214,13 @@ const together = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArr
         : {
             ids: [first, ...others].map(({ id }) => id),
             verdict: first.verdict,
-            headline: `${others.length + 1} requirements, for one reason`,
+            headline: `${others.length + 1} requirements, for the same reason`,
             blocks: [observedBlock(reasonOf(first))],
             followers: []
           }
   )
 
-/** What did not pass: the worst verdict first, and of one verdict what explains most. */
+/** The requirements that did not pass: the worst verdict first, then those with the most followers. */
 const explainedOf = (report: Report): ReadonlyArray<Explained> => {
   if (neverBegan(report)) return []
   const open = report.requirements.filter(isOpen)
@@ -124,7 +244,7 @@ const lineOf = (requirement: ReportedRequirement): Summary["lines"][number] => {
     verdict,
     scope: scope.join(", "),
     statement,
-    observed: verdict === "PASS" ? said(observed) : "",
+    observed: verdict === "PASS" ? oneLine(observed) : "",
     requirement
   }
 }
@@ -138,7 +258,7 @@ const summaryOf = ({ requirements }: Report): ReadonlyArray<Summary> =>
     lines: members.map(lineOf)
   }))
 
-/** How often each verdict was given, of those that were. */
+/** The number of each verdict that occurs. */
 export const countsOf = ({ requirements }: Report): ReadonlyArray<readonly [verdict: Verdict, count: number]> =>
   verdicts.flatMap((verdict) => {
     const count = requirements.filter((one) => one.verdict === verdict).length
@@ -149,9 +269,9 @@ const notesOf = ({ baseline, notes }: Report): ReadonlyArray<string> =>
   [
     ...(baseline === null || baseline.stale.length === 0
       ? []
-      : [`The baseline lists requirements that no longer fail: ${baseline.stale.join(", ")}. Take them out.`]),
+      : [`The baseline lists requirements that no longer fail: ${baseline.stale.join(", ")}. Remove them.`]),
     ...notes
-  ].map((note) => said(note, 600))
+  ].map((note) => oneLine(note, 600))
 
 export const explanationOf = (report: Report): Explanation => ({
   headline: headlineOf(report),
@@ -159,7 +279,7 @@ export const explanationOf = (report: Report): Explanation => ({
   counts: countsOf(report)
     .map(([verdict, count]) => `${count} ${verdict}`)
     .join(", "),
-  ending: said(`${endingOf(report)}${report.endedBecause}`, 1_000),
+  ending: oneLine(`${endingOf(report)}${report.endedBecause}`, 1_000),
   explained: explainedOf(report),
   summary: summaryOf(report),
   notes: notesOf(report)

@@ -1,17 +1,24 @@
 /**
- * The report as JUnit XML, in the shape that Jenkins' schema (junit-10.xsd), GitHub and GitLab read: a suite for each
- * family, a case for each requirement. What was not decided is skipped with its reason, so that no build takes it for
- * passed. Readers only count cases: where a run did not pass and its cases do not show that, one more case has an error.
+ * The report as JUnit XML, as Jenkins (junit-10.xsd), GitHub and GitLab read it: a suite for each family, a case for each
+ * requirement. An undecided requirement is skipped with its reason, so that no build takes it for passed. Readers only count
+ * cases: if a run did not pass and no case shows that, one more case has an error.
  */
 import { Html } from "@doorhook/core"
-import { said } from "./Blocks.ts"
-import { exitCodeOf, exitCodes, isFailure, isUndecided, shortcomingOf } from "./Conclusion.ts"
-import { linesOf } from "./Console.ts"
-import { explainRequirement, explanationOf } from "./Explanation.ts"
-import { safeText } from "./Redaction.ts"
+import { oneLine } from "./Blocks.ts"
+import {
+  exitCodeOf,
+  exitCodes,
+  explainRequirement,
+  explanationOf,
+  isFailure,
+  isUndecided,
+  shortcomingOf
+} from "./Explanation.ts"
+import { safeText } from "./Report.ts"
 import type { Report, ReportedRequirement } from "./Report.ts"
+import { linesOf } from "./Text.ts"
 
-/** XML 1.0 can't hold most control characters, nor half a surrogate pair. */
+/** XML without secrets. XML 1.0 can't hold most control characters, nor half a surrogate pair. */
 const xml = Html.templateWith((text) =>
   safeText(text)
     .toWellFormed()
@@ -21,7 +28,7 @@ const xml = Html.templateWith((text) =>
 /** `time` attributes are in seconds. */
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(3)
 
-/** How long the history took; a requirement that passed has none. */
+/** How long the history took; 0 for a requirement that passed, which has none. */
 const durationOf = ({ history }: ReportedRequirement): number =>
   Math.max(0, ...history.flatMap(({ attempts }) => attempts.map(({ elapsedMs, startedMs }) => startedMs + elapsedMs)))
 
@@ -47,7 +54,7 @@ const resultOf = ({ cutShort, known, verdict }: ReportedRequirement): Result => 
 
 const resultElement = (requirement: ReportedRequirement): Html.Html | null => {
   const { verdict } = requirement
-  const observed = said(requirement.observed)
+  const observed = oneLine(requirement.observed)
   const explained = linesOf(explainRequirement(requirement)).join("\n")
   switch (resultOf(requirement)) {
     case null:
@@ -89,7 +96,7 @@ const suiteOf = (key: string, name: string, requirements: ReadonlyArray<Reported
   }
 }
 
-/** The run as a case: why it did not pass, if the requirements' own cases do not show that. */
+/** The run as a case: why it did not pass, if no other case shows that. */
 const suiteOfRun = (report: Report): ReadonlyArray<Suite> => {
   const message = shortcomingOf(report)
   const exitCode = exitCodeOf(report)
@@ -99,7 +106,7 @@ const suiteOfRun = (report: Report): ReadonlyArray<Suite> => {
   const open = report.requirements.filter(isUndecided).map(({ id }) => id)
   const reason = report.endedBecause === "" ? message : explanationOf(report).ending
   const undecided = open.length === 0 ? "" : ` Not decided: ${open.join(", ")}.`
-  const error = xml`<error type="${type}" message="${said(message)}">${reason}
+  const error = xml`<error type="${type}" message="${oneLine(message)}">${reason}
 Exit code ${exitCode}.${undecided}</error>`
   return [
     {

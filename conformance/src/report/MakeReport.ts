@@ -1,31 +1,31 @@
 /**
- * From the evidence of a run and its verdicts to a report.
+ * From the evidence of a run and its verdicts to a report, with its notes and with the failure that each failure follows from.
  */
-import type { Evidence } from "../record/Evidence.ts"
+import { DurationText, UrlPolicy } from "@doorhook/core"
+import { keyOf } from "../history/History.ts"
+import { endsReceiver, isPlain } from "../history/Operations.ts"
+import type { Symptom } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
-import { repeatCommand } from "../record/Options.ts"
-import { countsPastOne, memoryOf } from "../record/Caveats.ts"
-import { causesOf } from "../record/Causes.ts"
-import { sightOf } from "../record/Plan.ts"
-import type { Outcome } from "../record/Verdict.ts"
-import { needs } from "../requirements/Requirement.ts"
+import { countsPastOne, memoryInWords, memoryOf, strangersInWords, suite } from "../record/Evidence.ts"
+import type { CaseRun, Evidence } from "../record/Evidence.ts"
+import { repeatCommand, secretVariable } from "../record/Options.ts"
+import type { Options } from "../record/Options.ts"
+import { judged, sightOf } from "../record/Outcome.ts"
+import type { Outcome } from "../record/Outcome.ts"
+import { outOfReach, select } from "../requirements/Catalogue.ts"
+import { allNeeds, needs } from "../requirements/Requirement.ts"
 import type { Need, Requirement } from "../requirements/Requirement.ts"
-import { select } from "../requirements/Catalogue.ts"
-import { suite } from "../Suite.ts"
-import { verdictOf } from "./Conclusion.ts"
-import { byHand } from "./Curl.ts"
-import { notesOf } from "./Notes.ts"
-import type { Calibration, Report, ReportedRequirement } from "./Report.ts"
-import { decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
-import { timingOf } from "./Timing.ts"
+import { verdictOf } from "./Explanation.ts"
+import type { Calibration, Report, ReportedRequirement, TimingLane } from "./Report.ts"
+import { curlCommand, decidedBy, effectsOf, round, stepsOf } from "./Steps.ts"
 
-/** Files of stored histories, by the requirement's id, and why others could not be stored. */
+/** The files of stored histories by requirement id, and why others could not be stored. */
 export interface StoredFiles {
   readonly files: ReadonlyMap<string, string>
   readonly problem: string | null
 }
 
-/** How to repeat a stored history or a requirement: a command, or options of the test. */
+/** How to repeat a stored history or a requirement: a command, or options of a test. */
 const replayOf = ({ options, repeatable }: Evidence, what: string): string =>
   repeatable
     ? repeatCommand(options, what)
@@ -70,7 +70,7 @@ const reportRequirement = (
           historyStartedAt: new Date(Date.parse(startedAt) + decisive.trace.began).toISOString(),
           effects: effectsOf(decisive),
           decidedBy: decidedBy(decisive),
-          curl: byHand(decisive)
+          curl: curlCommand(decisive)
         }),
     confirmed,
     cases,
@@ -82,7 +82,7 @@ const reportRequirement = (
   }
 }
 
-/** The probe and its calibration, as far as the run came. */
+/** The probe and its calibration so far. */
 const probeOf = (evidence: Evidence): Calibration["probe"] => {
   const { calibration, options } = evidence
   const text = options.probe ?? ""
@@ -118,9 +118,7 @@ const howOf = ({ calibration, hooks, options }: Seen): Readonly<Record<Need, str
   rate: `${options.peakRate ?? 0} events a second`
 })
 
-const isNeed = (name: string): name is Need => Object.hasOwn(needs, name)
-
-/** The abilities of the suite in a run: what gave each, or what would. */
+/** What the suite could see and do in a run: by what, or what would allow it. */
 export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const { hooks, repeatable } = evidence
   const sight = sightOf(evidence)
@@ -128,13 +126,11 @@ export const observabilityOf = (evidence: Seen): Report["observability"] => {
   const doubles = hooks["double"] ?? null
   return [
     { what: "answers", available: true, how: "the URL" },
-    ...Object.keys(needs)
-      .filter(isNeed)
-      .map((need) => ({
-        what: needs[need].seen,
-        available: sight.has(need),
-        how: sight.has(need) ? how[need] : needs[need][repeatable ? "toGive" : "inTest"]
-      })),
+    ...allNeeds.map((need) => ({
+      what: needs[need].seen,
+      available: sight.has(need),
+      how: sight.has(need) ? how[need] : needs[need][repeatable ? "toGive" : "inTest"]
+    })),
     {
       what: "whether the probe counts past one",
       available: doubles !== null,
@@ -184,4 +180,220 @@ export const makeReport = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>,
     attempts: runs.flatMap(({ repeats, trace }) => [trace, ...repeats]).flatMap(({ attempts }) => attempts).length,
     requirements
   }
+}
+
+type Decisive = NonNullable<Outcome["decisive"]>
+
+const isBroken = ({ verdict }: Outcome): boolean => verdict === "FAIL" || verdict === "WARN"
+
+/** The basic requirement about each symptom, for ordinary events or for copies at once. */
+const asksForJust: Readonly<Record<Symptom, Requirement["id"]>> = {
+  unacknowledged: "R-ACK-01",
+  duplicate_refused: "R-DUP-01",
+  lost: "R-LOS-01",
+  doubled: "R-DUP-02",
+  doubled_at_once: "R-DUP-04"
+}
+
+/** The result of the decisive attempt: a status, or how it failed. */
+const answerOf = ({ attempt, trace }: Decisive): number | string | undefined => {
+  const exchange = trace.attempts[attempt ?? -1]?.exchange
+  return exchange?._tag === "Answered" ? exchange.status : exchange?.outcome
+}
+
+/** Whether the failure has the symptom that the cause is about. */
+const isSymptomOf = ({ decisive: found }: Outcome, { decisive, requirement: { id } }: Outcome): boolean => {
+  if (found === null || found.symptom === null || decisive === null) return false
+  const { symptom } = found
+  switch (symptom) {
+    case "unacknowledged":
+    case "duplicate_refused":
+      return decisive.isOrdinary && asksForJust[symptom] === id && answerOf(found) === answerOf(decisive)
+    case "lost":
+    case "doubled":
+      return decisive.isOrdinary && asksForJust[symptom] === id
+    case "doubled_at_once":
+      return decisive.isOrdinary
+        ? asksForJust.doubled === id
+        : asksForJust[symptom] === id && decisive.symptom === symptom
+  }
+}
+
+/** The unusual operations of the decisive history, by kind. All that end the receiver count as one kind. */
+const specialsOf = ({ decisive }: Outcome): ReadonlyArray<string> =>
+  decisive === null
+    ? []
+    : decisive.trace.history.ops.filter((op) => !isPlain(op)).map((op) => (endsReceiver(op) ? "end" : op.k))
+
+/** Whether a requirement that examines all runs was broken by the same kind of history as the cause's own cases. */
+const isOfKind = (outcome: Outcome, cause: Outcome): boolean => {
+  const { decisive, requirement } = outcome
+  if (
+    decisive === null ||
+    decisive.isOrdinary ||
+    requirement.examines === "own" ||
+    cause.requirement.examines === "all"
+  ) {
+    return false
+  }
+  const specials = specialsOf(cause)
+  return (
+    specialsOf(outcome).some((kind) => specials.includes(kind)) &&
+    judged(cause.requirement, decisive.trace, decisive.terms).verdict === "FAIL"
+  )
+}
+
+/** Whether the cause is presupposed, and was broken by ordinary events, by the same history, or with the same symptom. */
+const isPresupposed = ({ decisive, requirement }: Outcome, cause: Outcome): boolean =>
+  requirement.presupposes.includes(cause.requirement.id) &&
+  decisive !== null &&
+  cause.decisive !== null &&
+  (cause.decisive.isOrdinary ||
+    keyOf(decisive.trace.history) === keyOf(cause.decisive.trace.history) ||
+    (decisive.symptom !== null && decisive.symptom === cause.decisive.symptom))
+
+/**
+ * Ids of the broken requirements from which another probably follows. First the basic requirement about its symptom, if ordinary
+ * events break that; else presupposed requirements, and those whose kind of history broke one that examines all runs. For the
+ * order of reports: changes no verdict.
+ */
+export const causesOf = (outcome: Outcome, all: ReadonlyArray<Outcome>): ReadonlyArray<Requirement["id"]> => {
+  if (!isBroken(outcome)) return []
+  const others = all.filter((one) => one !== outcome && isBroken(one))
+  const basic = others.filter((one) => isSymptomOf(outcome, one))
+  const causes =
+    basic.length > 0 ? basic.slice(0, 1) : others.filter((one) => isPresupposed(outcome, one) || isOfKind(outcome, one))
+  return causes.map(({ requirement: { id } }) => id)
+}
+
+const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
+
+/** The upper bounds of a histogram. The deadline is one, so that each entry is either in time or late. */
+const endsFor = (deadline: number, longest: number): ReadonlyArray<number> => {
+  const ends = [...new Set([...steps, deadline])].toSorted((a, b) => a - b)
+  return longest > (ends.at(-1) ?? 0) ? [...ends, Math.ceil(longest)] : ends
+}
+
+const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): TimingLane => {
+  const times = runs
+    .filter(({ alone, lane }) => alone && lane === "timing")
+    .flatMap(({ repeats, trace }) => [trace, ...repeats])
+    .flatMap(({ attempts }) => attempts)
+    .filter(({ exchange, kind }) => kind === "delivery" && exchange._tag === "Answered")
+    .map(({ exchange }) => exchange.elapsed)
+    .toSorted((a, b) => a - b)
+  const longest = times.at(-1) ?? 0
+  const at = (share: number): number => round(times[Math.max(0, Math.ceil(times.length * share) - 1)] ?? 0)
+  const histogram = endsFor(deadline, longest)
+    .map((upToMs, index, ends) => {
+      const above = ends[index - 1] ?? -1
+      return { upToMs, count: times.filter((time) => time > above && time <= upToMs).length }
+    })
+    .filter(({ count }) => count > 0)
+  return { attempts: times.length, p50Ms: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99), maxMs: round(longest), histogram }
+}
+
+const unless = (condition: boolean, note: string): ReadonlyArray<string> => (condition ? [] : [note])
+
+const idsOf = (outcomes: ReadonlyArray<Outcome>): string => outcomes.map(({ requirement }) => requirement.id).join(", ")
+
+const onTime = (outcomes: ReadonlyArray<Outcome>, { maxTime }: Options): ReadonlyArray<string> => {
+  const short = outcomes.filter(({ cutShort, verdict }) => cutShort.length > 0 && verdict === "PASS")
+  const open = outcomes.filter(({ lacksTime }) => lacksTime)
+  const span = DurationText.format(maxTime)
+  return [
+    ...unless(
+      open.length === 0,
+      `${idsOf(open)} could not be decided within --max-time ${span}. Give more, such as --max-time ${DurationText.format(2 * maxTime)}.`
+    ),
+    ...unless(
+      short.length === 0,
+      `${idsOf(short)} passed with cases that --max-time ${span} cut short; each says by how much.`
+    )
+  ]
+}
+
+/** Requirements in --only beyond the level and the profiles. If there are no others, the run fails with that message. */
+const onSelection = (options: Options): ReadonlyArray<string> => {
+  const wants = outOfReach(options)
+  return unless(
+    wants.length === 0 || select(options).selected.length === 0,
+    `--only names requirements that this run does not test. They need more: ${wants.join(", ")}.`
+  )
+}
+
+/** If a receiver refuses every signature, all failures have one cause. */
+const onSecret = ({ options, runs }: Evidence): ReadonlyArray<string> => {
+  const statuses = new Set(
+    runs
+      .flatMap(({ repeats, trace }) => [trace, ...repeats])
+      .flatMap(({ attempts }) => attempts.filter(({ kind }) => kind === "delivery"))
+      .map(({ exchange }) => (exchange._tag === "Answered" ? exchange.status : null))
+  )
+  const [status] = statuses
+  if (options.signed) {
+    return statuses.size === 1 && (status === 401 || status === 403)
+      ? [
+          `Every event was answered with ${status}, although it was signed. The receiver may verify a body that was parsed and serialized again instead of the bytes that arrived, have another secret, or have a wrong clock.`
+        ]
+      : []
+  }
+  return statuses.size > 0 && [...statuses].every((one) => one !== null && one >= 400)
+    ? [
+        `Every event was answered with ${[...statuses].join(" or ")}, and the requests were not signed: the receiver may check signatures. Give its secret: --secret SECRET, or ${secretVariable}.`
+      ]
+    : []
+}
+
+/** How long ids were seen to be remembered: a memory that is too short may pass in the time of a run. */
+const onMemory = (evidence: Evidence, outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {
+  const memory = memoryOf(evidence)
+  const lasts = outcomes.some(({ requirement, verdict }) => requirement.id === "R-DUP-05" && verdict === "PASS")
+  if (memory === null || !lasts) return []
+  const beyondThat = evidence.options.profile.includes("clock")
+    ? ""
+    : ": a sender retries for about three days, which --profile clock tests"
+  const words = memoryInWords(memory)
+  return [`${words.charAt(0).toUpperCase()}${words.slice(1)}${beyondThat}.`]
+}
+
+const hidesQuery = ({ controlUrl, probe, readyUrl, url }: Options): boolean =>
+  [...url, probe, readyUrl, controlUrl].some((text) => text?.endsWith(UrlPolicy.hiddenQuery) ?? false)
+
+/** What limits the verdicts, and what to change. `problem` says why histories could not be stored. */
+const notesOf = (
+  evidence: Evidence,
+  outcomes: ReadonlyArray<Outcome>,
+  problem: string | null
+): ReadonlyArray<string> => {
+  const { calibration, options, strangers } = evidence
+  return [
+    ...(problem === null ? [] : [problem]),
+    ...onSecret(evidence),
+    ...unless(
+      options.level > 1,
+      "Level 1 judges answers only. Level 2, with --probe, tests whether events take effect once and as they were sent."
+    ),
+    ...onTime(outcomes, options),
+    ...onSelection(options),
+    ...onMemory(evidence, outcomes),
+    ...unless(
+      !hidesQuery(options),
+      `The queries of URLs may hold secrets and are left out: put them back for ${UrlPolicy.hiddenQuery} before you run a command.`
+    ),
+    ...unless(
+      strangers.length === 0,
+      `During the run, ${strangersInWords(strangers)}. Another sender uses this receiver.`
+    ),
+    ...unless(
+      evidence.suite === suite,
+      `Run by ${evidence.suite} and judged by ${suite}: cases that only one of them knows count as not executed.`
+    ),
+    ...unless(
+      calibration === null || countsPastOne(evidence),
+      `The probe's upper range is unverified: a probe that can't count past one would hide every double effect. ${evidence.repeatable ? "--control-url" : "`double` of what `start` returns"} lets the suite verify it.`
+    ),
+    ...unless(options.dedupKey === "both", `Only the ${options.dedupKey} deduplication key was stressed.`),
+    ...unless(options.ack === "200", "Any 2xx status counted as an acknowledgement; the interface accepts only 200.")
+  ]
 }

@@ -1,11 +1,14 @@
 /**
  * The report of a run as data: the JSON form, and the source of all others.
  */
-import { DurationText } from "@doorhook/core"
+import { DurationText, UrlPolicy } from "@doorhook/core"
 import { Schema, Struct } from "effect"
-import { verdicts } from "../judgement/Finding.ts"
 import { Operation } from "../history/Operations.ts"
+import { DedupKey, Terms } from "../judgement/Terms.ts"
+import { verdicts } from "../judgement/Verdict.ts"
 import { probeKinds } from "../probes/Probe.ts"
+import { Confirmed, Control, Ended } from "../record/Evidence.ts"
+import { levels } from "../record/Options.ts"
 import { profiles } from "../requirements/Requirement.ts"
 
 /** One request and its answer. Times in milliseconds. */
@@ -72,7 +75,7 @@ export type ReportedEffects = typeof ReportedEffects.Type
 const ReportedRequirement = Schema.Struct({
   id: Schema.String,
   /** The lowest level that tests it. */
-  level: Schema.Literals([1, 2, 3]),
+  level: Schema.Literals(levels),
   /** The profile it belongs to; null if it needs none. */
   profile: Schema.NullOr(Schema.Literals(Struct.keys(profiles))),
   strength: Schema.Literals(["MUST", "SHOULD"]),
@@ -89,7 +92,7 @@ const ReportedRequirement = Schema.Struct({
   /** Effects of the events of the history; empty without a probe, or when it passed. */
   effects: Schema.Array(ReportedEffects),
   /** How often the history was repeated to confirm the failure, and how often it failed; null if not repeated. */
-  confirmed: Schema.NullOr(Schema.Struct({ tried: Schema.Int, failed: Schema.Int })),
+  confirmed: Schema.NullOr(Confirmed),
   /** Fixed cases, how many of them were executed, and how many random ones. */
   cases: Schema.Struct({ directed: Schema.Int, directedDone: Schema.Int, randomDone: Schema.Int }),
   /** Cases that were not executed in full, and how far they came. */
@@ -109,9 +112,6 @@ const ReportedRequirement = Schema.Struct({
 })
 export type ReportedRequirement = typeof ReportedRequirement.Type
 
-/** A check of the probe: expected and observed effects; null if not possible. */
-const Control = Schema.NullOr(Schema.Struct({ expected: Schema.Int, observed: Schema.Int }))
-
 /** Measured before the first case. */
 const Calibration = Schema.Struct({
   /** How long an exchange with an echo server in the suite's own process takes. */
@@ -122,11 +122,12 @@ const Calibration = Schema.Struct({
     Schema.Struct({
       kind: Schema.Literals(probeKinds),
       name: Schema.String,
-      neverSent: Control,
-      one: Control,
-      two: Control,
+      /** Control readings; null if the run did not come that far. */
+      neverSent: Schema.NullOr(Control),
+      one: Schema.NullOr(Control),
+      two: Schema.NullOr(Control),
       /** After the control URL made the receiver record one more effect; null without a control URL. */
-      double: Control,
+      double: Schema.NullOr(Control),
       /** Whether the probe was seen to count past one. */
       upperRangeVerified: Schema.Boolean,
       digest: Schema.Boolean,
@@ -161,7 +162,7 @@ export const Report = Schema.Struct({
   suite: Schema.String,
   seed: Schema.Int,
   target: Schema.String,
-  level: Schema.Literals([1, 2, 3]),
+  level: Schema.Literals(levels),
   profiles: Schema.Array(Schema.Literals(Struct.keys(profiles))),
   /** Declared bindings of the receiver; missing if none were declared. */
   bindings: Schema.optionalKey(Schema.Array(Schema.String)),
@@ -171,7 +172,7 @@ export const Report = Schema.Struct({
   maxTimeMs: Schema.Int,
   settleMs: Schema.Int,
   /** Which deduplication key was stressed; `both` if the two vary together. */
-  dedupKey: Schema.Literals(["both", "header", "body"]),
+  dedupKey: DedupKey,
   calibration: Calibration,
   observability: Schema.Array(Observation),
   timing: TimingLane,
@@ -182,11 +183,11 @@ export const Report = Schema.Struct({
   notes: Schema.Array(Schema.String),
   verdict: Schema.Literals(["pass", "fail", "inconclusive"]),
   /** What ended the run. */
-  ended: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable", "probe_unusable", "stayed_down"]),
+  ended: Ended.fields.how,
   /** Why the target or the probe is unusable, or nothing was tested; empty otherwise. */
   endedBecause: Schema.String,
   /** Which statuses acknowledge. */
-  ack: Schema.Literals(["200", "2xx"]),
+  ack: Terms.fields.rule,
   deadlineMs: Schema.Int,
   /** Answers this close to the deadline count neither as in time nor as late. */
   guardMs: Schema.Int,
@@ -198,3 +199,20 @@ export type Report = typeof Report.Type
 export const toJson = (report: Report): string => `${JSON.stringify(Schema.encodeSync(Report)(report), null, 2)}\n`
 
 export const deadlineInWords = ({ deadlineMs }: Report): string => DurationText.format(deadlineMs)
+
+const redacted = "(left out)"
+
+const secretName = /signature|authorization|cookie|secret|token|api-?key|password/i
+
+/** Headers without the values that may be secrets. */
+export const safeHeaders = (headers: Readonly<Record<string, string>>): ReadonlyArray<readonly [string, string]> =>
+  Object.entries(headers).map(([name, value]) => [name, secretName.test(name) ? redacted : value])
+
+/** A text without signing secrets and signatures. */
+export const safeText = (text: string): string =>
+  text
+    .replaceAll(/(whs(?:ec|k)_)[A-Za-z0-9+/=]{8,}/g, `$1${redacted}`)
+    .replaceAll(/\b(v1a?,)[A-Za-z0-9+/]{40,}={0,2}/g, `$1${redacted}`)
+
+/** A URL without user information and without the values of its query. */
+export const safeUrl = (text: string): string => (URL.canParse(text) ? UrlPolicy.shownUrl(new URL(text)) : text)

@@ -1,20 +1,25 @@
 /**
- * A trace as a report shows it: the operations with their attempts, what other cases did to the receiver in that time, and
- * the effects.
+ * A trace as a report shows it: the operations with their attempts, what other cases did to the receiver in that time, the effects,
+ * and a curl command that repeats the requests by hand.
  */
-import { UrlPolicy } from "@doorhook/core"
+import { Shell, Signature, UrlPolicy } from "@doorhook/core"
+import type { HttpRequest } from "../evidence/Exchange.ts"
 import type { Attempt, Trace, TraceIntervention } from "../evidence/Trace.ts"
-import { inWords } from "../history/Operations.ts"
-import { exchangeInWords } from "../judgement/Reading.ts"
+import { inWords, isByCurl } from "../history/Operations.ts"
+import type { Operation } from "../history/Operations.ts"
+import { formOf, variationOf } from "../history/Variations.ts"
+import type { Variation } from "../history/Variations.ts"
+import { cased } from "../http/Wire.ts"
+import { exchangeInWords } from "../judgement/Terms.ts"
 import { withoutSignature } from "../record/Evidence.ts"
-import type { Outcome } from "../record/Verdict.ts"
+import type { Outcome } from "../record/Outcome.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
 
-/** The most of an answer that is reported, in characters. */
+/** Length of the reported part of an answer, in characters. */
 const longestExcerpt = 1_000
-/** The most of a request's body that is reported, in characters. */
+/** Length of the reported part of a request's body, in characters. */
 const longestBody = 4_096
-/** The most attempts of one step that are reported. */
+/** How many attempts of a step are reported. */
 const mostAttempts = 40
 
 export const round = (value: number): number => Math.round(value * 1_000) / 1_000
@@ -22,7 +27,7 @@ export const round = (value: number): number => Math.round(value * 1_000) / 1_00
 export const times = (count: number): string => (count === 1 ? "once" : `${count.toLocaleString("en-US")} times`)
 
 const gotOf = ({ crowded, exchange, inFlight }: Attempt): string =>
-  `${exchangeInWords(exchange)}${crowded ? `, with ${inFlight - 1} other requests under way; sent again alone` : ""}`
+  `${exchangeInWords(exchange)}${crowded ? `, with ${inFlight - 1} other requests in flight; sent again alone` : ""}`
 
 const reportAttempt = (attempt: Attempt): ReportedAttempt => {
   const { endpoint, exchange, number, request, reused, started, webhook_id } = attempt
@@ -65,7 +70,7 @@ const reportAttempt = (attempt: Attempt): ReportedAttempt => {
 type Decisive = NonNullable<Outcome["decisive"]>
 
 /** The attempt that decided; none if no single attempt did. */
-export const decisiveOf = ({ attempt, trace }: Pick<Decisive, "attempt" | "trace">): Attempt | undefined =>
+const decisiveOf = ({ attempt, trace }: Pick<Decisive, "attempt" | "trace">): Attempt | undefined =>
   attempt === null ? undefined : trace.attempts[attempt]
 
 /** The first attempts of a step, and those of the event that decided. */
@@ -84,11 +89,11 @@ const stepAt = ({ attempts, history: { ops } }: Trace, at: number): number => {
 const acts = {
   killed: (whom: string) => `killed ${whom}`,
   restarted: (whom: string) => `restarted ${whom}`,
-  paused: (whom: string) => `held ${whom} still`,
+  paused: (whom: string) => `paused ${whom}`,
   clock_moved: (whom: string) => `moved the clock of ${whom}`
 } as const
 
-/** What other cases did to the receiver, in words. */
+/** The actions of other cases on the receiver, in words. */
 const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): ReadonlyArray<string> => {
   const kinds = [...new Set(interventions.map(({ what }) => what))]
   return kinds.map((kind, place) => {
@@ -101,16 +106,16 @@ const doneByOthers = (interventions: ReadonlyArray<TraceIntervention>): Readonly
 export const listed = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 
-/** Why what other cases did may have a part in what was found; null where it can't, and is left out. */
+/** Why actions of other cases may have a part in the failure; null if they can't. */
 const partInWords = (decisive: Decisive): string | null => {
   const { isOrdinary, symptom } = decisive
   if (isOrdinary) return null
   if (symptom === "lost" || symptom === "doubled" || symptom === "doubled_at_once")
     return "which matters if it keeps ids or effects in memory"
-  return decisiveOf(decisive)?.exchange._tag === "Failed" ? "which leaves requests under way without an answer" : null
+  return decisiveOf(decisive)?.exchange._tag === "Failed" ? "which leaves requests in flight without an answer" : null
 }
 
-/** For each step, words to append that say what other cases did during it, and why that matters. */
+/** For each step, words to append: the actions of other cases during it, and why they matter. */
 const doneBesides = (decisive: Decisive, follows: boolean): ReadonlyArray<string> => {
   const part = follows ? null : partInWords(decisive)
   const { trace } = decisive
@@ -127,7 +132,7 @@ const doneBesides = (decisive: Decisive, follows: boolean): ReadonlyArray<string
   })
 }
 
-/** The history, step by step; of one that `follows` from another failure, without what other cases did. */
+/** The history, step by step. If the failure follows from another, the actions of other cases are left out. */
 export const stepsOf = (decisive: Decisive, follows: boolean): ReadonlyArray<Step> => {
   const { trace } = decisive
   const words = inWords(trace.history.ops)
@@ -149,7 +154,7 @@ export const decidedBy = (decisive: Decisive): ReportedRequirement["decidedBy"] 
   return { step: attempt.op, attempt: chosen(decisive.trace, attempt.op, attempt).indexOf(attempt) }
 }
 
-/** The effects of the events, of the decisive one first; of many, only those that are wrong. */
+/** The effects of the events, the decisive one first; of many events, only the wrong effects. */
 export const effectsOf = ({
   event: decisive,
   trace
@@ -177,4 +182,70 @@ export const effectsOf = ({
     : ordered
         .filter(({ digestMatches, effects, most }) => effects !== 1 || most !== undefined || digestMatches === false)
         .slice(0, mostAttempts)
+}
+
+/** A longer command is left to the JSON report: that of an ordinary event that came twice is not. */
+export const longestCurl = 3_000
+
+/** One request of a command, and its variations. */
+export interface ByHand {
+  readonly url: URL
+  readonly request: HttpRequest
+  readonly how: ReadonlyArray<Variation>
+}
+
+const headerOf = (name: string, value: string): string => Shell.quote(value === "" ? `${name};` : `${name}: ${value}`)
+
+const commandOf = (url: string, { how, request: { body, headers, method } }: ByHand, deadline: number): string =>
+  [
+    `curl -sS -i --max-time ${deadline / 1_000} ${url}`,
+    ...(method === "POST" ? [] : [`-X ${method}`]),
+    ...new Set(how.flatMap((one) => variationOf(one).curl ?? []).filter((words) => words !== "")),
+    ...Object.entries(headers).map(([name, value]) => `-H ${headerOf(cased(name, formOf(how).headerCase), value)}`),
+    `--data-binary ${Shell.quote(body)}`
+  ].join(" ")
+
+/** The command that sends these requests in sequence. The deadline is in milliseconds. */
+export const curlOf = (sent: ReadonlyArray<ByHand>, deadline: number): string => {
+  const urls = sent.map(({ url }) => Shell.quote(UrlPolicy.shownUrl(url)))
+  const [one = "", ...others] = new Set(sent.map((each) => commandOf('"$url"', each, deadline)))
+  if (others.length > 0) return sent.map((each, place) => commandOf(urls[place] ?? "", each, deadline)).join("; echo; ")
+  if (new Set(sent.map(({ url }) => url.href)).size > 1) return `for url in ${urls.join(" ")}; do ${one}; echo; done`
+  const once = one.replace('"$url"', () => urls[0] ?? "")
+  return sent.length === 1
+    ? once
+    : `for attempt in ${sent.map((_, place) => place + 1).join(" ")}; do ${once}; echo; done`
+}
+
+const howOf = (op: Operation | undefined): ReadonlyArray<Variation> => (op !== undefined && "how" in op ? op.how : [])
+
+/** Whether a request is signed. Reports leave signatures out, so a command could not show it. */
+const isSigned = ({ request: { headers } }: Attempt): boolean => (headers[Signature.headerNames.signature] ?? "") !== ""
+
+/** Whether it was sent in a way that curl can't repeat. */
+const isBeyondCurl = (op: Operation | undefined): boolean => op !== undefined && "by" in op && op.by !== "plain"
+
+/**
+ * The curl command that sends what decided a verdict. Null if no request decided, or if the command would show something other
+ * than the suite saw because it leaves out a signature, other events or actions on the receiver. (The reported history is the
+ * shortest that failed, so everything in it counts.)
+ */
+export const curlCommand = (
+  decisive: Pick<NonNullable<Outcome["decisive"]>, "attempt" | "terms" | "trace">
+): string | null => {
+  const { terms, trace } = decisive
+  const last = decisiveOf(decisive)
+  if (last === undefined) return null
+  const { attempts, history, interventions } = trace
+  const sent = attempts.slice(0, attempts.indexOf(last) + 1)
+  if (interventions.length > 0 || !history.ops.every(isByCurl)) return null
+  if (sent.some((one) => one.event !== last.event || isSigned(one) || isBeyondCurl(history.ops[one.op]))) {
+    return null
+  }
+  const all = sent.map(({ endpoint, op, request }) => ({
+    url: new URL(endpoint),
+    request,
+    how: howOf(history.ops[op])
+  }))
+  return all.some(({ how }) => how.some((one) => variationOf(one).curl === null)) ? null : curlOf(all, terms.deadline)
 }

@@ -1,67 +1,68 @@
 /**
- * Every requirement of this version, and which of them a run is about.
+ * Every requirement of this version, and the selection of a run.
  */
 import { didYouMean } from "@doorhook/core"
-import { entriesOf } from "../CommaList.ts"
-import { acknowledging } from "./Acknowledging.ts"
-import { forwarding } from "./Content.ts"
-import { crashing } from "./Crashes.ts"
-import { duplicating } from "./Duplicates.ts"
-import { requesting } from "./Http.ts"
-import { identity } from "./Identity.ts"
-import { answeringLate } from "./LateAnswers.ts"
-import { losing } from "./Losses.ts"
-import { otherMethods } from "./Methods.ts"
-import { ordering } from "./Order.ts"
+import { ackRequirements } from "./Acknowledgement.ts"
+import { contentRequirements } from "./Content.ts"
+import { crashRequirements } from "./Crashes.ts"
+import { duplicateRequirements, identityRequirements } from "./Duplicates.ts"
+import { methodRequirements, httpRequirements } from "./Http.ts"
+import { lateRequirements, lossRequirements, orderRequirements } from "./Losses.ts"
 import type { Level, Profile, Requirement } from "./Requirement.ts"
-import { signing } from "./Signatures.ts"
+import { signatureRequirements } from "./Signatures.ts"
+
+export const entriesOf = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
+  texts
+    .flatMap((text) => text.split(","))
+    .map((text) => text.trim())
+    .filter((text) => text !== "")
 
 /** In the order of reports. */
 export const requirements: ReadonlyArray<Requirement> = [
-  ...acknowledging,
-  ...duplicating,
-  ...identity,
-  ...losing,
-  ...answeringLate,
-  ...crashing,
-  ...ordering,
-  ...forwarding,
-  ...requesting,
-  ...signing,
-  ...otherMethods
+  ...ackRequirements,
+  ...duplicateRequirements,
+  ...identityRequirements,
+  ...lossRequirements,
+  ...lateRequirements,
+  ...crashRequirements,
+  ...orderRequirements,
+  ...contentRequirements,
+  ...httpRequirements,
+  ...signatureRequirements,
+  ...methodRequirements
 ]
 
-/** The requirement of that id, in whatever case it is written. */
+/** The requirement with an id, in upper or lower case. */
 export const find = (id: string): Requirement | undefined =>
   requirements.find((requirement) => requirement.id === id.toUpperCase())
 
 export interface Selection {
   readonly selected: ReadonlyArray<Requirement>
-  /** Would have been selected but for `--skip`. */
+  /** Selected, but left out by `--skip`. */
   readonly skipped: ReadonlyArray<Requirement>
-  /** Not selected for want of their profile, and listed all the same, so that nobody takes them for seen. */
+  /** Not selected, because their profile is not, but listed as not observed. */
   readonly listed: ReadonlyArray<Requirement>
 }
 
 const allIds: ReadonlyArray<string> = requirements.map(({ id }) => id)
 
-/** Whether an id is meant by a pattern, in which `*` stands for anything. */
+/** Whether an id matches a pattern with `*` for any text. */
 export const matches = (id: string, pattern: string): boolean => {
   const parts = pattern.split("*").map((part) => part.replaceAll(/[^A-Za-z0-9-]/g, "\\$&"))
   return new RegExp(`^${parts.join(".*")}$`, "i").test(id)
 }
 
-/** What a run is asked to test. */
-export interface Asked {
+/** The selection of requirements, by flags. */
+export interface SelectionOptions {
   readonly level: Level
-  /** Ids or patterns like `R-DUP-*`, each text several of them; none: all. */
+  /** Ids or patterns like `R-DUP-*`, or lists of them; empty for all. */
   readonly only: ReadonlyArray<string>
   readonly skip: ReadonlyArray<string>
   readonly profile: ReadonlyArray<Profile>
 }
 
-/** The requirements up to a level and of some profiles, of those `only` those, without the ones to `skip`. */
-export const select = ({ level, only, profile: profiles, skip }: Asked): Selection => {
+/** Selects the requirements up to the level and of the profiles; only those in `only`, without those in `skip`. */
+export const select = ({ level, only, profile: profiles, skip }: SelectionOptions): Selection => {
   const wanted = entriesOf(only)
   const unwanted = entriesOf(skip)
   const named = requirements
@@ -80,7 +81,7 @@ export const select = ({ level, only, profile: profiles, skip }: Asked): Selecti
   }
 }
 
-/** An entry that means nothing, and what was meant or is there. */
+/** The message about an unknown entry, with a suggestion. */
 const unmatched = (entry: string): string => {
   const meant = /[^\w*-]/.test(entry)
     ? "; only * is a wildcard, as in R-ACK-*, and commas separate several"
@@ -89,10 +90,10 @@ const unmatched = (entry: string): string => {
 }
 
 /**
- * What is wrong with the entries to select by: one that no requirement of this version has the name of, at whatever level
- * and in whatever profile. A run that ignored it would pass without what was asked for.
+ * What is wrong with the selection: an entry that matches no requirement of this version, at any level and in any profile. A run
+ * that ignored it would pass without testing what was asked for.
  */
-export const misnamed = ({ only, skip }: Pick<Asked, "only" | "skip">): string | null => {
+export const selectionFlaw = ({ only, skip }: Pick<SelectionOptions, "only" | "skip">): string | null => {
   const wrongIn = (texts: ReadonlyArray<string>): string | undefined =>
     entriesOf(texts).find((entry) => !allIds.some((id) => matches(id, entry)))
   const wanted = wrongIn(only)
@@ -101,15 +102,15 @@ export const misnamed = ({ only, skip }: Pick<Asked, "only" | "skip">): string |
   return unwanted === undefined ? null : `--skip: ${unmatched(unwanted)}`
 }
 
-/** What a requirement takes that a run does not have. */
-const lackingFor = ({ level, profile: profiles }: Asked, { level: least, profile }: Requirement): string =>
+/** The flags that a requirement needs and a run lacks. */
+const lackingFor = ({ level, profile: profiles }: SelectionOptions, { level: least, profile }: Requirement): string =>
   [
     ...(least > level ? [`--level ${least}`] : []),
     ...(profile !== null && !profiles.includes(profile) ? [`--profile ${profile}`] : [])
   ].join(" ")
 
-/** Requirements that were asked for by entries of which the run has none, each with what it takes more. */
-export const beyond = (asked: Asked): ReadonlyArray<string> => {
+/** Requirements that `only` names but the run does not test, each with the flags that it needs. */
+export const outOfReach = (asked: SelectionOptions): ReadonlyArray<string> => {
   const { selected, skipped } = select(asked)
   const has = [...selected, ...skipped]
   const entries = entriesOf(asked.only).filter((entry) => !has.some(({ id }) => matches(id, entry)))
@@ -118,18 +119,18 @@ export const beyond = (asked: Asked): ReadonlyArray<string> => {
     .map((requirement) => `${requirement.id} (${lackingFor(asked, requirement)})`)
 }
 
-/** Why nothing is selected, and what would be. */
-export const whyNothing = (asked: Asked): string => {
+/** Why nothing is selected, and what would change that. */
+export const whyNothing = (asked: SelectionOptions): string => {
   const { only } = asked
   const { skipped } = select(asked)
   if (skipped.length > 0) {
-    return `Nothing was tested: --skip leaves out all that is selected (${skipped.map(({ id }) => id).join(", ")}).`
+    return `Nothing was tested: --skip leaves out everything selected (${skipped.map(({ id }) => id).join(", ")}).`
   }
-  const wants = beyond(asked)
+  const wants = outOfReach(asked)
   if (wants.length === 0) {
     return `Nothing was tested: no requirement is called ${entriesOf(only).join(" or ")}. There are ${ids()}.`
   }
-  return `Nothing was tested: what --only names is not part of this run. It takes more: ${wants.join(", ")}.`
+  return `Nothing was tested: this run does not include what --only names. It needs more: ${wants.join(", ")}.`
 }
 
 /** Every id, for a message about one that does not exist. */

@@ -1,18 +1,16 @@
 /**
- * R-FWD: content that is unknown, or in order but seldom tried.
+ * R-FWD: content that is unknown, or valid but unusual.
  */
-import { accessLog, call, noted, withMember, withoutMember, withUnknown, minted } from "../history/Events.ts"
-import { makeCase, newEvent, only } from "../history/History.ts"
-import type { Case } from "../history/History.ts"
-import { everyPlane, maxNameLength, odd, rightToLeft, unknown, unseen } from "../history/Payloads.ts"
-import { array, escapedString, object, string } from "../history/Json.ts"
-import { single } from "../history/Samples.ts"
+import { accessLog, call, placeholders, noted, withMember, withoutMember, withUnknown } from "../history/Events.ts"
 import type { EventTemplate } from "../history/Events.ts"
+import { filler, makeCase, newEvent, only, state } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { array, escapedString, object, string } from "../history/Json.ts"
 import type { Member } from "../history/Json.ts"
+import { everyPlane, maxNameLength, odd, rightToLeft, single, unknown, unseen } from "../history/Samples.ts"
 import { all, firstAttempts, storedAsSent } from "../judgement/Judge.ts"
 import type { Judge } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import { filler, state } from "./Cases.ts"
 import { requirement } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -87,19 +85,19 @@ const moreUnknownMembers: ReadonlyArray<Case> = each(
   ]
 )
 
-/** Parsers that guard against prototype pollution refuse such a body as a whole. */
+/** Parsers that guard against prototype pollution refuse such a body. */
 const dangerousMembers: ReadonlyArray<Case> = each(
   [withUnknown(accessLog, ["__proto__", object([["admin", "true"]])]), "an unknown member called __proto__"],
   [withUnknown(call, ["constructor", object([["prototype", "{}"]])]), "an unknown member called constructor"]
 )
 
-/** No binding can select them, so they never come from doorhook as it is: a SHOULD by their kind. */
+/** No binding selects them, so doorhook never sends them today: a SHOULD. */
 const unknownKinds: ReadonlyArray<Case> = each(
   [{ ...accessLog, resource_type: "intercom_status" }, "an unknown resource type"],
   [{ ...accessLog, resource_type: "door.forced:v2/alarm" }, "an unknown resource type with other characters"],
   [{ ...accessLog, resource_type: "intercom_status", data: [] }, "an unknown resource type with empty data"],
   [
-    { ...accessLog, resource_type: "visit", data: [["id", minted.guid]] },
+    { ...accessLog, resource_type: "visit", data: [["id", placeholders.guid]] },
     "an unknown resource type whose id is a text"
   ],
   [{ ...accessLog, action: "update" }, "an unknown action"],
@@ -107,7 +105,7 @@ const unknownKinds: ReadonlyArray<Case> = each(
 ).map((one) => ({
   ...one,
   because:
-    "No binding selects such an event today. An event of a kind that is added later, or sent by mistake, would be retried for days: acknowledge what you do not handle."
+    "No binding selects such an event today. But an event of a later kind, or one sent by mistake, would be retried for days. Acknowledge what you do not handle."
 }))
 
 const named = (name: string): EventTemplate => withMember(accessLog, "name", name)
@@ -124,27 +122,27 @@ const callWith = (member: "unit" | "panel", id: string, labelled: "label" | "nam
   )
 
 /**
- * Events with values of one kind, one after the other with nothing else under way: so that what fails here fails for the
- * value, and not for other requests beside it.
+ * Events with values of one kind, one after the other with nothing else in flight, so that a failure is due to the value and not
+ * to other requests.
  */
 const values = (title: string, because: string, ...events: ReadonlyArray<Unusual>): Case => ({
   ...makeCase("timing", title, ...events.map(([event, note]) => newEvent(noted(event, note)))),
   because
 })
 
-const people = "People have names in every script: each such event would be refused for days, or stored wrong."
+const people = "People have names in every script. Each such event would be refused for days, or stored wrong."
 
 const oddValues: ReadonlyArray<Case> = [
   values(
     "access logs with image_url null or absent",
-    "Not every door has a camera: each such event would be refused for days.",
+    "Not every door has a camera. Each such event would be refused for days.",
     [withMember(accessLog, "image_url", "null"), "image_url null"],
     [withoutMember(accessLog, "image_url"), "without image_url"],
     [withMember(accessLog, "image_url", string("")), "an empty image_url"]
   ),
   values(
     "calls with unit and image_url null or absent",
-    "Not every panel has a camera, and not every call is for a unit: each such event would be refused for days.",
+    "Not every panel has a camera, and not every call is for a unit. Each such event would be refused for days.",
     [withMember(withMember(call, "unit", "null"), "image_url", "null"), "unit and image_url null"],
     [withoutMember(withoutMember(call, "unit"), "image_url"), "without unit and image_url"]
   ),
@@ -160,7 +158,7 @@ const oddValues: ReadonlyArray<Case> = [
   ),
   values(
     "names with signs of other languages",
-    "Quotes, markup and line breaks in a name are text. A receiver that builds SQL, HTML or CSV with them, or cleans them away, stores another name, or does worse.",
+    "Quotes, markup and line breaks in a name are text. A receiver that puts them into SQL, HTML or CSV unescaped, or removes them, stores another name, or does worse.",
     [
       named(string('O\'Neill "Bob"; DROP TABLE doors; -- %s {{7*7}} <b>&amp;</b> C:\\temp')),
       "a name full of quotes and markup"
@@ -169,7 +167,7 @@ const oddValues: ReadonlyArray<Case> = [
   ),
   values(
     "names that look like something else",
-    "A text stays a text, whatever it looks like. A receiver that reads a number, a date or nothing into it stores something else.",
+    "A string stays a string, whatever it looks like. A receiver that turns it into a number, a date or null stores something else.",
     [named(string("")), "an empty name"],
     [named(string("007")), "a name of digits with leading zeros"],
     [named(string("1e5")), "a name that reads like a number"],
@@ -180,7 +178,7 @@ const oddValues: ReadonlyArray<Case> = [
   ),
   values(
     "long texts",
-    "Names and addresses of images are longer than columns made for the usual ones: each such event would be refused for days, or cut.",
+    "Names and image URLs can be longer than a column made for the usual ones. Each such event would be refused for days, or cut.",
     [named(string("n".repeat(maxNameLength))), `a name of ${maxNameLength} characters`],
     [named(string("\u{1f511}".repeat(maxNameLength))), `a name of ${maxNameLength} characters of four bytes`],
     [
@@ -190,8 +188,8 @@ const oddValues: ReadonlyArray<Case> = [
   ),
   values(
     "large ids of access logs",
-    "Ids outgrow 32 bits one day: from then on every event would be refused, or stored under another id.",
-    [withMember(accessLog, "id", minted.longId), "an id beyond 32 bits"],
+    "Ids outgrow 32 bits one day. From then on every event would be refused, or stored under another id.",
+    [withMember(accessLog, "id", placeholders.longId), "an id beyond 32 bits"],
     [withMember(accessLog, "access_point", "4294967301"), "an access point beyond 32 bits"],
     [withMember(accessLog, "access_point", "9007199254740991"), "an access point of 2^53 - 1"],
     [withMember(accessLog, "access_point", "0"), "an access point 0"]
@@ -199,7 +197,7 @@ const oddValues: ReadonlyArray<Case> = [
   values(
     "calls with large ids and labels of any script",
     people,
-    [withMember(call, "id", minted.longId), "a call's id beyond 32 bits"],
+    [withMember(call, "id", placeholders.longId), "a call's id beyond 32 bits"],
     [callWith("unit", "4294967301", "label", "4B"), "a unit's id beyond 32 bits"],
     [callWith("panel", "4294967301", "name", "Main entrance"), "a panel's id beyond 32 bits"],
     [
@@ -210,27 +208,27 @@ const oddValues: ReadonlyArray<Case> = [
   ),
   values(
     "values of the future",
-    "The interface lists examples of these texts, and hosts have others: each such event would be refused for days.",
+    "The interface lists only examples of these values, and hosts have others. Each such event would be refused for days.",
     [withMember(accessLog, "entry_method", string("face_recognition_v2")), "an entry_method of the future"],
     [withMember(accessLog, "release_status", string("Denied: anti-passback")), "another release_status"]
   ),
   values(
     "values of calls of the future",
-    "The interface lists examples of these texts, and hosts have others: each such event would be refused for days.",
+    "The interface lists only examples of these values, and hosts have others. Each such event would be refused for days.",
     [withMember(call, "notification_type", string("maintenance_request")), "a notification_type of the future"],
     [withMember(call, "status", string("forwarded_to_concierge")), "another status"]
   ),
   {
     ...state("different events at once", filler(40)),
     because:
-      "The data of one request was stored with another that came at the same time: something is shared between requests that should belong to each (a global variable, a connection, a prepared statement)."
+      "An event was stored with the data of another request that came at the same time. Requests share something that each should have for itself: a global variable, a connection, a prepared statement."
   }
 ]
 
 const limit =
-  "The interface promises no such value. A receiver that refuses it receives the event for days; one that changes it silently stores something else."
+  "The interface does not promise such values. But a receiver that refuses one gets the event for days, and one that changes it silently stores something else."
 
-/** At the limits of what JSON and doubles hold: a SHOULD. */
+/** Values at the limits of JSON and doubles: a SHOULD. */
 const limits: ReadonlyArray<Case> = only("SHOULD", [
   values(
     "an access point beyond 2^53",
@@ -242,7 +240,7 @@ const limits: ReadonlyArray<Case> = only("SHOULD", [
   values("a name with U+0000, escaped", limit, [named('"Dana\\u0000Whitfield"'), "a name with U+0000, escaped"]),
   values(
     "times in other forms of ISO 8601",
-    "The same moment in another form is a different text: what is shown, exported or compared later is not what the controller sent.",
+    "The same moment in another form is a different string. What is later shown, exported or compared is not what the controller sent.",
     ...["2026-03-02T08:00:00Z", "2026-03-02T08:00:00.123456Z", "2026-03-02T08:00:00+00:00"].map((time): Unusual => [
       withMember(accessLog, "logged_at", string(time)),
       `logged_at ${time}`
@@ -251,14 +249,14 @@ const limits: ReadonlyArray<Case> = only("SHOULD", [
   ...each(longNumber, manyDigits).map((one) => ({ ...one, because: limit }))
 ])
 
-/** The answer, and what is stored where the probe shows that. */
+/** The answer is right, and the stored data, if the probe shows it. */
 const answeredAndStored: Judge = (trace, terms) => {
-  // Whether ordinary events are acknowledged is R-ACK-01's to say.
+  // R-ACK-01 judges whether ordinary events are acknowledged.
   const isOrdinary = trace.effects.length > 0 && trace.history.ops.every(({ k }) => k === "filler")
   return isOrdinary ? storedAsSent(trace, terms) : all(firstAttempts, storedAsSent)(trace, terms)
 }
 
-export const forwarding: ReadonlyArray<Requirement> = [
+export const contentRequirements: ReadonlyArray<Requirement> = [
   requirement("R-FWD-01", 1, {
     statement: "An event with unknown members at any depth is acknowledged.",
     source:

@@ -3,10 +3,10 @@
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call } from "../history/Events.ts"
+import type { EventTemplate } from "../history/Events.ts"
+import { filler, newCall, newLog, operated, restart, retryAll, retryOf, retryOpen } from "../history/History.ts"
 import type { Case } from "../history/History.ts"
 import { randomRestarts } from "../history/Samples.ts"
-import type { EventTemplate } from "../history/Events.ts"
-import type { Finding } from "../judgement/Finding.ts"
 import {
   acknowledged,
   all,
@@ -18,10 +18,9 @@ import {
   statusInTime
 } from "../judgement/Judge.ts"
 import type { EventStory } from "../judgement/Judge.ts"
-import { read } from "../judgement/Reading.ts"
-import { inWords } from "../judgement/Terms.ts"
+import { inWords, classify } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { filler, newCall, newLog, operated, restart, retryAll, retryOf, retryOpen } from "./Cases.ts"
+import type { Finding } from "../judgement/Verdict.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -32,10 +31,10 @@ const crash = (after: number, workers: number, event: EventTemplate = accessLog,
     retryOpen
   )
 
-/** Milliseconds after an acknowledgement: what is written down behind it has hardly begun. */
+/** Milliseconds after an acknowledgement: a write in the background has hardly begun. */
 const soon = 5
 
-/** Crashes at several moments: some events are acknowledged by then, some are being handled, some have arrived in part. */
+/** Crashes at several moments: some events are acknowledged by then, some in work, some incomplete. */
 const crashes: ReadonlyArray<Case> = [
   operated(
     `killed ${soon} ms after the first acknowledgement of 6 workers' traffic, access_log`,
@@ -52,7 +51,7 @@ const crashes: ReadonlyArray<Case> = [
 ]
 const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
 
-/** A restart in order must lose no more than a crash, and it may end a worker with its queue. */
+/** A graceful restart must lose no more than a crash, but may end a worker with its queue. */
 const restartAfterAnswers = operated("restarted right after acknowledgements", newLog, newCall, newLog, restart)
 
 const endings = ({ interventions }: Trace) =>
@@ -67,31 +66,31 @@ const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] 
 }
 
 const wasAcknowledged = (story: EventStory, trace: Trace, terms: Terms): boolean =>
-  before(story, trace).some(([, { exchange }]) => read(exchange, terms) === "acknowledged")
+  before(story, trace).some(([, { exchange }]) => classify(exchange, terms) === "acknowledged")
 
-/** What was acknowledged before the receiver was stopped has its one effect afterwards. */
+/** An event that was acknowledged before the receiver was stopped has exactly one effect afterwards. */
 const acknowledgedSurvives = (trace: Trace, terms: Terms): Finding =>
   eachEvent(trace, terms, "nothing was acknowledged before the receiver was stopped", (story) => {
     if (story.last === null || !story.owed || !wasAcknowledged(story, trace, terms)) return null
     return story.last === 1 && story.most === 1 ? true : "acknowledged before the receiver was stopped"
   })
 
-/** What was on its way when the receiver died is acknowledged at the retry and has one effect. */
+/** An event that was in flight when the receiver died is acknowledged at the retry and has one effect. */
 const retriedAfterCrash = (trace: Trace, terms: Terms): Finding =>
-  eachEvent(trace, terms, "nothing was on its way when the receiver died", (story) => {
+  eachEvent(trace, terms, "nothing was in flight when the receiver died", (story) => {
     if (story.last === null || story.most === null) return null
     if (!story.attempts.some(([, { kind }]) => kind === "amid") || wasAcknowledged(story, trace, terms)) return null
-    if (story.state !== "acknowledged") return story.most > 1 ? "on its way when the receiver died" : null
-    return story.last === 1 && story.most === 1 ? true : "on its way when the receiver died, and sent again"
+    if (story.state !== "acknowledged") return story.most > 1 ? "in flight when the receiver died" : null
+    return story.last === 1 && story.most === 1 ? true : "in flight when the receiver died, and sent again"
   })
 
-/** The attempts that follow a restart are acknowledged. */
+/** The attempts after a restart are acknowledged. */
 const afterRestart = acknowledged("nothing was sent after a restart", ({ kind, started }, _, trace) => {
   const last = endings(trace).at(-1)
   return kind === "delivery" && last !== undefined && trace.began + started >= last.until
 })
 
-export const crashing: ReadonlyArray<Requirement> = [
+export const crashRequirements: ReadonlyArray<Requirement> = [
   requirement("R-CRA-01", 3, {
     statement:
       "An event that was acknowledged before a crash or restart has its effect afterwards, without being sent again.",

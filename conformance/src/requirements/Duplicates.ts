@@ -1,18 +1,32 @@
 /**
- * R-DUP: events that come again, in every form, at once, late, and at another URL.
+ * R-DUP: events that come again, in every form, at once, late, and at another URL. R-NEW: events that are nearly the same.
  */
 import { builtInTypes, RetryPolicy } from "@doorhook/core"
 import type { Trace } from "../evidence/Trace.ts"
-import { accessLog, call } from "../history/Events.ts"
-import { again, makeCase, newEvent, raceAgain, raceNew, retried, volleys } from "../history/History.ts"
-import type { Case } from "../history/History.ts"
+import { accessLog, call, twins } from "../history/Events.ts"
+import type { EventTemplate, TwinKind } from "../history/Events.ts"
+import {
+  again,
+  filler,
+  makeCase,
+  newCall,
+  newEvent,
+  newLog,
+  operated,
+  raceAgain,
+  raceNew,
+  retried,
+  retryAll,
+  retryOf,
+  state,
+  times,
+  volleys
+} from "../history/History.ts"
+import type { Case, Lane } from "../history/History.ts"
 import type { Operation } from "../history/Operations.ts"
 import { duplicates, randomHistories } from "../history/Samples.ts"
-import type { EventTemplate } from "../history/Events.ts"
 import { retry } from "../history/Variations.ts"
 import type { Variation } from "../history/Variations.ts"
-import type { Finding } from "../judgement/Finding.ts"
-import { fail, nothing, pass } from "../judgement/Finding.ts"
 import {
   all,
   atMostOnce,
@@ -26,17 +40,17 @@ import {
   storiesOf
 } from "../judgement/Judge.ts"
 import type { Judge } from "../judgement/Judge.ts"
-import { read } from "../judgement/Reading.ts"
-import { inWords } from "../judgement/Terms.ts"
+import { inWords, classify } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { quietCase } from "./Acknowledging.ts"
-import { filler, newCall, newLog, operated, retryAll, retryOf, state, times } from "./Cases.ts"
+import { fail, inconclusive, nothing, pass } from "../judgement/Verdict.ts"
+import type { Finding } from "../judgement/Verdict.ts"
+import { quietCase } from "./Acknowledgement.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const overNew = retryOf(0, "new_connection")
 
-/** The ways duplicates come about: judged by the answers (level 1) and by the effects (level 2). */
+/** How duplicates come about: judged by the answers (level 1) and by the effects (level 2). */
 const repeated: ReadonlyArray<Case> = [
   state("two retries", newLog, retryOf(0), retryOf(0)),
   state("a retry over a new connection", newCall, overNew),
@@ -54,7 +68,7 @@ const repeatedFurther: ReadonlyArray<Case> = [
   quietCase
 ]
 
-/** All that may differ between attempts of an event but its ids. */
+/** Everything that may differ between attempts of an event, apart from its ids. */
 const ways: ReadonlyArray<readonly [title: string, how: ReadonlyArray<Variation>]> = [
   ["byte for byte", []],
   ["with another attempt number", ["next_attempt"]],
@@ -79,7 +93,7 @@ const everyWay = (event: EventTemplate): Case =>
     ...ways.map(([, how]) => again(0, how))
   )
 
-/** Where `data.id` is the key that is stressed: events that share it have one effect together. */
+/** If `data.id` is the stressed key: events that share it have one effect together. */
 const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
   const none = nothing("no events shared a data.id")
   if (terms.dedupKey !== "body" || !trace.history.ops.some((op) => op.k === "twins" && op.kind === "same_data_id"))
@@ -87,7 +101,7 @@ const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
   const counts = storiesOf(trace, terms).map(({ last }) => last)
   const read = counts.filter((count) => count !== null)
   if (read.length < counts.length) return none
-  // A probe that knows them by that one id says of each what they have together.
+  // A probe that counts by `data.id` reports the sum for each.
   const total = trace.sight.byDataId ? Math.max(...read) : read.reduce((sum, count) => sum + count, 0)
   return total === 1
     ? pass([], counts.length)
@@ -97,7 +111,7 @@ const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
 const races = (event: EventTemplate, copies: number): Case =>
   state(`${copies} copies of a new ${event.resource_type} at once`, raceNew(event, copies), retried(0))
 
-/** What the receiver should outlast; the suite goes as far as its time allows. */
+/** Other events that the receiver's memory should outlast, as far as time allows. */
 const manyOthers = 5_500
 
 const [first, second] = builtInTypes.access_log.retry.delays
@@ -113,7 +127,7 @@ const horizon =
 
 const clockMoved = (ms: number, title: string): Case => operated(title, newLog, newCall, { k: "advance", ms }, retryAll)
 
-/** Each event has one effect at each URL it came to. A probe that does not distinguish URLs counts all of them together. */
+/** Each event has one effect at each URL that it was sent to. Some probes count the effects at all URLs together. */
 const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
   const { blindToUrls } = trace.sight
   let good = 0
@@ -126,7 +140,7 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
       : last === 1 && elsewhere.last <= (blindToUrls ? 1 : 0)
     if (!isRight) {
       const here = `effects = ${last} at the first URL and ${elsewhere.last} at the other for ${sent.webhookId}`
-      const dropped = ", and the probe does not distinguish the URLs: one of the two deliveries was dropped"
+      const dropped = ", counted together by the probe: one of the two deliveries was dropped"
       const observed = isBoth && blindToUrls && last < shared ? `${here}${dropped}` : here
       return fail(attempts.at(-1)?.[0] ?? null, observed, { event })
     }
@@ -137,15 +151,15 @@ const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
 
 const elsewhere: Operation = { k: "elsewhere", ref: 0 }
 
-/** Where no attempt of the first version was acknowledged, the receiver may have stored the other one. */
+/** If no attempt of the first version was acknowledged, the receiver may have stored the other version. */
 export const firstStays: Judge = (trace, terms) =>
-  trace.attempts.some(({ exchange, op }) => op === 0 && read(exchange, terms) === "acknowledged")
+  trace.attempts.some(({ exchange, op }) => op === 0 && classify(exchange, terms) === "acknowledged")
     ? storedAsSent(trace, terms)
     : nothing("the first version was not acknowledged")
 
-export const duplicating: ReadonlyArray<Requirement> = [
+export const duplicateRequirements: ReadonlyArray<Requirement> = [
   requirement("R-DUP-01", 1, {
-    statement: "Every further attempt of an event is acknowledged, whatever happened to the earlier ones.",
+    statement: "Every further attempt of an event is acknowledged, whatever happened to the earlier attempts.",
     source: "interface document, section 6, rules 3 and 4",
     because: symptoms.duplicate_refused,
     expected: (terms) =>
@@ -160,7 +174,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     source: "interface document, section 6, rule 4",
     because: symptoms.doubled,
     becauses: { doubled_at_once: symptoms.doubled_at_once },
-    expected: () => "the probe never counts more than one effect for an event, neither during the run nor at its end",
+    expected: () => "the probe never counts more than one effect for an event, neither during the run nor at the end",
     needs: ["effects"],
     examines: "all",
     given: repeated,
@@ -172,7 +186,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     statement: "A duplicate is recognised by its id, not by its bytes, headers or connection.",
     source: "interface document, section 6, rule 4; Standard Webhooks, webhook-id",
     because:
-      "A retry has another attempt number, timestamp and signature, and may use another connection; a proxy may change the rest.",
+      "A retry has another attempt number, timestamp and signature, and may use another connection. A proxy may change the rest.",
     expected: () => "one effect when the attempts of an event differ in anything but its ids",
     needs: ["effects"],
     given: [
@@ -199,7 +213,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     because: symptoms.doubled_at_once,
     becauses: {
       duplicate_refused: symptoms.duplicate_refused,
-      lost: "Copies that meet may both fail. A receiver that answers one of them with 200 all the same loses the event for good."
+      lost: "Copies that meet may both fail. A receiver that still answers one of them with 200 loses the event."
     },
     expected: (terms) =>
       `every copy is answered in time, the retry after them with ${inWords(terms)}, and the probe counts one effect`,
@@ -221,7 +235,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
       )
     ],
     further: [races(call, 2), ...[3, 8].flatMap((copies) => [races(accessLog, copies), races(call, copies)])],
-    // Together with the events ahead of them, no more than doorhook sends to one integration at once.
+    // With the events ahead of them, no more than doorhook sends to one integration at once.
     givenWithEffects: [
       makeCase("load", "races to the last byte, 6 copies each", volleys(call, 6, 12)),
       makeCase("load", "races to the last byte, 2 copies each", volleys(accessLog, 2, 12))
@@ -249,7 +263,7 @@ export const duplicating: ReadonlyArray<Requirement> = [
     statement: "A duplicate is recognised for as long as the sender may retry the event.",
     source: "interface document, section 6, rule 4; the retry schedule in docs/decisions.md",
     because:
-      "An access log is retried for about three days. A receiver with a shorter memory handles the last retries again, and one that refuses old events never acknowledges them.",
+      "An access log is retried for about three days. A receiver with a shorter memory handles the last retries again; one that refuses old events never acknowledges them.",
     expected: (terms) =>
       `an event that is sent again ${Math.round(horizon / hour)} hours later is answered with ${inWords(terms)} and has one effect`,
     needs: ["effects", "advance"],
@@ -263,8 +277,8 @@ export const duplicating: ReadonlyArray<Requirement> = [
   requirement("R-DUP-07", 2, {
     strength: "SHOULD",
     statement: "A duplicate with different content is acknowledged and changes nothing: the first version stays.",
-    source: "a reading of the interface document, section 6, rule 4",
-    because: "An audit log in which a later request rewrites an earlier entry is no audit log.",
+    source: "an interpretation of the interface document, section 6, rule 4",
+    because: "In an audit log, a later request must not rewrite an earlier entry.",
     becauses: { duplicate_refused: symptoms.duplicate_refused, doubled: symptoms.doubled },
     expected: (terms) => `${inWords(terms)}, one effect, and the data of the first attempt`,
     needs: ["effects"],
@@ -291,5 +305,62 @@ export const duplicating: ReadonlyArray<Requirement> = [
       state("a call to both URLs, twice each", newCall, elsewhere, retryOf(0), elsewhere)
     ],
     judge: oncePerEndpoint
+  })
+]
+
+const alike = (kind: TwinKind, event: EventTemplate = accessLog, lane: Lane = "state"): Case =>
+  makeCase(lane, `${event.resource_type} events with ${twins[kind].words}`, { k: "twins", event, kind })
+
+/** A probe that ignores the case of ids counts two events as one, so the effects of neither are known. */
+const caseTold = ({ history, sight }: Trace): Finding =>
+  sight.foldsCase && history.ops.some((op) => op.k === "twins" && op.kind === "letter_case")
+    ? inconclusive(
+        null,
+        "undecided: the probe ignores the case of ids, so it can't show whether the receiver distinguishes them; let the probe compare ids exactly (a binary collation)"
+      )
+    : nothing("the probe distinguishes ids by their case")
+
+export const identityRequirements: ReadonlyArray<Requirement> = [
+  requirement("R-NEW-01", 2, {
+    statement:
+      "Events with different ids are different events, even if everything else is equal and the ids are similar.",
+    source: "interface document, section 2.3: id identifies the record; RFC 8259, section 6, on long numbers",
+    because:
+      "If ids are shortened, case-folded, rounded or hashed before they are compared, new events look like duplicates and are lost without a trace.",
+    becauses: { unacknowledged: symptoms.unacknowledged, doubled: symptoms.doubled },
+    expected: (terms) => `${inWords(terms)} and one effect for each of them`,
+    needs: ["effects"],
+    given: [
+      alike("everything_else_equal"),
+      alike("everything_else_equal", call),
+      alike("last_character"),
+      alike("letter_case"),
+      alike("beyond_double", call),
+      alike("beyond_32_bits"),
+      alike("prefix"),
+      alike("punctuation"),
+      alike("leading_zero"),
+      alike("other_type")
+    ],
+    further: [
+      alike("last_character", call),
+      alike("first_character"),
+      alike("first_character", call),
+      alike("middle_character"),
+      alike("middle_character", call),
+      alike("letter_case", call),
+      alike("beyond_double"),
+      alike("beyond_32_bits", call),
+      alike("prefix", call),
+      alike("punctuation", call),
+      alike("leading_zero", call),
+      // Such ids take long to find, so this comes after cases that may fail first.
+      alike("same_hash_32", accessLog, "disturbed")
+    ],
+    givenFor: {
+      header: [alike("same_data_id")],
+      body: [alike("same_webhook_id")]
+    },
+    judge: all(caseTold, everyAttempt, exactlyOnce)
   })
 ]

@@ -1,18 +1,18 @@
 /**
- * R-HTTP: requests in every form that HTTP allows, connections, large bodies, and senders that go away.
+ * R-HTTP: requests in every form that HTTP allows, connections, large bodies, and senders that go away. R-GET: other methods.
  */
-import { accessLog, call, noted, withMember, withUnknown, minted } from "../history/Events.ts"
-import { makeCase, newEvent } from "../history/History.ts"
-import type { Case } from "../history/History.ts"
-import type { Operation } from "../history/Operations.ts"
-import { array, object, string } from "../history/Json.ts"
+import { accessLog, call, placeholders, noted, withMember, withUnknown } from "../history/Events.ts"
 import type { EventTemplate } from "../history/Events.ts"
+import { again, disturbed, makeCase, malformed, newCall, newEvent, newLog, retryOf, state } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { array, object, string } from "../history/Json.ts"
+import { methods } from "../history/Operations.ts"
+import type { Operation } from "../history/Operations.ts"
 import type { Variation } from "../history/Variations.ts"
-import { all, completeAnswers, everyAttempt, storedAsSent } from "../judgement/Judge.ts"
+import { all, completeAnswers, everyAttempt, exactlyOnce, noPhantom, storedAsSent } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
-import { quietCase } from "./Acknowledging.ts"
-import { disturbed, malformed, newCall, newLog, retryOf, state } from "./Cases.ts"
-import { requirement } from "./Requirement.ts"
+import { quietCase } from "./Acknowledgement.ts"
+import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 /** One event in each of these ways. */
@@ -23,26 +23,26 @@ const sent = (title: string, event: EventTemplate, ...how: ReadonlyArray<Variati
 const twice = (title: string, event: EventTemplate, how: Variation): Case =>
   state(`${event.resource_type} ${title}, twice`, newEvent(event, [how]), retryOf(0, how))
 
-/** Characters of three and of four bytes, in such number that pieces end in the middle of some. */
+/** Characters of three and four bytes, enough that pieces end in the middle of some. */
 const wide = noted(withMember(accessLog, "name", string("字🔑".repeat(100))), "a name of wide characters")
 
-/** New events of both types by turns, in this way; every third is a duplicate of the one before where asked for. */
+/** New events of both types in turn, with variations; with duplicates, every third repeats an event. */
 const byTurns = (count: number, how: ReadonlyArray<Variation>, withDuplicates = false): ReadonlyArray<Operation> =>
   Array.from({ length: count }, (_, index) =>
     withDuplicates && index % 3 === 2 ? retryOf(index) : newEvent(index % 2 === 0 ? accessLog : call, how)
   )
 
 const longest: Readonly<Record<string, string>> = {
-  [minted.id]: "2000000000",
-  [minted.guid]: string("5f0c2a91-77d1-4e0b-a3f2-0c2a9177d1e0"),
-  [minted.now]: string("2026-03-02T08:00:00.000Z")
+  [placeholders.id]: "2000000000",
+  [placeholders.guid]: string("5f0c2a91-77d1-4e0b-a3f2-0c2a9177d1e0"),
+  [placeholders.now]: string("2026-03-02T08:00:00.000Z")
 }
 
-/** What the data of an event takes at most once it is minted, in bytes. */
+/** The most bytes that the data of an event takes. */
 const sizeOf = ({ data }: EventTemplate): number =>
   Buffer.byteLength(object(data.map(([name, value]) => [name, longest[value] ?? value])))
 
-/** The event with a text that makes its data this long: to the byte, or one less where its id is short. */
+/** The event with a text that makes its data this long: to the byte, or one less if its id is short. */
 const longText = (kib: number, event: EventTemplate): EventTemplate => {
   const left = kib * 1_024 - sizeOf(withUnknown(event, ["transcript", string("")]))
   return noted(withUnknown(event, ["transcript", string("x".repeat(left))]), `${kib} KiB in one text`)
@@ -62,7 +62,7 @@ const longList = (kib: number, event: EventTemplate): EventTemplate => {
   )
 }
 
-/** Each is above a limit that is in use, in KiB; the last is the most there is. */
+/** Sizes in KiB, each above a limit in common use. The last is the largest that doorhook sends. */
 const sizes = [11, 17, 33, 65, 101, 129, 200, 256]
 
 const large = (kib: number): Case => state(`${kib} KiB`, newEvent(longText(kib, accessLog)))
@@ -71,12 +71,12 @@ const stalled = (count: number, percent: number): Operation => ({ k: "stalled", 
 
 const storm = (count: number, percent: number): Operation => ({ k: "abort_storm", count, percent })
 
-export const requesting: ReadonlyArray<Requirement> = [
+export const httpRequirements: ReadonlyArray<Requirement> = [
   requirement("R-HTTP-01", 1, {
     statement: "An event is acknowledged when its body comes in chunks, without a length.",
     source: "RFC 9112, section 7.1",
     because:
-      "Proxies re-frame requests. A receiver that insists on content-length (411) gets nothing through them; one that takes a body without a length for an empty one loses the event.",
+      "Proxies re-frame requests. A receiver that insists on content-length (411) gets nothing through them. One that reads a body without a length as empty loses the event.",
     expected: (terms) => `an event sent in chunks is answered with ${inWords(terms)}`,
     given: [sent("in chunks", accessLog, "chunked"), sent("in chunks", call, "chunked")],
     judge: everyAttempt
@@ -85,7 +85,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     statement: "An event is acknowledged, and stored as sent, when its body comes slowly but within the deadline.",
     source: "RFC 9112, section 9.5",
     because:
-      "Half a second between the first and the last byte is common between continents. A piece may end within a character: a receiver that decodes piece by piece stores another name.",
+      "Between continents, half a second from the first to the last byte is common. A piece may end within a character: a receiver that decodes piece by piece stores another name.",
     expected: (terms) =>
       `an event that comes in small pieces over half a second is answered with ${inWords(terms)} of its last byte, and what is stored is what was sent`,
     provenBy: ["digest"],
@@ -99,10 +99,10 @@ export const requesting: ReadonlyArray<Requirement> = [
     judge: all(everyAttempt, storedAsSent)
   }),
   requirement("R-HTTP-03", 1, {
-    statement: "An event is acknowledged when its sender asks first with expect: 100-continue.",
+    statement: "An event is acknowledged when its sender first sends expect: 100-continue.",
     source: "RFC 9110, section 10.1.1",
     because:
-      "Clients and proxies send it for bodies they find large. A receiver that answers 417, or nothing, gets none of them.",
+      "Clients and proxies send it before large bodies. A receiver that answers 417, or nothing, gets none of them.",
     expected: (terms) => `an event sent after expect: 100-continue is answered with ${inWords(terms)} of its last byte`,
     given: [sent("after expect: 100-continue", accessLog, "expect")],
     further: [sent("after expect: 100-continue", call, "expect")],
@@ -112,7 +112,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     statement: "An event is acknowledged whatever the case of its header names.",
     source: "RFC 9110, section 5.1",
     because:
-      "Header names have no case. A proxy may change it; a receiver that looks for one spelling then finds no id.",
+      "Header names are case-insensitive, and a proxy may change their case. A receiver that looks for one spelling then finds no id.",
     expected: (terms) => `an event with header names in upper or title case is answered with ${inWords(terms)}`,
     given: [
       twice("with header names in upper case", accessLog, "upper_headers"),
@@ -127,7 +127,7 @@ export const requesting: ReadonlyArray<Requirement> = [
   requirement("R-HTTP-05", 1, {
     statement: "An event is acknowledged when its content type has a parameter or is written in another case.",
     source: "RFC 9110, section 8.3.1",
-    because: "A receiver that compares the header with one fixed text refuses (415) an equivalent content type.",
+    because: "A receiver that compares the header with one fixed value refuses an equivalent content type (415).",
     expected: (terms) => `application/json; charset=utf-8 and Application/JSON are answered with ${inWords(terms)}`,
     given: [
       sent("with a charset", accessLog, "content_type_charset"),
@@ -155,7 +155,7 @@ export const requesting: ReadonlyArray<Requirement> = [
   requirement("R-HTTP-07", 1, {
     statement: "Events over separate connections, with connection: close, are acknowledged.",
     source: "RFC 9112, section 9.6",
-    because: "Not every sender or proxy keeps connections.",
+    because: "Not every sender or proxy keeps connections open.",
     presupposes: ["R-ACK-01", "R-ACK-04"],
     expected: (terms) => `each of several requests with connection: close is answered with ${inWords(terms)}`,
     given: [
@@ -168,7 +168,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     statement: "An event whose data has up to 256 KiB is acknowledged.",
     source: "the largest event data that doorhook publishes: 256 KiB",
     because:
-      "Hosts decide what data holds, up to 256 KiB, and the body is a little longer than its data. Many frameworks refuse bodies (413) above a default limit, such as 64 KiB or 100 kB: a large event is refused at every retry, and lost.",
+      "Hosts decide what data holds, up to 256 KiB; the body is a little longer. Many frameworks refuse bodies above a default limit such as 64 KiB or 100 kB (413). A large event is then refused at every retry, and lost.",
     expected: (terms) => `events with data of ${sizes.join(", ")} KiB are answered with ${inWords(terms)}`,
     given: [
       large(65),
@@ -188,7 +188,7 @@ export const requesting: ReadonlyArray<Requirement> = [
     statement: "Requests that stop, are broken off or hold no event do not block other requests.",
     source: "RFC 9112, section 8; RFC 8259, section 2",
     because:
-      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction; one that throws on a body it can't read may end its process. After enough of them, no request is answered.",
+      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction. One that throws on an unreadable body may end its process. After enough of such requests, none is answered.",
     expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
     given: [
       disturbed(
@@ -216,5 +216,48 @@ export const requesting: ReadonlyArray<Requirement> = [
       )
     ],
     judge: everyAttempt
+  })
+]
+
+type Method = (typeof methods)[number]
+
+const about = (method: Method, event: EventTemplate, with_body: boolean): Operation => ({
+  k: "method_new",
+  event,
+  method,
+  with_body
+})
+
+const neverSent = (method: Method): Case =>
+  disturbed(`${method} about an event that is never sent`, about(method, accessLog, false))
+
+const withBody = (method: Method): Case =>
+  disturbed(`${method} with an event's body`, about(method, accessLog, true), newCall)
+
+const aroundPost = (method: Method): Case =>
+  disturbed(
+    `${method} before and after an event is sent`,
+    about(method, call, true),
+    again(0, []),
+    { k: "method_again", ref: 0, method, with_body: true },
+    retryOf(0)
+  )
+
+export const methodRequirements: ReadonlyArray<Requirement> = [
+  requirement("R-GET-01", 1, {
+    statement:
+      "GET, HEAD and OPTIONS on the URL have no effect, and a POST of the event that they mention is handled as usual.",
+    source: "RFC 9110, section 9.2.1",
+    because: "Browsers, link previews, scanners and monitors request every URL they see. They must not cause effects.",
+    becauses: {
+      ...symptoms,
+      lost: "A request that only mentions an event must not make the event a duplicate: it would be acknowledged and dropped."
+    },
+    expected: (terms) =>
+      `such a request has no effect; the POST after it is answered with ${inWords(terms)} and has one`,
+    provenBy: ["effects"],
+    given: [neverSent("GET"), ...methods.flatMap((method) => [withBody(method), aroundPost(method)])],
+    further: [neverSent("HEAD"), neverSent("OPTIONS")],
+    judge: all(everyAttempt, noPhantom, exactlyOnce)
   })
 ]

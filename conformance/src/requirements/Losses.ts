@@ -1,19 +1,37 @@
 /**
- * R-LOS: what was acknowledged has its effect, what failed is not poisoned, and nothing comes of nothing.
+ * R-LOS: what was acknowledged has its effect, a failure leaves nothing behind, and nothing takes effect that was not sent.
+ * R-LATE: answers that are lost or late, and the attempts that follow. R-ORD: events arrive in any order.
  */
 import type { Trace } from "../evidence/Trace.ts"
-import { accessLog, call } from "../history/Events.ts"
-import { malformationInWords } from "../history/Forgeries.ts"
-import type { Malformation } from "../history/Forgeries.ts"
-import { cutAgain, cutNew, inAnswer, inBody, only, retried } from "../history/History.ts"
-import type { Case } from "../history/History.ts"
+import { accessLog, call, noted, withMember } from "../history/Events.ts"
 import type { EventTemplate } from "../history/Events.ts"
-import type { Finding } from "../judgement/Finding.ts"
-import { acknowledgedHasEffect, all, exactlyOnce, lastAttempts, noPhantom } from "../judgement/Judge.ts"
+import {
+  cutAgain,
+  cutNew,
+  disturbed,
+  inAnswer,
+  inBody,
+  malformed,
+  newCall,
+  newEvent,
+  newLog,
+  only,
+  operated,
+  retried,
+  retryAll,
+  retryOf,
+  retryOpen,
+  state
+} from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { string } from "../history/Json.ts"
+import { malformationInWords } from "../history/Variations.ts"
+import type { Malformation } from "../history/Variations.ts"
+import { acknowledgedHasEffect, all, everyAttempt, exactlyOnce, lastAttempts, noPhantom } from "../judgement/Judge.ts"
 import { inWords } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { largeEvent, manyEvents, ordinaryCases } from "./Acknowledging.ts"
-import { disturbed, malformed } from "./Cases.ts"
+import type { Finding } from "../judgement/Verdict.ts"
+import { largeEvent, manyEvents, ordinaryCases } from "./Acknowledgement.ts"
 import { requirement, symptoms, unrecorded } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -30,7 +48,7 @@ const neverWhole = (percent: number): Case =>
 const noEvent = (kind: Malformation): Case =>
   disturbed(`an event ${malformationInWords(kind)}`, malformed(accessLog, kind))
 
-/** A receiver that acknowledged what was no event owes nothing for it. */
+/** A receiver that acknowledged a malformed event owes no effect for it. */
 const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
   const isOwed = trace.attempts.every(
     ({ exchange, kind }) => kind !== "malformed" || exchange._tag === "Failed" || exchange.status >= 300
@@ -38,7 +56,7 @@ const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
   return isOwed ? all(lastAttempts, exactlyOnce)(trace, terms) : lastAttempts(trace, terms)
 }
 
-export const losing: ReadonlyArray<Requirement> = [
+export const lossRequirements: ReadonlyArray<Requirement> = [
   requirement("R-LOS-01", 2, {
     statement: "An acknowledged event has its effect soon, and without being sent again.",
     source: "interface document, section 6, rules 3 and 5",
@@ -54,10 +72,10 @@ export const losing: ReadonlyArray<Requirement> = [
       "An event whose attempts failed is handled at the next undisturbed attempt: a failure does not mark its id as known.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "A receiver that records an id before it has handled the event takes the retry of a broken attempt for a duplicate, acknowledges it and drops it.",
+      "A receiver that records an id before it has handled the event takes the retry of a failed attempt for a duplicate, acknowledges it and drops it.",
     becauses: {
       unacknowledged:
-        "A receiver that refuses an event because an attempt of it broke refuses every retry too: the event is given up after days.",
+        "A receiver that refuses an event because an earlier attempt broke refuses every retry, too. The event is given up after days.",
       duplicate_refused: symptoms.duplicate_refused,
       doubled: unrecorded
     },
@@ -89,7 +107,7 @@ export const losing: ReadonlyArray<Requirement> = [
     judge: oneUnlessMalformedAccepted
   }),
   requirement("R-LOS-03", 2, {
-    statement: "An event that was never sent or was broken off has no effect, nor has a body that is no event.",
+    statement: "An event that was never sent, or was broken off, has no effect. Nor has a body that is no event.",
     source: "interface document, section 2.3; RFC 8259, section 2",
     because: "A receiver that acts on half a request opens doors for events that did not happen.",
     expected: () => "no effect",
@@ -99,13 +117,167 @@ export const losing: ReadonlyArray<Requirement> = [
     further: [
       neverWhole(30),
       neverWhole(95),
-      // The event is whole; many parsers read the first value of a text and leave the rest (RFC 8259, section 9).
+      // The event is whole; many parsers read the first value of a text and ignore the rest (RFC 8259, section 9).
       ...only("SHOULD", [noEvent("trailing")]).map((one) => ({
         ...one,
         because:
-          "The event is complete, so acting on it does no harm by itself. But the sender writes no text after the JSON, and a strict parser notices it."
+          "The event is complete, so acting on it does no harm. But the sender writes nothing after the JSON, and a strict parser notices it."
       }))
     ],
     judge: noPhantom
+  })
+]
+
+const givenUp = (event: EventTemplate, share: number): Case =>
+  disturbed(
+    `${event.resource_type} given up ${share * 100} % into the wait`,
+    cutNew(event, inAnswer(share)),
+    retried(0)
+  )
+
+export const lateRequirements: ReadonlyArray<Requirement> = [
+  requirement("R-LATE-01", 2, {
+    statement: "When the answer is lost on its way, the retry is acknowledged and there is one effect.",
+    source: "interface document, section 6, rules 3 and 4",
+    because:
+      "Networks fail after the work is done and before the answer arrives. The sender then sends the event again, and a receiver that refuses it gets it for days.",
+    becauses: {
+      lost: "Networks fail before the answer arrives. If the work is rolled back because the client hung up, but the id stays recorded, the event is lost.",
+      doubled: unrecorded
+    },
+    expected: (terms) => `the retry is answered with ${inWords(terms)}, and there is one effect`,
+    needs: ["effects"],
+    given: [
+      givenUp(accessLog, 0),
+      givenUp(call, 0.6),
+      givenUp(accessLog, 1),
+      disturbed(
+        "three lost answers",
+        cutNew(accessLog, inAnswer(0)),
+        cutAgain(0, inAnswer(0.5)),
+        cutAgain(0, inAnswer(1)),
+        retried(0)
+      ),
+      disturbed("the answer to a duplicate lost", newCall, cutAgain(0, inAnswer(0.3)), retried(0)),
+      {
+        ...disturbed(
+          "the third attempt is the first that arrives whole",
+          cutNew(accessLog, inBody(0)),
+          cutAgain(0, inBody(0)),
+          retryOf(0),
+          retryOf(0)
+        ),
+        because:
+          "The attempt number counts the attempts that were sent, not those that arrived. A receiver that takes any number above 1 for a duplicate drops events whose first attempts were lost."
+      }
+    ],
+    further: [
+      givenUp(call, 0),
+      ...[0.2, 0.4, 0.6, 0.8, 1.2].map((share) => givenUp(accessLog, share)),
+      ...[0.2, 0.4, 0.8, 1, 1.2].map((share) => givenUp(call, share))
+    ],
+    judge: all(lastAttempts, exactlyOnce)
+  }),
+  requirement("R-LATE-02", 2, {
+    statement: "When the receiver is too slow and the event is sent again in the meantime, there is one effect.",
+    source: "interface document, section 6, rules 3 and 4",
+    because:
+      "After a pause of some seconds (a full disk, a garbage collection, a migration) the sender repeats every event of that time.",
+    expected: (terms) => `one effect, and a later retry is answered with ${inWords(terms)}`,
+    needs: ["effects", "pause"],
+    given: [
+      operated(
+        "events while the receiver is paused",
+        { k: "pause_during", events: [accessLog, call, accessLog, accessLog, call, accessLog] },
+        retryOpen,
+        retryAll
+      )
+    ],
+    judge: all(lastAttempts, exactlyOnce)
+  }),
+  requirement("R-LATE-03", 1, {
+    statement: "A receiver acknowledges further attempts of an event that it has handled but answered too late.",
+    source: "interface document, section 6, rule 3",
+    because: "If it refuses them, the event is retried for days and then reported as failed, although it was handled.",
+    expected: (terms) => `each attempt after one that the sender gave up is answered with ${inWords(terms)}`,
+    given: [
+      disturbed(
+        "retries after an answer that came too late",
+        cutNew(accessLog, inAnswer(1.2)),
+        retried(0),
+        retryOf(0),
+        retryOf(0)
+      ),
+      disturbed("retries of a call that was given up at once", cutNew(call, inAnswer(0)), retried(0), retryOf(0))
+    ],
+    further: [
+      disturbed(
+        "two answers that came too late",
+        cutNew(accessLog, inAnswer(1)),
+        cutAgain(0, inAnswer(1.2)),
+        retried(0),
+        retryOf(0)
+      )
+    ],
+    judge: everyAttempt
+  })
+]
+
+const at = (time: string, event: EventTemplate = accessLog): EventTemplate =>
+  noted(withMember(event, "logged_at", string(time)), time)
+
+const years = (event: EventTemplate): ReadonlyArray<EventTemplate> => [
+  at("2016-02-29T23:59:59.999Z", event),
+  at("2019-03-31T01:30:00Z", event),
+  at("2020-10-25T00:30:00.5Z", event),
+  at("2023-12-31T23:59:59Z", event),
+  at("2024-11-03T05:59:59.123456Z", event),
+  at("2026-01-01T00:00:00Z", event)
+]
+
+const shuffled = (title: string, events: ReadonlyArray<EventTemplate>, order: ReadonlyArray<number>): Case =>
+  state(title, { k: "shuffled", events, order })
+
+const sixAlike = Array.from({ length: 6 }, () => accessLog)
+
+export const orderRequirements: ReadonlyArray<Requirement> = [
+  requirement("R-ORD-01", 2, {
+    statement: "Events are handled in any order, old events included: the effects are the same.",
+    source: "interface document, section 6: order is not promised",
+    because:
+      "A retry arrives after newer events, a controller that was offline sends what it has stored, a clock may be ahead. A receiver that accepts only events newer than the last one drops or refuses the others.",
+    becauses: { duplicate_refused: symptoms.duplicate_refused, doubled: symptoms.doubled },
+    expected: (terms) => `${inWords(terms)} and one effect for each event, in every order`,
+    needs: ["effects"],
+    given: [
+      shuffled("made in one order, sent in the opposite", sixAlike, [5, 4, 3, 2, 1, 0]),
+      shuffled("access logs of ten years, in any order", years(accessLog), [2, 5, 0, 4, 1, 3]),
+      shuffled("calls of ten years, newest first", years(call), [5, 4, 3, 2, 1, 0]),
+      state(
+        "two events of the same moment",
+        newEvent(at("2026-03-01T12:00:00Z")),
+        newEvent(at("2026-03-01T12:00:00Z"))
+      ),
+      state("an event from a clock that is ahead", newEvent(at("2031-01-01T00:00:00Z")), newLog),
+      state(
+        "a retry of an old event after newer ones",
+        newEvent(at("2022-05-01T08:00:00Z")),
+        newLog,
+        retryOf(0),
+        newEvent(at("2022-05-01T07:00:00Z"))
+      )
+    ],
+    further: [
+      shuffled("made in one order, sent in another", sixAlike, [3, 0, 5, 1, 4, 2]),
+      shuffled("access logs of ten years, newest first", years(accessLog), [5, 4, 3, 2, 1, 0]),
+      shuffled("access logs of ten years, oldest first", years(accessLog), [0, 1, 2, 3, 4, 5]),
+      state("an event older than the last", newLog, newEvent(at("2021-06-01T12:00:00Z"))),
+      state(
+        "an event a little older than the last",
+        newEvent(at("2026-03-01T12:00:05Z")),
+        newEvent(at("2026-03-01T12:00:04Z"))
+      )
+    ],
+    judge: all(everyAttempt, exactlyOnce)
   })
 ]

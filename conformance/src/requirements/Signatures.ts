@@ -1,20 +1,17 @@
 /**
- * R-SIG: what is not genuine is refused without a trace, and what is genuine is accepted in every form.
+ * R-SIG: forged requests are refused and leave no trace; genuine requests are accepted in every form.
  */
 import { DurationText } from "@doorhook/core"
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call, withMember, withUnknown } from "../history/Events.ts"
-import { carriers, forgeries, forgeryInWords } from "../history/Forgeries.ts"
-import type { Carrier, Forgery } from "../history/Forgeries.ts"
-import { again, newEvent } from "../history/History.ts"
-import type { Case } from "../history/History.ts"
-import type { Operation } from "../history/Operations.ts"
-import { everyPlane } from "../history/Payloads.ts"
-import { string } from "../history/Json.ts"
 import type { EventTemplate } from "../history/Events.ts"
-import type { Variation } from "../history/Variations.ts"
-import type { Finding } from "../judgement/Finding.ts"
-import { fail } from "../judgement/Finding.ts"
+import { again, newCall, newEvent, newLog, retryOf, state } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { string } from "../history/Json.ts"
+import type { Operation } from "../history/Operations.ts"
+import { everyPlane } from "../history/Samples.ts"
+import { carriers, forgeries, forgeryInWords } from "../history/Variations.ts"
+import type { Carrier, Forgery, Variation } from "../history/Variations.ts"
 import {
   all,
   eachAttempt,
@@ -24,10 +21,10 @@ import {
   noPhantom,
   storedAsSent
 } from "../judgement/Judge.ts"
-import { exchangeInWords, read } from "../judgement/Reading.ts"
-import { inWords } from "../judgement/Terms.ts"
+import { exchangeInWords, inWords, classify } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
-import { newCall, newLog, retryOf, state } from "./Cases.ts"
+import { fail } from "../judgement/Verdict.ts"
+import type { Finding } from "../judgement/Verdict.ts"
 import { requirement, symptoms } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
@@ -39,7 +36,7 @@ const forged = (event: EventTemplate, kind: Forgery, by: Carrier = "plain"): Ope
 })
 const forgedAgain = (kind: Forgery, by: Carrier = "plain"): Operation => ({ k: "forged_again", ref: 0, kind, by })
 
-/** Alone; before the genuine one, which must be handled as if nothing had been; about an event that is known. */
+/** A forgery alone; before the genuine request, which must be handled as usual; and about a known event. */
 const eachWay = (kind: Forgery): ReadonlyArray<Case> => [
   state(`an event ${forgeryInWords(kind)}`, forged(accessLog, kind), newCall),
   state(`an event ${forgeryInWords(kind)}, then genuine`, forged(call, kind), again(0, [])),
@@ -53,11 +50,11 @@ const carried = (kind: Forgery, by: Carrier): Case =>
   state(`an event ${forgeryInWords(kind)}${carriers[by].words}`, forged(accessLog, kind, by), newLog)
 
 const harmless =
-  "Nobody without the secret can make such a request, so accepting it does no harm by itself. But it shows a comparison that is not exact."
+  "Nobody without the secret can make such a request, so accepting it does no harm. But it shows that the comparison is not exact."
 
 /**
- * The cases of several kinds of forgery: all of them one after the other, the first in each carrier; then each by itself.
- * Kinds that only a SHOULD rests on stand in cases of their own, so that they weaken no other.
+ * The cases of several kinds of forgery: all in sequence, and the first by each carrier; then each kind alone. Kinds of strength
+ * SHOULD have cases of their own, so that they don't weaken others.
  */
 const forgedCases = (
   topic: string,
@@ -82,25 +79,25 @@ const forgedCases = (
   }
 }
 
-/** Requests that are not genuine are refused: answered, and not with a status that acknowledges. */
+/** Forged requests are refused: answered with a status that does not acknowledge. */
 const forgeriesRefused = (trace: Trace, terms: Terms): Finding =>
   eachAttempt(trace, "nothing forged was sent", (attempt, index) => {
     if (attempt.kind !== "forged") return null
-    const reading = read(attempt.exchange, terms)
+    const answer = classify(attempt.exchange, terms)
     // A connection that is closed without an answer acknowledges nothing either.
-    if (reading === "refused" || reading === "broken") return "good"
-    return fail(index, exchangeInWords(attempt.exchange), { timing: reading === "late" })
+    if (answer === "refused" || answer === "broken") return "good"
+    return fail(index, exchangeInWords(attempt.exchange), { timing: answer === "late" })
   })
 
-/** Refused, without effect on anything, and no obstacle to what is genuine. */
+/** Forged requests are refused and have no effect, and the genuine ones are handled as usual. */
 const refusedWithoutTrace = all(forgeriesRefused, noPhantom, everyAttempt, exactlyOnce, storedAsSent, leaksNothing)
 
-const refused = "a status that does not acknowledge, no effect, and the genuine event handled afterwards"
+const refused = "a status that does not acknowledge, no effect, and the genuine event handled as usual"
 
 const verifying = "Standard Webhooks 1.0, verifying; interface document, section 5"
 
 const ownNumber =
-  "doorhook's own decision (--tolerance); Standard Webhooks 1.0 asks for an allowable tolerance and names no number"
+  "doorhook's own decision (--tolerance); Standard Webhooks 1.0 asks for a tolerance but names no number"
 
 const mustRefuse = {
   profile: "signed",
@@ -110,9 +107,9 @@ const mustRefuse = {
   provenBy: ["effects"],
   becauses: {
     unacknowledged:
-      "The request that was refused is genuine. A receiver that refuses it for one before it that was not lets anybody suppress events.",
+      "The refused request is genuine. A receiver that refuses it because a forged one came before lets anybody suppress events.",
     duplicate_refused: symptoms.duplicate_refused,
-    lost: "A receiver that notes an id before it checks the signature takes the genuine event for a duplicate: anybody can suppress an event by sending its id first.",
+    lost: "A receiver that records an id before it checks the signature takes the genuine event for a duplicate. Anybody can suppress an event by sending its id first.",
     doubled: symptoms.doubled
   },
   judge: refusedWithoutTrace
@@ -147,12 +144,12 @@ const wrongSignatures = forgedCases(
   "lengthened"
 )
 
-export const signing: ReadonlyArray<Requirement> = [
+export const signatureRequirements: ReadonlyArray<Requirement> = [
   requirement("R-SIG-01", 1, {
     ...mustRefuse,
     statement: "A request without a signature, or without what is signed, is refused and has no effect.",
     because:
-      "A receiver that checks the signature only when there is one, only when it has all that was signed, or only in requests of one form, accepts requests from anybody.",
+      "A receiver that checks only requests with a signature, or only complete ones, or only those of one form, accepts requests from anybody.",
     ...forgedCases(
       "without a signature or what is signed",
       "missing",
@@ -169,22 +166,22 @@ export const signing: ReadonlyArray<Requirement> = [
     presupposes: ["R-SIG-01"],
     statement: "A request with a wrong signature is refused and has no effect.",
     because:
-      "Comparing only a part, the length or the presence of a signature accepts what anybody can make up; so does a second secret that is not set and reads as an empty key.",
+      "A receiver that compares only a part, the length or the presence of a signature accepts what anybody can make up. So does one with a second secret that is unset and reads as an empty key.",
     ...wrongSignatures,
     given: [...wrongSignatures.given, ...heads.map((by) => carried("random", by))]
   }),
   requirement("R-SIG-03", 1, {
     ...mustRefuse,
     presupposes: ["R-SIG-01"],
-    statement: "A signature with another version label, or with none, is refused, even if its bytes are right.",
-    because: "A receiver that accepts any label can be moved to a weaker scheme.",
+    statement: "A signature with another version, or with none, is refused, even if its bytes are right.",
+    because: "A receiver that accepts any version can be moved to a weaker scheme.",
     ...forgedCases("with another version", "version_0", "version_other", "version_none", "version_word")
   }),
   requirement("R-SIG-04", 1, {
     ...mustRefuse,
     presupposes: ["R-SIG-01"],
     statement: "A request whose id, timestamp or body is not what was signed is refused and has no effect.",
-    because: "A forger who has recorded a request sends it again under a new id, or with another body.",
+    because: "A forger can record a request and send it again under a new id, or with another body.",
     ...forgedCases(
       "with the signature of something else",
       "changed_body",
@@ -196,9 +193,9 @@ export const signing: ReadonlyArray<Requirement> = [
   }),
   requirement("R-SIG-05", 1, {
     ...mustAccept,
-    statement: "Of several signatures one good one is enough, at any position.",
+    statement: "One good signature among several is enough, at any position.",
     because:
-      "While a secret is rotated, each request carries one signature by the old and one by the new secret. A receiver that reads only the first stops working then.",
+      "While a secret is rotated, each request carries a signature by the old and one by the new secret. A receiver that reads only the first stops working then.",
     given: [
       inWay(accessLog, "with the good signature last", "signature_last"),
       inWay(call, "with the good signature first", "signature_first"),
@@ -214,13 +211,13 @@ export const signing: ReadonlyArray<Requirement> = [
     ...mustAccept,
     statement: "A genuine request is accepted whatever its whitespace, escapes, numbers and order of members.",
     because:
-      "A receiver that parses the body and signs its own serialisation of it refuses genuine requests: for a space, a 1.0, an escaped letter.",
+      "A receiver that verifies its own serialisation of the body refuses genuine requests, for a space, a 1.0 or an escaped letter.",
     given: [
       inWay(accessLog, "with other whitespace", "reencoded"),
       inWay(call, "with members in another order", "reordered"),
       inWay(accessLog, "with escaped texts", "escaped"),
       state(
-        "numbers written otherwise",
+        "numbers in other forms",
         newEvent(
           withUnknown(
             accessLog,
@@ -244,7 +241,7 @@ export const signing: ReadonlyArray<Requirement> = [
     ...mustAccept,
     statement: "A retry with a new timestamp and signature is acknowledged.",
     because:
-      "Each attempt has its own timestamp. A receiver that recognises retries by the signature of the first attempt refuses them.",
+      "Each attempt has its own timestamp. A receiver that expects the signature of the first attempt refuses retries.",
     given: [accessLog, call].flatMap((event) => [
       state(`a retry of ${event.resource_type}`, newEvent(event), retryOf(0), retryOf(0)),
       state(`a retry of ${event.resource_type} a minute later`, newEvent(event, ["aged"]), retryOf(0))
@@ -256,7 +253,7 @@ export const signing: ReadonlyArray<Requirement> = [
     source: ownNumber,
     statement: "A request whose timestamp is off by less than the tolerance is accepted.",
     because:
-      "Queues and clocks are not exact. A tolerance of seconds refuses genuine requests, most of all when the sender is busy or the receiver's clock is slow.",
+      "Clocks are not exact, and requests wait in queues. With a tolerance of seconds a receiver refuses genuine requests, most of all when the sender is busy.",
     expected: (terms) =>
       `a timestamp within the tolerance of ${DurationText.format(terms.tolerance)} is answered with ${inWords(terms)}`,
     given: stamps.map(([stamp, when]) => inWay(accessLog, `stamped within the tolerance ${when}`, stamp)),
@@ -274,8 +271,9 @@ export const signing: ReadonlyArray<Requirement> = [
   requirement("R-SIG-09", 1, {
     ...mustRefuse,
     presupposes: ["R-SIG-01"],
-    source: `a timestamp that is no number: ${verifying}; how old one may be: ${ownNumber}`,
-    statement: "A request whose timestamp is no number, or off by more than the tolerance, is refused.",
+    source: `a timestamp that is no number: ${verifying}; the tolerance: ${ownNumber}`,
+    statement:
+      "A request whose timestamp is no number is refused, and so should be one that is off by more than the tolerance.",
     because: "Anybody who has recorded a request could replay it forever.",
     expected: ({ tolerance }) => `${refused}; the tolerance is ${DurationText.format(tolerance)}`,
     given: [

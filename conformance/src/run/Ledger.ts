@@ -1,26 +1,25 @@
 /**
- * Everything that was executed in a run, and which requirements it has decided: what is decided asks for nothing more, so
+ * Everything that was executed in a run, and which requirements it has decided. A decided requirement asks for no more cases, so
  * that a receiver that hangs costs a few deadlines and not one for each case.
  */
-import type { Case } from "../history/History.ts"
 import { keyOf } from "../history/History.ts"
-import { read } from "../judgement/Reading.ts"
+import type { Case } from "../history/History.ts"
+import { classify } from "../judgement/Terms.ts"
 import type { Terms } from "../judgement/Terms.ts"
 import type { CaseRun } from "../record/Evidence.ts"
-import { concerns } from "../record/Plan.ts"
-import { acknowledgesAtAll, assess } from "../record/Verdict.ts"
-import type { Plan } from "../record/Plan.ts"
+import { acknowledgesAtAll, assess, concerns } from "../record/Outcome.ts"
+import type { Plan } from "../record/Outcome.ts"
 
-/** After this many cases that leave a requirement open, more of them are not worth their time. */
+/** After this many open cases, a requirement asks for no more. */
 const patience = 2
 
-/** The most answering times that are kept. */
+/** How many answer times are kept. */
 const mostTimes = 400
 
 export interface Ledger {
   readonly runs: () => ReadonlyArray<CaseRun>
   readonly plans: () => ReadonlyArray<Plan>
-  /** Other plans, once it is known what can be seen. */
+  /** Replaces the plans, once the needs that are met are known. */
   readonly plan: (plans: ReadonlyArray<Plan>) => void
   readonly add: (run: CaseRun) => void
   readonly replace: (place: number, run: CaseRun) => void
@@ -28,14 +27,14 @@ export interface Ledger {
   readonly has: (one: Case) => boolean
   /** Whether some requirement still asks for a case. */
   readonly isAskedFor: (one: Case) => boolean
-  /** Whether repeating a run would help to decide a requirement. */
+  /** Whether a repeat of a run would help to decide a requirement. */
   readonly isWorthRepeating: (place: number) => boolean
   readonly acknowledges: () => boolean
-  /** The median time of an acknowledgement while nothing else was going on, in milliseconds; 0 when there was none. */
+  /** The median time of an acknowledgement while nothing else went on, in milliseconds; 0 without any. */
   readonly typical: () => number
 }
 
-/** What is known of a requirement: nothing more is asked where all is, or nothing of less strength where some is. */
+/** How far a requirement is decided: `all` asks for no more cases, `some` for none of less strength. */
 type Decided = "all" | "some" | "nothing"
 
 export const makeLedger = (terms: Terms): Ledger => {
@@ -45,7 +44,7 @@ export const makeLedger = (terms: Terms): Ledger => {
   const times: Array<number> = []
   let acknowledges = false
   let typical = 0
-  // What is decided changes only with what was executed.
+  // Changes only when something was executed.
   let known = new Map<Plan, Decided>()
 
   const concerned = (plan: Plan): ReadonlyArray<CaseRun> => runs.filter((run) => concerns(plan, run))
@@ -57,10 +56,10 @@ export const makeLedger = (terms: Terms): Ledger => {
     for (const run of own) {
       const { finding, suspect } = assess(plan, run, own, terms)
       if (finding.verdict === "ERROR") return "all"
-      // What is only suspected is repeated first: more of the same may take a deadline each.
+      // A suspect failure is repeated first: more cases may take a deadline each.
       if (finding.verdict === "FAIL" && (suspect || finding.strength === plan.requirement.strength)) return "all"
       if (finding.verdict === "FAIL") decided = "some"
-      // Of a receiver that acknowledges nothing, cases that show nothing leave a requirement as open as any.
+      // If the receiver acknowledges nothing, empty findings leave a requirement open, too.
       if (finding.verdict === "INCONCLUSIVE" && (!finding.empty || !acknowledges)) open += 1
     }
     return open >= patience ? "all" : decided
@@ -75,7 +74,7 @@ export const makeLedger = (terms: Terms): Ledger => {
   const notificationTimes = ({ alone, trace }: CaseRun): void => {
     if (!alone || times.length > mostTimes) return
     for (const { exchange, kind } of trace.attempts) {
-      if (kind === "delivery" && read(exchange, terms) === "acknowledged") times.push(exchange.elapsed)
+      if (kind === "delivery" && classify(exchange, terms) === "acknowledged") times.push(exchange.elapsed)
     }
     typical = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0
   }

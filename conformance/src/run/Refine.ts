@@ -1,48 +1,49 @@
 /**
- * Looks at a failure again: how often it comes back by itself, one at a time; where it does not, whether it does with
- * what others did to the receiver as operations of its own; and with how little.
+ * Repeats a failure by itself, one run at a time. If it does not come back, it is repeated with what other cases did to the receiver
+ * as operations of its own. Then it is shortened.
  *
- * A wrong answer or effect seen once is proof, and stays a failure even if it never comes back.
+ * A wrong answer or effect seen once is proof. It stays a failure even if it never comes back.
  */
 import type { Crypto } from "@doorhook/core"
-import { Clock, Effect } from "effect"
+import { Clock, Data, Effect } from "effect"
+import * as fc from "fast-check"
 import type { Trace } from "../evidence/Trace.ts"
-import type { Slots } from "../execution/Slots.ts"
+import type { Slots } from "../execution/Execution.ts"
+import { accessLog, bindingOf, templates } from "../history/Events.ts"
+import type { EventTemplate, EventFactory } from "../history/Events.ts"
 import { forBindings, keyOf } from "../history/History.ts"
-import { accessLog } from "../history/Events.ts"
-import type { History } from "../history/History.ts"
-import type { Minting } from "../history/Minting.ts"
+import type { Case, History } from "../history/History.ts"
+import { escapedString, string } from "../history/Json.ts"
+import type { Member } from "../history/Json.ts"
 import type { Operation } from "../history/Operations.ts"
 import type { Samples } from "../history/Samples.ts"
 import type { Confirmed, Refinement } from "../record/Evidence.ts"
-import type { TryOut } from "./Alone.ts"
-import { dropEach, shrinkDrawn, simplify } from "./Shrink.ts"
+import type { TryOut } from "./Setup.ts"
 import { repeatsFor } from "./StoredCase.ts"
 
-/** How often a failure is looked for again. */
+/** How often a failure is repeated. */
 const confirmations = 5
 
-/** The most that others did to the receiver, and the most events of theirs, that become operations. */
+/** How many actions of others on the receiver, and how many of their events, become operations. */
 const mostEnds = 3
 const mostEvents = 2_000
 
 export interface Failure {
   readonly requirement: string
   readonly trace: Trace
-  /** Where fast-check drew it from; null for a directed case. */
+  /** Where fast-check drew the case from; null for a directed case. */
   readonly drawn: { readonly samples: Samples; readonly seed: number; readonly path: string } | null
   readonly bindings: ReadonlyArray<string> | null
   readonly fails: (trace: Trace) => boolean
 }
 
-/** Before which operation something happened, by what was sent after it. */
+/** The operation before which something happened. */
 const placeOf = ({ attempts, began, history }: Trace, at: number): number =>
   attempts.find(({ started }) => began + started > at)?.op ?? history.ops.length
 
 /**
- * The history with what others did to the receiver while it ran as operations of its own: a kill or a restart where it
- * fell, after as many events as others sent. A wait for all else to be done goes: this is what was waited for. What is
- * stored and replayed is complete by itself.
+ * The history with the actions of others in its time as operations of its own: each kill or restart in its place, after as many
+ * filler events as others sent. A wait for all else to be done is left out. So a stored history is complete by itself.
  */
 export const withConditions = (trace: Trace): History => {
   const ends = trace.interventions
@@ -67,15 +68,15 @@ export const withConditions = (trace: Trace): History => {
   return { v: 1, ops: [...ops, ...at(trace.history.ops.length)] }
 }
 
-/** Looks at a failure again. */
+/** Repeats a failure, and shortens it if it comes back. */
 export const refine = Effect.fnUntraced(function* (
   { bindings, drawn, fails, requirement, trace }: Failure,
   tryOut: TryOut,
   until: number
-): Effect.fn.Return<Refinement, never, Minting | Crypto | Slots> {
+): Effect.fn.Return<Refinement, never, EventFactory | Crypto | Slots> {
   const isTimeLeft = Effect.map(Clock.currentTimeMillis, (now) => now < until)
   let best: Trace | null = null
-  /** Whether a history fails just now. One that could not be done, or whose effects could not be read, does not. */
+  /** Whether a history fails now. If it could not be executed or read, it does not. */
   const failsOnce = (history: History) =>
     tryOut(history).pipe(
       Effect.map((again) => {
@@ -88,7 +89,7 @@ export const refine = Effect.fnUntraced(function* (
 
   const confirm = Effect.fnUntraced(function* (
     history: History
-  ): Effect.fn.Return<Confirmed, never, Minting | Crypto | Slots> {
+  ): Effect.fn.Return<Confirmed, never, EventFactory | Crypto | Slots> {
     let [tried, failed] = [0, 0]
     while (tried < confirmations && (yield* isTimeLeft)) {
       if (yield* failsOnce(history)) failed += 1
@@ -98,7 +99,7 @@ export const refine = Effect.fnUntraced(function* (
   })
 
   const stillFails = (times: number) =>
-    Effect.fnUntraced(function* (history: History): Effect.fn.Return<boolean, never, Minting | Crypto | Slots> {
+    Effect.fnUntraced(function* (history: History): Effect.fn.Return<boolean, never, EventFactory | Crypto | Slots> {
       for (let tries = 0; tries < times && (yield* isTimeLeft); tries++) {
         if (yield* failsOnce(history)) return true
       }
@@ -108,7 +109,7 @@ export const refine = Effect.fnUntraced(function* (
   let history = trace.history
   const conditioned = withConditions(trace)
   const isAlike = keyOf(conditioned) === keyOf(history)
-  // What waited for all else to be done is not waited for by itself: what came in between may do.
+  // A history that waited for all else to be done is tried with the actions of others instead.
   const waits = !isAlike && history.ops.some(({ k }) => k === "age")
   let confirmed = waits ? { tried: 0, failed: 0 } : yield* confirm(history)
   if (confirmed.failed === 0) {
@@ -125,4 +126,207 @@ export const refine = Effect.fnUntraced(function* (
       : yield* shrinkDrawn(drawn.samples, drawn, (one) => forBindings(one, bindings), again, until)
   yield* simplify(yield* dropEach(plain ?? history, again, until), again, until)
   return { requirement, confirmed, reproduced: best }
+})
+
+/** Whether a history still fails, after as many tries as needed. */
+export type StillFails<R> = (history: History) => Effect.Effect<boolean, never, R>
+
+/** The case that `path` leads to, as short and plain as fast-check finds one that still fails. */
+export const shrinkDrawn = Effect.fnUntraced(function* <R>(
+  { arbitrary }: Samples,
+  { path, seed }: { readonly path: string; readonly seed: number },
+  adapt: (one: Case) => Case | null,
+  fails: StillFails<R>,
+  until: number
+): Effect.fn.Return<History | null, never, R> {
+  const context = yield* Effect.context<R>()
+  const left = until - (yield* Clock.currentTimeMillis)
+  if (left <= 0) return null
+  const property = (signal: AbortSignal) =>
+    fc.asyncProperty(arbitrary, async (one) => {
+      const adapted = adapt(one)
+      return adapted === null || !(await Effect.runPromiseWith(context)(fails(adapted.history), { signal }))
+    })
+  const { counterexample } = yield* Effect.promise((signal) =>
+    Promise.resolve(fc.check(property(signal), { seed, path, numRuns: 1, interruptAfterTimeLimit: left }))
+  )
+  const [found] = counterexample ?? []
+  return found === undefined ? null : (adapt(found)?.history ?? null)
+})
+
+/** The history without the operations that the failure does not need. */
+export const dropEach = Effect.fnUntraced(function* <R>(
+  history: History,
+  fails: StillFails<R>,
+  until: number
+): Effect.fn.Return<History, never, R> {
+  let best = history
+  let at = best.ops.length - 1
+  while (at >= 0 && best.ops.length > 1 && (yield* Clock.currentTimeMillis) < until) {
+    const without: History = { v: 1, ops: best.ops.toSpliced(at, 1) }
+    if (yield* fails(without)) {
+      best = without
+      at = Math.min(at, best.ops.length)
+    }
+    at -= 1
+  }
+  return best
+})
+
+/** Strings in a member's raw value; before a colon it is a name. */
+const quoted = /("(?:[^"\\]|\\.)*")(\s*:)?/gu
+const textsOf = (value: string): ReadonlyArray<string> =>
+  Array.from(value.matchAll(quoted)).flatMap(([, raw = "", colon]) => (colon === undefined ? [raw] : []))
+const isEscaped = (raw: string): boolean => /^"(?:\\u[0-9a-f]{4})+"$/.test(raw)
+
+const withText = (value: string, nth: number, letters: ReadonlyArray<string>): string => {
+  let at = -1
+  return value.replaceAll(quoted, (all, raw: string, colon: string | undefined) => {
+    if (colon !== undefined || ++at !== nth) return all
+    return isEscaped(raw) ? escapedString(letters.join("")) : string(letters.join(""))
+  })
+}
+
+const lettersOf = (raw: string): ReadonlyArray<string> => Array.from(String(JSON.parse(raw)))
+
+/** The fewest letters that still fail. Removes larger pieces before smaller ones. */
+const fewestLetters = Effect.fnUntraced(function* <E, R>(
+  letters: ReadonlyArray<string>,
+  fails: (letters: ReadonlyArray<string>) => Effect.Effect<boolean, E, R>
+): Effect.fn.Return<ReadonlyArray<string>, E, R> {
+  const all = letters.map(() => "a")
+  if (letters.length > 1 && (yield* fails(all))) {
+    // Only the length matters.
+    let [passes, length] = [0, all.length]
+    while (length - passes > 1) {
+      const middle = (passes + length) >> 1
+      if (yield* fails(all.slice(0, middle))) length = middle
+      else passes = middle
+    }
+    return all.slice(0, length)
+  }
+  let best = letters
+  for (let size = Math.ceil(letters.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let at = 0; at < best.length && best.length > 1;) {
+      const without = best.toSpliced(at, size)
+      if (without.length > 0 && (yield* fails(without))) best = without
+      else at += size
+    }
+  }
+  return best
+})
+
+const shown = 60
+const short = (text: string): string => {
+  const letters = Array.from(text)
+  const length = letters.length - (text.startsWith('"') ? 2 : 0)
+  return letters.length > shown ? `${letters.slice(0, shown).join("")}... (${length} characters)` : text
+}
+
+/** The differences between an event and the plain one of its kind, in words. */
+const differences = (event: EventTemplate, plain: EventTemplate): string =>
+  [
+    ...event.data.flatMap(([name, value]) =>
+      plain.data.some((member) => member[0] === name && member[1] === value) ? [] : [`${name} ${short(value)}`]
+    ),
+    ...plain.data.flatMap(([name]) => (event.data.some((member) => member[0] === name) ? [] : [`without ${name}`])),
+    ...event.beside_data.map(([name, value]) => `beside data ${name} ${short(value)}`),
+    ...event.beside_event.map(([name, value]) => `beside event ${name} ${short(value)}`)
+  ].join(", ")
+
+/** The events that are one step nearer to the plain event: one member less, more, or with its plain value. */
+const nearer = (event: EventTemplate, plain: EventTemplate): ReadonlyArray<EventTemplate> => {
+  const without = (members: ReadonlyArray<Member>, at: number) => members.toSpliced(at, 1)
+  const known = new Map(plain.data)
+  return [
+    ...event.beside_data.map((_, at) => ({ ...event, beside_data: without(event.beside_data, at) })),
+    ...event.beside_event.map((_, at) => ({ ...event, beside_event: without(event.beside_event, at) })),
+    ...event.data.flatMap(([name, value], at) => {
+      const usual = known.get(name)
+      if (usual === value) return []
+      return [{ ...event, data: usual === undefined ? without(event.data, at) : event.data.with(at, [name, usual]) }]
+    }),
+    ...plain.data.flatMap((member) =>
+      event.data.some(([name]) => name === member[0]) ? [] : [{ ...event, data: [...event.data, member] }]
+    )
+  ]
+}
+
+/** The event nearest to the plain one of its kind that still fails. */
+export const simplerEvent = Effect.fnUntraced(function* <E, R>(
+  event: EventTemplate,
+  fails: (event: EventTemplate) => Effect.Effect<boolean, E, R>
+): Effect.fn.Return<EventTemplate, E, R> {
+  const plain = templates[bindingOf(event)]
+  if (plain === undefined || event === plain) return event
+  const renamed = (one: EventTemplate): EventTemplate => ({ ...one, note: differences(one, plain) })
+  if (differences(event, plain) === "" || (yield* fails(plain))) return plain
+  let best = event
+  for (let isNearer = true; isNearer;) {
+    isNearer = false
+    for (const one of nearer(best, plain)) {
+      if (!(yield* fails(renamed(one)))) continue
+      best = renamed(one)
+      isNearer = true
+      break
+    }
+  }
+  for (const [at, [name, value]] of best.data.entries()) {
+    if (plain.data.some((member) => member[0] === name && member[1] === value)) continue
+    for (const [nth, raw] of textsOf(value).entries()) {
+      const withLetters = (letters: ReadonlyArray<string>): EventTemplate =>
+        renamed({ ...best, data: best.data.with(at, [name, withText(best.data[at]?.[1] ?? value, nth, letters)]) })
+      const letters = lettersOf(raw)
+      const fewest = yield* fewestLetters(letters, (some) => fails(withLetters(some)))
+      if (fewest !== letters) best = withLetters(fewest)
+    }
+  }
+  return best
+})
+
+/** Simpler forms of an operation, apart from its event. */
+const simpler = (operation: Operation): ReadonlyArray<Operation> => {
+  if ("copies" in operation && operation.copies !== undefined && operation.copies > 2) {
+    return [{ ...operation, copies: 2 }]
+  }
+  if (operation.k !== "new" && operation.k !== "again") return []
+  return operation.how.map((_, at) => ({ ...operation, how: operation.how.toSpliced(at, 1) }))
+}
+
+/** Stops simplifying: a text of thousands of letters has many parts to try. */
+class TimeUp extends Data.TaggedError("TimeUp") {}
+
+/** The history with each operation as simple as still fails. */
+export const simplify = Effect.fnUntraced(function* <R>(
+  history: History,
+  fails: StillFails<R>,
+  until: number
+): Effect.fn.Return<History, never, R> {
+  let best = history
+  const failsWith = Effect.fnUntraced(function* (at: number, operation: Operation) {
+    if ((yield* Clock.currentTimeMillis) >= until) return yield* new TimeUp()
+    const candidate: History = { v: 1, ops: best.ops.with(at, operation) }
+    const isFailing = yield* fails(candidate)
+    if (isFailing) best = candidate
+    return isFailing
+  })
+  const simplifyAt = Effect.fnUntraced(function* (at: number) {
+    for (let isSimpler = true; isSimpler;) {
+      isSimpler = false
+      const operation = best.ops[at]
+      for (const one of operation === undefined ? [] : simpler(operation)) {
+        if (!(yield* failsWith(at, one))) continue
+        isSimpler = true
+        break
+      }
+    }
+    const operation = best.ops[at]
+    if (operation !== undefined && "event" in operation) {
+      yield* simplerEvent(operation.event, (event) => failsWith(at, { ...operation, event }))
+    }
+  })
+  yield* Effect.forEach(history.ops.keys(), simplifyAt, { discard: true }).pipe(
+    Effect.catchTag("TimeUp", () => Effect.void)
+  )
+  return best
 })

@@ -1,26 +1,25 @@
 /**
- * The suite as a function: from settings to a report.
+ * The suite as a function, from settings to a report.
  */
 import { Clock, Effect, Random, Schema } from "effect"
 import { writeFile } from "node:fs/promises"
-import { fileTroubleOf } from "../FileTrouble.ts"
-import type { Ended } from "../record/Evidence.ts"
+import { fileTroubleOf } from "@doorhook/core"
 import { EvidenceLine, shownEvidence } from "../record/Evidence.ts"
+import type { Ended } from "../record/Evidence.ts"
 import { defaults, seedLimit } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { outcomesOf } from "../record/Verdict.ts"
+import { outcomesOf } from "../record/Outcome.ts"
 import { makeReport } from "../report/MakeReport.ts"
 import type { Report } from "../report/Report.ts"
 import { select, whyNothing } from "../requirements/Catalogue.ts"
-import { services } from "./Alone.ts"
-import { measureGuard } from "./Calibrate.ts"
 import { makeSession } from "./Session.ts"
+import { measureGuard, services } from "./Setup.ts"
 import { storeCases } from "./StoredCase.ts"
 
-/** Settings as a caller gives them: what is left out is as usual, a seed is drawn. */
+/** Settings as a caller gives them: the others have their defaults, and a seed is drawn. */
 export type Given = Pick<Options, "url"> & Partial<Options>
 
-/** A run that has been prepared: it may be interrupted, and gives the report of what was done so far. */
+/** A prepared run. If it is interrupted, `soFar` is the report of what was done. */
 export interface PreparedRun {
   readonly options: Options
   readonly guard: number
@@ -30,7 +29,7 @@ export interface PreparedRun {
 
 const encode = Schema.encodeEffect(EvidenceLine)
 
-/** Writes the evidence; answers why it could not be written, null when it was. */
+/** Writes the evidence; returns why it could not be written, or null. */
 const writeEvidence = (file: string, evidence: typeof EvidenceLine.Type): Effect.Effect<string | null> =>
   encode(shownEvidence(evidence)).pipe(
     Effect.flatMap((line) => Effect.tryPromise({ try: () => writeFile(file, `${line}\n`), catch: fileTroubleOf })),
@@ -42,7 +41,7 @@ const writeEvidence = (file: string, evidence: typeof EvidenceLine.Type): Effect
     )
   )
 
-/** Prepares a run: measures how exactly this machine can time, and sends nothing yet. */
+/** Prepares a run: measures how exactly this machine can time an answer. Sends nothing yet. */
 export const prepareSuite = Effect.fnUntraced(function* (given: Given, means: Means): Effect.fn.Return<PreparedRun> {
   const startedAt = yield* Clock.currentTimeMillis
   const seed = given.seed ?? (yield* Random.nextIntBetween(0, seedLimit))
@@ -70,6 +69,6 @@ export const prepareSuite = Effect.fnUntraced(function* (given: Given, means: Me
   }
 })
 
-/** Runs the suite. A target that can't be tested is a report that says so. */
+/** Runs the suite. For a target that can't be tested, the report says so. */
 export const runSuite = (given: Given, means: Means): Effect.Effect<Report> =>
   Effect.flatMap(prepareSuite(given, means), ({ run }) => run)

@@ -1,26 +1,26 @@
 /**
  * Which cases run, in which order, and with how much of the time: breadth first. Pure data and functions.
  *
- * Every requirement's given cases come before any further one, those before any that is drawn from the seed, and then the
- * lanes `quiet` and `last` (as many events between an event and its duplicate as there is time for). Within a step, lanes
- * run in the order of `lanes`, and cases take turns by requirement, so that a run that is cut short has looked at each.
+ * The given cases of all requirements come first, then further ones, then cases drawn from the seed, then the lanes `quiet` and
+ * `last` (as many events between an event and its duplicate as time allows). Within a step, lanes run in the order of `lanes`, and
+ * cases take turns by requirement, so that a run that is cut short has tested something of each.
  */
-import type { Case, Lane } from "../history/History.ts"
 import { keyOf, lanes } from "../history/History.ts"
+import type { Case, Lane } from "../history/History.ts"
 import { costOf, endsReceiver, movesClock } from "../history/Operations.ts"
-import type { Plan } from "../record/Plan.ts"
+import type { Plan } from "../record/Outcome.ts"
 
-/** What a case is run for, from what must be done to what time allows. */
+/** Steps of a run, from what must be done to what time allows. */
 const steps = ["given", "further", "sampled"] as const
 export type Step = (typeof steps)[number]
 
-/** How long the lane `last` takes, in milliseconds, and as a share of the run's time where that is more. */
+/** The time of the lane `last`, in milliseconds, or as a share of the run's time if that is more. */
 const lastUsual = 12_000
 const lastShare = 0.1
-/** Where all else took longer than it should, some of it is done nevertheless. */
+/** Its least share, even if everything else took too long. */
 const lastLeast = 0.035
 
-/** Until which share of the run's time cases of a step are begun; the others are those of what comes after them. */
+/** The share of the run's time until which cases of a step begin. */
 export const until: Readonly<Record<Step | "last" | "beforeClock" | "end", number>> = {
   given: 0.84,
   further: 0.6,
@@ -30,14 +30,14 @@ export const until: Readonly<Record<Step | "last" | "beforeClock" | "end", numbe
   end: 0.95
 }
 
-/** Until when the lane `last` goes on that begins now, both in milliseconds since the run began. */
+/** The end of the lane `last` if it begins now, both in milliseconds since the run began. */
 export const lastUntil = (now: number, maxTime: number): number =>
   Math.max(
     Math.min(maxTime * until.last, now + Math.max(lastUsual, maxTime * lastShare)),
     Math.min(maxTime * until.end, now + maxTime * lastLeast)
   )
 
-/** Histories at once, by lane: each has one request under way most of the time, and `Slots` keeps all of them to ten. */
+/** How many histories run at once, by lane. Most have one request in flight, and `Slots` caps them all at ten. */
 export const widths: Readonly<Record<Lane, number>> = {
   timing: 1,
   state: 8,
@@ -50,34 +50,34 @@ export const widths: Readonly<Record<Lane, number>> = {
   aged: 8
 }
 
-/** Cases that run together: when they are done, effects are waited for and read once for all of them. */
+/** Cases that run together: their effects are read together, too. */
 export interface Batch {
   readonly step: Step
   readonly lane: Lane
-  /** By turns of the requirements that ask for them. */
+  /** The requirements take turns. */
   readonly cases: ReadonlyArray<Case>
-  /** How many of the first cases are the only ones that their requirements have in this batch so far: one of each. */
+  /** How many cases at the beginning are the first of their requirement. */
   readonly firsts: number
-  /** Whether it may end the receiver: what others left in memory is read before. */
+  /** Whether it may end the receiver: the effects of earlier cases are read before. */
   readonly endsReceiver: boolean
-  /** Whether it moves the receiver's clock: nothing but its like comes after it. */
+  /** Whether it moves the receiver's clock: only such batches come after it. */
   readonly movesClock: boolean
 }
 
 const ends = ({ history }: Case): boolean => history.ops.some(endsReceiver)
 const moves = ({ history }: Case): boolean => history.ops.some(movesClock)
 
-/** The first of each list, then the second of each, and so on; cases of equal histories once. */
+/** The first of each list, then the second of each, and so on; equal histories once. */
 const byTurns = (lists: ReadonlyArray<ReadonlyArray<Case>>): ReadonlyArray<Case> => {
   const longest = Math.max(0, ...lists.map(({ length }) => length))
   const turns = Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list[turn] ?? [])).flat()
   return [...new Map(turns.map((one) => [keyOf(one.history), one])).values()]
 }
 
-/** Lanes with a place of their own in a run, whatever their step. */
+/** Lanes with their own place in a run, whatever the step. */
 export const lanesApart: ReadonlySet<Lane> = new Set(["last", "quiet", "aged"])
 
-/** The batches of a run in their order: `aged` first, then by steps, `lanesApart`, what moves the clock. Equal histories once. */
+/** The batches of a run in order: `aged`, the steps, `quiet` and `last`, and those that move the clock. Equal histories once. */
 export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => {
   const known = new Set<string>()
   const batchOf = (step: Step, lane: Lane, isMeant: (one: Case) => boolean): Batch => {
@@ -103,10 +103,10 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
         const [staying, ending] = [false, true].map((ended) =>
           batchOf(step, lane, (one) => stays(one) && ends(one) === ended)
         )
-        // Held still, a receiver takes a deadline and more: one that is pressed for time is killed first.
+        // A pause takes longer than a deadline, so kills come first.
         return (lane === "operated" ? [ending, staying] : [staying, ending]).flatMap((batch) => batch ?? [])
       })
-  // What is given somewhere is known as given, whichever step another requirement has it in.
+  // A case that is given for one requirement runs as given, whatever its step in another.
   const ofLane = (lane: Lane): ReadonlyArray<Batch> => steps.map((step) => batchOf(step, lane, stays))
   const aged = ofLane("aged")
   const given = whole("given")
@@ -116,7 +116,7 @@ export const scheduleOf = (plans: ReadonlyArray<Plan>): ReadonlyArray<Batch> => 
   return batches.filter(({ cases }) => cases.length > 0)
 }
 
-/** How long a case takes at least, in milliseconds, of a receiver that takes this long for an answer. */
+/** The least time of a case, in milliseconds, with a receiver that takes this long for an answer. */
 const timeOf = ({ history }: Case, answer: number, pace: number): number =>
   history.ops.reduce((sum, operation) => {
     const { answers, ms } = costOf(operation)
@@ -125,17 +125,17 @@ const timeOf = ({ history }: Case, answer: number, pace: number): number =>
 
 const waitOf = ({ history }: Case): number => history.ops.reduce((sum, operation) => sum + costOf(operation).ms, 0)
 
-/** Those that wait longest first: where several run at once, the others run in the meantime. */
+/** The cases with the longest waits first: others run in the meantime. */
 export const longestFirst = (lane: Lane, cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
   widths[lane] === 1 ? cases : cases.toSorted((a, b) => waitOf(b) - waitOf(a))
 
-/** How long some cases of a lane take at least, run beside each other as the lane allows. */
+/** The least time of some cases of a lane, with its width. */
 export const timeOfAll = (lane: Lane, cases: ReadonlyArray<Case>, answer: number, pace: number): number =>
   cases.reduce((sum, one) => sum + timeOf(one, answer, pace), 0) / widths[lane]
 
 /**
- * The cases of a batch that fit into what is left, by turns: at least one of each requirement that has none yet. Those
- * that do not fit are left out for want of time, and said to be.
+ * The cases of a batch that fit into the time that is left, but at least the first of each requirement. The report counts those
+ * left out.
  */
 export const fitting = (batch: Batch, left: number, answer: number, pace: number): ReadonlyArray<Case> => {
   let time = 0
@@ -145,7 +145,7 @@ export const fitting = (batch: Batch, left: number, answer: number, pace: number
   })
 }
 
-/** What must be kept for the batches that come later in a step: one case of each of their requirements. */
+/** The time to reserve for later batches of a step: for one case of each of their requirements. */
 export const reserveOf = (later: ReadonlyArray<Batch>, step: Step, answer: number, pace: number): number =>
   later
     .filter((batch) => batch.step === step && !lanesApart.has(batch.lane))

@@ -1,34 +1,36 @@
 /**
- * A run against one receiver: calibrates, executes batch after batch, waits for effects and reads them, confirms what may
- * have been an accident, and stops asking where a requirement is decided. It gathers evidence; verdicts are
- * `record/Verdict.ts`.
+ * A run against one receiver: calibrates, executes batch after batch, waits for effects and reads them, and repeats what may have
+ * been an accident. A decided requirement gets no more cases. The run gathers evidence; `record/Outcome.ts` judges it.
  *
- * What waits for all else to be done is begun first and ends last, after a while in which nothing is sent. Batches share the wait for effects: they are read before
- * the receiver is ended, and before a lane that is about something else.
+ * Cases that wait for all else to be done begin first and end last. Batches share the wait for effects: they are read before the
+ * receiver is ended, and before a lane of another kind.
  */
 import { isoOf } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
 import { Clock, Deferred, Effect, Fiber, Latch, Option } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
 import type { Trace } from "../evidence/Trace.ts"
+import type { CaseContext, Slots } from "../execution/Execution.ts"
 import { execute } from "../execution/Perform.ts"
-import type { Occasion } from "../execution/Execution.ts"
-import type { Slots } from "../execution/Slots.ts"
-import type { TargetUnusable } from "../execution/Reaching.ts"
-import type { Case, Lane } from "../history/History.ts"
+import type { TargetUnusable } from "../execution/Send.ts"
+import { EventFactory } from "../history/Events.ts"
 import { keyOf } from "../history/History.ts"
-import { Minting } from "../history/Minting.ts"
+import type { Case, Lane } from "../history/History.ts"
 import type { ProbeUnusable } from "../probes/Probe.ts"
+import { strangersAmong, suite } from "../record/Evidence.ts"
 import type { CaseRun, Ended, Evidence, ProbeCalibration, Refinement } from "../record/Evidence.ts"
 import { shown } from "../record/Options.ts"
 import type { Means, Options } from "../record/Options.ts"
-import { strangersAmong } from "../record/Strangers.ts"
-import { concerns, plansOf } from "../record/Plan.ts"
-import { assess, maxRepeats } from "../record/Verdict.ts"
-import type { Plan } from "../record/Plan.ts"
+import { assess, concerns, maxRepeats, plansOf } from "../record/Outcome.ts"
+import type { Plan } from "../record/Outcome.ts"
 import type { Need } from "../requirements/Requirement.ts"
-import { suite } from "../Suite.ts"
+import { makeLedger } from "./Ledger.ts"
+import { refine } from "./Refine.ts"
+import { fitting, lanesApart, lastUntil, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
+import type { Batch } from "./Schedule.ts"
+import { lacksEffects, readAgain, settle } from "./Settle.ts"
 import {
+  calibrateProbe,
   controlsOf,
   fillerShare,
   fillerShareAlone,
@@ -39,43 +41,37 @@ import {
   termsOf,
   tryOutWith,
   upToNow
-} from "./Alone.ts"
-import { calibrateProbe } from "./Calibrate.ts"
-import type { Guard } from "./Calibrate.ts"
-import { makeLedger } from "./Ledger.ts"
-import { refine } from "./Refine.ts"
-import { fitting, lanesApart, lastUntil, longestFirst, reserveOf, scheduleOf, until, widths } from "./Schedule.ts"
-import type { Batch } from "./Schedule.ts"
-import { lacksEffects, readAgain, settle } from "./Settle.ts"
+} from "./Setup.ts"
+import type { Guard } from "./Setup.ts"
 import { reach } from "./Target.ts"
 
 export interface Session {
   /** Executes until everything is decided, the time is up or the receiver is gone. */
-  readonly run: Effect.Effect<Ended, never, Minting | Crypto | Slots>
-  /** All that is known so far, as the evidence of a run that ended like this. */
+  readonly run: Effect.Effect<Ended, never, EventFactory | Crypto | Slots>
+  /** The evidence so far, for a run that ended like this. */
   readonly evidence: (ended: Ended, durationMs: number) => Evidence
 }
 
-/** When the run began, in milliseconds since the epoch. */
+/** The guard, and when the run began, in milliseconds since the epoch. */
 export interface Measured extends Guard {
   readonly startedAt: number
 }
 
-type Done<A = void> = Effect.Effect<A, TargetUnusable | ProbeUnusable, Minting | Crypto | Slots>
+type Done<A = void> = Effect.Effect<A, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots>
 
-/** After this many answers that were late side by side, histories are executed one by one. */
+/** After this many late answers to parallel histories, histories run one by one. */
 const lateUntilAlone = 3
 
-/** A settling time that was waited for in vain is not waited for again in full. */
+/** After a settling time in vain, later waits have this share of it, but at least this many milliseconds. */
 const impatience = 0.3
 const leastSettle = 2_000
 
-/** Shares of the run's time: for waiting for late effects, for reading them, for confirming and shortening failures, at most. */
+/** The largest shares of the run's time for waiting for late effects, for reading them, and for refining failures. */
 const lateShare = 0.1
 const rereadShare = 0.04
 const refineShare = 0.2
 
-/** Lanes of one number share a wait for effects. */
+/** Lanes with the same number share a wait for effects. */
 const settling: Readonly<Record<Lane, number>> = {
   timing: 0,
   state: 0,
@@ -88,7 +84,7 @@ const settling: Readonly<Record<Lane, number>> = {
   aged: 4
 }
 
-/** All that was executed of a case: its repeats have effects like the first. */
+/** All traces of a case: the run and its repeats. */
 const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
 
 export const makeSession = Effect.fnUntraced(function* (
@@ -110,7 +106,7 @@ export const makeSession = Effect.fnUntraced(function* (
   let calibration: ProbeCalibration | null = null
   let settleTime = options.settle
   let late = 0
-  /** Whose effects the probe showed before anything was sent. */
+  /** The events with effects before the run. */
   let earlier: ReadonlySet<string> = new Set()
   let strangers: ReadonlyArray<string> = []
   const refinements: Array<Refinement> = []
@@ -128,7 +124,7 @@ export const makeSession = Effect.fnUntraced(function* (
     title: string,
     allElseDone: Effect.Effect<void> = Effect.void,
     fillerTime = maxTime * fillerShare
-  ): Occasion => ({ title, allElseDone, fillerTime })
+  ): CaseContext => ({ title, allElseDone, fillerTime })
 
   const reader = () => readerOf(options, own, terms, calibration)
 
@@ -144,12 +140,12 @@ export const makeSession = Effect.fnUntraced(function* (
 
   const lookForStrangers = Effect.fnUntraced(function* () {
     if (probe?.seen === undefined) return
-    const minting = yield* Minting
+    const factory = yield* EventFactory
     const now = (yield* probe.seen).filter((id) => !earlier.has(id))
-    strangers = strangersAmong(now, yield* minting.handedOut)
+    strangers = strangersAmong(now, yield* factory.handedOut)
   })
 
-  /** Puts what was read of some traces in their places. */
+  /** Replaces traces by those with effects. */
   const keep = (meant: ReadonlyArray<Trace>, seen: ReadonlyArray<Trace>): void => {
     const readOf = new Map(meant.map((trace, index) => [trace, seen[index] ?? trace]))
     for (const [place, run] of ledger.runs().entries()) {
@@ -170,12 +166,12 @@ export const makeSession = Effect.fnUntraced(function* (
     yield* lookForStrangers()
   })
 
-  /** What had not shown in its time may have by now: late is not lost. */
+  /** Reads missing effects once more: late is not lost. */
   const lookAgain = () => observeRuns(({ settled }, trace) => settled && lacksEffects(trace, terms))
 
   /**
-   * Effects that come late, when an event has long had its one: looked for once, at the end, when the settling time has
-   * passed since the given cases were done. Other cases usually take that long.
+   * Looks for second effects that come late: once, at the end, when the settling time has passed since the given cases were done.
+   * Other cases usually take that long.
    */
   const lookForLate = Effect.fnUntraced(function* (since: number, end: number) {
     const reading = reader()
@@ -237,14 +233,14 @@ export const makeSession = Effect.fnUntraced(function* (
     const firsts = new Set(batch.cases.slice(0, batch.firsts))
     const width = widths[batch.lane]
     const queue = [...cases]
-    // Taken one by one, so that a lane can be narrowed while it runs.
+    // Workers take one case at a time, so that a lane can be narrowed while it runs.
     const worker = (index: number): Done =>
       Effect.gen(function* () {
         while (queue.length > 0) {
           const now = yield* Clock.currentTimeMillis
           if (now > end || (index > 0 && late >= lateUntilAlone)) return
           const one = queue.shift()
-          // A second case of one requirement leaves time for the first of another.
+          // A second case must leave time for the first case of another requirement.
           if (one !== undefined && !firsts.has(one) && now > end - reserved) continue
           const fillerTime =
             batch.lane === "last" ? Math.max(0, end - now) : maxTime * (width === 1 ? fillerShareAlone : fillerShare)
@@ -273,10 +269,10 @@ export const makeSession = Effect.fnUntraced(function* (
   const isOpen = (one: Case): boolean => !ledger.has(one) && ledger.isAskedFor(one)
   const lacksFirst = ({ cases, firsts }: Batch): boolean => cases.slice(0, firsts).some(isOpen)
 
-  /** Executes a batch. What was not asked for while something was suspected is, once that has come to nothing. */
+  /** Executes a batch. Repeats it for cases that were not asked for while another failure was suspect. */
   const runBatch = Effect.fnUntraced(function* (batch: Batch, later: ReadonlyArray<Batch>) {
     const { lane, movesClock, step } = batch
-    // More of the same says nothing more of a receiver that acknowledges nothing, and may take a deadline each.
+    // If the receiver acknowledges nothing, more cases show nothing and may take a deadline each.
     if (step !== "given" && !ledger.acknowledges()) return
     const now = yield* Clock.currentTimeMillis
     const isLast = lane === "last"
@@ -293,11 +289,11 @@ export const makeSession = Effect.fnUntraced(function* (
     while (more) more = yield* runOnce(batch, cases, { end, reserved })
   })
 
-  /** Begins what is to be ended last. */
+  /** Begins the cases that end last. */
   const beginAged = Effect.fnUntraced(function* (aged: ReadonlyArray<Case>, done: Deferred.Deferred<void>) {
     const waiting = yield* Latch.make()
     const busy = new Set(aged)
-    // Some are not asked for, or end before they wait.
+    // A case may not be asked for, or may end before it waits.
     const waitsOrEnded = (one: Case) =>
       Effect.suspend(() => {
         busy.delete(one)
@@ -312,7 +308,7 @@ export const makeSession = Effect.fnUntraced(function* (
     return fiber
   })
 
-  /** The plainest case in which a requirement is broken beyond doubt, and not by a measured time alone. */
+  /** The shortest proven failure of a requirement that does not rest on a measured time. */
   const failureOf = (one: Plan) => {
     const concerned = ledger.runs().filter((run) => concerns(one, run))
     const broken = concerned
@@ -359,7 +355,7 @@ export const makeSession = Effect.fnUntraced(function* (
     yield* calibrate()
     const batches = scheduleOf(ledger.plans())
     const once = batches.filter(({ lane }) => lane !== "aged")
-    // Given cases that had to leave time for others come after those.
+    // Given cases that had to leave time for others come again after them.
     const directed = once.filter(
       ({ lane, movesClock, step }) => step === "given" && !lanesApart.has(lane) && !movesClock
     )
@@ -377,7 +373,7 @@ export const makeSession = Effect.fnUntraced(function* (
       if (batch.movesClock || !batch.cases.some(isOpen)) continue
       const isOther = before !== null && (settling[before.lane] !== settling[batch.lane] || before.step !== batch.step)
       if (isOther || batch.endsReceiver) yield* settleAll()
-      // The last lanes take their time: failures are looked at again before them.
+      // The last lanes take long: failures are refined before them.
       if (lanesApart.has(batch.lane) && before !== null && !lanesApart.has(before.lane)) yield* refineAll(until.given)
       if (batch.step === "given" && !lanesApart.has(batch.lane) && !batch.endsReceiver)
         givenDone = yield* Clock.currentTimeMillis
@@ -385,7 +381,7 @@ export const makeSession = Effect.fnUntraced(function* (
       before = batch
     }
     yield* settleAll()
-    // While others still age. What moves the clock is given too, and must have its time.
+    // The `aged` cases still wait. Cases that move the clock need their time, too.
     yield* lookForLate(givenDone, clock.length > 0 ? until.beforeClock : until.end)
     yield* Deferred.succeed(allElseDone, undefined)
     yield* Fiber.join(fiber)

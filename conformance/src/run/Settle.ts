@@ -1,10 +1,9 @@
 /**
- * Waits until a receiver has done what it will do, and reads what that was: once for all traces of a batch.
+ * Waits for the effects of a batch's events and reads them, for all its traces together.
  *
- * Events are read until every acknowledged one shows its effect and two readings, some time apart, are equal; or until
- * nothing more has shown for the settling time: a receiver that works off a backlog is waited for, a few times as long at
- * most. Each reading may be a command that takes its time: nothing is read again that was read late enough, and of many
- * events as many are looked at as a short time suffices for.
+ * Events are read until each acknowledged one has its effect and two readings, some time apart, are equal; or until no new effect
+ * appears for the settling time. While a receiver works off a backlog the wait goes on, up to a few settling times. A reading may
+ * be a slow command. So nothing is read twice without need, and of many events a sample is read.
  */
 import { Clock, Effect } from "effect"
 import type { Effects, Trace } from "../evidence/Trace.ts"
@@ -15,20 +14,20 @@ import { subjectOf } from "../probes/Probe.ts"
 import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
 import type { ProbeCalibration } from "../record/Evidence.ts"
 
-/** What effects are read with, and under which terms. */
+/** The probe and how to read it. */
 export interface Reader {
   readonly probe: Probe
   readonly calibration: ProbeCalibration
   readonly terms: Terms
-  /** The receiver's URLs, first the one that most events go to. */
+  /** The receiver's URLs; most events go to the first. */
   readonly endpoints: ReadonlyArray<string>
-  /** Which of many events are looked at is drawn from it. */
+  /** The sample of many events is drawn from it. */
   readonly seed: number
 }
 
-/** The most of a trace's many events that are looked at: all of them where that takes no question to anybody. */
+/** The largest sample of a trace's many events: all of them if a reading costs nothing. */
 const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 300 }
-/** How many of them are looked at however long it takes, and how long is taken for the others, in milliseconds. */
+/** The least sample, however long it takes, and the time for the rest, in milliseconds. */
 const leastBulk = 12
 const bulkTime = 1_000
 
@@ -36,7 +35,7 @@ const bulkTime = 1_000
 const leastQuiet = 100
 const betweenReadings = 50
 
-/** The most that is waited for a receiver that goes on working, in settling times. */
+/** The longest wait for a receiver that still works, in settling times. */
 const mostWaits = 4
 
 /** One event to be read, of one trace. */
@@ -45,22 +44,22 @@ interface Watched {
   readonly story: EventStory
   readonly endpoint: string | null
   readonly elsewhere: boolean
-  /** Whether it is one of many, and enough of them are looked at without it. */
+  /** Whether it is beyond the least sample. */
   readonly spare: boolean
-  /** Those of `alike`, whose effects may be this one's. */
+  /** The watched events of the story's `alike`. */
   readonly alike: Array<Watched>
   reading: ProbeReading | null
-  /** When it was read last, in milliseconds since the epoch. */
+  /** The time of the last reading, in milliseconds since the epoch. */
   at: number
-  /** When another number of effects was read than before. */
+  /** The time of the last reading with another count than before. */
   changedAt: number
   most: number
 }
 
-/** This many of some things, drawn from a seed, so that a fault with a fixed stride is not missed. */
+/** A sample, drawn from a seed: a fixed stride could miss a fault with the same period. */
 export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number): ReadonlyArray<One> => {
   if (all.length <= most) return all
-  // The last steps of MurmurHash3, which spread what is near.
+  // The final mix of MurmurHash3, which spreads near numbers.
   const weight = (place: number): number => {
     let mixed = Math.imul(place + 1, 0x9e3779b1) ^ seed
     mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
@@ -71,10 +70,10 @@ export const drawn = <One>(all: ReadonlyArray<One>, most: number, seed: number):
   return all.filter((_, place) => chosen.has(place))
 }
 
-/** An event for one URL alone is the control of those for two. */
+/** A single event for one URL: the control for events at two URLs. */
 const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && history.ops[0]?.k === "new"
 
-/** Which events of some traces are read. A probe that knows events by `data.id` can't read one without a number. */
+/** The events to read. A probe that knows events by `data.id` can't read one without a number. */
 const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<Watched> => {
   const { calibration, endpoints, probe, seed, terms } = reader
   return traces.flatMap((trace, place) => {
@@ -104,7 +103,7 @@ const watchedOf = (traces: ReadonlyArray<Trace>, reader: Reader): ReadonlyArray<
   })
 }
 
-/** Whether an event that was acknowledged has fewer effects than it is owed. */
+/** Whether an acknowledged event lacks effects. */
 const lacks = ({ owed, shared, state }: EventStory, effects: number): boolean =>
   state === "acknowledged" && owed && effects < shared
 
@@ -115,11 +114,11 @@ const isAsExpected = ({ alike, elsewhere, reading, story }: Watched): boolean =>
     alike.reduce((sum, other) => sum + (other.reading?.effects ?? 0), reading?.effects ?? 0)
   )
 
-/** Whether some event of a trace was acknowledged, and its effect had not shown when it was read. */
+/** Whether an acknowledged event of a trace lacked its effect when it was read. */
 export const lacksEffects = (trace: Trace, terms: Terms): boolean =>
   storiesOf(trace, terms).some((story) => story.last !== null && lacks(story, story.last))
 
-/** Reads some events once, in their order, as many as can be begun until a time. */
+/** Reads some events once, in order, until a time. */
 const readAll = (probe: Probe, some: ReadonlyArray<Watched>, until = Infinity): Effect.Effect<void, ProbeUnusable> =>
   Effect.forEach(
     some,
@@ -142,7 +141,7 @@ const effectsOf = ({ data, digest, effects }: ProbeReading, most: number): Effec
   ...(data === null ? {} : { data })
 })
 
-/** The effects of a trace's events, of those that were read; `keep` says what stays of the others. */
+/** The trace with the effects that were read; `keep` merges them with those before. */
 const put = (
   trace: Trace,
   place: number,
@@ -169,7 +168,7 @@ const put = (
 const withReading = (one: Watched, before: Effects | null): Effects | null =>
   one.reading === null ? before : effectsOf(one.reading, Math.max(one.most, before?.most ?? 0))
 
-/** Reads the effects of the events of some traces. The same traces, with what was read. */
+/** Reads the effects of some traces; returns the traces with them, and whether no effect is missing. */
 export const settle = Effect.fnUntraced(function* (
   given: ReadonlyArray<Trace>,
   reader: Reader,
@@ -202,7 +201,7 @@ export const settle = Effect.fnUntraced(function* (
       until = Math.min((yield* Clock.currentTimeMillis) + patience, begun + mostWaits * patience)
     }
   }
-  // A second effect may be on its way while the first is there.
+  // A second effect may follow the first.
   const quiet = Math.max(leastQuiet, Math.min(2 * lag, patience / 2))
   const isEarly = ({ at, changedAt }: Watched): boolean => at < Math.max(begun, changedAt) + quiet
   let early = watched.filter(isEarly)
@@ -217,13 +216,13 @@ export const settle = Effect.fnUntraced(function* (
   }
 })
 
-/** What was sent again first, then what stands for itself: a second effect is most likely there. */
+/** Events that were sent again first: a second effect is most likely for them. */
 const byWorth = (a: Watched, b: Watched): number =>
   Number(b.story.attempts.length > 1) - Number(a.story.attempts.length > 1) || Number(a.spare) - Number(b.spare)
 
 /**
- * Reads events once more that have been read, as many as the time suffices for: whether effects have come since. What is fewer than it was is left as it
- * was: a receiver that has been ended since may have held it in memory, which other requirements are about.
+ * Reads events once more, as time allows, to find effects that came since. A lower count than before is ignored: a receiver that
+ * was ended since may have held it in memory, which other requirements test.
  */
 export const readAgain = Effect.fnUntraced(function* (
   traces: ReadonlyArray<Trace>,

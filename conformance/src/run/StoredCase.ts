@@ -1,43 +1,41 @@
 /**
- * Histories that failed, as files: to be replayed when the receiver has been corrected. They hold no ids; those are minted
- * when a history is executed.
+ * Failed histories as files, to be replayed when the receiver has been corrected. They hold no ids: execution creates those.
  */
-import { CommandFailure, eventIdPrefix } from "@doorhook/core"
+import { CommandFailure, eventIdPrefix, fileTroubleOf } from "@doorhook/core"
 import { Effect, Option, Schema } from "effect"
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { fileTroubleOf, isMissing } from "../FileTrouble.ts"
+import { codeOf } from "../evidence/Exchange.ts"
 import { keyOf, lanes } from "../history/History.ts"
 import { hashOf } from "../history/Json.ts"
 import { Operation } from "../history/Operations.ts"
-import { Confirmed } from "../record/Evidence.ts"
+import { Confirmed, suite } from "../record/Evidence.ts"
 import type { CaseRun, Refinement } from "../record/Evidence.ts"
-import type { Outcome } from "../record/Verdict.ts"
-import { suite } from "../Suite.ts"
+import type { Outcome } from "../record/Outcome.ts"
 
 export const StoredCase = Schema.Struct({
   v: Schema.Literal(2),
   suite: Schema.String,
   seed: Schema.Int,
-  /** The id of the requirement that it breaks. */
+  /** The id of the broken requirement. */
   violates: Schema.String,
   title: Schema.String,
   lane: Schema.Literals(lanes),
-  /** With the conditions under which it failed as operations. */
+  /** Include the conditions of the failure. */
   ops: Schema.Array(Operation),
   observed: Schema.String,
   /**
-   * How often exactly these operations were executed by themselves, and failed. Null: they never were, or never failed
-   * so; then that they pass says nothing, and a replay answers OPEN.
+   * How often exactly these operations were executed alone, and how often they failed. Null if they never failed alone: then a
+   * pass proves nothing, and a replay says OPEN.
    */
   reproduced: Schema.NullOr(Confirmed)
 })
 export type StoredCase = typeof StoredCase.Type
 
-/** What a replay says of a stored history. */
+/** The result of a replay. */
 export type Replayed = "FAILS" | "FIXED" | "OPEN"
 
-/** How often a history is tried before it counts as passing: so that a failure is missed one time in twenty. */
+/** How often a history must pass to count as fixed: a failure is then missed one time in twenty. */
 export const repeatsFor = ({ failed, tried }: Confirmed): number => {
   const share = tried === 0 ? 0 : failed / tried
   if (share >= 0.9) return 1
@@ -45,8 +43,8 @@ export const repeatsFor = ({ failed, tried }: Confirmed): number => {
 }
 
 /**
- * FIXED only if these operations failed by themselves once and do not now, as often as that takes. FAILS as soon as one
- * does. OPEN otherwise: the file stays.
+ * FAILS if it failed. FIXED only if these operations failed alone before and passed often enough now. OPEN otherwise: the file
+ * stays.
  */
 export const replayedOf = (
   { reproduced }: Pick<StoredCase, "reproduced">,
@@ -59,30 +57,33 @@ export const replayedOf = (
       ? "FIXED"
       : "OPEN"
 
-/** An id in a text, be it cut short. */
+/** An id in a text, even a shortened one. */
 const mentioned = new RegExp(`${eventIdPrefix}[0-9A-Za-z]+`, "g")
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
-/** What came of storing: files by the requirement's id, and why not more; null: no problem. */
+/** The stored files by requirement id, and why others could not be stored; null for no problem. */
 export interface Stored {
   readonly files: ReadonlyMap<string, string>
   readonly problem: string | null
 }
 
-/** Writes a file and the folder that it is in; answers why it could not be written, null when it was. */
+/** Writes a file, and creates its folder; returns why it could not be written, or null. */
 const write = (folder: string, file: string, text: string): Promise<string | null> =>
   mkdir(folder, { recursive: true })
     .then(() => writeFile(file, text))
-    .then(() => null, fileTroubleOf)
+    .then(
+      () => null,
+      (error: unknown) => (codeOf(error) === "EEXIST" ? "it is a file, not a folder" : fileTroubleOf(error))
+    )
 
-/** How often a run itself did its history with nothing before the eyes of the receiver but that; null where others acted. */
+/** How often a run itself executed its history alone; null if others acted in that time. */
 const byItself = ({ alone, repeats, trace }: CaseRun): Confirmed | null =>
   alone && trace.otherEvents === 0 && trace.interventions.every(({ op }) => op !== null)
     ? { tried: 1 + repeats.length, failed: 1 }
     : null
 
-/** Writes the histories of failures to a folder. A folder that can't be written takes no verdict away. */
+/** Writes failed histories to a folder. If that fails, verdicts stay. */
 export const storeCases = Effect.fnUntraced(function* (
   folder: string | null,
   seed: number,
@@ -105,7 +106,7 @@ export const storeCases = Effect.fnUntraced(function* (
       title,
       lane,
       ops: history.ops,
-      // Ids are minted when a history is executed; those of then mean nothing later.
+      // The ids of this run mean nothing later.
       observed: observed.replaceAll(mentioned, `${eventIdPrefix}...`),
       reproduced:
         refinement === undefined
@@ -117,7 +118,7 @@ export const storeCases = Effect.fnUntraced(function* (
     const trouble = yield* Effect.promise(() => write(folder, file, `${encode(stored)}\n`))
     if (trouble === null) files.set(requirement.id, file)
     else {
-      problem = `Failing histories could not be stored in ${folder}: ${trouble}. Name a folder that can be written by --cases, and run again with --seed ${seed}.`
+      problem = `Failed histories could not be stored in ${folder}: ${trouble}. Name a writable folder with --cases, and run again with --seed ${seed}.`
     }
   }
   return { files, problem }
@@ -135,7 +136,7 @@ const onDisk = <A>(act: () => Promise<A>, wrong: (trouble: string) => string): E
 export const readCase = Effect.fnUntraced(function* (file: string): Effect.fn.Return<StoredCase, CommandFailure> {
   const text = yield* onDisk(
     () => readFile(file, "utf8"),
-    (trouble) => `${file} can't be read: ${trouble}. Name a history that a run stored, which its report does too.`
+    (trouble) => `${file} can't be read: ${trouble}. Name a stored history, as the report of its run does.`
   )
   const stored = decode(text)
   if (Option.isSome(stored)) return stored.value
@@ -152,18 +153,18 @@ export const readCase = Effect.fnUntraced(function* (file: string): Effect.fn.Re
 /** The files of a folder that hold stored histories; none where there is no such folder yet. */
 export const storedIn = (folder: string): Effect.Effect<ReadonlyArray<string>, CommandFailure> =>
   onDisk(
-    () => readdir(folder).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error))),
+    () => readdir(folder).catch((error: unknown) => (codeOf(error) === "ENOENT" ? [] : Promise.reject(error))),
     (trouble) =>
-      `--cases ${folder}: stored histories can't be looked for there: ${trouble}. Name the folder that runs store them in.`
+      `--cases ${folder}: can't read stored histories there: ${trouble}. Name the folder that runs store them in.`
   ).pipe(
     Effect.map((names) => names.filter((name) => name.endsWith(".json")).toSorted()),
     Effect.map((names) => names.map((name) => join(folder, name)))
   )
 
-/** Deletes a history that fails no more. */
+/** Deletes a history that no longer fails. */
 export const forget = (file: string): Effect.Effect<void, CommandFailure> =>
   onDisk(
     () => rm(file, { force: true }),
     (trouble) =>
-      `The history fails no more, but ${file} can't be deleted: ${trouble}. Delete it yourself, or keep it by --keep.`
+      `The history no longer fails, but ${file} can't be deleted: ${trouble}. Delete it yourself, or keep it with --keep.`
   )

@@ -1,19 +1,32 @@
 /**
- * Where the suite may send its events, and whether something is there.
+ * The receiver under test: whether the suite may send to it, whether something listens there, and that only one run of this machine
+ * uses it at a time.
  *
- * The suite makes doors look opened and bells look rung, over and over: it goes to the machine and the networks of the
- * person at the terminal, and elsewhere only where the receiver is said to be theirs.
+ * The suite sends events that look real, many times. It sends to this machine and private networks, and elsewhere only if
+ * `--i-own-this-target` says that the receiver is the user's own.
+ *
+ * A run listens at a local socket that is named after the URL and answers with its process id. The system closes it with the
+ * process. This keeps runs of one machine apart. Another sender is noticed by its events, if the probe shows them
+ * (`strangersAmong`).
  */
-import { AddressPolicy, CommandFailure, NameResolver, UrlPolicy } from "@doorhook/core"
-import { Effect, Layer, Option, Result } from "effect"
+import { AddressPolicy, CommandFailure, english, NameResolver, UrlPolicy } from "@doorhook/core"
+import { Clock, Data, Effect, Layer, Option, Result } from "effect"
+import type { Scope } from "effect"
 import { lookup } from "node:dns/promises"
-import { accepts } from "../Knocking.ts"
-import { TargetUnusable } from "../execution/Reaching.ts"
+import { rm } from "node:fs/promises"
+import { connect, createServer } from "node:net"
+import type { Server } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { TargetUnusable } from "../execution/Send.ts"
+import { codeOf } from "../evidence/Exchange.ts"
+import { hashOf } from "../history/Json.ts"
+import { accepts, portOf } from "../http/Ask.ts"
 
 const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowList =>
   texts.flatMap((text) => Option.toArray(AddressPolicy.parseNetwork(text)))
 
-/** Loopback and private networks, and the address that means «this machine». */
+/** Loopback and private networks, and the address of «this machine». */
 const local = networks(
   "127.0.0.0/8",
   "::1/128",
@@ -27,7 +40,7 @@ const local = networks(
 
 const everywhere = networks("0.0.0.0/0", "::/0")
 
-/** Local is what may be reached only because the list above names it. */
+/** Whether an address is local: one that only the list above allows. */
 export const isLocal = (address: string): boolean =>
   AddressPolicy.isAllowedAddress(address, local) && !AddressPolicy.isAllowedAddress(address, [])
 
@@ -37,7 +50,7 @@ export const systemNames: Layer.Layer<NameResolver> = Layer.succeed(NameResolver
     Effect.tryPromise(() => lookup(host, { all: true })).pipe(
       Effect.map((found) => found.map(({ address }) => address)),
       Effect.timeout("5 seconds"),
-      // A name that can't be looked up has no address.
+      // A failed look-up means no address.
       Effect.orElseSucceed(() => [])
     )
 })
@@ -46,15 +59,15 @@ export const systemNames: Layer.Layer<NameResolver> = Layer.succeed(NameResolver
 export const parse = (text: string): Result.Result<URL, CommandFailure> => {
   const flaw = UrlPolicy.hiddenQueryFlaw(text)
   return flaw === null
-    ? Result.mapError(UrlPolicy.check(text, everywhere), ({ message }) => CommandFailure.usage(`--url ${message}`))
+    ? Result.mapError(UrlPolicy.check(text, everywhere), ({ said }) => CommandFailure.usage(`--url: ${english(said)}`))
     : Result.fail(CommandFailure.usage(`--url ${text}: ${flaw}`))
 }
 
-/** Names that mean nothing outside a machine or a network: those without a dot, and the special-use ones (RFC 6761). */
+/** Whether a name has no meaning outside a machine or network: one without a dot, or a special-use name (RFC 6761). */
 const isPrivateName = (host: string): boolean =>
   !host.includes(".") || /\.(?:localhost|local|lan|internal|home\.arpa|test|invalid|example)$/i.test(host)
 
-/** Makes sure that the receiver is local, or owned. */
+/** Fails unless the receiver is local, or owned. */
 export const authorize = Effect.fnUntraced(function* (
   url: URL,
   owned: boolean
@@ -67,16 +80,16 @@ export const authorize = Effect.fnUntraced(function* (
       message: `${host} has no address: the name could not be resolved. Correct --url.`
     })
   }
-  // A public name that does not resolve here, just now, is foreign all the same.
+  // A public name that does not resolve now is foreign, too.
   const foreign = addresses.length === 0 ? "unresolved" : addresses.find((address) => !isLocal(address))
   if (foreign === undefined || owned) return
   const where = foreign === host ? foreign : `${host} (${foreign})`
   return yield* CommandFailure.usage(
-    `${where} is not a loopback or private address, and this suite sends events that look real. If the receiver is yours and may get them, add --i-own-this-target.`
+    `${where} is not a loopback or private address, and the suite sends events that look real. If the receiver is yours, add --i-own-this-target.`
   )
 })
 
-/** Makes sure that something accepts connections there. */
+/** Fails unless something accepts connections there. */
 export const reach = (url: URL, limit: number): Effect.Effect<void, TargetUnusable> =>
   accepts(url).pipe(
     Effect.timeout(limit),
@@ -87,3 +100,110 @@ export const reach = (url: URL, limit: number): Effect.Effect<void, TargetUnusab
         })
     )
   )
+
+/** How often a waiting run checks for the end of the other, and how long that may take to name itself, in milliseconds. */
+const step = 200
+const answerPatience = 1_000
+
+/** Another run still uses the receiver. */
+export class ReceiverTaken extends Data.TaggedError("ReceiverTaken")<{ readonly message: string }> {}
+
+/** The host of a URL, with one name for this machine. */
+const hostOf = (url: URL): string => {
+  const host = UrlPolicy.hostOf(url).toLowerCase()
+  return /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0|::)$/.test(host) ? "localhost" : host
+}
+
+/** Linux has sockets that are not files. Node.js before 20 does not distinguish their names. */
+const hasAbstract = process.platform === "linux" && Number.parseInt(process.versions.node, 10) >= 20
+
+/** The socket for a URL, whatever its scheme and query. A socket that is a file can outlive its process. */
+export const socketOf = (url: URL): string => {
+  const key = hashOf("sha256", `${hostOf(url)}:${portOf(url)}${url.pathname}`).slice(0, 16)
+  const name = `doorhook-conformance-${key}`
+  if (hasAbstract) return `\0${name}`
+  return process.platform === "win32" ? String.raw`\\.\pipe\${name}` : join(tmpdir(), `${name}.sock`)
+}
+
+/** Listens at a socket until the scope is closed. */
+const listen = (socket: string): Effect.Effect<Server, Error, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.callback<Server, Error>((resume) => {
+      const holder = `process ${process.pid}, since ${new Date().toISOString()}`
+      const server = createServer((asking) => asking.on("error", () => undefined).end(holder)).unref()
+      server.on("error", (error) => resume(Effect.fail(error)))
+      server.listen(socket, () => resume(Effect.succeed(server)))
+    }),
+    (server) => Effect.sync(() => server.close())
+  )
+
+/** The run that listens at a socket. Fails if none does. */
+const holderOf = (socket: string): Effect.Effect<string, Error> =>
+  Effect.callback<string, Error>((resume) => {
+    let said = ""
+    const asking = connect(socket)
+    asking.on("error", (error) => resume(Effect.fail(error)))
+    asking.on("data", (chunk) => (said += String(chunk)))
+    asking.on("end", () => resume(Effect.succeed(said)))
+    return Effect.sync(() => asking.destroy())
+  }).pipe(Effect.timeoutOrElse({ duration: answerPatience, orElse: () => Effect.succeed("another process") }))
+
+/** Listens at a socket, or else runs `taken`. Null if it listens, or if no socket can be made, which does not prevent a run. */
+const listenOr = (socket: string, taken: Effect.Effect<string | null, never, Scope.Scope>) =>
+  listen(socket).pipe(
+    Effect.as(null),
+    Effect.catch((error) => (codeOf(error) === "EADDRINUSE" ? taken : Effect.succeed(null)))
+  )
+
+/** Takes a socket; returns its holder, or null if it was taken. Removes a file that an ended process left. */
+const take = (socket: string): Effect.Effect<string | null, never, Scope.Scope> =>
+  listenOr(
+    socket,
+    Effect.catch(holderOf(socket), () =>
+      Effect.ignore(Effect.tryPromise(() => rm(socket))).pipe(
+        Effect.andThen(listenOr(socket, Effect.succeed("another process")))
+      )
+    )
+  )
+
+type Announce = (message: string) => Effect.Effect<void>
+
+/** Waits for a socket, and takes it. */
+const claimOne = Effect.fnUntraced(function* (
+  url: URL,
+  patience: number,
+  announce: Announce
+): Effect.fn.Return<void, ReceiverTaken, Scope.Scope> {
+  const shown = UrlPolicy.shownUrl(url)
+  const seconds = Math.round(patience / 1_000)
+  const begun = yield* Clock.currentTimeMillis
+  let announced = false
+  while (true) {
+    const holder = yield* take(socketOf(url))
+    if (holder === null) return
+    if ((yield* Clock.currentTimeMillis) - begun >= patience) {
+      return yield* new ReceiverTaken({
+        message: `After ${seconds} s, another run still tests ${shown} (${holder}). Two runs would disturb each other: end that run, or try again later.`
+      })
+    }
+    if (!announced) {
+      yield* announce(`Another run tests ${shown} (${holder}). This run waits for its end, up to ${seconds} s.`)
+    }
+    announced = true
+    yield* Effect.sleep(step)
+  }
+})
+
+/**
+ * Claims URLs for one run on this machine until the scope is closed. Waits up to `patience` milliseconds for another run, and
+ * announces that.
+ */
+export const claim = (
+  urls: ReadonlyArray<URL>,
+  patience: number,
+  announce: Announce
+): Effect.Effect<void, ReceiverTaken, Scope.Scope> => {
+  // In a fixed order, so that no two runs wait for each other.
+  const inOrder = [...new Map(urls.map((url) => [socketOf(url), url]))].toSorted(([a], [b]) => a.localeCompare(b))
+  return Effect.forEach(inOrder, ([, url]) => claimOne(url, patience, announce), { discard: true })
+}

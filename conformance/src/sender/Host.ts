@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 
-/** What one attempt is answered. */
+/** The answer to one attempt. */
 export type Treatment =
   | { readonly k: "status"; readonly status: number }
   | { readonly k: "redirect"; readonly status: number }
@@ -18,7 +18,7 @@ export type Treatment =
 
 export const acknowledge: Treatment = { k: "status", status: 200 }
 
-/** What each event is answered until it is acknowledged, by the order in which events come. */
+/** The answers to each event until it is acknowledged, in the order in which events come. */
 export const plan: ReadonlyArray<ReadonlyArray<Treatment>> = [
   [],
   [{ k: "status", status: 500 }],
@@ -51,7 +51,7 @@ export interface SeenAttempt {
   readonly path: string
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: string
-  /** What was answered; null for a request that nobody should have made. */
+  /** The answer; null for a request that should not have been made. */
   readonly treatment: Treatment | null
   /** When the sender closed the connection before the answer; null when it did not. */
   readonly gaveUpAfter: number | null
@@ -66,7 +66,7 @@ export interface SeenEvent {
 
 export interface Observation {
   readonly events: ReadonlyArray<SeenEvent>
-  /** Requests to where redirects lead. */
+  /** Requests to the target of redirects. */
   readonly strays: ReadonlyArray<SeenAttempt>
 }
 
@@ -75,7 +75,7 @@ export const webhookIdOf = ({ headers }: SeenAttempt): string => headers["webhoo
 export interface HostOptions {
   readonly host: string
   readonly port: number
-  /** What the sender should wait, in milliseconds. */
+  /** How long the sender should wait for an answer, in milliseconds. */
   readonly deadline: number
 }
 
@@ -90,10 +90,10 @@ export interface Host {
   readonly quietFor: () => number
 }
 
-/** The address that the sender would send to can't be had. */
+/** The host can't listen at its address. */
 export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", { message: Schema.String }) {}
 
-/** Where redirects lead: nobody should ever come here. */
+/** The target of redirects, which no sender should follow. */
 const elsewhere = "/elsewhere"
 
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
@@ -177,7 +177,7 @@ export const host = ({ deadline, host, port }: HostOptions): Effect.Effect<Host,
     }
 
     const server = createServer((request, response) => {
-      // A sender that breaks off has made no attempt.
+      // A request that was broken off is no attempt.
       receive(request, response).catch(() => response.destroy())
     })
     yield* Effect.acquireRelease(

@@ -1,8 +1,8 @@
 /**
- * What a sender must do: one block for each requirement, with the rule that judges it from what was seen.
+ * What a sender must do: one block for each requirement, with the rule that judges it.
  */
 import { Predicate } from "effect"
-import type { Verdict } from "../judgement/Finding.ts"
+import type { Verdict } from "../judgement/Verdict.ts"
 import { acknowledges, webhookIdOf } from "./Host.ts"
 import type { Observation, SeenAttempt, SeenEvent, Treatment } from "./Host.ts"
 
@@ -11,7 +11,7 @@ export interface SenderTerms {
   readonly deadline: number
   /** Times this close to the deadline are not judged, in milliseconds. */
   readonly guard: number
-  /** What is wrong with the signatures of attempts; null without the secret. */
+  /** The attempts with wrong signatures, and why; null without the secret. */
   readonly signatures: ReadonlyMap<SeenAttempt, string> | null
 }
 
@@ -36,7 +36,7 @@ const fail = (observed: string, event: SeenEvent | null = null): SenderFinding =
   event
 })
 
-/** Judges attempts one by one: `good`, a complaint, or null if there is nothing to judge. */
+/** Judges attempts one by one: `good`, the failure in words, or null for nothing to judge. */
 const eachAttempt = (
   nothing: string,
   judge: (attempt: SeenAttempt, event: SeenEvent, index: number, terms: SenderTerms) => string | null
@@ -70,7 +70,7 @@ const secondsOf = ({ headers }: SeenAttempt): number | null => {
   return /^\d{1,12}$/.test(text) ? Number(text) : null
 }
 
-/** What is wrong with a body; null when nothing is. */
+/** What is wrong with a body; null for nothing. */
 const shapeProblem = (body: string): string | null => {
   let value: unknown
   try {
@@ -109,7 +109,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-ID-01",
     strength: "MUST",
     statement: "Every attempt of an event has the same webhook-id, and there is one.",
-    because: "It is what receivers drop duplicates by: with a new id, each retry opens the door again.",
+    because: "Receivers drop duplicates by it: with a new id, each retry takes effect again.",
     check: eachAttempt("no event was sent twice", (attempt, { attempts }, index) => {
       const id = webhookIdOf(attempt)
       if (id === "") return "there is no webhook-id"
@@ -132,7 +132,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-ATT-01",
     strength: "SHOULD",
     statement: "doorhook-attempt counts the attempts from 1.",
-    because: "Receivers log it, and people look for it when something comes late.",
+    because: "Receivers log it, which helps to explain a late event.",
     check: eachAttempt("the header doorhook-attempt was never sent", ({ headers }, _, index) => {
       const given = headers["doorhook-attempt"]
       if (given === undefined) return null
@@ -171,7 +171,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-RETRY-02",
     strength: "MUST",
     statement: "Only 200 acknowledges: after another 2xx the attempt is made again.",
-    because: "The interface says 200 OK, and receivers answer 202 or 204 to say something else.",
+    because: "The interface says 200 OK; other statuses mean something else.",
     check: retried(
       (one) => isStatus(one) && one.status > 200 && one.status < 300,
       "no event was answered with another 2xx"
@@ -181,14 +181,14 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-RETRY-03",
     strength: "MUST",
     statement: "An attempt whose connection breaks before the answer is made again.",
-    because: "That is what a crash of the receiver looks like.",
+    because: "A crash of the receiver looks like this.",
     check: retried((one) => one.k === "reset", "no connection was broken")
   },
   {
     id: "S-REDIR-01",
     strength: "MUST",
     statement: "Redirects are not followed; they are failed attempts.",
-    because: "A redirect may lead into the sender's own network, and makes a GET of the POST.",
+    because: "A redirect may lead into the sender's own network, and turns the POST into a GET.",
     check: (observation, terms) => {
       const [stray] = observation.strays
       if (stray !== undefined) return fail(`it followed a redirect with a ${stray.method}`)
@@ -199,7 +199,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-LATE-01",
     strength: "MUST",
     statement: "An answer after the deadline does not acknowledge: the attempt is given up and made again.",
-    because: "Without a deadline one receiver that hangs holds the events of all others up.",
+    because: "Without a deadline, one receiver that hangs delays the events of all others.",
     check: eachAttempt("no answer was late", ({ gaveUpAfter, treatment }, { attempts }, index, { deadline, guard }) => {
       if (treatment?.k !== "after" || acknowledges(treatment)) return null
       if (index + 1 === attempts.length) return "no other attempt followed"
@@ -225,7 +225,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
     id: "S-DONE-01",
     strength: "MUST",
     statement: "After an acknowledgement no further attempt is made.",
-    because: "Duplicates are for when an answer was lost, not for when all is well.",
+    because: "Only a lost answer justifies a duplicate.",
     check: eachAttempt("no event was acknowledged", ({ treatment }, { attempts }, index) => {
       if (treatment === null || !acknowledges(treatment)) return null
       return index + 1 === attempts.length

@@ -1,5 +1,239 @@
 /**
- * `@doorhook/conformance/vitest`: the suite as tests of a receiver's own project, one for each requirement.
+ * `@doorhook/conformance/vitest`: the suite as tests of a receiver's own project. The suite runs once before them; each test has
+ * the verdict of one requirement.
  */
-export { receiverSuite } from "./ReceiverSuite.ts"
-export type { ReceiverSuiteOptions, StartedReceiver } from "./ReceiverSuite.ts"
+import { Acknowledgement, Signature } from "@doorhook/core"
+import { Console, Effect, Redacted } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { functionHook, hookPatience } from "../hooks/Commands.ts"
+import { awaitReady, noHooks } from "../hooks/Hooks.ts"
+import type { Hooks } from "../hooks/Hooks.ts"
+import { ProbeUnusable, readReading } from "../probes/Probe.ts"
+import type { Probe } from "../probes/Probe.ts"
+import { defaultSettle, noMeans } from "../record/Options.ts"
+import type { Means } from "../record/Options.ts"
+import { exitCodeOf, exitCodes, explainRequirement } from "../report/Explanation.ts"
+import type { Report } from "../report/Report.ts"
+import { linesOf } from "../report/Text.ts"
+import { selectionFlaw, select } from "../requirements/Catalogue.ts"
+import type { Level, Profile } from "../requirements/Requirement.ts"
+import { runSuite } from "../run/RunSuite.ts"
+import type { Given } from "../run/RunSuite.ts"
+import { claim } from "../run/Target.ts"
+import type { ReceiverTaken } from "../run/Target.ts"
+
+type Act = () => void | Promise<void>
+
+/** A reading of the test's probe: `digest` is `sha256:HEX` of the event's data by RFC 8785, `data` the stored data. */
+interface Seen {
+  readonly effects: number
+  readonly digest?: string
+  readonly data?: unknown
+}
+
+/** A running receiver, and how the suite sees and operates it. */
+export interface StartedReceiver {
+  /** The URL that events are posted to. */
+  readonly url: string
+  /** Counts the effects of an event: for levels 2 and 3. */
+  readonly probe?: (webhookId: string, url: string) => Seen | Promise<Seen>
+  /**
+   * Ends the receiver with its server and starts it again at the same URL. Data on disk stays. Level 3 needs this or `kill`.
+   */
+  readonly restart?: Act
+  /** Ends the receiver at once, as SIGKILL does. */
+  readonly kill?: Act
+  readonly pause?: Act
+  readonly resume?: Act
+  /** Moves the receiver's clock forward: for the profile `clock`. */
+  readonly advance?: (milliseconds: number) => void | Promise<void>
+  /** Records one more effect on purpose: detects a probe that can't count past one. */
+  readonly double?: (webhookId: string) => void | Promise<void>
+  /** Called at the end. */
+  readonly stop?: Act
+}
+
+export interface ReceiverSuiteOptions {
+  /** Starts the receiver, once. */
+  readonly start: () => StartedReceiver | Promise<StartedReceiver>
+  /** 1 (the default) needs the URL alone, 2 also a probe, 3 also a way to restart or kill it. Without these, the suite fails. */
+  readonly level?: Level
+  readonly profiles?: ReadonlyArray<Profile>
+  /** The receiver's bindings, like `access_log:create`; both types by default. */
+  readonly bindings?: ReadonlyArray<"access_log:create" | "call:create">
+  /** Signs the requests: the receiver's `whsec_` secret, or a `whsk_` private key if it verifies with the public key. */
+  readonly secret?: string
+  /** The receiver's URL for another integration, one at most: for the profile `tenant`. */
+  readonly otherUrls?: ReadonlyArray<string>
+  /** Events a second: for the profile `load`. */
+  readonly peakRate?: number
+  /** Which statuses acknowledge; `200` by default. */
+  readonly ack?: "200" | "2xx"
+  /** How long the receiver has to acknowledge, in milliseconds; 5000 by default. */
+  readonly deadline?: number
+  /** How far off a signature's timestamp may be for the receiver, in milliseconds; 300000 by default. */
+  readonly tolerance?: number
+  /** How long to wait for effects, in milliseconds; 10000 by default. */
+  readonly settle?: number
+  /** The seed of random histories; 1 by default, so that every run is the same. */
+  readonly seed?: number
+  /** How long the run may take, in milliseconds; 60000 by default. */
+  readonly maxTime?: number
+  /** Ids or patterns like `R-DUP-*`. */
+  readonly only?: ReadonlyArray<string>
+  readonly skip?: ReadonlyArray<string>
+  /** Gets the report, for example to write it to a file. */
+  readonly onReport?: (report: Report) => void | Promise<void>
+}
+
+/** What is wrong with the options, before anything is started; null for nothing. */
+const lackingOptions = (options: ReceiverSuiteOptions): string | null => {
+  const { level = 1, otherUrls = [], peakRate, profiles = [], secret } = options
+  if (otherUrls.length > 1) {
+    return `otherUrls holds ${otherUrls.length} URLs: the tenant profile compares two in all, so give one`
+  }
+  if (secret !== undefined && Signature.keyOf(Redacted.make(secret)) === null) {
+    return "secret must be a Standard Webhooks secret: whsec_ and base64"
+  }
+  const probe = level === 1 ? "a probe: level: 2, and probe in the result of start" : null
+  const lacks: Readonly<Record<Profile, string | null>> = {
+    signed: secret === undefined ? "the receiver's secret: secret" : null,
+    tenant: otherUrls.length === 0 ? "a second URL, the receiver's for another integration: otherUrls" : probe,
+    clock: probe,
+    load: peakRate === undefined ? "the load that the receiver is made for, in events a second: peakRate" : null
+  }
+  const lacking = profiles.find((profile) => lacks[profile] !== null)
+  return lacking === undefined ? null : `profiles: ${lacking} needs ${lacks[lacking]}`
+}
+
+/** What the result of `start` lacks; null for nothing. */
+const lackingMeans = (
+  { level = 1, otherUrls = [], profiles = [] }: ReceiverSuiteOptions,
+  { advance, kill, pause, probe, restart, resume, url }: StartedReceiver
+): string | null => {
+  if (otherUrls.some((other) => new URL(other).href === new URL(url).href)) {
+    return "otherUrls holds the URL of start's result: the tenant profile needs the receiver's URL for another integration"
+  }
+  if (level >= 2 && probe === undefined) return `level: ${level} needs a probe: return probe from start`
+  if (level === 3 && restart === undefined && kill === undefined) {
+    return "level: 3 needs a way to end the receiver: return restart or kill from start"
+  }
+  if (profiles.includes("clock") && advance === undefined) {
+    return "profiles: clock needs advance, which moves the receiver's clock: return it from start"
+  }
+  return (pause === undefined) === (resume === undefined) ? null : "pause and resume go together: give both"
+}
+
+/** How long starting and stopping may take, in milliseconds. */
+const slack = 30_000
+
+const wrongly = (what: string): ProbeUnusable => new ProbeUnusable({ message: `the probe of the test gave ${what}` })
+
+const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
+  probe === undefined
+    ? null
+    : {
+        kind: "http",
+        name: "the test's own probe",
+        concurrency: 8,
+        read: ({ endpoint, webhookId }) =>
+          Effect.tryPromise({
+            try: async () => probe(webhookId, endpoint ?? own),
+            catch: (error) => new ProbeUnusable({ message: `the probe of the test threw: ${String(error)}` })
+          }).pipe(Effect.flatMap((given) => readReading(given, wrongly)))
+      }
+
+/** The message about a receiver that neither the test nor its supervisor started again. */
+const byTest = {
+  what: "The receiver was not ready again",
+  advice: "Does the test's `restart`, or what watches over it after `kill`, start it at the same URL?"
+}
+
+const hooksOf = ({ advance, double, kill, pause, restart, resume, url }: StartedReceiver): Hooks => ({
+  ...noHooks,
+  restart: functionHook("restart", restart)?.() ?? null,
+  kill: functionHook("kill", kill)?.() ?? null,
+  pause: functionHook("pause", pause)?.() ?? null,
+  resume: functionHook("resume", resume)?.() ?? null,
+  advance: functionHook("advance", advance),
+  double: functionHook("double", double),
+  ready: Effect.suspend(() => awaitReady(new URL(url), null, byTest)),
+  names: {}
+})
+
+const givenOf = (options: ReceiverSuiteOptions, urls: Means["urls"]): Given => {
+  const { ack = "200", bindings, level = 1, maxTime = 60_000, only = [], peakRate, profiles = [], skip = [] } = options
+  return {
+    url: urls.map(({ href }) => href),
+    level,
+    profile: profiles,
+    binding: bindings ?? null,
+    signed: options.secret !== undefined,
+    ack,
+    deadline: options.deadline ?? Acknowledgement.defaultDeadline,
+    settle: options.settle ?? defaultSettle,
+    peakRate: peakRate ?? null,
+    seed: options.seed ?? 1,
+    maxTime,
+    only,
+    skip,
+    cases: null,
+    ...(options.tolerance !== undefined && { tolerance: options.tolerance })
+  }
+}
+
+/** Runs the suite, after other runs of this machine at the same URL. */
+const tested = (options: ReceiverSuiteOptions, started: StartedReceiver): Effect.Effect<Report, ReceiverTaken> => {
+  const { level = 1, otherUrls = [], secret } = options
+  const urls: Means["urls"] = [new URL(started.url), ...otherUrls.map((url) => new URL(url))]
+  const means: Means = {
+    ...noMeans,
+    urls,
+    probe: level === 1 ? null : probeOf(started),
+    hooks: hooksOf(started),
+    secret: secret === undefined ? null : Redacted.make(secret),
+    repeatable: false
+  }
+  return Effect.scoped(Effect.andThen(claim(urls, slack / 2, Console.warn), runSuite(givenOf(options, urls), means)))
+}
+
+/** Registers `describe` with one test for each requirement of the level and the profiles. */
+export const receiverSuite = (options: ReceiverSuiteOptions): void => {
+  const { level = 1, maxTime = 60_000, only = [], profiles = [], skip = [] } = options
+  const wrong = lackingOptions(options) ?? selectionFlaw({ only, skip })?.replace(/^--/, "") ?? null
+  if (wrong !== null) throw new Error(wrong)
+  const { selected } = select({ level, only, skip, profile: profiles })
+  describe(`doorhook receiver conformance, level ${level}`, () => {
+    let stop: Act = () => undefined
+    const reports: Array<Report> = []
+
+    beforeAll(
+      async () => {
+        const started = await options.start()
+        stop = started.stop ?? stop
+        const lacking = lackingMeans(options, started)
+        if (lacking !== null) throw new Error(lacking)
+        const report = await Effect.runPromise(tested(options, started))
+        reports.push(report)
+        await options.onReport?.(report)
+      },
+      maxTime + slack + hookPatience
+    )
+
+    afterAll(() => stop(), slack)
+
+    for (const { id, statement } of selected) {
+      it(`${id} ${statement}`, ({ skip }) => {
+        const [report] = reports
+        const found = report?.requirements.find((requirement) => requirement.id === id)
+        if (report === undefined || found === undefined) throw new Error(`the report of the suite lacks ${id}`)
+        if (exitCodeOf(report) === exitCodes.unusable) throw new Error(report.endedBecause)
+        const { observed, verdict } = found
+        // A broken SHOULD fails no build; `onReport` shows it.
+        if (verdict === "NOT_OBSERVABLE" || verdict === "SKIPPED" || verdict === "WARN") skip(`${verdict}: ${observed}`)
+        // The explanation is the difference that vitest shows.
+        expect(verdict === "PASS" ? "" : linesOf(explainRequirement(found)).join("\n")).toBe("")
+      })
+    }
+  })
+}

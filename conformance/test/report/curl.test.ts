@@ -4,17 +4,17 @@
 import { wordsOf } from "@doorhook/testkit/Bash"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { accessLog, call } from "../../src/history/Events.ts"
-import type { Operation } from "../../src/history/Operations.ts"
-import { again, newEvent, raceNew } from "../../src/history/History.ts"
-import { retry } from "../../src/history/Variations.ts"
-import type { Variation } from "../../src/history/Variations.ts"
 import type { HttpRequest } from "../../src/evidence/Exchange.ts"
 import type { Trace } from "../../src/evidence/Trace.ts"
-import { byHand, curlOf } from "../../src/report/Curl.ts"
-import { runSuite } from "../../src/run/RunSuite.ts"
+import { accessLog, call } from "../../src/history/Events.ts"
+import { again, newEvent, raceNew } from "../../src/history/History.ts"
+import type { Operation } from "../../src/history/Operations.ts"
+import { retry } from "../../src/history/Variations.ts"
+import type { Variation } from "../../src/history/Variations.ts"
 import { defaultTerms } from "../../src/judgement/Terms.ts"
 import { noMeans } from "../../src/record/Options.ts"
+import { curlCommand, curlOf } from "../../src/report/Steps.ts"
+import { runSuite } from "../../src/run/RunSuite.ts"
 import { answer, receiver } from "../support/receiver.ts"
 import { attemptOf, traceOf } from "../support/traces.ts"
 
@@ -81,7 +81,7 @@ const after = (
     })
   )
   const trace = traceOf(attempts, { ops, ...over })
-  return byHand({ trace, attempt: attempts.length - 1, terms: { ...defaultTerms, deadline: 400 } })
+  return curlCommand({ trace, attempt: attempts.length - 1, terms: { ...defaultTerms, deadline: 400 } })
 }
 
 describe("by hand", () => {

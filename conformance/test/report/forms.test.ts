@@ -3,18 +3,15 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { toBadge } from "../../src/report/Badge.ts"
-import { blocksOf, confirmedInWords } from "../../src/report/Blocks.ts"
+import { blocksOf, confirmedInWords, dataOf, differencesOf } from "../../src/report/Blocks.ts"
 import type { Block } from "../../src/report/Blocks.ts"
-import { linesOf, render } from "../../src/report/Console.ts"
-import { dataOf, differencesOf } from "../../src/report/Differences.ts"
 import { explanationOf } from "../../src/report/Explanation.ts"
 import type { Explained } from "../../src/report/Explanation.ts"
-import { toHar } from "../../src/report/Har.ts"
-import { toHtml } from "../../src/report/HtmlReport.ts"
+import { toHtml } from "../../src/report/Html.ts"
 import { toJUnit } from "../../src/report/JUnit.ts"
-import { toMarkdown } from "../../src/report/Markdown.ts"
 import type { Report, ReportedRequirement } from "../../src/report/Report.ts"
+import { toBadge, toHar } from "../../src/report/Reports.ts"
+import { linesOf, render, toMarkdown } from "../../src/report/Text.ts"
 import { select } from "../../src/requirements/Catalogue.ts"
 import { sampleReport, secret, signature } from "../support/sampleReport.ts"
 
@@ -220,7 +217,7 @@ describe("what is explained", () => {
 
   it("has how far a memory of ids was seen to reach in what a pass claims, unless it was looked at further", () => {
     const passed = { ...sampleReport, ...passing(requirements), memory: { seconds: 42, ids: 1_586 } }
-    assert.strictEqual(explanationOf(passed).claim, "L2 once, memory was seen to last over 42 s and 1,586 ids")
+    assert.strictEqual(explanationOf(passed).claim, "L2 once, ids were remembered for 42 s and 1,586 other events")
     const further = { ...passed, requirements: [...passed.requirements, ...passing([{ id: "R-DUP-06" }]).requirements] }
     assert.strictEqual(explanationOf(further).claim, "L2 once")
     assert.strictEqual(
@@ -306,7 +303,7 @@ describe("JUnit XML", () => {
   const tags = tagsOf(forms.junit)
   const count = (name: string): number => tags.filter((tag) => tag.name === name).length
 
-  it("has a case for each requirement, and tells undecided from passed", () => {
+  it("has a case for each requirement, and distinguishes undecided from passed", () => {
     assert.strictEqual(count("testcase"), sampleReport.requirements.length)
     assert.strictEqual(count("failure"), 2, "a known failure is no failure of the build")
     assert.strictEqual(count("error"), 1)

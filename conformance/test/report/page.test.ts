@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { chromium } from "playwright-core"
 import type { BrowserContextOptions } from "playwright-core"
 import { executable } from "../../../packages/doorhook/test/browser/Executable.ts"
-import { toHtml } from "../../src/report/HtmlReport.ts"
+import { toHtml } from "../../src/report/Html.ts"
 import { sampleReport } from "../support/sampleReport.ts"
 
 const path = executable()

@@ -2,15 +2,15 @@
  * The story of a history: with what others did to the receiver at the time, where they did it.
  */
 import { assert, describe, it } from "@effect/vitest"
-import type { Symptom } from "../../src/judgement/Finding.ts"
 import type { Intervention } from "../../src/evidence/Trace.ts"
 import { accessLog } from "../../src/history/Events.ts"
 import { again, newEvent } from "../../src/history/History.ts"
 import type { Operation } from "../../src/history/Operations.ts"
 import { retry } from "../../src/history/Variations.ts"
+import { defaultTerms } from "../../src/judgement/Terms.ts"
+import type { Symptom } from "../../src/judgement/Verdict.ts"
 import { notableEffects } from "../../src/report/Blocks.ts"
 import { effectsOf, stepsOf } from "../../src/report/Steps.ts"
-import { defaultTerms } from "../../src/judgement/Terms.ts"
 import { answered, attemptOf, counted, traceOf } from "../support/traces.ts"
 
 const long: ReadonlyArray<Operation> = [newEvent(accessLog), { k: "age", ms: 42_000 }, again(0, retry)]
@@ -54,7 +54,7 @@ describe("steps", () => {
     assert.deepStrictEqual(toldOf([at(43_500, "paused")]), [
       first,
       wait,
-      `${last}; in between, other cases held the receiver still${part}`
+      `${last}; in between, other cases paused the receiver${part}`
     ])
     assert.deepStrictEqual(toldOf([at(2_000, "killed", 1)]), [first, wait, last])
   })
@@ -73,7 +73,7 @@ describe("steps", () => {
       { run, trace, attempt: 0, event: 0, symptom: null, isOrdinary: true, because: "", terms: defaultTerms },
       false
     )
-    assert.match(step?.attempts[0]?.got ?? "", /^503 after 5 ms, with 9 other requests under way; sent again alone$/)
+    assert.match(step?.attempts[0]?.got ?? "", /^503 after 5 ms, with 9 other requests in flight; sent again alone$/)
   })
 })
 

@@ -2,8 +2,8 @@
  * Runs the command, in this process or in one of its own.
  */
 import { conformanceCommand } from "@doorhook/conformance"
-import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { CommandFailure } from "@doorhook/core"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { startNode } from "@doorhook/testkit/Process"
 import { Cause, Console, Effect, Exit, FileSystem, Schema } from "effect"
 import type { Scope } from "effect"

@@ -2,17 +2,17 @@
  * A receiver with a memory of its own making, and a probe that looks straight into it: what the engine is tried on where
  * no process is needed.
  */
+import { Crypto } from "@doorhook/core"
 import { listen } from "@doorhook/testkit/ListeningServer"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"
-import { setImmediate } from "node:timers/promises"
 import { text } from "node:stream/consumers"
-import type { Hooks } from "../../src/hooks/Hooks.ts"
-import { noHooks } from "../../src/hooks/Hooks.ts"
+import { setImmediate } from "node:timers/promises"
 import { digestOf } from "../../src/history/Json.ts"
+import { noHooks } from "../../src/hooks/Hooks.ts"
+import type { Hooks } from "../../src/hooks/Hooks.ts"
 import type { Probe } from "../../src/probes/Probe.ts"
-import { Crypto } from "@doorhook/core"
 
 export interface Delivery {
   readonly id: string

@@ -1,7 +1,7 @@
 /**
  * A report with a requirement of every verdict, and with the worst that a receiver can write into one.
  */
-import type { Verdict } from "../../src/judgement/Finding.ts"
+import type { Verdict } from "../../src/judgement/Verdict.ts"
 import type { Report, ReportedAttempt, ReportedRequirement } from "../../src/report/Report.ts"
 
 export const signature = "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="

@@ -8,7 +8,7 @@ import type { History } from "../../src/history/History.ts"
 import type { Operation } from "../../src/history/Operations.ts"
 import { noHooks } from "../../src/hooks/Hooks.ts"
 import { defaultTerms } from "../../src/judgement/Terms.ts"
-import { services } from "../../src/run/Alone.ts"
+import { services } from "../../src/run/Setup.ts"
 
 export const secret = Redacted.make("whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI=")
 

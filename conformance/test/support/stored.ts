@@ -4,7 +4,7 @@
 import { Effect, Schema } from "effect"
 import { readFile } from "node:fs/promises"
 import { EvidenceLine } from "../../src/record/Evidence.ts"
-import { outcomesOf } from "../../src/record/Verdict.ts"
+import { outcomesOf } from "../../src/record/Outcome.ts"
 import { makeReport } from "../../src/report/MakeReport.ts"
 import type { Report } from "../../src/report/Report.ts"
 

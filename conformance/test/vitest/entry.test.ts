@@ -11,8 +11,8 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
-import { inProcess } from "../../src/mutants/Trial.ts"
-import { httpProbe } from "../../src/probes/HttpProbe.ts"
+import { inProcess } from "../../src/mutants/Faults.ts"
+import { httpProbe } from "../../src/probes/Probe.ts"
 import { needs } from "../../src/requirements/Requirement.ts"
 
 /** Starts the bundled receiver, as a project starts its own. */
@@ -128,11 +128,11 @@ describe("receiverSuite", () => {
     const output = stdout + stderr
     assert.strictEqual(code, 1, output)
     for (const message of [
-      "level: 2 needs a probe: give probe in what start gives",
-      "level: 3 needs a way to end the receiver: give restart or kill",
+      "level: 2 needs a probe: return probe from start",
+      "level: 3 needs a way to end the receiver: return restart or kill",
       "profiles: clock needs advance",
       "pause and resume go together: give both",
-      "otherUrls holds the URL that start gives"
+      "otherUrls holds the URL of start's result"
     ]) {
       assert.include(output, message)
     }
@@ -143,7 +143,10 @@ describe("receiverSuite", () => {
     const refused: ReadonlyArray<readonly [Partial<ReceiverSuiteOptions>, string]> = [
       [{ profiles: ["signed"] }, "profiles: signed needs the receiver's secret: secret"],
       [{ profiles: ["signed"], secret: "whsec_?" }, "secret must be a Standard Webhooks secret: whsec_ and base64"],
-      [{ profiles: ["load"] }, "profiles: load needs what the receiver is made for, in events a second: peakRate"],
+      [
+        { profiles: ["load"] },
+        "profiles: load needs the load that the receiver is made for, in events a second: peakRate"
+      ],
       [{ profiles: ["tenant"], level: 2 }, "profiles: tenant needs a second URL"],
       [{ profiles: ["tenant"], otherUrls: ["http://127.0.0.1:9/other"] }, "profiles: tenant needs a probe: level: 2"],
       [{ profiles: ["clock"] }, "profiles: clock needs a probe: level: 2"],

@@ -4,12 +4,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { hook } from "../../src/vitest/TestHook.ts"
+import { functionHook } from "../../src/hooks/Commands.ts"
 
 describe("a hook of a test", () => {
   it.effect("that never settles fails, also when it can't be interrupted", () =>
     Effect.gen(function* () {
-      const restart = hook("restart", () => new Promise<void>(() => undefined))?.() ?? assert.fail()
+      const restart = functionHook("restart", () => new Promise<void>(() => undefined))?.() ?? assert.fail()
       const waiting = yield* Effect.forkChild(Effect.uninterruptible(Effect.flip(restart)))
       yield* TestClock.adjust("30 seconds")
       const { message } = yield* Fiber.join(waiting)

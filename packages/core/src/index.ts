@@ -23,6 +23,8 @@ export { didYouMean } from "./model/Nearest.ts"
 export * from "./model/Notification.ts"
 export { RecentMap } from "./model/RecentMap.ts"
 export * from "./model/ResourceType.ts"
+export { english, say, Sentence, sentences, SentenceValue } from "./model/Sentences.ts"
+export type { SentenceKey, Sentences } from "./model/Sentences.ts"
 export * from "./model/Token.ts"
 
 // rules, which are pure

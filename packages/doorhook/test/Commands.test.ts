@@ -93,7 +93,18 @@ describe("the operator's commands", () => {
       assert.strictEqual(yield* print("notifications", "list"), "no notifications\n")
       const early = yield* run("integrations", "probe", "1")
       assert.deepStrictEqual([early.code, early.stdout], [1, ""])
-      assert.match(early.stderr, /Only an integration that doorhook disabled/)
+      assert.match(
+        early.stderr,
+        /^doorhook: Only an integration that doorhook disabled \(gone, failing\) can be probed\. .*: npx doorhook deliveries recover 1 --since 3d --url http:\S+\n$/
+      )
+      yield* print("integrations", "set", "1", "--status", "disabled")
+      const enable = "To enable it: npx doorhook integrations set 1 --status enabled --url http:\\S+\\n$"
+      for (const command of ["probe", "test"]) {
+        const refused = yield* run("integrations", command, "1")
+        assert.strictEqual(refused.code, 1)
+        assert.match(refused.stderr, new RegExp(enable), command)
+      }
+      yield* print("integrations", "set", "1", "--status", "enabled")
       yield* publish
       yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
       yield* eventually("it is disabled", print("integrations", "list", "--status", "disabled"), (text) =>
@@ -166,7 +177,7 @@ describe("doorhook deliveries", () => {
       const listed = (yield* print("deliveries", "list")).split("\n")
       const columns = listed.slice(0, 6).map((line) => line.replaceAll(/ +/g, " ").split(" integration 1 "))
       assert.deepStrictEqual(
-        columns.map(([what, more]) => [what, more?.replace(/ \d{4}-.*/, "")]),
+        columns.map(([what, more]) => [what, more?.replace(/ created \d{4}-.*/, "")]),
         [
           ["dlv_1 delivered", "1 attempt acknowledged 200"],
           ["dlv_2 cancelled", "1 attempt bad_status 302"],
@@ -233,10 +244,21 @@ describe("doorhook deliveries", () => {
         assert.match(stderr, message)
       }
 
+      const withUrl = { DOORHOOK_OPERATOR_KEY: operatorKey, DOORHOOK_URL: url }
+      const byVariable = yield* runHere(["integrations", "probe", "1"], withUrl)
+      assert.include(byVariable.stderr, ` --url ${url}\n`)
+      const flagWins = yield* runHere(["deliveries", "list", "--url", "http://127.0.0.1:1"], withUrl)
+      assert.match(flagWins.stderr, /^doorhook: No answer from http:\/\/127\.0\.0\.1:1:/)
+      const wrongVariable = yield* runHere(["deliveries", "list"], { ...withUrl, DOORHOOK_URL: "doors.example" })
+      assert.strictEqual(wrongVariable.code, 3)
+      assert.match(wrongVariable.stderr, /^doorhook: --url or DOORHOOK_URL: must be an http or https URL/)
       const listAt = (at: string) => runHere(["deliveries", "list", "--url", at], { DOORHOOK_OPERATOR_KEY: "wrong" })
       const nowhere = yield* listAt("localhost:4000")
       assert.deepStrictEqual([nowhere.code, nowhere.stdout], [3, ""])
-      assert.match(nowhere.stderr, /^doorhook: --url: must be an http or https URL .*, not "localhost:4000"\.\n$/)
+      assert.match(
+        nowhere.stderr,
+        /^doorhook: --url or DOORHOOK_URL: must be an http or https URL .*, not "localhost:4000"\.\n$/
+      )
       assert.match((yield* listAt("http://127.0.0.1:1")).stderr, /^doorhook: No answer from .*npx doorhook serve/)
       assert.match((yield* listAt(receiver.url)).stderr, /^doorhook: --url http:\S+: What answers there is no doorhook/)
       const stranger = yield* listAt(url)

@@ -143,7 +143,7 @@ describe("notifications by webhook", () => {
     "need settings that can be used",
     Effect.gen(function* () {
       for (const [given, problem] of [
-        [{ notificationUrl: "ftp://ops.example", notificationSecret }, "notificationUrl: must begin with http"],
+        [{ notificationUrl: "ftp://ops.example", notificationSecret }, "notificationUrl: The URL must begin with http"],
         [{ notificationUrl: "https://ops.example" }, "notificationSecret: must be given with notificationUrl"],
         [
           { notificationUrl: "https://ops.example", notificationSecret: "swordfish" },

@@ -55,7 +55,7 @@ describe("an authority of the host's own", () => {
       const receiver = yield* serve(isSecure(authority), { scheme: "https" })
       const delivery = yield* deliveredTo(yield* start({ retry }), receiver.url)
       assert.strictEqual(delivery?.attempts[0]?.outcome, "tls")
-      assert.include(delivery?.explanation.why ?? "", "one of your own is made known by ca-file")
+      assert.include(delivery?.explanation.why ?? "", "add your own with ca-file")
     })
   )
 

@@ -1,5 +1,5 @@
 /**
- * What goes wrong in a receiver, as values that say what to do.
+ * Problems of a receiver, as values that say what to do.
  */
 import { answer } from "./Delivery.ts"
 import type { Answer } from "./Delivery.ts"

@@ -26,7 +26,7 @@ export interface ReceiverParts {
   readonly verify: (request: ReceivedRequest, body: Uint8Array) => void
   /** Reads the event and the headers. */
   readonly parse: (request: ReceivedRequest, body: Uint8Array) => Delivery
-  /** What duplicates are known by: `delivery.id`. Receivers at several URLs that share a store add the URL. */
+  /** The key that duplicates share: `delivery.id`. Receivers at several URLs that share a store add the URL. */
   readonly identify: (delivery: Delivery, request: ReceivedRequest) => string
   /** Keeps the delivery in the store unless its key is known, records it, and resolves to whether it was new. */
   readonly keep: (key: string, delivery: Delivery, request: ReceivedRequest) => Promise<boolean>
@@ -57,7 +57,7 @@ export interface ReceiverOptions<Tx> {
   readonly retryDelaysMs?: ReadonlyArray<number>
   /** From this failure of a delivery's `work` on, problems are alerts; 3 by default. */
   readonly alertAfter?: number
-  /** How much work runs at once in this process; 4 by default. */
+  /** How many deliveries are worked on at once in this process; 4 by default. */
   readonly concurrency?: number
   /** Ranges that deliveries may come from, as `GET /v4/webhook_sources` lists them. All by default. */
   readonly addresses?: ReadonlyArray<string>

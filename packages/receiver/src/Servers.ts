@@ -102,7 +102,7 @@ export const webRequest = (request: Request, address: string | null): ReceivedRe
   }
 })
 
-/** What is used of an instance of Fastify. */
+/** The part of a Fastify instance that the plugin uses. */
 export interface FastifyHost {
   removeAllContentTypeParsers(): unknown
   addContentTypeParser(

@@ -70,7 +70,7 @@ const queue = (run: Run, claiming: string): Omit<ReceiverStore<never>, "keep"> =
   settle: async (key, dueAt, failure) => void (await run(settle, [dueAt, failure === null ? 0 : 1, failure, key]))
 })
 
-/** What is used of node:sqlite's `DatabaseSync`. */
+/** The part of node:sqlite's `DatabaseSync` that the store uses. */
 export interface SqliteDatabase {
   readonly exec: (sql: string) => unknown
   readonly prepare: (sql: string) => { readonly all: (...values: Array<Value>) => Array<Record<string, unknown>> }
@@ -105,12 +105,12 @@ export const sqliteStore = <Database extends SqliteDatabase>(database: Database)
   }
 }
 
-/** What is used of a client like `pg`'s. */
+/** The part of a client like `pg`'s that the store uses. */
 export interface PostgresClient {
   readonly query: (text: string, values?: Array<unknown>) => Promise<{ readonly rows: Array<Record<string, unknown>> }>
 }
 
-/** What is used of a pool like `pg`'s. */
+/** The part of a pool like `pg`'s that the store uses. */
 export interface PostgresPool<Client extends PostgresClient> {
   readonly connect: () => Promise<Client & { readonly release: (destroy?: boolean) => void }>
 }

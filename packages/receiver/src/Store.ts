@@ -1,14 +1,14 @@
 /**
- * What a receiver remembers: known deliveries, and which of them still need work.
+ * The memory of a receiver: known deliveries, and which of them still need work.
  */
 import type { Delivery } from "./Delivery.ts"
 
 /** Work that one worker has claimed. */
 export interface ClaimedWork {
-  /** What the delivery was kept under. */
+  /** The key of the delivery. */
   readonly key: string
   readonly delivery: Delivery
-  /** How often its work failed. */
+  /** How often its work has failed. */
   readonly failures: number
 }
 

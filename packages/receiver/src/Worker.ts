@@ -1,5 +1,5 @@
 /**
- * Does the work of kept deliveries after they were acknowledged, until it succeeds or the delays are used up.
+ * Works on kept deliveries after they were acknowledged, until the work succeeds or the delays are used up.
  */
 import type { Delivery } from "./Delivery.ts"
 import { reasonOf } from "./Problem.ts"
@@ -31,7 +31,7 @@ export interface Worker {
   readonly close: () => Promise<void>
 }
 
-/** How long claimed work is another worker's, in milliseconds, unless it is renewed: after a crash it is due again then. */
+/** The lease of claimed work, in milliseconds, renewed while it runs: after a crash the work is due again. */
 const leaseMs = 15_000
 
 /** Pause after the store failed, in milliseconds. */

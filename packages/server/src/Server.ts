@@ -7,6 +7,7 @@ import type {
   Clients,
   Crypto,
   Deliveries,
+  DeliverySettings,
   DeliveryStore,
   Dispatcher,
   Grants,
@@ -56,6 +57,7 @@ export type ServerServices =
   | ScopeReader
   | Publisher
   | Deliveries
+  | DeliverySettings
   | DeliveryStore
   | Dispatcher
   | SettingStore

@@ -313,9 +313,8 @@ export const services = (
   ).pipe(
     Layer.provideMerge(Integrations.layer),
     Layer.provide(Layer.succeed(ResourceTypeAliases, options.aliases ?? {})),
-    Layer.provide(
-      Layer.mergeAll(TestNames, WakeSignal.layerLocal, Layer.orDie(DeliverySettings.layer(options.delivery)))
-    ),
+    Layer.provide(Layer.mergeAll(TestNames, WakeSignal.layerLocal)),
+    Layer.provideMerge(Layer.orDie(DeliverySettings.layer(options.delivery))),
     Layer.provideMerge(
       Layer.mergeAll(
         TestAuthorization,

@@ -1,5 +1,5 @@
 /**
- * Who does what in a simulated world: publishers, users who manage integrations, an operator, readers of feeds, and bad
+ * Actors of a simulated world: publishers, users who manage integrations, an operator, readers of feeds, and bad
  * luck.
  */
 import type { DeliveryId, Integration, IntegrationSwitches, NewEvent, Scope } from "@doorhook/core"
@@ -81,14 +81,16 @@ const patience = { least: 50, most: 4_000 }
 const persistently = (
   world: Simulation,
   delay: number,
-  ask: (engine: SimulatedEngine, whenEnded: (ending: Ending<unknown>) => void) => void
+  request: (engine: SimulatedEngine, whenEnded: (ending: Ending<unknown>) => void) => void
 ): void => {
   const { rng, time } = world
   const again = () => between(rng, patience.least, patience.most)
   time.after(delay, () => {
     const engine = oneOf(rng, world.ready)
-    if (engine === undefined) return persistently(world, again(), ask)
-    ask(engine, (ending) => (ending.kind !== "ok" && ending.isOpen ? persistently(world, again(), ask) : undefined))
+    if (engine === undefined) return persistently(world, again(), request)
+    request(engine, (ending) =>
+      ending.kind !== "ok" && ending.isOpen ? persistently(world, again(), request) : undefined
+    )
   })
 }
 
@@ -184,7 +186,7 @@ const configurationOf = ({ rng, scenario }: Simulation, unique: number) => ({
   method: "post"
 })
 
-/** Makes an integration; some have a key, and ask until they are answered, or twice. */
+/** Creates an integration; some requests have a key, and are repeated until they are answered, or twice. */
 const create = (world: Simulation): void => {
   const { rng, scenario } = world
   const place = oneOf(rng, scenario.places)
@@ -196,7 +198,7 @@ const create = (world: Simulation): void => {
     configuration: configurationOf(world, number),
     bindings: bindingsOf(world)
   })
-  const ask = (engine: SimulatedEngine, whenEnded: Parameters<Parameters<typeof persistently>[2]>[1]) =>
+  const request = (engine: SimulatedEngine, whenEnded: Parameters<Parameters<typeof persistently>[2]>[1]) =>
     world.run(
       engine,
       world.nextOperation(),
@@ -204,9 +206,9 @@ const create = (world: Simulation): void => {
       Integrations.use((integrations) => integrations.create(actorOf(place), place.scope, document, key)),
       key === null ? undefined : whenEnded
     )
-  persistently(world, 0, ask)
+  persistently(world, 0, request)
   if (key !== null && happens(rng, 0.5))
-    persistently(world, happens(rng, 0.5) ? 0 : Math.min(scenario.repeat.most, halfDay), ask)
+    persistently(world, happens(rng, 0.5) ? 0 : Math.min(scenario.repeat.most, halfDay), request)
 }
 
 const change = (world: Simulation, engine: SimulatedEngine | undefined): void => {
@@ -286,7 +288,7 @@ const recover = (world: Simulation, engine: SimulatedEngine | undefined): void =
 /** Between two looks for something to probe, in milliseconds, and how many there are at most. */
 const looking = { pause: 3_000, most: 15 }
 
-/** Probes an integration that doorhook disabled, as soon as there is one; sometimes asks in vain. */
+/** Probes an integration that doorhook disabled, as soon as there is one; sometimes there is none. */
 const probe = (world: Simulation, engine: SimulatedEngine | undefined, looks = 1): void => {
   const { rng, time } = world
   const all = Array.from({ length: 8 }, (_, at) => world.integration(at + 1)).flatMap((found) => found ?? [])
@@ -354,7 +356,7 @@ const follow = (world: Simulation): void => {
       Effect.map(page, ({ items, ...rest }) => ({ ids: items.map(({ delivery }) => delivery.id), ...rest })),
       (ending) => {
         if (ending.kind !== "ok") return readAfter(pause())
-        history.add({ kind: "fed", op, reader, integration_id: integration.id, after, ...ending.value })
+        history.add({ kind: "feed_read", op, reader, integration_id: integration.id, after, ...ending.value })
         cursor = ending.value.cursor
         return readAfter(ending.value.more ? 10 : pause())
       }

@@ -1,6 +1,6 @@
 /**
- * What happened in a simulation, in order and append-only: what was asked of the service and what it answered (invoke,
- * ok, fail, info: unknown), what took effect in the store, what receivers saw, and what went wrong on purpose.
+ * What happened in a simulation, in order and append-only: requests to the service and its answers (invoke, ok, fail,
+ * info: unknown), what took effect in the store, what receivers saw, and what went wrong on purpose.
  *
  * Checks read nothing else, and the store as it stood at the end.
  */
@@ -65,7 +65,7 @@ export type Fact =
       readonly now: number
       /** `early_due_at`: when one would be due that is claimed early; null otherwise. */
       readonly deliveries: ReadonlyArray<{ readonly id: DeliveryId; readonly early_due_at: number | null }>
-      /** How many more were claimed than asked for, in all or of one integration. */
+      /** How many more were claimed than the limit, in all or of one integration. */
       readonly excess: number
     }
   /** A worker's heartbeat took effect in the store. */
@@ -99,7 +99,7 @@ export type Fact =
       readonly applied: ReadonlyArray<DeliveryId>
       readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
     }
-  /** Integrations were told of because their time had come. */
+  /** Warnings of failing integrations were due by time. */
   | {
       readonly kind: "warned"
       readonly engine: number
@@ -107,7 +107,11 @@ export type Fact =
       readonly notifications: ReadonlyArray<Notification<IntegrationNotification>>
     }
   /** The answer of the store has come: from now on the engine knows its notifications. */
-  | { readonly kind: "noted"; readonly engine: number; readonly notifications: ReadonlyArray<Notification> }
+  | {
+      readonly kind: "notifications_received"
+      readonly engine: number
+      readonly notifications: ReadonlyArray<Notification>
+    }
   /** Given back by the engine that held them, or released by its heartbeat, because their workers are members no more. */
   | {
       readonly kind: "released"
@@ -127,13 +131,13 @@ export type Fact =
       readonly events: ReadonlyArray<Event>
       readonly deliveries: ReadonlyArray<FinalDelivery>
     }
-  /** An engine has been told that an integration changed or ended; null: that any may have. */
-  | { readonly kind: "told"; readonly engine: number; readonly integration_id: IntegrationId | null }
-  /** A listener of the host heard a notification. */
+  /** An engine received that an integration changed or ended; null: that any may have. */
+  | { readonly kind: "change_received"; readonly engine: number; readonly integration_id: IntegrationId | null }
+  /** A listener of the host received a notification. */
   | { readonly kind: "notification"; readonly engine: number; readonly notification: Notification }
-  /** Somebody who follows an integration's feed has read a part of it, with the operation `op`. */
+  /** A reader of an integration's feed got a part of it, by the operation `op`. */
   | {
-      readonly kind: "fed"
+      readonly kind: "feed_read"
       readonly op: number
       readonly reader: number
       readonly integration_id: IntegrationId

@@ -21,7 +21,7 @@ import { Cause, Effect, Exit, Layer } from "effect"
 import { act } from "./Actors.ts"
 import type { Entry, FinalDelivery, Operation } from "./History.ts"
 import { History } from "./History.ts"
-import { Faults, Hearing, Rights, storeCalls } from "./world/Faults.ts"
+import { Faults, ChangeSignals, Rights, storeCalls } from "./world/Faults.ts"
 import { Receivers } from "./world/Receivers.ts"
 import type { Scenario } from "./world/Scenario.ts"
 import { actionKinds, between, happens, scenarioOf } from "./world/Scenario.ts"
@@ -86,7 +86,7 @@ export interface Outcome {
 /** How long a process is away before another one takes its place, in milliseconds, at most. */
 const longestAbsence = 10_000
 
-/** Whoever acts in a world asks one of these. */
+/** A process that actors call. */
 export type SimulatedEngine = Engine<Services>
 
 export class Simulation {
@@ -96,7 +96,7 @@ export class Simulation {
   readonly faults: Faults
   readonly receivers: Receivers
   readonly rights: Rights
-  readonly #hearing: Hearing
+  readonly #changeSignals: ChangeSignals
   /** Draws what happens next in the world. */
   readonly rng: Rng
   readonly #world: World<Services>
@@ -129,7 +129,13 @@ export class Simulation {
     this.history = new History(this.time)
     this.faults = new Faults(scenario, this.time, this.history, rngOf("faults"))
     this.receivers = new Receivers(scenario.receivers, this.time, this.history, rngOf("receivers"))
-    this.#hearing = new Hearing(scenario.hearing, this.time, this.faults, this.history, rngOf("hearing"))
+    this.#changeSignals = new ChangeSignals(
+      scenario.changeSignals,
+      this.time,
+      this.faults,
+      this.history,
+      rngOf("hearing")
+    )
     this.rights = new Rights(scenario.places, this.history)
     this.#storage = storage.make()
     this.#isOwned = storage.isOwned
@@ -179,7 +185,7 @@ export class Simulation {
     engine.run(effect, (exit) => {
       if (!this.#open.delete(op)) return
       if (Exit.isSuccess(exit) && "integration_id" in operation && changesIntegration.has(operation.type))
-        history.add({ kind: "told", engine: number, integration_id: operation.integration_id })
+        history.add({ kind: "change_received", engine: number, integration_id: operation.integration_id })
       const ending = endingOf(exit)
       const answer = ending.kind === "ok" ? (JSON.stringify(ending.value) ?? "") : ending.answer
       history.add({ kind: ending.kind, op, engine: number, answer })
@@ -187,7 +193,7 @@ export class Simulation {
     })
   }
 
-  /** The process dies. What it was asked for and did not answer may have been done or not. */
+  /** The process dies. Requests without an answer may have been carried out or not. */
   killEngine(process: Process): void {
     const engine = this.#world.of(process)
     if (engine !== undefined) this.#ended(engine)
@@ -262,7 +268,7 @@ export class Simulation {
   #portsOf(process: Process): Effect.Effect<Ports, never, Scope.Scope> {
     const { faults, history, receivers, rights, scenario, time } = this
     const call = storeCalls(process, time, faults, (dying) => this.killEngine(dying))
-    const changed = (integration: IntegrationId) => this.#hearing.tell(this.#world.engines, integration)
+    const changed = (integration: IntegrationId) => this.#changeSignals.send(this.#world.engines, integration)
     const engine = process.number
     return Effect.map(this.#opened(engine), (stores) => {
       const ports: Ports = {

@@ -4,8 +4,8 @@
 import type { DeliveryId } from "@doorhook/core"
 import { DeliveryId as Id } from "@doorhook/core"
 import { Effect } from "effect"
-import type { Deliveries, Variant } from "./Breaking.ts"
-import { hour, integrations, store, within } from "./Breaking.ts"
+import type { Deliveries, Variant } from "./Breakage.ts"
+import { hour, integrations, store, within } from "./Breakage.ts"
 
 /** Hosts that repeat themselves, and processes that die. */
 const repeating = within({ keyed: 15, create: 10, kill: 3, storeDown: 4 })
@@ -38,7 +38,7 @@ const endAll = (deliveries: Deliveries, now: number) =>
 
 const before = (id: DeliveryId | 0): DeliveryId | 0 => (id <= 1 ? 0 : Id.make(id - 1))
 
-export const keepingVariants: ReadonlyArray<Variant> = [
+export const retentionVariants: ReadonlyArray<Variant> = [
   {
     name: "publications whose keys are not kept",
     check: "idempotent",

@@ -1,19 +1,19 @@
 /**
- * The engine, broken in one way after another, each with the check that must notification.
+ * The engine, broken in one way after another, each with the check that must notice.
  */
-import type { Variant } from "./Breaking.ts"
-import { catchingUpVariants } from "./CatchingUpVariants.ts"
-import { changingVariants } from "./ChangingVariants.ts"
-import { keepingVariants } from "./RetentionVariants.ts"
-import { leasingVariants } from "./LeasingVariants.ts"
-import { sendingVariants } from "./SendingVariants.ts"
+import type { Variant } from "./Breakage.ts"
+import { catchUpVariants } from "./CatchUpVariants.ts"
+import { changeVariants } from "./ChangeVariants.ts"
+import { retentionVariants } from "./RetentionVariants.ts"
+import { leaseVariants } from "./LeaseVariants.ts"
+import { dispatchVariants } from "./DispatchVariants.ts"
 
-export type { Variant } from "./Breaking.ts"
+export type { Variant } from "./Breakage.ts"
 
 export const variants: ReadonlyArray<Variant> = [
-  ...sendingVariants,
-  ...leasingVariants,
-  ...changingVariants,
-  ...keepingVariants,
-  ...catchingUpVariants
+  ...dispatchVariants,
+  ...leaseVariants,
+  ...changeVariants,
+  ...retentionVariants,
+  ...catchUpVariants
 ]

@@ -27,8 +27,8 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
       return [entry.what]
     case "notification":
       return [`notification ${entry.notification.kind}`]
-    case "told":
-      return [entry.integration_id === null ? "told that anything may have changed" : "told"]
+    case "change_received":
+      return [entry.integration_id === null ? "any integration may have changed" : "change"]
     case "claimed":
       return entry.deliveries.some(({ early_due_at }) => early_due_at !== null) ? ["claimed early"] : []
     case "released":
@@ -51,10 +51,10 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
 /** What worlds should have shown when enough of them were seen, so that the checks are about something. */
 const wanted: ReadonlyArray<string> = [
   ["delivered", "exhausted", "expired", "cancelled", "skipped"],
-  ["killed", "closed", "store", "directory", "clock", "right", "info", "told that anything may have changed"],
+  ["killed", "closed", "store", "directory", "clock", "right", "info", "any integration may have changed"],
   // What the store did not carry out, and what nobody knows of.
   ["fail of the store", "info of the store"],
-  ["resent", "given_back", "lapsed", "claimed early", "probed", "purged", "fed", "KeyReused", "NotProbed"],
+  ["resent", "given_back", "lapsed", "claimed early", "probed", "purged", "feed_read", "KeyReused", "NotProbed"],
   [
     "settled as disabled",
     "settled as enabled",

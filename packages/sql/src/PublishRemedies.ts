@@ -15,15 +15,25 @@ export const sqlStateOf = (error: unknown): string => {
 const unknownHere =
   "The database has no doorhook.publish. Start doorhook on this database once, or run `doorhook migrate`: that makes it"
 
+/** Selects the name of the database user as `role`, quoted for SQL. */
+export const currentRole = "SELECT quote_ident(current_user) AS role"
+
+/** The statements that give a database user the right to publish. The owner of doorhook's tables must run them. */
+const publishGrants = (role: string): string => {
+  const calls = ["text", "json", "jsonb"].map((type) => `doorhook.publish(${type}, bigint)`)
+  return `GRANT USAGE ON SCHEMA doorhook TO ${role}; GRANT EXECUTE ON FUNCTION ${calls.join(", ")} TO ${role};`
+}
+
+const notAllowed = (role: string) =>
+  `The database user ${role} may not publish. Run as the user that owns doorhook's tables: ${publishGrants(role)}`
+
 /** By SQLSTATE: no such schema, no such function, not allowed. */
-const remedies: ReadonlyMap<string, string> = new Map([
-  ["3F000", unknownHere],
-  ["42883", unknownHere],
-  [
-    "42501",
-    "This user of the database may not publish. As its owner: GRANT USAGE ON SCHEMA doorhook TO the user, and GRANT EXECUTE ON FUNCTION doorhook.publish TO the user"
-  ]
+const remedies: ReadonlyMap<string, (role: string) => string> = new Map([
+  ["3F000", () => unknownHere],
+  ["42883", () => unknownHere],
+  ["42501", notAllowed]
 ])
 
 /** What is wrong and what to do; undefined if doorhook knows no more than the database's message. */
-export const publishRemedyFor = (refusal: unknown): string | undefined => remedies.get(sqlStateOf(refusal))
+export const publishRemedyFor = (refusal: unknown): ((role: string) => string) | undefined =>
+  remedies.get(sqlStateOf(refusal))

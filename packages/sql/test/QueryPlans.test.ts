@@ -132,7 +132,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   deleteOfTenants: [Deliveries.deleteOfTenants, eventOfList, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteEvent: [Deliveries.deleteEvent, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)"],
   insertNotification: [Deliveries.insertNotification],
-  notifications: [Deliveries.notifications(false, false), "SEARCH notifications USING INTEGER PRIMARY KEY (rowid>?)"],
+  notifications: [Deliveries.notifications(false, false), "SEARCH notices USING INTEGER PRIMARY KEY (rowid>?)"],
   notificationsOfIntegration: [
     Deliveries.notifications(true, false),
     "INDEX notices_by_integration (integration_id=? AND rowid>?)"
@@ -216,7 +216,7 @@ describe("plans", () => {
       // Its scan ends at the limit.
       assert.deepEqual(
         (yield* planOf(Deliveries.deleteNotifications)).filter((step) => /SCAN|SEARCH/.test(step)),
-        ["SEARCH notifications USING INTEGER PRIMARY KEY (rowid=?)", "SCAN notifications"]
+        ["SEARCH notices USING INTEGER PRIMARY KEY (rowid=?)", "SCAN notices"]
       )
     }).pipe(Effect.provide(SqliteDatabase.layer({ filename: ":memory:" })))
   )

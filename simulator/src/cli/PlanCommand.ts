@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto"
 import type { PlatformError } from "effect"
 import { Console, Effect, FileSystem, Option, Predicate, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
-import { lineChunks } from "../plan/LineChunks.ts"
+import { lineChunks } from "../plan/Plan.ts"
 import { grouped } from "../results/RunText.ts"
 import { directoryOf } from "../scenario/Directory.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
@@ -78,7 +78,7 @@ export const planCommand = Command.make(
       const writeLabels = yield* labelWriter(labels)
       let count = 0
       let labelled: Array<string> = []
-      const chunks = lineChunks(scenario, options, ({ happening: { id, label } }) => {
+      const chunks = lineChunks(scenario, options, ({ occurrence: { id, label } }) => {
         if (label !== null) labelled.push(`{"id":${id},"label":"${label}"}\n`)
       })
       const lines = Stream.fromIteratorSucceed(chunks, 1).pipe(

@@ -5,9 +5,9 @@ import { columns } from "@doorhook/core"
 import { Console, Effect, Terminal } from "effect"
 import { Command } from "effect/cli"
 import type { PlanOptions } from "../plan/Plan.ts"
-import { inTurns } from "../plan/InTurns.ts"
+import { forEachYielding } from "../plan/Plan.ts"
 import { records } from "../plan/Plan.ts"
-import type { Recorded } from "../plan/Recording.ts"
+import type { Recorded } from "../plan/Controllers.ts"
 import { grouped } from "../results/RunText.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import { zonesOf } from "../scenario/Scenario.ts"
@@ -34,19 +34,19 @@ class Tally {
   late = 0
   total = 0
 
-  add({ at, happening }: Recorded, zone: string): void {
+  add({ at, occurrence }: Recorded, zone: string): void {
     this.total++
-    const { flow, label, time } = happening
+    const { flow, label, time } = occurrence
     const hour = this.hours[hourAt(time, zone)]
     if (hour !== undefined) {
-      if (happening._tag === "Call") hour.calls++
+      if (occurrence._tag === "Call") hour.calls++
       else hour.accesses++
     }
     const grow = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
     const weekday = weekdayOf(dayNumberAt(time, zone))
     this.weekdays.set(weekday, (this.weekdays.get(weekday) ?? 0) + 1)
     grow(this.flows, flow)
-    if (happening._tag === "Access") grow(this.methods, happening.entry_method)
+    if (occurrence._tag === "Access") grow(this.methods, occurrence.entry_method)
     if (label !== null) grow(this.labels, label)
     if (at !== time) this.late++
   }
@@ -55,8 +55,8 @@ class Tally {
 const tallyOf = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const tally = new Tally()
   const zoneOf = zonesOf(scenario)
-  yield* inTurns(records(scenario, options), (record) => {
-    tally.add(record, zoneOf(record.happening.building_id))
+  yield* forEachYielding(records(scenario, options), (record) => {
+    tally.add(record, zoneOf(record.occurrence.building_id))
   })
   return tally
 })

@@ -1,5 +1,5 @@
 /**
- * What the texts of the flags of `simulate run` say.
+ * Reads the flags of `simulate run`.
  */
 import type { DeliverySettingsShape } from "@doorhook/core"
 import {
@@ -14,17 +14,32 @@ import {
 } from "@doorhook/core"
 import { Config, Effect, Option, Redacted } from "effect"
 import type { Stream } from "effect"
-import { disturbed } from "../plan/Disorder.ts"
-import { longestDuration } from "../plan/EventNumber.ts"
+import { longestDuration } from "../plan/Plan.ts"
 import { beginningOf, endOf, plan } from "../plan/Plan.ts"
 import { child, Rng, root } from "../random/Substream.ts"
-import { parseShare, readReceiver } from "../receivers/ReceiverText.ts"
+import { isWithin } from "../receivers/Receiver.ts"
+import type { ReceiverRule } from "../receivers/ReceiverText.ts"
+import { readReceiver, rulesFor } from "../receivers/ReceiverText.ts"
 import { readReport } from "../results/RunReport.ts"
 import { readSlos, unmeasurable } from "../results/Slo.ts"
+import { counted } from "../results/Format.ts"
 import type { Arrival, Load, Stage } from "../run/Load.ts"
-import { atRate, extentOf, rateForms, readEvents, readRate, readStages, shareOf, stageForms } from "../run/Load.ts"
-import { plannedIntegrations, premisesOf } from "../run/World.ts"
+import {
+  atPlannedTimes,
+  atRate,
+  extentOf,
+  rateForms,
+  readEvents,
+  readRate,
+  readStages,
+  shareOf,
+  stageForms
+} from "../run/Load.ts"
+import type { PlannedIntegration } from "../run/Integrations.ts"
+import { plannedIntegrations, premisesOf } from "../run/Integrations.ts"
 import { mostBuildings, timeZoneOf } from "../scenario/Scenario.ts"
+import { momentAt } from "../world/LocalDay.ts"
+import { dayMillis, minute } from "../world/LocalTime.ts"
 import {
   positiveNumber,
   readOr,
@@ -38,7 +53,6 @@ import {
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
 import { givenOf, keyVariable, misplaced, ofScenarios } from "./RunFlags.ts"
-import { unmetReceiver } from "./UnmetReceivers.ts"
 
 const usage = CommandFailure.usage
 
@@ -60,7 +74,7 @@ const whole = (flag: string, given: string, least: number, most: number) =>
     `a whole number from ${least} to ${most}`
   )
 
-/** What an optional flag says; null where it is not given. */
+/** Reads an optional flag; null when it is not given. */
 const ifGiven = <A, E, R>(given: Option.Option<string>, read: (text: string) => Effect.Effect<A, E, R>) =>
   Option.match(given, {
     onNone: (): Effect.Effect<A | null, E, R> => Effect.succeed(null),
@@ -82,7 +96,7 @@ const checkedKey = (operatorKey: Redacted.Redacted, keyFrom: string) =>
     ? Effect.succeed({ operatorKey, keyFrom })
     : usage(`${keyFrom}: expected one key on one line, of letters, digits and signs of ASCII`)
 
-/** The key from its flag, its file or the environment, in this order, and where it was. */
+/** The key from its flag, its file or the environment, in this order, and which of them. */
 const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
   if (Option.isSome(key)) return yield* checkedKey(key.value, "--operator-key")
   if (Option.isSome(file)) {
@@ -175,12 +189,6 @@ const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
 
 const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" | "other") {
   const profile = yield* readProfile(texts)
-  const repeated = yield* readOr(
-    parseShare(texts.dupRate),
-    "dup-rate",
-    texts.dupRate,
-    "a share from 0 to 1, like 0.02 or 2%"
-  )
   const [nth = 1, generators = 1] =
     (yield* ifGiven(texts.generator, (text) => {
       const match = /^(\d{1,3})\/(\d{1,3})$/.exec(text)
@@ -202,7 +210,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     return shareOf(nth, generators)(timed)
   }
   if (Option.isSome(texts.events)) {
-    const clash = givenOf(texts, [...ofScenarios, "dupRate"])
+    const clash = givenOf(texts, ofScenarios)
     if (clash !== null)
       return yield* usage(
         `${clash} makes a plan, and --events ${texts.events.value} has its events: leave out one of both`
@@ -247,14 +255,7 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     premises: premisesOf(scenario),
     beginning,
     end: extent === null ? endOf(scenario, options) : beginning + extent.length,
-    arrivals: (seed) => {
-      const events = disturbed(
-        plan(scenario, { ...options, seed }),
-        { repeated },
-        new Rng(child(root(seed), "disorder"))
-      )
-      return withProfile(events, beginning, seed)
-    }
+    arrivals: (seed) => withProfile(atPlannedTimes(plan(scenario, { ...options, seed })), beginning, seed)
   }
   return load
 })
@@ -269,7 +270,50 @@ const readSpeed = Effect.fnUntraced(function* ({ asFastAsPossible, speed }: RunT
 
 const usualInFlight = { paced: 1_000, unpaced: 16 } as const
 
-/** Everything the flags say. */
+/** All times in milliseconds since the epoch; the end is that of what may still be open after the plan. */
+interface RunBounds {
+  readonly integrations: ReadonlyArray<PlannedIntegration>
+  readonly beginning: number
+  readonly end: number
+}
+
+/** Integrations that are named one by one. */
+const mostNamed = 10
+
+const namesOf = (integrations: ReadonlyArray<PlannedIntegration>): string => {
+  if (integrations.length === 0) return "the run has no integrations; --building-integrations gives it some"
+  const named = integrations.slice(0, mostNamed).map(({ name, place }) => `${place} = ${name}`)
+  const more = integrations.length - named.length
+  return `there ${integrations.length === 1 ? "is" : "are"} ${counted(integrations.length, "integration")}: ${named.join("; ")}${more === 0 ? "" : `; and ${more} more`}`
+}
+
+/** Whether a run comes to a time of a rule, by the clocks of a zone. */
+const isMet = ({ down, goneAfter }: ReceiverRule, zone: string, { beginning, end }: RunBounds): boolean => {
+  if (goneAfter !== null) return beginning + goneAfter < end
+  if (down === null) return true
+  // A time of each day comes within two; a date, within three around it.
+  const from = down.on === null ? beginning : Math.max(beginning, Date.parse(down.on) - dayMillis)
+  const until = Math.min(end, down.on === null ? beginning + 2 * dayMillis : Date.parse(down.on) + 3 * dayMillis)
+  for (let at = from; at < until; at += minute) if (isWithin(down, momentAt(at, zone))) return true
+  return false
+}
+
+/**
+ * What is wrong with the first `--receiver` that names an integration or a time that the run does not have; null when all
+ * are met. A receiver that is never met would look like one without effect.
+ */
+const unmetReceiver = (receivers: ReadonlyArray<ReceiverRule>, bounds: RunBounds): string | null => {
+  for (const rule of receivers) {
+    const own = bounds.integrations.filter(({ place }) => rulesFor([rule], place).length > 0)
+    if (own.length === 0) return `--receiver ${rule.text}: it is no integration's; ${namesOf(bounds.integrations)}`
+    if (own.some(({ zone }) => isMet(rule, zone, bounds))) continue
+    const [from, to] = [bounds.beginning, bounds.end].map((at) => new Date(at).toISOString().slice(0, 16))
+    return `--receiver ${rule.text}: the run does not come to that time: it goes from ${from} to ${to} UTC, what may be open after the plan included; expected a time within it, or another --start or --duration`
+  }
+  return null
+}
+
+/** All settings of a run. */
 export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")
   const speed = yield* readSpeed(texts)

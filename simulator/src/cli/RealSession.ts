@@ -7,9 +7,9 @@ import { Measurements } from "../results/Measurements.ts"
 import type { RunKind } from "../results/RunReport.ts"
 import { makeReport } from "../results/RunReport.ts"
 import { progressLine, summaryLine, summaryText } from "../results/RunText.ts"
-import { duration } from "../results/Words.ts"
-import { Course, run } from "../run/Run.ts"
-import { against } from "./Against.ts"
+import { duration } from "../results/Format.ts"
+import { RunClock, run } from "../run/Run.ts"
+import { destinationOf } from "./Destination.ts"
 import { serveMetrics } from "./LiveMetrics.ts"
 import { showProgress, untilSecondSignal } from "./Progress.ts"
 import type { RunSettings } from "./ReadRun.ts"
@@ -25,7 +25,7 @@ const hurry = 60
 
 /** How long it will take, and where that is long, what takes less: by flags that are not given and fit. */
 const lengthText = (millis: number, grace: number, speed: number, kind: RunKind, isProfile: boolean): string => {
-  const length = `it takes ${duration(millis)}, and up to ${duration(grace)} for what is open then`
+  const length = `it takes ${duration(millis)}, and up to ${duration(grace)} more for open deliveries`
   if (millis <= patience || isProfile) return length
   const faster = `${speed < hurry ? `--speed ${hurry}x or ` : ""}--as-fast-as-possible is faster`
   return `${length}; ${faster}${kind === "in-process" ? ", --virtual takes moments" : ""}`
@@ -36,13 +36,13 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   const { kind } = target
   const measurements = new Measurements(settings.warmUp)
   const span = load.end - load.beginning
-  const course = new Course(load.beginning, speed)
-  const prepared = yield* against(settings, measurements, course)
+  const clock = new RunClock(load.beginning, speed)
+  const destination = yield* destinationOf(settings, measurements, clock)
   if (settings.metricsPort !== null) yield* serveMetrics(settings.metricsPort, () => measurements)
   const isProfile = texts.rate._tag === "Some" || texts.stages._tag === "Some"
   const pace = speed === null ? "as fast as possible" : isProfile ? "at rates of its own" : `${speed}x`
   yield* Console.log(
-    `${load.name} ${prepared.name}, ${duration(load.duration)} from ${load.start}, seed ${seed}, ${pace}`
+    `${load.name} ${destination.name}, ${duration(load.duration)} from ${load.start}, seed ${seed}, ${pace}`
   )
   if (speed !== null) yield* Console.log(lengthText(span / speed, grace, speed, kind, isProfile))
 
@@ -54,12 +54,12 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
     const place = duration(speed === null ? elapsed : Math.min(elapsed * speed, span))
     return progressLine({ share, elapsed, place, measured: measurements, phase })
   })
-  const { accepted } = prepared
+  const { accepted } = destination
   const running = run(
     load.arrivals(seed),
     {
-      target: prepared.target,
-      course,
+      target: destination.target,
+      clock,
       maxInFlight: settings.maxInFlight,
       batch: settings.batch,
       ...(accepted === undefined ? {} : { accepted })
@@ -68,7 +68,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   )
   const watched = Effect.raceFirst(
     Effect.as(Effect.raceFirst(running, showProgress(line)), null),
-    firstMiss(settings.stopOnMiss, slos, measurements, kind, () => prepared.judged().broken)
+    firstMiss(settings.stopOnMiss, slos, measurements, kind, () => destination.judged().broken)
   )
   // The report is written however the run ends: at its end, at a failure, at Ctrl-C.
   yield* Effect.uninterruptibleMask((restore) =>
@@ -78,17 +78,17 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       const isCutShort = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
       const hasFailed = Exit.isFailure(exit) && !isCutShort
       const stoppedBy = Exit.isSuccess(exit) ? exit.value : null
-      if (isCutShort) yield* Console.log("\nstopping: what is open is waited for; Ctrl-C again ends that")
+      if (isCutShort) yield* Console.log("\nstopping: waiting for open deliveries; Ctrl-C again ends the wait")
       if (stoppedBy !== null) yield* Console.log(`\nstopping: ${stoppedBy} is missed`)
-      phase = "waiting for what is open"
+      phase = "waiting for open deliveries"
       const waited = yield* Effect.exit(
-        untilSecondSignal(Effect.raceFirst(prepared.settle(grace), Effect.ignore(showProgress(line))))
+        untilSecondSignal(Effect.raceFirst(destination.settle(grace), Effect.ignore(showProgress(line))))
       )
       const isWaitCutShort = Exit.isSuccess(waited) && waited.value
       const facts = factsOf(settings, texts, {
-        target: prepared.name,
+        target: destination.name,
         seed,
-        began_at: new Date(speed === null ? startedAt : course.beginning).toISOString()
+        began_at: new Date(speed === null ? startedAt : clock.beginning).toISOString()
       })
       const report = makeReport({
         facts: kind === "service" ? { ...facts, integrations: measurements.integrations.size } : facts,
@@ -96,19 +96,19 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         slos,
         crashes: 0,
         took: (yield* Clock.currentTimeMillis) - startedAt,
-        sending: course.began === null ? 0 : sent - course.began,
+        sending: clock.began === null ? 0 : sent - clock.began,
         interrupted: isCutShort || isWaitCutShort,
         stopped_by: stoppedBy,
         failed: hasFailed || Exit.isFailure(waited),
         earlier: settings.earlier,
-        ...prepared.judged()
+        ...destination.judged()
       })
       const { lastFailure } = measurements
       // Where the run was not let in, zeros would say that nothing happens in its time.
-      if (!hasFailed || course.began !== null) yield* Console.log(summaryText(report, lastFailure))
-      const silence = prepared.silence()
+      if (!hasFailed || clock.began !== null) yield* Console.log(summaryText(report, lastFailure))
+      const silence = destination.silence()
       if (silence !== null && report.totals.accepted > 0)
-        yield* Console.log(summaryLine("not asked", `what became of the events: ${silence}`))
+        yield* Console.log(summaryLine("unknown", `outcome of the events: ${silence}`))
       yield* writeReports(settings.reports, report)
       yield* Exit.asVoidAll([exit, waited])
       if (isWaitCutShort) return yield* Effect.interrupt

@@ -1,5 +1,5 @@
 /**
- * What the sessions of all kinds of runs share: the facts of their reports, objectives that end them early, and why they fail.
+ * The end of a run of any kind: the facts of its report, objectives that end it early, and why it failed.
  */
 import { CommandFailure, DurationText } from "@doorhook/core"
 import { Effect, Record } from "effect"
@@ -9,7 +9,7 @@ import { isUnaccounted, isUnreached, standingOf } from "../results/RunReport.ts"
 import { outcomesText } from "../results/RunText.ts"
 import type { Slo } from "../results/Slo.ts"
 import { isMissedAlready } from "../results/Slo.ts"
-import { counted } from "../results/Words.ts"
+import { counted } from "../results/Format.ts"
 import type { RunSettings } from "./ReadRun.ts"
 import type { RunTexts } from "./RunFlags.ts"
 import { commandLine } from "./RunFlags.ts"
@@ -59,7 +59,7 @@ export const firstMiss = (
       })
     : Effect.never
 
-/** What to look at where a receiver acknowledged nothing. */
+/** What to check when a receiver acknowledged nothing. */
 const adviceFor = ({ statuses, totals }: RunReport, isSigned: boolean): string => {
   if ((statuses["401"] ?? 0) + (statuses["403"] ?? 0) < totals.requests)
     return "is the receiver running, and is this its URL?"
@@ -70,7 +70,7 @@ const adviceFor = ({ statuses, totals }: RunReport, isSigned: boolean): string =
 
 export interface EndOptions {
   readonly lastFailure?: string | null
-  /** Why a service did not say what became of the events. */
+  /** Why the deliveries of a service are unknown. */
   readonly silence?: string | null
   /** A secret was given for the receiver. */
   readonly isSigned?: boolean
@@ -87,7 +87,7 @@ export const failureOf = (
   const fail = (message: string) => new CommandFailure({ message, exitCode: 1 })
   if (totals.failed > 0)
     return fail(
-      `${kind === "service" ? "The service" : "The engine in this process"} did not take ${counted(totals.failed, "event")}; the last answer was: ${lastFailure ?? "none"}`
+      `${kind === "service" ? "The service" : "The engine in this process"} did not accept ${counted(totals.failed, "event")}; the last answer was: ${lastFailure ?? "none"}`
     )
   const [lost, broken] = [totals.lost ?? 0, totals.broken ?? 0]
   if (broken > 0 && kind === "virtual")
@@ -103,7 +103,7 @@ export const failureOf = (
     )
   if (isUnaccounted(report))
     return fail(
-      `The service did not say what became of ${counted(totals.accepted, "event")} that it took in: ${silence ?? "it was not asked"}`
+      `The service did not report the deliveries of ${counted(totals.accepted, "accepted event")}: ${silence ?? "they were not read"}`
     )
   if (verdict === "pass") return null
   const missed = slos.filter(({ met }) => !met).map(({ measured, slo }) => `${slo} (${measured})`)

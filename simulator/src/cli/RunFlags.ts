@@ -1,5 +1,5 @@
 /**
- * The flags of `simulate run`, the kinds of runs that each means something to, and the command line that says the same again.
+ * The flags of `simulate run`, the kinds of runs that each applies to, and the command line that repeats a run.
  */
 import { Shell, UrlPolicy } from "@doorhook/core"
 import type { Redacted } from "effect"
@@ -18,7 +18,6 @@ const usual = {
   "building-integrations": "1",
   "tenant-integrations": "2",
   batch: "1",
-  "dup-rate": "0",
   "ack-timeout": "5s",
   workers: "1",
   seeds: "1",
@@ -38,7 +37,7 @@ const hidden = (name: string, description: string) =>
   Flag.Redacted(name).pipe(Flag.withDescription(description), Flag.optional)
 
 export const runFlags = {
-  to: optional("to", "Publish to this doorhook service, and read from it what became of each event"),
+  to: optional("to", "Publish to this doorhook service, and read the deliveries of each event from it"),
   toReceiver: optional("to-receiver", "Deliver to this URL with doorhook's own sender: signed, retried"),
   virtual: isSet(
     "virtual",
@@ -46,7 +45,7 @@ export const runFlags = {
   ),
   ...planFlags,
   duration: optional("duration", "How much of the plan is played (default 24h; 1m with --rate; all of --events)"),
-  buildings: usually("buildings", "How many times over the scenario's buildings exist"),
+  buildings: usually("buildings", "Copies of the scenario's buildings"),
   events: optional("events", "Play this file of events (NDJSON) in place of a scenario"),
   rate: optional("rate", "Events at a rate of their own, like 50/s, in place of the times of the plan"),
   stages: optional("stages", "Rates one after the other, like 10/s:1m,200/s:5m,10/s:1m"),
@@ -61,7 +60,6 @@ export const runFlags = {
     "max-inflight",
     "Requests to publish open at once, at most (default 1000; 16 as fast as possible)"
   ),
-  dupRate: usually("dup-rate", "Share of events that are published twice, like 0.02 or 2%"),
   receiver: repeated(
     "receiver",
     `How a modelled receiver behaves, repeatable: ${receiverForms.join(" / ")}; before it 2= or 2-5= for some`
@@ -72,11 +70,11 @@ export const runFlags = {
   deleteEvery: optional("delete-every", "Virtual: delete an integration this often, and make another one"),
   workers: usually("workers", "Virtual: processes that deliver over one store"),
   seeds: usually("seeds", "Virtual: run this many seeds, one after the other; reports are of the first"),
-  drain: usually("drain", "Virtual: how long what is open at the end of the plan may go on"),
-  grace: usually("grace", "How long to wait for what is open at the end, or after Ctrl-C"),
+  drain: usually("drain", "Virtual: how long open deliveries continue after the plan"),
+  grace: usually("grace", "How long to wait for open deliveries at the end, or after Ctrl-C"),
   slo: repeated("slo", "Objectives, like ack_p99<5s,lost=0,rate>=95%; missed ones make the exit code 1"),
   stopOnMiss: isSet("stop-on-miss", "End the run as soon as an objective is missed for good"),
-  warmUp: usually("warm-up", "Leave the latencies of this much of the beginning out"),
+  warmUp: usually("warm-up", "Leave out the latencies of this first part of the run"),
   compare: optional("compare", "An earlier JSON report to compare this run with"),
   report: repeated("report", "Files to write: html=FILE,json=FILE,csv=FILE"),
   metrics: optional("metrics", "Serve Prometheus metrics on this port of 127.0.0.1 while it runs"),
@@ -85,7 +83,7 @@ export const runFlags = {
   operatorKeyFile: optional("operator-key-file", "A file that holds the operator key")
 }
 
-/** What the flags were given. */
+/** The values of the flags. */
 export type RunTexts = {
   readonly [Name in keyof typeof runFlags]: (typeof runFlags)[Name] extends Flag.Flag<infer A> ? A : never
 }
@@ -94,14 +92,14 @@ type Name = keyof RunTexts
 interface Place {
   readonly names: ReadonlyArray<Name>
   readonly kinds: ReadonlyArray<RunKind>
-  /** The answer where it is given to another kind of run. */
+  /** The error for another kind of run. */
   readonly elsewhere: (flag: string) => string
 }
 
 const realTime: ReadonlyArray<RunKind> = ["in-process", "receiver", "service"]
 const ownEngine: ReadonlyArray<RunKind> = ["virtual", "in-process", "receiver"]
 
-/** Flags that do not mean something to every kind of run. */
+/** Flags that apply to some kinds of runs only. */
 const places: ReadonlyArray<Place> = [
   {
     names: ["buildingIntegrations", "tenantIntegrations"],
@@ -155,7 +153,7 @@ const places: ReadonlyArray<Place> = [
 /** Flags that make no plan, where a file of events is played: it has its own. */
 export const ofScenarios: ReadonlyArray<Name> = ["preset", "scenario", "start", "rateScale", "buildings"]
 
-/** What is no part of the command that runs the same again: one seed, without files that it wrote and without secrets. */
+/** Left out of the command that repeats a run: more seeds, written files, and secrets. */
 const notAgain: ReadonlyArray<Name> = ["seeds", "report", "secret", "operatorKey", "metrics"]
 
 const flagOf = (name: Name): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
@@ -166,7 +164,7 @@ type Given = boolean | string | ReadonlyArray<string> | Option.Option<string | R
 
 const isList = (given: Given): given is ReadonlyArray<string> => Array.isArray(given)
 
-/** What a flag says where it is not as usual: texts, or nothing but its name (null). */
+/** The values of a flag that differ from its default; null for a flag without a value. */
 const wordsOf = (given: Given, flag: string): ReadonlyArray<string | null> => {
   if (typeof given === "boolean") return given ? [null] : []
   if (typeof given === "string") return given === defaults[flag.slice(2)] ? [] : [given]
@@ -185,7 +183,7 @@ export const givenOf = (texts: RunTexts, some: ReadonlyArray<Name>): string | nu
   return found === undefined ? null : flagOf(found)
 }
 
-/** What is wrong with a flag that means nothing to a kind of run; null when all of them mean something. */
+/** The error for the first flag that does not apply to a kind of run; null when all apply. */
 export const misplaced = (texts: RunTexts, kind: RunKind): string | null => {
   for (const { elsewhere, kinds, names: own } of places) {
     const wrong = kinds.includes(kind) ? null : givenOf(texts, own)
@@ -194,7 +192,7 @@ export const misplaced = (texts: RunTexts, kind: RunKind): string | null => {
   return null
 }
 
-/** The command line that says the same, with a seed. Of the receiver's URL it shows all but the query. */
+/** The command line that repeats a run with a seed. The receiver's URL is shown without its query. */
 export const commandLine = (texts: RunTexts, seed = texts.seed): string => {
   const said = { ...texts, seed }
   const words = names.flatMap((name) => {

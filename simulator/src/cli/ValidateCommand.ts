@@ -4,18 +4,25 @@
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { dateOrders, readColumns, readLog } from "../fit/AccessLog.ts"
 import { grouped } from "../results/RunText.ts"
 import { buildingUses } from "../world/Building.ts"
-import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
 import type { Check } from "../validate/Check.ts"
 import { table } from "../validate/Check.ts"
 import { readUse } from "../validate/Realism.ts"
 import type { Judgement } from "../validate/Validate.ts"
 import { judgeLines, judgeLog, judgePlan } from "../validate/Validate.ts"
-import { expectedColumns } from "./FitCommand.ts"
 import type { PlanTexts } from "./Flags.ts"
-import { planFlags, readOr, readPlan, readRateScale, readScenarioFlags, readText, usualPlan } from "./Flags.ts"
+import {
+  logFlags,
+  planFlags,
+  readLogFile,
+  readOr,
+  readPlan,
+  readRateScale,
+  readScenarioFlags,
+  readZone,
+  usualPlan
+} from "./Flags.ts"
 
 const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArray<Check>) {
   const failed = checks.filter(({ verdict }) => verdict === "FAIL")
@@ -75,18 +82,8 @@ const ofLines = Effect.fnUntraced(function* (path: string, judgement: Judgement)
 })
 
 const ofCsv = Effect.fnUntraced(function* (path: string, judgement: Judgement, texts: Texts) {
-  const named = yield* readOr(Option.fromNullOr(readColumns(texts.columns)), "columns", texts.columns, expectedColumns)
-  const dates = yield* readOr(
-    Option.fromUndefinedOr(dateOrders.find((order) => order === texts.dates)),
-    "dates",
-    texts.dates,
-    dateOrders.join(" or ")
-  )
-  const text = yield* readText("LOG", path)
-  const unusable = ({ message }: { readonly message: string }) => CommandFailure.usage(`${path}: ${message}`)
-  const options = { zone: judgement.zone, named, dates, delimiter: null }
-  const log = yield* Effect.mapError(Effect.fromResult(readLog(text, options)), unusable)
-  return yield* Effect.mapError(judgeLog(log, judgement), unusable)
+  const log = yield* readLogFile(path, judgement.zone, texts)
+  return yield* Effect.mapError(judgeLog(log, judgement), ({ message }) => CommandFailure.usage(`${path}: ${message}`))
 })
 
 const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
@@ -104,13 +101,7 @@ const ofFile = Effect.fnUntraced(function* (path: string, texts: Texts) {
         `one of ${buildingUses.join(", ")}`
       )
   const own = scenario?.buildings[0]?.building.time_zone ?? usualZone
-  const zoneText = Option.getOrElse(texts.timeZone, () => own)
-  const zone = yield* readOr(
-    Option.liftPredicate(zoneText, (name) => timeZone(name) !== null),
-    "time-zone",
-    zoneText,
-    expectedZone
-  )
+  const zone = yield* readZone(Option.getOrElse(texts.timeZone, () => own))
   const judgement: Judgement = { scenario, use, zone, rateScale }
   const isCsv = /\.(csv|tsv)$/i.test(path)
   const { checks, count } = yield* isCsv ? ofCsv(path, judgement, texts) : ofLines(path, judgement)
@@ -140,14 +131,7 @@ export const validateCommand = Command.make(
       ),
       Flag.optional
     ),
-    columns: Flag.String("columns").pipe(
-      Flag.withDescription("Headings of a CSV log, like time=Zeit,person=Karte; as for simulate fit"),
-      Flag.withDefault("")
-    ),
-    dates: Flag.String("dates").pipe(
-      Flag.withDescription(`Order of dates like 03/02/2026 in a CSV log: ${dateOrders.join(" or ")}`),
-      Flag.withDefault("month-first")
-    ),
+    ...logFlags,
     file: Argument.String("file").pipe(
       Argument.withDescription(
         "A recorded log in place of a plan: events as NDJSON, - for standard input, or an access log as FILE.csv; with --preset or --scenario it is compared with that"

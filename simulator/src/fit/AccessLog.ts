@@ -76,8 +76,6 @@ export interface LogOptions {
   readonly zone: string
   /** By which headings the log calls its columns. */
   readonly named: Readonly<Partial<Record<ColumnName, string>>>
-  /** Null for the one that the header has most of: comma, semicolon, tab or bar. */
-  readonly delimiter: string | null
   readonly dates: DateOrder
 }
 
@@ -140,6 +138,7 @@ interface CsvRow {
   readonly cells: ReadonlyArray<string>
 }
 
+/** The sign that the header has most of. */
 const delimiterOf = (text: string): string => {
   const [first = ""] = text.split(/[\r\n]/, 1)
   const counts = [",", ";", "\t", "|"].map((sign) => [sign, first.split(sign).length] as const)
@@ -151,11 +150,11 @@ const Parsed = Schema.Array(
   Schema.Struct({ record: Schema.Array(Schema.String), info: Schema.Struct({ lines: Schema.Int }) })
 )
 
-const rowsOf = (text: string, delimiter: string | null): Result.Result<ReadonlyArray<CsvRow>, InvalidLog> => {
+const rowsOf = (text: string): Result.Result<ReadonlyArray<CsvRow>, InvalidLog> => {
   try {
     const parsed: unknown = parse(text, {
       bom: true,
-      delimiter: delimiter ?? delimiterOf(text),
+      delimiter: delimiterOf(text),
       info: true,
       relax_column_count: true,
       skip_empty_lines: true,
@@ -206,9 +205,9 @@ const placesIn = (header: ReadonlyArray<string>, named: LogOptions["named"]) => 
 
 /** Reads an access log. Rows need not be in order. */
 export const readLog = (text: string, options: LogOptions): Result.Result<AccessLog, InvalidLog> => {
-  const { dates, delimiter, named, zone } = options
+  const { dates, named, zone } = options
   const invalid = (line: number, detail: string) => Result.fail(new InvalidLog({ line, detail }))
-  const rows = rowsOf(text, delimiter)
+  const rows = rowsOf(text)
   if (Result.isFailure(rows)) return Result.fail(rows.failure)
   const [header, ...all] = rows.success
   if (header === undefined) return invalid(1, "the file is empty; expected a header and rows")

@@ -1,18 +1,19 @@
 /**
  * A scenario from an access log: what can be estimated is, the rest stays as it usually is.
  */
-import { Result, Schema } from "effect"
+import { Record, Result, Schema } from "effect"
 import { decodeScenario, resolve } from "../scenario/Resolve.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import type { ScenarioDocument } from "../scenario/ScenarioDocument.ts"
 import { mostCompanies, mostFlats } from "../scenario/ScenarioDocument.ts"
+import { AnomalyParameters } from "../traffic/Anomalies.ts"
 import { ratedBy } from "../traffic/Outsiders.ts"
 import { weekdayOf } from "../world/CalendarDate.ts"
 import type { AccessLog } from "./AccessLog.ts"
 import type { CallGroup } from "./CallFit.ts"
 import { callGroup, outsiderFit } from "./CallFit.ts"
-import { mean } from "./Estimates.ts"
-import type { HomeFit } from "./HomeFit.ts"
+import { mean, quantile } from "./Estimates.ts"
+import type { FittedResidents } from "./HomeFit.ts"
 import { homeFit } from "./HomeFit.ts"
 import type { Members } from "./Members.ts"
 import { membersOf, presence } from "./Members.ts"
@@ -24,8 +25,6 @@ export interface FitOptions {
   readonly name: string
   /** What the building is; null to judge by how weekends differ. */
   readonly kind: Kind | null
-  /** How many flats or employees the scenario has; null for as many as the log shows. It makes the log's traffic anyhow. */
-  readonly size: number | null
 }
 
 /** The log says too little, or something that no scenario can be. */
@@ -57,18 +56,28 @@ const kindOf = (members: Members): Kind => {
   return (rest ?? 0) < 0.3 * (work ?? 0) ? "offices" : "homes"
 }
 
-/** A smaller share of the log's traffic than this is reported. */
-const nearlyAll = 0.95
+/** A day whose entries begin or end this many hours off the usual time is one that the log does not cover. */
+const partOfDay = 6
 
-const tooFew = (size: string, made: number): ReadonlyArray<string> =>
-  made >= nearlyAll
-    ? []
-    : [
-        `${size} are too few for the log: their days in the scenario are about ${Math.round(made * 100)} % of those of its members`
-      ]
+/** The log without a first or last day that it covers in part: there, few people seem to come. */
+const wholeDays = (log: AccessLog): AccessLog => {
+  const { entries } = log
+  const [first, last] = [entries[0], entries.at(-1)]
+  if (first === undefined || last === undefined || last.day - first.day < fewestDays) return log
+  const days = [...Map.groupBy(entries, ({ day }) => day).values()]
+  const usual = (at: 0 | -1) =>
+    quantile(
+      days.map((own) => own.at(at)?.clock ?? 0),
+      0.5
+    )
+  const from = first.clock > usual(0) + partOfDay ? first.day + 1 : first.day
+  const to = last.clock < usual(-1) - partOfDay ? last.day - 1 : last.day
+  return { ...log, entries: entries.filter(({ day }) => day >= from && day <= to) }
+}
 
 /** Estimates a scenario of one building. */
-export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Result.Result<Fitted, CannotFit> => {
+export const fit = (whole: AccessLog, { kind: given, name }: FitOptions): Result.Result<Fitted, CannotFit> => {
+  const log = wholeDays(whole)
   const members = membersOf(log)
   const days = members.calendar.length
   const refuse = (message: string) => Result.fail(new CannotFit({ message }))
@@ -92,15 +101,7 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
     members.codes.filter(({ isDelivery }) => !isDelivery)
   )
   // What is out of the ordinary is in the log's figures already.
-  const anomalies = {
-    buzzer_spam: 0,
-    stuck_button: 0,
-    pin_guessing: 0,
-    shared_credential: 0,
-    door_held: 0,
-    door_forced: 0,
-    night_entry: 0
-  }
+  const anomalies = Record.map(AnomalyParameters.fields, () => 0)
   type Parts = Omit<(typeof ScenarioDocument.Encoded)["buildings"][number], "name" | "time_zone" | "anomalies">
   const made = (parts: Parts) => {
     const building = { name, time_zone: log.zone, ...parts, anomalies }
@@ -121,8 +122,8 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
       calls: deliveries.calls + visitors.calls
     }))
   if (kind === "offices") {
-    const count = size ?? members.people.length
-    const { employees, made: share, turnstiles } = officeFit(members, count)
+    const count = members.people.length
+    const { employees, turnstiles } = officeFit(members, count)
     const parts = {
       offices: {
         employees: count,
@@ -140,13 +141,11 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
         trades: { rate: 0 }
       }
     }
-    return finish(parts, tooFew(`${count} employees`, share))
+    return finish(parts, [])
   }
-  if (size !== null && size > mostFlats)
-    return refuse(`${size} flats are asked for; a building has at most ${mostFlats}`)
   const isUnitKnown = units > members.people.length * 0.3 && units <= members.people.length * 1.2
   const shown = isUnitKnown ? units : Math.max(1, Math.round(members.people.length / 1.9))
-  const flats = size ?? Math.min(mostFlats, shown)
+  const flats = Math.min(mostFlats, shown)
   const homes = { flats, entry_methods: members.methods }
   return Result.flatMap(made({ homes }), ({ scenario }) => {
     const [house] = scenario.buildings
@@ -157,7 +156,7 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
         members.calendar,
         house === undefined ? 1 : ratedBy(house.building, name === "visitors" ? "flat" : "dweller")
       )
-    const parts = (residents: HomeFit["residents"]) => ({
+    const parts = (residents: FittedResidents) => ({
       homes,
       flows: {
         residents,
@@ -167,16 +166,15 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
         trades: { rate: 0 }
       }
     })
-    const { made: share, residents } = homeFit(members, (own) => {
+    const residents = homeFit(members, (own) => {
       const tried = made(parts(own))
       return Result.isSuccess(tried) ? tried.success.scenario : null
     })
-    const isCut = size === null && shown > flats
-    return finish(parts(residents), [
-      ...(isCut
+    return finish(
+      parts(residents),
+      shown > flats
         ? [`the log shows about ${shown} flats; a building has at most ${mostFlats}, and the scenario has these`]
-        : []),
-      ...tooFew(`${flats} flats`, share)
-    ])
+        : []
+    )
   })
 }

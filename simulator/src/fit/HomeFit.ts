@@ -10,7 +10,7 @@ import type { Scenario } from "../scenario/Scenario.ts"
 import { clockText, durationText, weekdays } from "../traffic/Parameter.ts"
 import { ResidentParameters } from "../traffic/Residents.ts"
 import { hour } from "../world/LocalTime.ts"
-import { happenings } from "../plan/Plan.ts"
+import { occurrences } from "../plan/Plan.ts"
 import { LocalTime, dayMillis } from "../world/LocalTime.ts"
 import { dayNumberAt } from "../world/LocalDay.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
@@ -86,17 +86,13 @@ const simulatedDays = 28
 /** The smallest share that a scenario can state, so that no round ends with nobody. */
 const fewestActive = 0.001
 
-export interface HomeFit {
-  readonly residents: ReturnType<typeof parametersOf>
-  /** The share of the log's days of members that this many residents can make. */
-  readonly made: number
-}
+export type FittedResidents = ReturnType<typeof parametersOf>
 
 /** Residents who are seen as often as those of the log; `scenarioOf` makes it with such parameters. */
 export const homeFit = (
   members: Members,
-  scenarioOf: (residents: HomeFit["residents"]) => Scenario | null
-): HomeFit => {
+  scenarioOf: (residents: FittedResidents) => Scenario | null
+): FittedResidents => {
   const log = countsOf(
     members.days.flatMap(({ entries, person }) => entries.map(({ clock, day }) => ({ day, clock, person }))),
     Math.max(1, members.calendar.length)
@@ -107,7 +103,6 @@ export const homeFit = (
     leaves: usual.leaves.at,
     returns: usual.returns.at
   }
-  let made = 1
   for (let round = 0; round < rounds; round++) {
     const scenario = scenarioOf(parametersOf(moved, members))
     const traffic = scenario?.buildings[0]
@@ -115,19 +110,18 @@ export const homeFit = (
     const zone = traffic.building.time_zone
     const start = LocalTime.make((members.calendar[0] ?? 20_000) * dayMillis)
     const passages: Array<Passage> = []
-    for (const happening of happenings(scenario, {
+    for (const occurrence of occurrences(scenario, {
       seed: 20_000 + round,
       start,
       duration: simulatedDays * dayMillis
     })) {
-      if (happening._tag !== "Access" || happening.flow !== "residents" || happening.label !== null) continue
-      const day = dayNumberAt(happening.time, zone)
-      const clock = (happening.time + offsetAt(happening.time, zone) - day * dayMillis) / hour
-      passages.push({ day, clock, person: `${happening.name} ${happening.tenant_ids.join()}` })
+      if (occurrence._tag !== "Access" || occurrence.flow !== "residents" || occurrence.label !== null) continue
+      const day = dayNumberAt(occurrence.time, zone)
+      const clock = (occurrence.time + offsetAt(occurrence.time, zone) - day * dayMillis) / hour
+      passages.push({ day, clock, person: `${occurrence.name} ${occurrence.tenant_ids.join()}` })
     }
     const counted = countsOf(passages, simulatedDays)
     const wanted = counted.seen === 0 ? moved.active : moved.active * (log.seen / counted.seen)
-    made = Math.min(1, 1 / wanted)
     moved = {
       active: Math.min(1, Math.max(fewestActive, wanted)),
       errands:
@@ -138,5 +132,5 @@ export const homeFit = (
       returns: towards(moved.returns, log.evening, counted.evening)
     }
   }
-  return { residents: parametersOf(moved, members), made }
+  return parametersOf(moved, members)
 }

@@ -122,8 +122,6 @@ export const officeFit = (members: Members, people: number) => {
   const lunchShare = lunches.length / Math.max(1, working.length)
   return {
     turnstiles: hasExits,
-    /** The share of the log's days of members that this many employees can make, on the fullest day of the week. */
-    made: Math.min(1, byDayPeople / Math.max(1, ...Object.values(week))),
     employees: {
       attendance,
       day_variation: Math.min(

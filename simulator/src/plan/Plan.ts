@@ -4,26 +4,28 @@
  * Each flow of each building is generated day by day and merged, so memory depends on how much goes on in a day and not
  * on how long the plan is. A plan of two days is the plan of the first followed by the plan of the second.
  */
-import { Stream } from "effect"
+import { Effect, Stream } from "effect"
 import type { Substream } from "../random/Substream.ts"
 import { child, root } from "../random/Substream.ts"
 import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
-import type { FlowDay } from "../traffic/Flow.ts"
+import { mostBuildings } from "../scenario/Scenario.ts"
+import type { FlowDay, FlowName } from "../traffic/Flow.ts"
+import { flowNames } from "../traffic/Flow.ts"
 import type { Flow } from "../traffic/Flows.ts"
-import { happeningsOfDay } from "../traffic/Flows.ts"
-import type { Happening } from "../traffic/Happening.ts"
+import { occurrencesOfDay } from "../traffic/Flows.ts"
+import type { Occurrence } from "../traffic/Occurrence.ts"
 import type { Building } from "../world/Building.ts"
 import { keptWeekday } from "../world/CalendarDate.ts"
 import { dayMaker, dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import type { LocalTime } from "../world/LocalTime.ts"
+import { dayMillis } from "../world/LocalTime.ts"
 import { Roster } from "../world/Roster.ts"
-import { eventNumbers, placeOf } from "./EventNumber.ts"
 import type { Source } from "./Merge.ts"
 import { merge } from "./Merge.ts"
 import type { PlannedEvent } from "./PlannedEvent.ts"
-import { plannedEvent } from "./PlannedEvent.ts"
-import type { Recorded } from "./Recording.ts"
-import { recorded } from "./Recording.ts"
+import { lineOf, plannedEvent } from "./PlannedEvent.ts"
+import type { Recorded } from "./Controllers.ts"
+import { recorded } from "./Controllers.ts"
 
 export interface PlanOptions {
   /** The same seed gives the same plan, byte for byte. */
@@ -46,6 +48,29 @@ export interface Window {
 export const windowOf = (building: Building, { start, duration }: PlanOptions): Window => {
   const from = instantOf(start, building.time_zone)
   return { from, until: from + duration }
+}
+
+// The numbers in events' data are unique in a plan, grow from day to day, and do not depend on where a plan begins or on other
+// flows. From the top of the 53 bits of an exact double: 15 bits of days since 2000 (until 2089), 9 of buildings, 4 of flows,
+// and 25 that count what one flow does in one building on one day.
+const daysUntil2000 = 10_957
+const flowRoom = 0x10
+const countRoom = 0x200_0000
+
+/** The most that people can be multiplied by: the busiest flow of the largest preset then fills a fifth of its room. */
+export const maxRateScale = 1_000
+
+/** The longest plan, in milliseconds: ids have room for the years in which it can start, and ten more. */
+export const longestDuration = 3_650 * dayMillis
+
+/** The place of one flow of one building (by its place in the scenario) on one day (since 1970). */
+export const placeOf = (day: number, building: number, flow: FlowName): number =>
+  ((day - daysUntil2000) * mostBuildings + building) * flowRoom + flowNames.indexOf(flow)
+
+/** Gives out the numbers of a place. */
+export const eventNumbers = (place: number): (() => number) => {
+  let count = 0
+  return () => place * countRoom + count++
 }
 
 /** The substream of all that goes on in a building. */
@@ -81,23 +106,23 @@ export const flowDay = <F extends Flow>(
   nextId: eventNumbers(placeOf(day.number, place, flow.name))
 })
 
-function* before(happenings: Iterable<Happening>, until: number): IterableIterator<Happening> {
-  for (const happening of happenings) {
-    if (happening.time >= until) return
-    yield happening
+function* before(occurrences: Iterable<Occurrence>, until: number): IterableIterator<Occurrence> {
+  for (const occurrence of occurrences) {
+    if (occurrence.time >= until) return
+    yield occurrence
   }
 }
 
 const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnType<typeof dayMaker>) => {
   const { flow, place, traffic, window } = flowPlace
   const { building, devices } = traffic
-  const dayFrom = (number: number): Source<Happening> | null => {
+  const dayFrom = (number: number): Source<Occurrence> | null => {
     const day = makeDay(number, building.time_zone)
     if (day.start >= window.until) return null
     return {
       from: day.start,
       rank: placeOf(number, place, flow.name),
-      open: () => before(happeningsOfDay(flowDay(flowPlace, day, options)), window.until),
+      open: () => before(occurrencesOfDay(flowDay(flowPlace, day, options)), window.until),
       next: () => dayFrom(number + 1)
     }
   }
@@ -108,7 +133,7 @@ const sourceOf = (flowPlace: FlowPlace, options: PlanOptions, makeDay: ReturnTyp
 }
 
 /** What happens, a few days before the plan begins included. */
-const allHappenings = (scenario: Scenario, options: PlanOptions): IterableIterator<Happening> => {
+const allOccurrences = (scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> => {
   const makeDay = dayMaker()
   const sources = scenario.buildings.flatMap((traffic, place) => {
     const window = windowOf(traffic.building, options)
@@ -122,10 +147,10 @@ const windowsOf = (scenario: Scenario, options: PlanOptions): ReadonlyMap<number
   new Map(scenario.buildings.map(({ building }) => [building.id, windowOf(building, options)]))
 
 /** What happens, whatever becomes of it on its way to the service. */
-export function* happenings(scenario: Scenario, options: PlanOptions): IterableIterator<Happening> {
+export function* occurrences(scenario: Scenario, options: PlanOptions): IterableIterator<Occurrence> {
   const windows = windowsOf(scenario, options)
-  for (const happening of allHappenings(scenario, options)) {
-    if (happening.time >= (windows.get(happening.building_id)?.from ?? 0)) yield happening
+  for (const occurrence of allOccurrences(scenario, options)) {
+    if (occurrence.time >= (windows.get(occurrence.building_id)?.from ?? 0)) yield occurrence
   }
 }
 
@@ -135,8 +160,8 @@ export function* records(scenario: Scenario, options: PlanOptions): IterableIter
   const equipped = scenario.buildings.flatMap(({ building, devices }) =>
     devices === null ? [] : [{ building, devices, substream: buildingSubstream(options.seed, building) }]
   )
-  for (const record of recorded(allHappenings(scenario, options), equipped)) {
-    const window = windows.get(record.happening.building_id)
+  for (const record of recorded(allOccurrences(scenario, options), equipped)) {
+    const window = windows.get(record.occurrence.building_id)
     if (window !== undefined && record.at >= window.from && record.at < window.until) yield record
   }
 }
@@ -163,3 +188,48 @@ export const spanOf = (scenario: Scenario, options: PlanOptions): number =>
 /** When a plan ends: in the building whose clock shows its end last, in milliseconds since the epoch. */
 export const endOf = (scenario: Scenario, options: PlanOptions): number =>
   Math.max(...scenario.buildings.map(({ building }) => windowOf(building, options).until))
+
+/** A chunk of lines of NDJSON, of a size that files like. */
+export interface LineChunk {
+  readonly bytes: Uint8Array
+  /** How many events it holds. */
+  readonly events: number
+}
+
+/** Characters of a chunk. */
+const chunkLength = 0x1_0000
+
+/** The lines of a plan; `see` is shown each record first. */
+export function* lineChunks(
+  scenario: Scenario,
+  options: PlanOptions,
+  see?: (record: Recorded) => void
+): IterableIterator<LineChunk> {
+  const encoder = new TextEncoder()
+  let text = ""
+  let events = 0
+  for (const record of records(scenario, options)) {
+    see?.(record)
+    text += lineOf(record)
+    events++
+    if (text.length < chunkLength) continue
+    yield { bytes: encoder.encode(text), events }
+    text = ""
+    events = 0
+  }
+  if (events > 0) yield { bytes: encoder.encode(text), events }
+}
+
+/** Items between two turns of other fibers. */
+const turnLength = 2_000
+
+/** A long loop that lets other fibers run in between, so that Ctrl-C works and progress is shown. */
+export const forEachYielding = Effect.fnUntraced(function* <A>(items: Iterable<A>, use: (item: A) => void) {
+  let left = turnLength
+  for (const item of items) {
+    use(item)
+    if (--left > 0) continue
+    left = turnLength
+    yield* Effect.yieldNow
+  }
+})

@@ -3,9 +3,10 @@
  */
 import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
-import type { Access, Call } from "../traffic/Happening.ts"
-import { fromIso, toIso } from "./IsoTime.ts"
-import type { Recorded } from "./Recording.ts"
+import type { Access, Call } from "../traffic/Occurrence.ts"
+import { formatDay } from "../world/CalendarDate.ts"
+import { dayMillis, hour, minute, second } from "../world/LocalTime.ts"
+import type { Recorded } from "./Controllers.ts"
 
 const common = {
   /** When it happens: ISO 8601, UTC, with milliseconds. */
@@ -27,6 +28,35 @@ export const PlannedEvent = Schema.Union([
   Schema.Struct({ ...common, resource_type: Schema.Literal("access_log"), action: Action, data: AccessLogData })
 ])
 export type PlannedEvent = typeof PlannedEvent.Type
+
+const two = Array.from({ length: 60 }, (_, number) => `${number}`.padStart(2, "0"))
+const three = Array.from({ length: 1_000 }, (_, number) => `${number}`.padStart(3, "0"))
+
+let lastMinute = Number.NaN
+let lastPrefix = ""
+
+const prefixOf = (instant: number): string => {
+  const day = Math.floor(instant / dayMillis)
+  const time = instant - day * dayMillis
+  return `${formatDay(day)}T${two[Math.floor(time / hour)]}:${two[Math.floor(time / minute) % 60]}:`
+}
+
+/**
+ * An instant in whole milliseconds since the epoch as ISO 8601 in UTC. Every event has two, so each minute is formatted once.
+ */
+export const toIso = (instant: number): string => {
+  const whole = Math.floor(instant / minute)
+  if (whole !== lastMinute) {
+    lastPrefix = prefixOf(instant)
+    lastMinute = whole
+  }
+  const rest = instant - whole * minute
+  const seconds = Math.floor(rest / second)
+  return `${lastPrefix}${two[seconds]}.${three[rest - seconds * second]}Z`
+}
+
+/** Reads what `toIso` wrote. */
+export const fromIso = (text: string): number => Date.parse(text)
 
 /** Where the picture of it would be. */
 const snapshotOf = (building_id: BuildingId, id: number): string => `https://snapshots.example/${building_id}/${id}.jpg`
@@ -53,19 +83,19 @@ const accessLogData = (access: Access, logged_at: string): AccessLogData => ({
 })
 
 /** Writes down what was recorded. */
-export const plannedEvent = ({ happening, ...times }: Recorded): PlannedEvent => {
+export const plannedEvent = ({ occurrence, ...times }: Recorded): PlannedEvent => {
   const at = toIso(times.at)
   const logged_at = times.logged_at === times.at ? at : toIso(times.logged_at)
-  const { building_id, tenant_ids } = happening
-  return happening._tag === "Call"
-    ? { at, building_id, tenant_ids, resource_type: "call", action: "create", data: callData(happening, logged_at) }
+  const { building_id, tenant_ids } = occurrence
+  return occurrence._tag === "Call"
+    ? { at, building_id, tenant_ids, resource_type: "call", action: "create", data: callData(occurrence, logged_at) }
     : {
         at,
         building_id,
         tenant_ids,
         resource_type: "access_log",
         action: "create",
-        data: accessLogData(happening, logged_at)
+        data: accessLogData(occurrence, logged_at)
       }
 }
 

@@ -1,26 +1,29 @@
 /**
- * A modelled receiver: what becomes of a request, without a network.
+ * A modelled receiver: its answers to requests, without a network.
  *
- * A receiver is a chain of traits, asked in order; the first that has an answer gives it. What no trait answers is
- * processed after the latency of the chain, by one of as many workers as it has.
+ * A receiver is a chain of traits: the first that returns an answer decides. Requests that no trait answers are processed by
+ * one of its workers, after its latency.
  */
 import type { TransportResult } from "@doorhook/core"
 import type { Lognormal } from "../random/Distribution.ts"
 import { chance, lognormal } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
+import { parseDay } from "../world/CalendarDate.ts"
+import type { momentAt } from "../world/LocalDay.ts"
 
-/** A request as a receiver meets it. All times in milliseconds. */
-export interface Arrival {
+/** A request as a receiver gets it. All times in milliseconds. */
+export interface IncomingRequest {
   /** Since the epoch. */
   readonly now: number
   /** Since the beginning of the run. */
   readonly sinceStart: number
   /** How long the sender waits for the answer. */
   readonly deadline: number
-  readonly local: { readonly minute: number; readonly date: string }
+  /** The day and the minute by the receiver's clock. */
+  readonly local: ReturnType<typeof momentAt>
 }
 
-/** What became of a request. `processed`: the receiver did what it does with events, whatever the sender got. */
+/** The outcome of a request. `processed`: the receiver has processed the event, whatever the sender got. */
 export interface Reception {
   readonly result: TransportResult
   readonly processed: boolean
@@ -33,7 +36,7 @@ interface Senses {
 }
 
 /** One way in which a receiver is not perfect; null lets a request pass to the next trait. */
-export type Trait = (arrival: Arrival, senses: Senses) => Reception | null
+export type Trait = (request: IncomingRequest, senses: Senses) => Reception | null
 
 /** How much a receiver can do at once. */
 export interface Capacity {
@@ -89,18 +92,18 @@ export class Receiver {
     this.#senses = { rng, latency: () => Math.max(1, Math.round(lognormal(rng, latency))) }
   }
 
-  receive(arrival: Arrival): Reception {
+  receive(request: IncomingRequest): Reception {
     for (const trait of this.#traits) {
-      const reception = trait(arrival, this.#senses)
+      const reception = trait(request, this.#senses)
       if (reception === null) continue
       if (reception.result._tag === "Failed" && reception.result.outcome === "connection_refused")
-        this.#downUntil = arrival.now
+        this.#downUntil = request.now
       return reception
     }
-    const elapsed = this.#capacity === null ? this.#senses.latency() : this.#served(arrival.now, this.#capacity)
+    const elapsed = this.#capacity === null ? this.#senses.latency() : this.#served(request.now, this.#capacity)
     if (elapsed === null) return answered(503, refusalTime, false)
     // Too late for the deadline it is a timeout to the sender, and done all the same.
-    return elapsed > arrival.deadline ? failed("timeout", arrival.deadline, true) : answered(200, elapsed, true)
+    return elapsed > request.deadline ? failed("timeout", request.deadline, true) : answered(200, elapsed, true)
   }
 
   /** How long a request takes, the waiting for a worker included; null where there is no room to wait. */
@@ -125,13 +128,11 @@ export interface DownTime {
   readonly on: string | null
 }
 
-const nextDay = (date: string): string => new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10)
-
 /** Whether a moment of the receiver's clock is within a down time. */
-export const isWithin = ({ from, on, to }: DownTime, { date, minute }: Arrival["local"]): boolean => {
-  if (from < to) return minute >= from && minute < to && (on === null || on === date)
-  const isEvening = minute >= from && (on === null || on === date)
-  return isEvening || (minute < to && (on === null || nextDay(on) === date))
+export const isWithin = ({ from, on, to }: DownTime, { day, minute }: IncomingRequest["local"]): boolean => {
+  const isOn = (date: number) => on === null || parseDay(on) === date
+  if (from < to) return minute >= from && minute < to && isOn(day)
+  return (minute >= from && isOn(day)) || (minute < to && isOn(day - 1))
 }
 
 /** The ways in which receivers are known to fail. Shares are parts of 1, times are milliseconds. */

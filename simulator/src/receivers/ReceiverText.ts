@@ -8,8 +8,6 @@ import type { Lognormal } from "../random/Distribution.ts"
 import type { Capacity, DownTime, ReceiverModel, Trait } from "./Receiver.ts"
 import { traits } from "./Receiver.ts"
 
-export type { DownTime } from "./Receiver.ts"
-
 export const receiverForms: ReadonlyArray<string> = [
   "prompt",
   "slow:p50=2s,p99=9s",

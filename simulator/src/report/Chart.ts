@@ -3,8 +3,9 @@
  * phone.
  */
 import { Html } from "@doorhook/core"
-import { clockText, duration, grouped, wallAt } from "../results/Words.ts"
+import { clockText, duration, grouped, wallAt } from "../results/Format.ts"
 import type { RunReport } from "../results/RunReport.ts"
+import { dayMillis as day, minute } from "../world/LocalTime.ts"
 
 const html = Html.template
 
@@ -35,11 +36,12 @@ export interface ChartOptions {
 
 const width = 1_000
 const height = 300
-const minute = 60_000
-const day = 24 * 60 * minute
 
-const highest = (lines: ReadonlyArray<Line>): number =>
-  lines.reduce((most, { values }) => values.reduce<number>((own, value) => Math.max(own, value ?? 0), most), 0)
+/** The lowest and the highest value of some lines. */
+const extremes = (lines: ReadonlyArray<Line>) => {
+  const all = lines.flatMap(({ values }) => values.flatMap((value) => value ?? []))
+  return { least: Math.min(...all), most: Math.max(0, ...all) }
+}
 
 /** From 0 to something round above the largest value. */
 const linear = (most: number): Scale => {
@@ -53,12 +55,13 @@ const linear = (most: number): Scale => {
   }
 }
 
-/** Powers of ten up to a value. */
-const logarithmic = (most: number): Scale => {
-  const high = Math.max(2, Math.ceil(Math.log10(Math.max(most, 1))))
+/** Powers of ten, from 1 or 10 up to a value. */
+const logarithmic = (least: number, most: number): Scale => {
+  const low = least < 10 ? 0 : 1
+  const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(most, 1))))
   return {
-    of: (value) => ((Math.log10(Math.max(value, 10)) - 1) / (high - 1)) * 100,
-    marks: Array.from({ length: high }, (_, at) => 10 ** (at + 1))
+    of: (value) => ((Math.log10(Math.max(value, 10 ** low)) - low) / (high - low)) * 100,
+    marks: Array.from({ length: high - low + 1 }, (_, at) => 10 ** (low + at))
   }
 }
 
@@ -168,8 +171,9 @@ const levelLine = (kind: "grid" | "limit", percent: number): Html.Html => {
 
 export const chart = (report: RunReport, options: ChartOptions): Html.Html => {
   const { description, isTime = false, limit = null, lines, title } = options
-  const most = Math.max(highest(lines), (limit?.value ?? 0) * 1.5)
-  const scale = isTime ? logarithmic(most) : linear(most)
+  const { least, most: highest } = extremes(lines)
+  const most = Math.max(highest, (limit?.value ?? 0) * 1.5)
+  const scale = isTime ? logarithmic(least, most) : linear(most)
   const markText = isTime ? duration : grouped
   return html`<figure class="chart">
     <figcaption>

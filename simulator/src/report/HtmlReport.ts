@@ -2,35 +2,19 @@
  * The report as one HTML file: no script, no request, nothing beside it. And as CSV, over time.
  */
 import { Html } from "@doorhook/core"
+import { Record } from "effect"
 import { rules } from "../results/Ledger.ts"
-import type { IntegrationLine, RunReport, SeriesLine } from "../results/RunReport.ts"
-import { isUnaccounted, isUnreached } from "../results/RunReport.ts"
+import type { IntegrationLine, RunReport } from "../results/RunReport.ts"
+import { isUnaccounted, isUnreached, SeriesLine } from "../results/RunReport.ts"
 import { comparedText, lossText, outagesText } from "../results/RunText.ts"
-import { counted, duration, grouped, percent } from "../results/Words.ts"
+import { counted, duration, grouped, percent } from "../results/Format.ts"
 import type { ChartOptions } from "./Chart.ts"
 import { chart } from "./Chart.ts"
 import { style } from "./Style.ts"
 
 const html = Html.template
 
-const csvColumns = [
-  "at",
-  "planned",
-  "sent",
-  "failed",
-  "republished",
-  "publish_p50",
-  "publish_p99",
-  "requests",
-  "acknowledged",
-  "retries",
-  "duplicates",
-  "backlog",
-  "answer_p50",
-  "answer_p99",
-  "peak_planned",
-  "peak_requests"
-] as const
+const csvColumns = Record.keys(SeriesLine.fields)
 
 /** A line for each interval (RFC 4180), times in milliseconds; an empty field was not measured. */
 export const csvReport = ({ series }: RunReport): string =>
@@ -89,15 +73,15 @@ const tiles = ({ kind, latency, totals }: RunReport): Html.Html => {
       totals.open > 0 ? `${grouped(totals.open)} still open` : "of all deliveries"
     ],
     latency.ack === null
-      ? ["99 % within", "–", "no answers"]
-      : ["99 % within", duration(latency.ack.p99), `answers; half ${duration(latency.ack.p50)}`],
+      ? ["Answered in", "–", "no answers"]
+      : ["Answered in", duration(latency.ack.p99), `99 %; half ${duration(latency.ack.p50)}`],
     // Publishing takes no time on virtual time.
     ...(kind === "virtual"
       ? []
       : [
           publish === null
-            ? (["Published within", "–", "not measured"] as const)
-            : (["Published within", duration(publish.p99), `99 %; half ${duration(publish.p50)}`] as const)
+            ? (["Published in", "–", "not measured"] as const)
+            : (["Published in", duration(publish.p99), `99 %; half ${duration(publish.p50)}`] as const)
         ]),
     totals.backlog === null
       ? ["Waiting at most", "–", "not measured"]
@@ -337,7 +321,7 @@ const kinds = {
 export const htmlReport = (report: RunReport): string => {
   // With hyphens at which no line breaks.
   const title = `${duration(report.duration)} of ${report.scenario.replaceAll("-", "\u2011")}`
-  const lead = `${report.description}. ${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}, from ${report.start.replace("T", " ")}, seed ${report.seed}; ${report.target}. It took ${duration(report.took)}.`
+  const lead = `${report.description}: ${counted(report.buildings, "building")}, ${counted(report.integrations, "integration")}. From ${report.start.replace("T", " ")}, seed ${report.seed}, ${report.target}. It took ${duration(report.took)}.`
   return Html.page({
     title,
     style,

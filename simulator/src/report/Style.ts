@@ -16,7 +16,7 @@ h3{font-size:1rem}
 header{display:grid;gap:6px 24px;grid-template-columns:1fr auto;align-items:start}
 .verdict{border-radius:999px;padding:6px 16px;font-weight:650;white-space:nowrap;background:var(--goodbg);color:var(--good)}
 .verdict.bad{background:var(--badbg);color:var(--bad)}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:12px;margin-top:24px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(124px,1fr));gap:12px;margin-top:24px}
 .tile,.card,.chart,.scroll{background:var(--card);border:1px solid var(--rule);border-radius:14px}
 .tile{padding:14px 16px}
 .tile dt{color:var(--soft);font-size:.82rem}
@@ -67,6 +67,6 @@ td code{font-size:.85em}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;font-size:.85rem}
 footer{margin-top:44px;color:var(--soft);font-size:.88rem}
 footer .card{color:var(--ink);margin:10px 0}
-@media(max-width:640px){main{padding:20px 14px 40px}header{grid-template-columns:1fr}.verdict{justify-self:start;margin-top:8px}.tiles{grid-template-columns:1fr 1fr}.chart{padding:14px 14px 32px}.card{padding:15px 16px}.marks{width:2.9em}.plot{height:180px}th,td{padding:8px 12px}.wide{display:none}}
+@media(max-width:640px){main{padding:20px 14px 40px}header{grid-template-columns:1fr}.verdict{justify-self:start;margin-top:8px}.tiles{grid-template-columns:1fr 1fr}.tile:last-child:nth-child(odd){grid-column:span 2}.chart{padding:14px 14px 32px}.card{padding:15px 16px}.marks{width:2.9em}.plot{height:180px}th,td{padding:8px 12px}.wide{display:none}}
 @media print{body{background:#fff}details>*{display:block}.chart,.card,.tile{break-inside:avoid}}
 `

@@ -150,7 +150,7 @@ export class Ledger {
     const reached = new Set(to.filter((id) => wanted.has(id))).size
     if (to.length === wanted.size && reached === wanted.size) return
     const what = `event ${event.id} went to ${to.join(", ") || "nobody"} instead of ${[...wanted].join(", ") || "nobody"}`
-    this.tell("nothing-lost", event.created_at, what, Math.max(1, wanted.size - reached))
+    this.report("nothing-lost", event.created_at, what, Math.max(1, wanted.size - reached))
   }
 
   /** A request leaves. Null when it fits no open delivery. */
@@ -158,7 +158,7 @@ export class Ledger {
     const tracked = this.#byIntegration.get(integration)?.get(webhookId)
     if (tracked === undefined || this.#ended.has(integration)) {
       const what = `event ${webhookId} was sent to integration ${integration}, where it is not open`
-      this.tell("nothing-after-end", now, what)
+      this.report("nothing-after-end", now, what)
       this.#options.measurements.request(this.#options.timeOf(now), null, "cut_off", null)
       return null
     }
@@ -226,7 +226,7 @@ export class Ledger {
     tracked.movedAt = now
     if (attempt !== null) tracked.attempts = attempt.number
     const flaw = state === "delivered" ? null : this.#flawOf(tracked, settlement, now)
-    if (flaw !== null) this.tell("retry-times", now, `delivery ${tracked.id} ${flaw}`)
+    if (flaw !== null) this.report("retry-times", now, `delivery ${tracked.id} ${flaw}`)
     tracked.early = early
     tracked.earlyOf = null
     if (state === "retrying") {
@@ -238,7 +238,7 @@ export class Ledger {
     const isAcknowledged =
       last?._tag === "Answered" && last.status === 200 && last.headers_elapsed <= this.#options.ackTimeout
     if (state === "delivered" && !isAcknowledged)
-      this.tell("delivered-is-received", now, `delivery ${delivery_id} ended as delivered, and was not acknowledged`)
+      this.report("delivered-is-received", now, `delivery ${delivery_id} ended as delivered, and was not acknowledged`)
     this.#end(tracked, state, now)
   }
 
@@ -263,13 +263,13 @@ export class Ledger {
     )
     // Only now: that an integration has ended may be known after what was stored because of it.
     for (const [id, { count, first }] of this.#unsent)
-      this.tell("nothing-lost", now, `${first}, and integration ${id} is neither disabled nor deleted`, count)
-    for (const { id } of stuck) this.tell("nothing-lost", now, `delivery ${id} did not end and waits for nothing`)
+      this.report("nothing-lost", now, `${first}, and integration ${id} is neither disabled nor deleted`, count)
+    for (const { id } of stuck) this.report("nothing-lost", now, `delivery ${id} did not end and waits for nothing`)
     const { deliveries } = measurements.totals
     const stored = deliveryStates.reduce((sum, state) => sum + states[state], 0) + this.purged
     if (stored === deliveries) return
     const what = `${deliveries} deliveries were stored, and ${stored} are accounted for`
-    this.tell("nothing-lost", now, what, Math.max(1, Math.abs(deliveries - stored) - stuck.length))
+    this.report("nothing-lost", now, what, Math.max(1, Math.abs(deliveries - stored) - stuck.length))
   }
 
   brokenIn(rule: RuleName): number {
@@ -277,7 +277,7 @@ export class Ledger {
   }
 
   /** A rule is broken, in one place or several. */
-  tell(rule: RuleName, at: number, what: string, places = 1): void {
+  report(rule: RuleName, at: number, what: string, places = 1): void {
     this.broken += places
     this.#brokenIn.set(rule, this.brokenIn(rule) + places)
     if (this.violations.length < mostDescribed) this.violations.push({ rule, at, what })
@@ -288,11 +288,11 @@ export class Ledger {
     const { lifetime } = RetryPolicy.policyOf(retry, event.resource_type)
     const sent = `delivery ${id} was sent, as attempt ${attempt},`
     if (lifetime !== null && now - event.created_at >= lifetime + tolerance)
-      this.tell("retry-times", now, `${sent} when its event was ${now - event.created_at} ms old`)
+      this.report("retry-times", now, `${sent} when its event was ${now - event.created_at} ms old`)
     if (dueAt === null || earlyOf !== null) return
-    if (now < dueAt - tolerance) this.tell("retry-times", now, `${sent} ${dueAt - now} ms before it was due`)
+    if (now < dueAt - tolerance) this.report("retry-times", now, `${sent} ${dueAt - now} ms before it was due`)
     if (slack !== null && now - dueAt > slack && this.#busyAt < dueAt)
-      this.tell("retry-times", now, `${sent} ${now - dueAt} ms after it was due`)
+      this.report("retry-times", now, `${sent} ${now - dueAt} ms after it was due`)
   }
 
   /** What is wrong with what follows a failed attempt; null when nothing is. */

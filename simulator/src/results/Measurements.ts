@@ -9,7 +9,8 @@ import { undescribed } from "../receivers/ReceiverText.ts"
 import { Histogram } from "./Histogram.ts"
 import { Series } from "./Series.ts"
 
-const noCounts = {
+/** What `totals` counts. */
+export const noCounts = {
   /** Events whose time has come: planned = accepted + failed + unanswered. */
   planned: 0,
   accepted: 0,
@@ -21,15 +22,13 @@ const noCounts = {
   republished: 0,
   /** Requests to publish that waited because `--max-inflight` requests were open. */
   held: 0,
-  /** Events published twice on purpose. */
-  repeated: 0,
   deliveries: 0,
   delivered: 0,
   exhausted: 0,
   expired: 0,
   cancelled: 0,
   skipped: 0,
-  /** Deliveries that had not ended when the waiting for them did. */
+  /** Deliveries that had not ended when the run did. */
   open: 0,
   /** Accepted events whose deliveries were not looked up, because there are too many. */
   unfollowed: 0,
@@ -52,7 +51,7 @@ export type Counters = typeof noCounts
 export type Outcome = AttemptOutcome | "cut_off" | "in_flight" | "not_sampled"
 
 /** Deliveries that wait because their receiver is down: each from its first refusal to its end. */
-export interface Outage {
+interface Outage {
   open: number
   /** In the worst outage, and when, since the beginning; null when nothing waited. */
   most_open: number
@@ -90,7 +89,7 @@ const isDown = (outcome: Outcome): boolean => outcome === "connection_refused"
 export const latencies = ["ack", "answer", "delivery", "intended", "service", "late_start"] as const
 export type LatencyName = (typeof latencies)[number]
 
-/** Look-ups of deliveries that a service was asked for. */
+/** Deliveries looked up at a service. */
 export interface Sample {
   wanted: number
   failed: number
@@ -132,10 +131,9 @@ export class Measurements {
   }
 
   /** The time of an event has come, in milliseconds since the beginning. */
-  plan(planned: number, kind: "planned" | "repeated"): void {
+  plan(planned: number): void {
     this.totals.planned++
     this.totals.unanswered++
-    if (kind === "repeated") this.totals.repeated++
     this.series.countPeak(planned, "planned")
     this.totals.peak_planned = Math.max(this.totals.peak_planned, this.series.at(planned).peak_planned)
   }
@@ -205,7 +203,7 @@ export class Measurements {
     if (outcome === "acknowledged") integration?.ack.add(took ?? 0)
   }
 
-  /** One of the requests that a service was asked for; `age` is that of its event when it ended. */
+  /** A request of a service's sample; `age` is that of its event when it ended. */
   sampled(time: number, outcome: AttemptOutcome, took: number, age: number, status: number | null = null): void {
     this.#ended(time, outcome, took, status)
     if (outcome === "acknowledged") this.#time("delivery", time, age)

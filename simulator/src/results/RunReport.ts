@@ -2,16 +2,17 @@
  * The report of a run, as its JSON holds it. Times in milliseconds; null is what was not measured, because there was none of
  * it or a run of its kind can't know it.
  */
+import { DeliveryState } from "@doorhook/core"
 import type { Option } from "effect"
-import { Schema } from "effect"
-import type { DownTime } from "../receivers/ReceiverText.ts"
+import { Record, Schema } from "effect"
 import { Histogram } from "./Histogram.ts"
 import type { Violation } from "./Ledger.ts"
-import type { Counters, IntegrationTotals, LatencyName, Outage } from "./Measurements.ts"
-import { latencies, Measurements } from "./Measurements.ts"
+import { rules } from "./Ledger.ts"
+import type { IntegrationTotals } from "./Measurements.ts"
+import { latencies, Measurements, noCounts } from "./Measurements.ts"
 import type { Interval } from "./Series.ts"
-import { intervalCounts, intervalPeaks, Series } from "./Series.ts"
-import type { Slo, SloResult } from "./Slo.ts"
+import { noNumbers, Series } from "./Series.ts"
+import type { Slo } from "./Slo.ts"
 import { judgeSlo } from "./Slo.ts"
 
 const schemaVersion = 2
@@ -53,99 +54,139 @@ export const RunFacts = Schema.Struct({
 })
 export type RunFacts = typeof RunFacts.Type
 
-export interface Quantiles {
-  readonly count: number
-  readonly mean: number
-  readonly p50: number
-  readonly p90: number
-  readonly p95: number
-  readonly p99: number
-  readonly "p99.9": number
-  readonly max: number
-}
+const Count = Schema.NullOr(Schema.Finite)
+const HistogramText = Schema.String.check(
+  Schema.makeFilter((text) => Histogram.fromText(text) !== null || "must be a histogram of a report")
+)
 
-/** What some kinds of runs don't see. */
-const ofEngine = ["backlog", "backlog_at", "most_in_flight", "peak_requests"] as const
-type Unseen = (typeof ofEngine)[number] | "duplicates"
+const Quantiles = Schema.Struct({
+  count: Schema.Finite,
+  mean: Schema.Finite,
+  p50: Schema.Finite,
+  p90: Schema.Finite,
+  p95: Schema.Finite,
+  p99: Schema.Finite,
+  "p99.9": Schema.Finite,
+  max: Schema.Finite
+})
+export type Quantiles = typeof Quantiles.Type
 
-interface Totals extends Readonly<Omit<Counters, Unseen>>, Readonly<Record<Unseen, number | null>> {
+const byLatency = <S extends Schema.Top>(schema: S) =>
+  Schema.Struct({
+    ack: schema,
+    answer: schema,
+    delivery: schema,
+    intended: schema,
+    service: schema,
+    late_start: schema
+  })
+
+const Totals = Schema.Struct({
+  ...Record.map(noCounts, () => Schema.Finite),
+  // What some kinds of runs don't see.
+  backlog: Count,
+  backlog_at: Count,
+  most_in_flight: Count,
+  peak_requests: Count,
+  duplicates: Count,
   /** Deliveries of accepted events that are not accounted for. */
-  readonly lost: number | null
+  lost: Count,
   /** Places where a rule of delivery was broken. */
-  readonly broken: number | null
+  broken: Count,
   /** The share of events whose sending began within a second of its time. */
-  readonly rate: number | null
-}
+  rate: Count
+})
 
-export interface IntegrationLine extends Omit<
-  IntegrationTotals,
-  "receiver" | "outage" | "ack" | "open" | "duplicates" | "most_open" | "most_open_at"
-> {
-  readonly id: number
+const IntegrationLine = Schema.Struct({
+  id: Schema.Finite,
+  name: Schema.String,
   /** How its receiver was modelled, as it was written; empty for a prompt one or a real one. */
-  readonly receiver: string
-  readonly down: ReadonlyArray<DownTime>
-  readonly duplicates: number | null
-  readonly most_open: number | null
-  readonly most_open_at: number | null
-  readonly outage: Omit<Outage, "open"> | null
-  readonly ack_p50: number | null
-  readonly ack_p99: number | null
-  readonly ack: string
-}
+  receiver: Schema.String,
+  down: Schema.Array(Schema.Struct({ from: Schema.Finite, to: Schema.Finite, on: Schema.NullOr(Schema.String) })),
+  states: Schema.Record(DeliveryState, Schema.Finite),
+  deliveries: Schema.Finite,
+  requests: Schema.Finite,
+  duplicates: Count,
+  most_open: Count,
+  most_open_at: Count,
+  empty_at: Count,
+  outage: Schema.NullOr(
+    Schema.Struct({
+      most_open: Schema.Finite,
+      most_open_at: Count,
+      delivered_at: Count,
+      empty_at: Count,
+      exhausted: Schema.Finite,
+      cancelled: Schema.Finite
+    })
+  ),
+  ack_p50: Count,
+  ack_p99: Count,
+  ack: HistogramText
+})
+export type IntegrationLine = typeof IntegrationLine.Type
 
-const columns = [...intervalCounts, ...intervalPeaks] as const
-export interface SeriesLine extends Readonly<Record<(typeof columns)[number], number | null>> {
+export const SeriesLine = Schema.Struct({
   /** Milliseconds since the beginning. */
-  readonly at: number
-  readonly publish_p50: number | null
-  readonly publish_p99: number | null
-  readonly answer_p50: number | null
-  readonly answer_p99: number | null
-}
+  at: Schema.Finite,
+  ...Record.map(noNumbers, () => Count),
+  publish_p50: Count,
+  publish_p99: Count,
+  answer_p50: Count,
+  answer_p99: Count
+})
+export type SeriesLine = typeof SeriesLine.Type
 
 /** A figure of this run beside that of an earlier one. */
-export interface ComparedLine {
-  readonly figure: string
-  readonly before: number | null
-  readonly after: number | null
-}
+const ComparedLine = Schema.Struct({ figure: Schema.String, before: Count, after: Count })
+export type ComparedLine = typeof ComparedLine.Type
 
-export interface RunReport extends RunFacts {
-  readonly schemaVersion: typeof schemaVersion
+const RunReport = Schema.Struct({
+  ...RunFacts.fields,
+  schemaVersion: Schema.Literal(schemaVersion),
   /** Real time, the waiting for what was open included. */
-  readonly took: number
+  took: Schema.Finite,
   /** Publishing, from the first event to the last answer; null on virtual time. */
-  readonly sending: number | null
-  readonly verdict: "pass" | "fail"
-  readonly interrupted: boolean
+  sending: Count,
+  verdict: Schema.Literals(["pass", "fail"]),
+  interrupted: Schema.Boolean,
   /** The objective whose miss ended the run early; null when none did. */
-  readonly stopped_by: string | null
-  readonly totals: Totals
-  readonly latency: Readonly<Record<LatencyName, Quantiles | null>>
-  readonly interval: number
-  readonly series: ReadonlyArray<SeriesLine>
+  stopped_by: Schema.NullOr(Schema.String),
+  totals: Totals,
+  latency: byLatency(Schema.NullOr(Quantiles)),
+  interval: Schema.Finite,
+  series: Schema.Array(SeriesLine),
   /** Settled deliveries by how many requests they took: none, one, two; the last is "or more". */
-  readonly attempts_per_delivery: ReadonlyArray<number>
+  attempts_per_delivery: Schema.Array(Schema.Finite),
   /** How requests ended: together all of `totals.requests`. Of a service most are `not_sampled`. */
-  readonly outcomes: Readonly<Record<string, number>>
+  outcomes: Schema.Record(Schema.String, Schema.Finite),
   /** Statuses of answers that did not acknowledge. */
-  readonly statuses: Readonly<Record<string, number>>
-  /** Look-ups of deliveries that a service was asked for; null elsewhere. */
-  readonly sample: Measurements["sample"] | null
-  readonly integration_lines: ReadonlyArray<IntegrationLine>
+  statuses: Schema.Record(Schema.String, Schema.Finite),
+  /** Deliveries looked up at a service; null elsewhere. */
+  sample: Schema.NullOr(
+    Schema.Struct({ wanted: Schema.Finite, failed: Schema.Finite, why: Schema.NullOr(Schema.String) })
+  ),
+  integration_lines: Schema.Array(IntegrationLine),
   /** How often the run killed its engine. */
-  readonly crashes: number
-  readonly slos: ReadonlyArray<SloResult>
-  readonly violations: ReadonlyArray<Violation>
-  readonly compared: ReadonlyArray<ComparedLine> | null
+  crashes: Schema.Finite,
+  slos: Schema.Array(Schema.Struct({ slo: Schema.String, met: Schema.Boolean, measured: Schema.String })),
+  violations: Schema.Array(
+    Schema.Struct({ rule: Schema.Literals(Record.keys(rules)), what: Schema.String, at: Schema.Finite })
+  ),
+  compared: Schema.NullOr(Schema.Array(ComparedLine)),
   /** Exact counts, `sum max bucket:count ...`, by which reports of several generators are merged. */
-  readonly histograms: Readonly<Record<LatencyName, string>>
-  readonly series_histograms: ReadonlyArray<{ readonly publish: string; readonly answer: string }>
-}
+  histograms: byLatency(HistogramText),
+  series_histograms: Schema.Array(Schema.Struct({ publish: HistogramText, answer: HistogramText }))
+})
+export type RunReport = typeof RunReport.Type
+
+/** Reads a JSON report, to be compared or merged; none for anything else. */
+export const readReport: (text: string) => Option.Option<RunReport> = Schema.decodeOption(
+  Schema.fromJsonString(RunReport)
+)
 
 /** What is known at the end, beside the measurements. */
-export interface Findings {
+export interface RunResult {
   readonly facts: RunFacts
   readonly measurements: Measurements
   readonly slos: ReadonlyArray<Slo>
@@ -160,7 +201,7 @@ export interface Findings {
   readonly stopped_by: string | null
   /** It could not go on. */
   readonly failed: boolean
-  readonly earlier: EarlierReport | null
+  readonly earlier: RunReport | null
 }
 
 const quantilesOf = (histogram: Histogram): Quantiles | null =>
@@ -177,15 +218,6 @@ const quantilesOf = (histogram: Histogram): Quantiles | null =>
         max: histogram.max
       }
 
-const byLatency = <A>(make: (name: LatencyName) => A): Readonly<Record<LatencyName, A>> => ({
-  ack: make("ack"),
-  answer: make("answer"),
-  delivery: make("delivery"),
-  intended: make("intended"),
-  service: make("service"),
-  late_start: make("late_start")
-})
-
 /** What measurements say at any time, for objectives and progress: totals and latencies. */
 export const standingOf = (
   { latency, totals }: Measurements,
@@ -196,7 +228,7 @@ export const standingOf = (
   const late = latency.late_start
   const ifEngine = (value: number) => (hasEngine ? value : null)
   return {
-    latency: byLatency((name) => quantilesOf(latency[name])),
+    latency: Record.map(latency, quantilesOf),
     totals: {
       ...totals,
       duplicates: kind === "virtual" || kind === "in-process" ? totals.duplicates : null,
@@ -253,7 +285,7 @@ const integrationLine = (id: number, own: IntegrationTotals, kind: RunKind): Int
 export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" | "outcomes" | "totals">): boolean =>
   kind === "receiver" && totals.requests > 0 && outcomes["acknowledged"] === undefined
 
-/** A service did not say what became of what it accepted. Interrupting a run asks for no answer. */
+/** A service did not report the deliveries of what it accepted; an interrupted run does not count. */
 export const isUnaccounted = ({
   interrupted,
   kind,
@@ -261,8 +293,8 @@ export const isUnaccounted = ({
 }: Pick<RunReport, "interrupted" | "kind" | "totals">): boolean =>
   kind === "service" && !interrupted && totals.lost === null && totals.accepted > 0
 
-export const makeReport = (findings: Findings): RunReport => {
-  const { broken, earlier, facts, failed, interrupted, lost, measurements, slos, stopped_by } = findings
+export const makeReport = (result: RunResult): RunReport => {
+  const { broken, earlier, facts, failed, interrupted, lost, measurements, slos, stopped_by } = result
   const { kind } = facts
   const standing = standingOf(measurements, kind, { lost, broken })
   const { totals } = standing
@@ -285,8 +317,8 @@ export const makeReport = (findings: Findings): RunReport => {
   return {
     ...facts,
     schemaVersion,
-    took: findings.took,
-    sending: findings.sending,
+    took: result.took,
+    sending: result.sending,
     verdict: isBad ? "fail" : "pass",
     interrupted,
     stopped_by,
@@ -298,62 +330,17 @@ export const makeReport = (findings: Findings): RunReport => {
     statuses: measurements.statuses,
     sample: kind === "service" ? measurements.sample : null,
     integration_lines: [...measurements.integrations].map(([id, line]) => integrationLine(id, line, kind)),
-    crashes: findings.crashes,
+    crashes: result.crashes,
     slos: results,
-    violations: findings.violations,
+    violations: result.violations,
     compared: earlier === null ? null : comparedWith(earlier, standing),
-    histograms: byLatency((name) => measurements.latency[name].toText()),
+    histograms: Record.map(measurements.latency, (histogram) => histogram.toText()),
     series_histograms: series.intervals.map(({ answer, publish }) => ({
       publish: publish.toText(),
       answer: answer.toText()
     }))
   }
 }
-
-const Count = Schema.NullOr(Schema.Finite)
-const HistogramText = Schema.String.check(
-  Schema.makeFilter((text) => Histogram.fromText(text) !== null || "must be a histogram of a report")
-)
-const Counts = Schema.Record(Schema.String, Count)
-
-/** A report that was written before, as far as it is compared or merged. */
-const Earlier = Schema.fromJsonString(
-  Schema.Struct({
-    ...RunFacts.fields,
-    schemaVersion: Schema.Literal(schemaVersion),
-    took: Schema.Finite,
-    sending: Count,
-    interrupted: Schema.Boolean,
-    totals: Counts,
-    latency: Schema.Record(Schema.String, Schema.NullOr(Schema.Record(Schema.String, Schema.Finite))),
-    interval: Schema.Finite,
-    series: Schema.Array(Counts),
-    attempts_per_delivery: Schema.Array(Schema.Finite),
-    outcomes: Schema.Record(Schema.String, Schema.Finite),
-    statuses: Schema.Record(Schema.String, Schema.Finite),
-    sample: Schema.NullOr(
-      Schema.Struct({ wanted: Schema.Finite, failed: Schema.Finite, why: Schema.NullOr(Schema.String) })
-    ),
-    integration_lines: Schema.Array(
-      Schema.Struct({
-        id: Schema.Finite,
-        name: Schema.String,
-        deliveries: Schema.Finite,
-        requests: Schema.Finite,
-        duplicates: Count,
-        states: Schema.Record(Schema.String, Schema.Finite),
-        ack: HistogramText
-      })
-    ),
-    crashes: Schema.Finite,
-    histograms: Schema.Record(Schema.String, HistogramText),
-    series_histograms: Schema.Array(Schema.Struct({ publish: HistogramText, answer: HistogramText }))
-  })
-)
-export type EarlierReport = typeof Earlier.Type
-
-/** Reads a JSON report; none for anything else. */
-export const readReport: (text: string) => Option.Option<EarlierReport> = Schema.decodeOption(Earlier)
 
 /** Figures that a comparison shows: latencies by their quantile, and totals. */
 const comparedFigures = [
@@ -364,7 +351,7 @@ const comparedFigures = [
 ] as const
 
 const comparedWith = (
-  earlier: EarlierReport,
+  earlier: RunReport,
   { latency, totals }: Pick<RunReport, "totals" | "latency">
 ): ReadonlyArray<ComparedLine> =>
   comparedFigures.flatMap((figure) => {
@@ -377,17 +364,14 @@ const comparedWith = (
       : [{ figure: typeof figure === "string" ? figure : figure.join("_"), before, after }]
   })
 
-const histogramOf = (text: string | undefined): Histogram => Histogram.fromText(text ?? "") ?? new Histogram()
+const histogramOf = (text = ""): Histogram => Histogram.fromText(text) ?? new Histogram()
 
-const numberOf = (counts: Readonly<Record<string, number | null>> | undefined, name: string): number =>
-  counts?.[name] ?? 0
-
-const seriesOf = ({ interval, series, series_histograms }: EarlierReport): Series => {
+const seriesOf = ({ interval, series, series_histograms }: RunReport): Series => {
   const read = new Series()
   read.widenTo(interval)
   series.forEach((line, nth) => {
     const into = read.at(nth * interval)
-    for (const name of columns) into[name] = numberOf(line, name)
+    for (const name of Record.keys(noNumbers)) into[name] = line[name] ?? 0
     into.publish.merge(histogramOf(series_histograms[nth]?.publish))
     into.answer.merge(histogramOf(series_histograms[nth]?.answer))
   })
@@ -398,14 +382,13 @@ const seriesOf = ({ interval, series, series_histograms }: EarlierReport): Serie
  * The measurements of several generators as those of one. Counts add up and histograms merge exactly; peaks, which may have
  * been at the same time, are added too.
  */
-export const mergedMeasurements = (reports: ReadonlyArray<EarlierReport>): Measurements => {
+export const mergedMeasurements = (reports: ReadonlyArray<RunReport>): Measurements => {
   const all = new Measurements()
-  const add = (into: Record<string, number>, from: Readonly<Record<string, number | null>>) => {
-    for (const [name, count] of Object.entries(from)) into[name] = (into[name] ?? 0) + (count ?? 0)
+  const add = (into: { [name: string]: number }, from: Readonly<{ [name: string]: number }>) => {
+    for (const [name, count] of Object.entries(from)) into[name] = (into[name] ?? 0) + count
   }
-  const totals: Record<string, number> = {}
   for (const report of reports) {
-    add(totals, report.totals)
+    for (const name of Record.keys(noCounts)) all.totals[name] += report.totals[name] ?? 0
     const { not_sampled: _, ...outcomes } = report.outcomes
     add(all.outcomes, outcomes)
     add(all.statuses, report.statuses)
@@ -427,9 +410,5 @@ export const mergedMeasurements = (reports: ReadonlyArray<EarlierReport>): Measu
     all.sample.failed += report.sample.failed
     all.sample.why ??= report.sample.why
   }
-  for (const name of countersOf(all)) all.totals[name] = totals[name] ?? 0
   return all
 }
-
-const countersOf = ({ totals }: Measurements): ReadonlyArray<keyof Counters> =>
-  Object.keys(totals).filter((name): name is keyof Counters => Object.hasOwn(totals, name))

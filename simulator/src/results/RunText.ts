@@ -3,9 +3,9 @@
  */
 import type { Measurements } from "./Measurements.ts"
 import type { ComparedLine, IntegrationLine, Quantiles, RunReport } from "./RunReport.ts"
-import { clockAt, counted, duration, grouped, percent } from "./Words.ts"
+import { clockAt, counted, duration, grouped, percent } from "./Format.ts"
 
-export { grouped } from "./Words.ts"
+export { grouped } from "./Format.ts"
 
 const barLength = 24
 
@@ -77,14 +77,15 @@ export const lossText = ({ totals }: RunReport): string => {
   const ends = [
     [totals.delivered, "delivered"],
     [totals.exhausted, "given up after the last retry"],
-    [totals.expired, "expired (calls that nobody waits for any more)"],
+    [totals.expired, "expired (calls past their lifetime)"],
     [totals.cancelled, "cancelled"],
     [totals.skipped, "skipped (integration disabled)"],
-    [totals.open, "still open when the waiting for them ended"]
+    [totals.open, "still open at the end"]
   ] as const
   const list = ends.flatMap(([count, name]) => (count > 0 ? [`${grouped(count)} ${name}`] : [])).join(", ")
   const refused = failed > 0 ? ` ${counted(failed, "event")} never accepted; the publisher knows.` : ""
-  if (lost === null) return `Unknown: the service did not say what became of ${counted(accepted, "event")}.${refused}`
+  if (lost === null)
+    return `Unknown: the service did not report the deliveries of ${counted(accepted, "event")}.${refused}`
   if (lost > 0) return `Yes: ${counted(lost, "delivery", "deliveries")} of accepted events not accounted for.${refused}`
   const unknown = unfollowed > 0 ? ` Not followed: ${counted(unfollowed, "more event")}.` : ""
   return `No. ${grouped(deliveries)} deliveries of ${grouped(accepted - unfollowed)} accepted events: ${list || "none"}.${unknown}${refused}`

@@ -1,12 +1,9 @@
 /**
  * What happened over time, in memory that does not grow: at most 160 intervals, which get longer as time goes on.
  */
+import { Record } from "effect"
+import { dayMillis as day, hour, minute, second } from "../world/LocalTime.ts"
 import { Histogram } from "./Histogram.ts"
-
-const second = 1_000
-const minute = 60 * second
-const hour = 60 * minute
-const day = 24 * hour
 
 /** Lengths of an interval; each is a whole multiple of the one before. */
 const widths = [
@@ -18,22 +15,23 @@ const widths = [
 
 const most = 160
 
-export const intervalCounts = [
-  "planned",
-  "sent",
-  "failed",
-  "republished",
-  "requests",
-  "acknowledged",
-  "retries",
-  "duplicates"
-] as const
-export type IntervalCount = (typeof intervalCounts)[number]
+const noCounts = {
+  planned: 0,
+  sent: 0,
+  failed: 0,
+  republished: 0,
+  requests: 0,
+  acknowledged: 0,
+  retries: 0,
+  duplicates: 0
+}
+export type IntervalCount = keyof typeof noCounts
 
 /** Highest values: a longer interval does not hide the peaks of those that it joins. */
-export const intervalPeaks = ["backlog", "peak_planned", "peak_requests"] as const
+const noPeaks = { backlog: 0, peak_planned: 0, peak_requests: 0 }
 
-type Numbers = Record<IntervalCount | (typeof intervalPeaks)[number], number>
+export const noNumbers = { ...noCounts, ...noPeaks }
+type Numbers = typeof noNumbers
 
 export interface Interval extends Numbers {
   /** Publish latency, of the events planned in the interval. */
@@ -43,24 +41,15 @@ export interface Interval extends Numbers {
 }
 
 const makeInterval = (backlog: number): Interval => ({
-  planned: 0,
-  sent: 0,
-  failed: 0,
-  republished: 0,
-  requests: 0,
-  acknowledged: 0,
-  retries: 0,
-  duplicates: 0,
+  ...noNumbers,
   backlog,
-  peak_planned: 0,
-  peak_requests: 0,
   publish: new Histogram(),
   answer: new Histogram()
 })
 
 const join = (into: Interval, from: Interval): void => {
-  for (const name of intervalCounts) into[name] += from[name]
-  for (const name of intervalPeaks) into[name] = Math.max(into[name], from[name])
+  for (const name of Record.keys(noCounts)) into[name] += from[name]
+  for (const name of Record.keys(noPeaks)) into[name] = Math.max(into[name], from[name])
   into.publish.merge(from.publish)
   into.answer.merge(from.answer)
 }
@@ -125,7 +114,7 @@ export class Series {
     this.widenTo(other.width)
     other.intervals.forEach((from, nth) => {
       const into = this.at(nth * this.width)
-      for (const name of [...intervalCounts, ...intervalPeaks]) into[name] += from[name]
+      for (const name of Record.keys(noNumbers)) into[name] += from[name]
       into.publish.merge(from.publish)
       into.answer.merge(from.answer)
     })

@@ -13,7 +13,7 @@ import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
 import { parseShare } from "../receivers/ReceiverText.ts"
 import type { RunKind, RunReport } from "./RunReport.ts"
-import { duration } from "./Words.ts"
+import { duration } from "./Format.ts"
 
 const times = ["ack", "delivery", "intended", "service", "late"] as const
 const quantiles = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"] as const
@@ -139,7 +139,7 @@ const valueOf = ({ latency, totals }: Measured, metric: Metric): number | null =
   return totals.deliveries === 0 ? null : totals.delivered / totals.deliveries
 }
 
-/** What was measured, in words: as exactly as it takes to tell it from the objective. */
+/** The measured value in words, precise enough to differ from the objective. */
 const inWords = ({ kind }: Metric, value: number, objective: number): string => {
   if (kind === "count") return `${value}`
   if (kind === "share") return `${(value * 100).toFixed(2)} %`
@@ -157,7 +157,7 @@ export const judgeSlo = (report: Measured, { metric, operator, text, value }: Sl
 /** From this many measurements on, a quantile is judged before the run ends. */
 const enough = 100
 
-/** Whether an objective is missed before the run ends: a count only grows, and a quantile of enough is telling. */
+/** Whether an objective is missed before the run ends: a count only grows, and a quantile of enough values decides. */
 export const isMissedAlready = (report: Measured, { metric, operator, value }: Slo): boolean => {
   const actual = valueOf(report, metric)
   if (actual === null || operators[operator](actual, value)) return false

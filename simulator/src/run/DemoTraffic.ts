@@ -2,17 +2,15 @@
  * Live traffic for the demo: the demo scenario, as if its lunch hour began now, and without end.
  */
 import { Clock, Effect, Stream } from "effect"
-import { fromIso } from "../plan/IsoTime.ts"
 import { beginningOf, plan } from "../plan/Plan.ts"
-import type { PlannedEvent } from "../plan/PlannedEvent.ts"
-import { movedTo } from "../plan/PlannedEvent.ts"
+import { fromIso, movedTo } from "../plan/PlannedEvent.ts"
 import { demo } from "../scenario/Demo.ts"
 import { LocalTime } from "../world/LocalTime.ts"
-import type { Sending } from "../plan/Disorder.ts"
 import type { Measurements } from "../results/Measurements.ts"
+import type { Arrival } from "./Load.ts"
 import type { Target } from "./OperatorApi.ts"
 import type { RunStopped } from "./Run.ts"
-import { Course, run } from "./Run.ts"
+import { RunClock, run } from "./Run.ts"
 
 interface DemoTrafficOptions {
   readonly seed: number
@@ -24,15 +22,15 @@ interface DemoTrafficOptions {
 const start = LocalTime.make(1_772_539_200_000)
 
 /**
- * The sendings of the demo, with times of day that are those of its Tuesday noon moved to `beginning`, so that there is
+ * The events of the demo, with times of day that are those of its Tuesday noon moved to `beginning`, so that there is
  * something to see at any hour; `at` and `logged_at` are true.
  */
-const demoSendings = (options: DemoTrafficOptions, beginning: number): Stream.Stream<Sending> => {
+const demoArrivals = (options: DemoTrafficOptions, beginning: number): Stream.Stream<Arrival> => {
   const shift = beginning - beginningOf(demo, start)
   return plan(demo, { ...options, start, duration: Infinity }).pipe(
-    Stream.map((event: PlannedEvent): Sending => {
+    Stream.map((event) => {
       const at = fromIso(event.at) + shift
-      return { event: movedTo(event, at), at, kind: "planned" }
+      return { event: movedTo(event, at), at }
     })
   )
 }
@@ -45,8 +43,8 @@ export const runDemo = <R>(
 ): Effect.Effect<void, RunStopped, R> =>
   Effect.flatMap(Clock.currentTimeMillis, (beginning) =>
     run(
-      demoSendings(options, beginning),
-      { target, course: new Course(beginning, 1), maxInFlight: 100, batch: 1 },
+      demoArrivals(options, beginning),
+      { target, clock: new RunClock(beginning, 1), maxInFlight: 100, batch: 1 },
       measurements
     )
   )

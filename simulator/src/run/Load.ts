@@ -5,11 +5,11 @@ import type { BuildingId, NewEvent, TenantId } from "@doorhook/core"
 import { builtInTable, CommandFailure, DurationText, fileTrouble, JsonText, PublishRequest } from "@doorhook/core"
 import { Effect, FileSystem, Option, Predicate, Result, Stream } from "effect"
 import { instantOfIso } from "../plan/EventRow.ts"
-import { movedTo } from "../plan/PlannedEvent.ts"
+import { fromIso, movedTo } from "../plan/PlannedEvent.ts"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { exponential } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
-import type { Premises } from "./World.ts"
+import type { Premises } from "./Integrations.ts"
 
 /** An event of a plan, or one recorded elsewhere, whose `data` stays the text that it was. */
 export type LoadEvent = PlannedEvent | NewEvent
@@ -28,8 +28,11 @@ export const newEventOf = (event: LoadEvent): NewEvent => {
 export interface Arrival {
   readonly event: LoadEvent
   readonly at: number
-  readonly kind: "planned" | "repeated"
 }
+
+/** The events of a plan at their own times. */
+export const atPlannedTimes = <E, R>(events: Stream.Stream<PlannedEvent, E, R>): Stream.Stream<Arrival, E, R> =>
+  Stream.map(events, (event) => ({ event, at: fromIso(event.at) }))
 
 /** What a run sends, and when. */
 export interface Load {
@@ -107,9 +110,9 @@ export const atRate = <E, R>(
   Stream.zipWith(
     events,
     Stream.suspend(() => Stream.fromIteratorSucceed(arrivalTimes(stages, rng), 1_000)),
-    ({ event, kind }, time) => {
+    ({ event }, time) => {
       const at = Math.floor(beginning + time)
-      return { event: isPlanned(event) ? movedTo(event, at) : event, at, kind }
+      return { event: isPlanned(event) ? movedTo(event, at) : event, at }
     }
   )
 
@@ -191,7 +194,7 @@ export const readEvents = Effect.fnUntraced(function* (path: string, isService: 
     if (at < last) return wrong(number, "/at is earlier than on the line before; sort the file by time")
     last = at
     first ??= at
-    return Effect.succeed(at - first < duration ? { event, at, kind: "planned" } : null)
+    return Effect.succeed(at - first < duration ? { event, at } : null)
   }
   const arrivals = Stream.suspend(() => {
     number = 0

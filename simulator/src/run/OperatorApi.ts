@@ -18,14 +18,14 @@ export interface Service {
   readonly keyFrom?: string
 }
 
-/** An event as the service took it in. */
+/** An event that the service accepted. */
 export interface AcceptedEvent {
   /** None where the service does not say. */
   readonly id?: string
   readonly deliveries: number
 }
 
-/** What became of one request. */
+/** The answer to one request. */
 export type Answer =
   | { readonly _tag: "Accepted"; readonly deliveries: number; readonly events: ReadonlyArray<AcceptedEvent> }
   | Denial
@@ -33,7 +33,7 @@ export type Answer =
 export type Denial =
   /** The same request would be refused again. */
   | { readonly _tag: "Refused"; readonly status: number; readonly why: string }
-  /** It may go better later. */
+  /** A retry may succeed. */
   | { readonly _tag: "Unavailable"; readonly why: string; readonly retryAfter: number | null }
 
 /** Where the events of a run go. */
@@ -51,7 +51,7 @@ export interface Target<R> {
 /** How long the service may take to answer, in milliseconds. */
 const timeout = 30_000
 
-/** Statuses that say «later», besides all of 500 and above. */
+/** Statuses after which a retry may succeed, besides all of 500 and above. */
 const temporaryStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429])
 
 const PublishAnswer = Schema.fromJsonString(
@@ -110,7 +110,7 @@ const reasonOf = (error: unknown): string => {
  * Makes a request once. A service that can't be reached, or answers with something that is not doorhook's, is
  * `Unavailable`: it may be starting up behind a proxy.
  */
-export const ask = <A, E>(
+export const callService = <A, E>(
   service: Service,
   request: HttpClientRequest.HttpClientRequest,
   accepted: (text: string) => Effect.Effect<A, E>
@@ -125,7 +125,7 @@ export const ask = <A, E>(
 
 /** Publishes a batch. `key` makes it safe to publish the same batch again: the service takes it only once. */
 const publish = (service: Service, events: ReadonlyArray<LoadEvent>, key: string) =>
-  ask(
+  callService(
     service,
     HttpClientRequest.post(`${service.url}/operator/events`).pipe(
       HttpClientRequest.setHeader("idempotency-key", key),
@@ -141,11 +141,11 @@ const DeliveriesAnswer = Schema.fromJsonString(Schema.Struct({ deliveries: Schem
 const readDeliveries = Schema.decodeOption(DeliveriesAnswer)
 
 /**
- * Asks whether the service is there and takes the key, without publishing anything. What answers 200 to everything, like
- * the page of another server, is none.
+ * Checks that the service answers and accepts the key, without publishing. A server that answers 200 to everything is no
+ * service.
  */
 const greet = (service: Service) =>
-  ask(service, HttpClientRequest.get(`${service.url}/operator/deliveries?limit=1`), (text) => {
+  callService(service, HttpClientRequest.get(`${service.url}/operator/deliveries?limit=1`), (text) => {
     const isService = Option.isSome(readDeliveries(text))
     return Effect.succeed<Answer>(
       isService

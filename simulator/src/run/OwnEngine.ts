@@ -21,11 +21,11 @@ import type { IntegrationTotals, Measurements } from "../results/Measurements.ts
 import { engineLayer, storesOf } from "./EngineLayer.ts"
 import { newEventOf } from "./Load.ts"
 import type { Answer, Target } from "./OperatorApi.ts"
-import { watchedStore } from "./WatchedStore.ts"
-import type { PlannedIntegration } from "./World.ts"
-import { integrationOf, Matcher } from "./World.ts"
+import { ledgerStore } from "./LedgerStore.ts"
+import type { PlannedIntegration } from "./Integrations.ts"
+import { integrationOf, Matcher } from "./Integrations.ts"
 
-/** What became of a request, and whether its receiver has processed it; null when nobody can know. */
+/** The result of a request, and whether its receiver has processed it; null when that is unknown. */
 interface Sent {
   readonly result: TransportResult
   readonly processed: boolean | null
@@ -126,7 +126,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     return result
   })
 
-  const deliveries = watchedStore(stores.deliveries, stores.integrations, ledger, {
+  const deliveries = ledgerStore(stores.deliveries, stores.integrations, ledger, {
     matching: (event) => matcher.matching(event),
     totals,
     due: () => {},
@@ -156,7 +156,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   }
   const finish = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
-    // What is open may be on its way, or wait its turn: in real time nobody can tell it from what is stuck.
+    // In real time an open delivery that is on its way or waits its turn looks like one that is stuck.
     ledger.finish(at, yield* Effect.orDie(stores.deliveries.summary(at)), Number.NEGATIVE_INFINITY)
   })
   return { target, ledger, finish } satisfies OwnEngine

@@ -11,7 +11,7 @@ import type { Arrival } from "./Load.ts"
 import type { AcceptedEvent, Answer, Target } from "./OperatorApi.ts"
 
 /** The clock of a run: the time on the wall, and that of the plan. */
-export class Course {
+export class RunClock {
   /** When the first event was about to be due, in milliseconds since the epoch; null before. */
   began: number | null = null
   /** The time in the plan at which the run begins, in milliseconds since the epoch. */
@@ -30,7 +30,7 @@ export class Course {
 
 export interface RunOptions<R> {
   readonly target: Target<R>
-  readonly course: Course
+  readonly clock: RunClock
   /** Requests open at once: more wait for a place, which is counted. */
   readonly maxInFlight: number
   /** Events in a request, at most. */
@@ -129,10 +129,10 @@ const sleepUntil = Effect.fnUntraced(function* (time: number) {
  */
 export const run = Effect.fnUntraced(function* <E, R, R2>(
   load: Stream.Stream<Arrival, E, R>,
-  { accepted, batch: size, course, maxInFlight, target }: RunOptions<R2>,
+  { accepted, batch: size, clock, maxInFlight, target }: RunOptions<R2>,
   measurements: Measurements = new Measurements()
 ): Effect.fn.Return<void, E | RunStopped, R | R2> {
-  const { beginning, speed, timeOf } = course
+  const { beginning, speed, timeOf } = clock
   const runId = `${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`
   let requests = 0
   let open = 0
@@ -147,7 +147,7 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
     })
 
   const plan = (batch: ReadonlyArray<Scheduled>) => {
-    for (const { arrival, planned } of batch) measurements.plan(planned, arrival.kind)
+    for (const { planned } of batch) measurements.plan(planned)
   }
 
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Scheduled>) {
@@ -174,7 +174,7 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
   const schedule = Effect.fnUntraced(function* (chunk: ReadonlyArray<Arrival>) {
     const now = yield* Clock.currentTimeMillis
     // The clock starts when the load is ready, so that preparing it does not count as late.
-    const start = (course.began ??= now)
+    const start = (clock.began ??= now)
     return chunk.map((arrival): Scheduled => {
       if (speed === null) return { arrival, planned: timeOf(now), due: now }
       const planned = arrival.at - beginning

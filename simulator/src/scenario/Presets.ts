@@ -32,7 +32,7 @@ const documents = new Map<string, unknown>(
 
 export const presetNames: ReadonlyArray<string> = [...documents.keys(), demo.name]
 
-/** The preset of that name, its buildings `times` times over; the demo has its two. Only what is asked for is built. */
+/** The preset of that name, its buildings `times` times over; the demo has its two. It is built on demand. */
 export const preset = (name: string, times = 1): Option.Option<Scenario> =>
   name === demo.name
     ? Option.some(demo)

@@ -4,9 +4,10 @@
  * Only what is there has to be stated: buildings with their size. Every parameter of the traffic has a default, stated once
  * with its source; the published JSON Schema is made of these.
  */
-import { Schema } from "effect"
+import { Record, Schema } from "effect"
 import { AnomalyParameters } from "../traffic/Anomalies.ts"
 import { EmployeeParameters } from "../traffic/Employees.ts"
+import { outsiderDefaults } from "../traffic/OutsiderDefaults.ts"
 import { OutsiderParameters } from "../traffic/Outsiders.ts"
 import {
   Clock,
@@ -137,17 +138,8 @@ const Flows = Schema.Struct({
   employees: parameter(EmployeeParameters, {}, "People who work here", setting),
   cleaners: parameter(CleanerParameters, {}, "Cleaners of a building with offices", setting),
   guards: parameter(GuardParameters, {}, "Guards of a building with offices: one of them each night", setting),
-  visitors: parameter(OutsiderParameters.visitors, {}, "Visitors of homes", setting),
-  parcels: parameter(OutsiderParameters.parcels, {}, "Couriers with parcels for homes", setting),
-  food: parameter(OutsiderParameters.food, {}, "Food delivered to homes", setting),
-  guests: parameter(OutsiderParameters.guests, {}, "Guests of companies", setting),
-  office_parcels: parameter(OutsiderParameters.office_parcels, {}, "Couriers with parcels for companies", setting),
-  office_food: parameter(OutsiderParameters.office_food, {}, "Food delivered to companies", setting),
-  trades: parameter(
-    OutsiderParameters.trades,
-    {},
-    "Trades: repairs, meters, in houses of flats cleaning too. In a house with homes per flat, else per three employees",
-    setting
+  ...Record.map(OutsiderParameters, (parameters, name) =>
+    parameter(parameters, {}, outsiderDefaults[name].what, setting)
   )
 })
 

@@ -1,5 +1,5 @@
 /**
- * What is out of the ordinary: pranks, faults, attacks. Each happening carries a label: the ground truth for detectors.
+ * What is out of the ordinary: pranks, faults, attacks. Each occurrence carries a label: the ground truth for detectors.
  */
 import { Schema } from "effect"
 import { between, chance, oneOf, poisson } from "../random/Distribution.ts"
@@ -9,8 +9,8 @@ import { elapsedAt } from "../world/LocalDay.ts"
 import { hour, second } from "../world/LocalTime.ts"
 import type { FlowDay } from "./Flow.ts"
 import { rngFor } from "./Flow.ts"
-import type { Access, AnomalyKind, Call, Happening } from "./Happening.ts"
-import { anomalyKinds } from "./Happening.ts"
+import type { Access, AnomalyKind, Call, Occurrence } from "./Occurrence.ts"
+import { anomalyKinds } from "./Occurrence.ts"
 import { guid } from "./Outsiders.ts"
 import { parameter, Rate } from "./Parameter.ts"
 
@@ -32,7 +32,7 @@ export interface AnomalyFlow {
 
 type Draft = Omit<Call, "id"> | Omit<Access, "id">
 
-/** The happenings of one occasion. */
+/** The occurrences of one occasion. */
 const occasion = (
   { building, day, roster }: FlowDay<AnomalyFlow>,
   rng: Rng,
@@ -107,7 +107,7 @@ const clockOf = (rng: Rng, kind: AnomalyKind): number =>
   kind === "night_entry" ? between(rng, 1, 4.5) : chance(rng, 0.25) ? between(rng, 20, 24) : between(rng, 7, 20)
 
 /** The anomalies of one day, in order of time. */
-export function* anomalyHappenings(context: FlowDay<AnomalyFlow>): IterableIterator<Happening> {
+export function* anomalyOccurrences(context: FlowDay<AnomalyFlow>): IterableIterator<Occurrence> {
   const { day, flow, nextId, rateScale } = context
   const all: Array<Draft> = []
   for (const label of anomalyKinds) {

@@ -11,8 +11,8 @@ import type { AccessPoint, Person } from "../world/Building.ts"
 import { hour } from "../world/LocalTime.ts"
 import type { FlowDay } from "./Flow.ts"
 import { ofWeekday, rngFor } from "./Flow.ts"
-import type { Access } from "./Happening.ts"
-import { attendance, memberHappenings, memberParameters, shiftOf, shifts, shiftTimes } from "./Members.ts"
+import type { Access } from "./Occurrence.ts"
+import { attendance, memberOccurrences, memberParameters, shiftOf, shifts, shiftTimes } from "./Members.ts"
 import type { Shift } from "./Members.ts"
 import {
   clockTime,
@@ -176,7 +176,7 @@ const shiftDayOf = (rng: Rng, person: Person, shift: Shift): WorkingDay => {
 }
 
 /** The employees' passages of one day. */
-export const employeeHappenings = (context: FlowDay<EmployeeFlow>): IterableIterator<Access> => {
+export const employeeOccurrences = (context: FlowDay<EmployeeFlow>): IterableIterator<Access> => {
   const { building, flow, weekday } = context
   const rng = rngFor(context, "days")
   const shiftRng = rngFor(context, "shifts")
@@ -184,7 +184,7 @@ export const employeeHappenings = (context: FlowDay<EmployeeFlow>): IterableIter
   let last: WorkingDay | null = null
   let company: Lunch | null = null
   const [lobby] = building.access_points
-  return memberHappenings(context, "employee", (person, add) => {
+  return memberOccurrences(context, "employee", (person, add) => {
     const shift = shiftOf(person, flow.shifts)
     const own = shift === null ? rng : shiftRng
     if (!chance(own, shift === null ? present : flow.shifts.attendance)) return

@@ -29,7 +29,7 @@ export const flowNames = [
 ] as const
 export type FlowName = (typeof flowNames)[number]
 
-/** What a flow needs to make one day of happenings. */
+/** What a flow needs to make one day of occurrences. */
 export interface FlowDay<F> {
   readonly flow: F
   readonly building: Building

@@ -2,35 +2,35 @@
  * One day of one flow, whichever it is.
  */
 import type { AnomalyFlow } from "./Anomalies.ts"
-import { anomalyHappenings } from "./Anomalies.ts"
+import { anomalyOccurrences } from "./Anomalies.ts"
 import type { EmployeeFlow } from "./Employees.ts"
-import { employeeHappenings } from "./Employees.ts"
+import { employeeOccurrences } from "./Employees.ts"
 import type { FlowDay } from "./Flow.ts"
-import type { Happening } from "./Happening.ts"
+import type { Occurrence } from "./Occurrence.ts"
 import type { OutsiderFlow } from "./Outsiders.ts"
-import { outsiderHappenings } from "./Outsiders.ts"
+import { outsiderOccurrences } from "./Outsiders.ts"
 import type { ResidentFlow } from "./Residents.ts"
-import { residentHappenings } from "./Residents.ts"
+import { residentOccurrences } from "./Residents.ts"
 import type { CleanerFlow, GuardFlow } from "./Staff.ts"
-import { cleanerHappenings, guardHappenings } from "./Staff.ts"
+import { cleanerOccurrences, guardOccurrences } from "./Staff.ts"
 
 export type Flow = ResidentFlow | EmployeeFlow | CleanerFlow | GuardFlow | OutsiderFlow | AnomalyFlow
 
-/** The happenings of a day, in order of time. */
-export const happeningsOfDay = (context: FlowDay<Flow>): IterableIterator<Happening> => {
+/** The occurrences of a day, in order of time. */
+export const occurrencesOfDay = (context: FlowDay<Flow>): IterableIterator<Occurrence> => {
   const { flow } = context
   switch (flow._tag) {
     case "Residents":
-      return residentHappenings({ ...context, flow })
+      return residentOccurrences({ ...context, flow })
     case "Employees":
-      return employeeHappenings({ ...context, flow })
+      return employeeOccurrences({ ...context, flow })
     case "Cleaners":
-      return cleanerHappenings({ ...context, flow })
+      return cleanerOccurrences({ ...context, flow })
     case "Guards":
-      return guardHappenings({ ...context, flow })
+      return guardOccurrences({ ...context, flow })
     case "Outsiders":
-      return outsiderHappenings({ ...context, flow })
+      return outsiderOccurrences({ ...context, flow })
     case "Anomalies":
-      return anomalyHappenings({ ...context, flow })
+      return anomalyOccurrences({ ...context, flow })
   }
 }

@@ -9,7 +9,7 @@ import { elapsedAt } from "../world/LocalDay.ts"
 import { dayMillis, hour, second } from "../world/LocalTime.ts"
 import type { FlowDay, FlowName } from "./Flow.ts"
 import { rngFor } from "./Flow.ts"
-import type { Access, Role } from "./Happening.ts"
+import type { Access, Role } from "./Occurrence.ts"
 import { GroupShare, parameter, Share, usually } from "./Parameter.ts"
 
 /** The parameters of every flow of members. */
@@ -103,12 +103,12 @@ interface Passage {
 }
 
 /**
- * The happenings of a day of members.
+ * The occurrences of a day of members.
  *
  * The rate scale multiplies people: each person is there that many times, the last time with the probability that is
  * left. Behaviour stays as it is.
  */
-export function* memberHappenings(
+export function* memberOccurrences(
   context: FlowDay<MemberFlow>,
   duty: Duty,
   personDay: PersonDay

@@ -5,7 +5,7 @@
  * door, or a few rings and nobody at home.
  */
 import type { CallData } from "@doorhook/core"
-import { Schema } from "effect"
+import { Record, Schema } from "effect"
 import { between, chance, dayFactor, lognormal, oneOf } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import type { Building, Person, UnitUse } from "../world/Building.ts"
@@ -15,7 +15,7 @@ import { credentialShare } from "../world/Residential.ts"
 import { arrivals, dayShape } from "./DayShape.ts"
 import type { FlowDay, FlowName } from "./Flow.ts"
 import { ofWeekday, rngFor } from "./Flow.ts"
-import type { Happening } from "./Happening.ts"
+import type { Occurrence } from "./Occurrence.ts"
 import type { OutsiderUsual } from "./OutsiderDefaults.ts"
 import { outsiderDefaults } from "./OutsiderDefaults.ts"
 import {
@@ -76,7 +76,12 @@ const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
     ),
     answered: parameter(Share, usual.answered, "Probability that a call is answered, while the household is not away"),
     answer: lognormalOf(ShortDuration, usual.answer, "From the ring to the answer; `median` is at most 1h"),
-    ring_out: parameter(ShortDuration, usual.ring_out, "How long it rings before it gives up, at most 1h"),
+    // Annotations go to the last check of a schema, so it begins with one that has none.
+    ring_out: parameter(
+      Schema.String.pipe(Schema.decodeTo(ShortDuration)),
+      usual.ring_out,
+      "How long it rings before it gives up, at most 1h"
+    ),
     unlocked: parameter(Share, usual.unlocked, "Probability that an answered call ends with an open door"),
     unlock: lognormalOf(
       ShortDuration,
@@ -93,15 +98,7 @@ const parametersOf = ({ sources, usual, what }: OutsiderUsual) =>
   }).annotate({ description: what })
 
 /** The parameters of each flow of outsiders. */
-export const OutsiderParameters = {
-  visitors: parametersOf(outsiderDefaults.visitors),
-  parcels: parametersOf(outsiderDefaults.parcels),
-  food: parametersOf(outsiderDefaults.food),
-  guests: parametersOf(outsiderDefaults.guests),
-  office_parcels: parametersOf(outsiderDefaults.office_parcels),
-  office_food: parametersOf(outsiderDefaults.office_food),
-  trades: parametersOf(outsiderDefaults.trades)
-}
+export const OutsiderParameters = Record.map(outsiderDefaults, parametersOf)
 
 type Parameters = typeof OutsiderParameters.visitors.Type
 
@@ -164,13 +161,13 @@ const hostOf = (rng: Rng, places: ReadonlyArray<number>, { day, roster }: FlowDa
   return null
 }
 
-/** The happenings of a visit that begins at a time, in order of time. */
+/** The occurrences of a visit that begins at a time, in order of time. */
 const visit = (
   context: FlowDay<OutsiderFlow>,
   places: ReadonlyArray<number>,
   rng: Rng,
   start: number
-): ReadonlyArray<Happening> => {
+): ReadonlyArray<Occurrence> => {
   const { building, day, flow, nextId, roster } = context
   const host = hostOf(rng, places, context)
   const panels = building.panels.filter(({ use }) => use === flow.use)
@@ -187,24 +184,24 @@ const visit = (
     cause: null
   } as const
   const opened = { _tag: "Access", release_status: "Unlocked", access_point } as const
-  const happenings: Array<Happening> = []
+  const occurrences: Array<Occurrence> = []
   let time = start
   if (chance(rng, flow.code)) {
     const entry_method = chance(rng, flow.qr_share) ? "qr_code" : "pin"
     const name = flow.code_name ?? fullName(rng)
     do {
-      const role = happenings.length === 0 ? "arrival leader" : "arrival follower"
-      happenings.push({ ...common, ...opened, time, id: nextId(), role, entry_method, name })
+      const role = occurrences.length === 0 ? "arrival leader" : "arrival follower"
+      occurrences.push({ ...common, ...opened, time, id: nextId(), role, entry_method, name })
       time += Math.floor(between(rng, 1_000, 2_200))
     } while (chance(rng, flow.groups))
-    return happenings
+    return occurrences
   }
   let first: number | null = null
   for (let ring = 1; ring <= flow.most_rings; ring++) {
     const { notification_type } = flow
     const id = nextId()
     const role = ring === 1 ? "arrival leader" : "other"
-    happenings.push({
+    occurrences.push({
       ...common,
       _tag: "Call",
       time,
@@ -222,38 +219,38 @@ const visit = (
       const unlocked = time + Math.floor(answer + Math.min(lognormal(rng, flow.unlock), longestWait))
       if (chance(rng, flow.unlocked)) {
         const name = host.name
-        happenings.push({ ...common, ...opened, time: unlocked, id: nextId(), cause: id, entry_method: "app", name })
+        occurrences.push({ ...common, ...opened, time: unlocked, id: nextId(), cause: id, entry_method: "app", name })
       }
       break
     }
     if (!chance(rng, flow.repeated)) break
     time += Math.floor(flow.ring_out + between(rng, 5_000, 60_000))
   }
-  return happenings
+  return occurrences
 }
 
-/** The outsiders' happenings of one day, in order of time. */
-export function* outsiderHappenings(context: FlowDay<OutsiderFlow>): IterableIterator<Happening> {
+/** The outsiders' occurrences of one day, in order of time. */
+export function* outsiderOccurrences(context: FlowDay<OutsiderFlow>): IterableIterator<Occurrence> {
   const { building, day, flow, weekday } = context
   const places = building.people.flatMap(({ unit }, place) => (unit.use === flow.use ? place : []))
   const shape = isWeekend(weekday) ? flow.on_weekends : flow.on_weekdays
   const rng = rngFor(context, "visits")
   // What earlier visits still bring about, the next to come last.
-  const pending: Array<Happening> = []
+  const pending: Array<Occurrence> = []
   for (const elapsed of arrivals(day, shape, expectedOn(context), rngFor(context, "arrivals"))) {
     const time = day.start + elapsed
     for (let next = pending.at(-1); next !== undefined && next.time <= time; next = pending.at(-1)) {
       pending.pop()
       yield next
     }
-    for (const happening of visit(context, places, rng, time)) insert(pending, happening)
+    for (const occurrence of visit(context, places, rng, time)) insert(pending, occurrence)
   }
   yield* pending.toReversed()
 }
 
 /** Keeps a short list in falling order of time, and what came first last among equals. */
-const insert = (pending: Array<Happening>, happening: Happening): void => {
+const insert = (pending: Array<Occurrence>, occurrence: Occurrence): void => {
   let place = pending.length
-  while (place > 0 && (pending[place - 1]?.time ?? 0) <= happening.time) place--
-  pending.splice(place, 0, happening)
+  while (place > 0 && (pending[place - 1]?.time ?? 0) <= occurrence.time) place--
+  pending.splice(place, 0, occurrence)
 }

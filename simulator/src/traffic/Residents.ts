@@ -12,8 +12,8 @@ import { hour } from "../world/LocalTime.ts"
 import { clockAt, dayShape } from "./DayShape.ts"
 import type { FlowDay } from "./Flow.ts"
 import { ofWeekday, rngFor } from "./Flow.ts"
-import type { Access } from "./Happening.ts"
-import { attendance, memberHappenings, memberParameters, shiftOf, shifts, shiftTimes } from "./Members.ts"
+import type { Access } from "./Occurrence.ts"
+import { attendance, memberOccurrences, memberParameters, shiftOf, shifts, shiftTimes } from "./Members.ts"
 import type { ClockTime } from "./Parameter.ts"
 import {
   clockTime,
@@ -182,11 +182,11 @@ const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Perso
 }
 
 /** The residents' passages of one day. */
-export const residentHappenings = (context: FlowDay<ResidentFlow>): IterableIterator<Access> => {
+export const residentOccurrences = (context: FlowDay<ResidentFlow>): IterableIterator<Access> => {
   const { building, day, flow, roster, weekday } = context
   const rng = rngFor(context, "days")
   const active = attendance(context, flow.active, flow.day_variation)
-  return memberHappenings(context, "resident", (person, add) => {
+  return memberOccurrences(context, "resident", (person, add) => {
     if (!chance(rng, active) || roster.isAway(person.unit, day.number)) return
     const absences = absencesOf(rng, flow, weekday, person)
     const drives = person.entrance.kind === "garage"

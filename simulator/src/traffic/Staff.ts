@@ -5,8 +5,8 @@ import { Schema } from "effect"
 import { between, chance, normal, poisson } from "../random/Distribution.ts"
 import type { FlowDay } from "./Flow.ts"
 import { ofWeekday, rngFor } from "./Flow.ts"
-import type { Access } from "./Happening.ts"
-import { memberHappenings, memberParameters } from "./Members.ts"
+import type { Access } from "./Occurrence.ts"
+import { memberOccurrences, memberParameters } from "./Members.ts"
 import { clockTime, parameter, Rate, Share, sharesByWeekday } from "./Parameter.ts"
 
 export const CleanerParameters = Schema.Struct({
@@ -51,12 +51,12 @@ const floorTime = [0.4, 0.8] as const
 const openedAgain = 0.7
 
 /** The cleaners' passages of one day. */
-export const cleanerHappenings = (context: FlowDay<CleanerFlow>): IterableIterator<Access> => {
+export const cleanerOccurrences = (context: FlowDay<CleanerFlow>): IterableIterator<Access> => {
   const { building, flow, weekday } = context
   const rng = rngFor(context, "days")
   const doors = building.units.flatMap(({ door }) => door ?? [])
   const present = ofWeekday(flow.attendance, weekday)
-  return memberHappenings(context, "cleaner", (person, add, place) => {
+  return memberOccurrences(context, "cleaner", (person, add, place) => {
     if (!chance(rng, present)) return
     // The same people work early, late and by day, on the same floors.
     const { early, evening } = flow
@@ -79,14 +79,14 @@ export const cleanerHappenings = (context: FlowDay<CleanerFlow>): IterableIterat
 const watch = { from: 20, until: 30 } as const
 
 /** The guards' passages of one night, which belongs to the day on which it begins. */
-export const guardHappenings = (context: FlowDay<GuardFlow>): IterableIterator<Access> => {
+export const guardOccurrences = (context: FlowDay<GuardFlow>): IterableIterator<Access> => {
   const { building, day, flow } = context
   const rng = rngFor(context, "nights")
   const guards = building.people.flatMap(({ duty }, place) => (duty === "guard" ? place : []))
   const onDuty = guards[day.number % guards.length]
   const doors = building.units.flatMap(({ door }) => door ?? [])
   const entrances = building.access_points.filter(({ kind }) => kind === "entrance")
-  return memberHappenings(context, "guard", (person, add, place) => {
+  return memberOccurrences(context, "guard", (person, add, place) => {
     if (place !== onDuty) return
     add(watch.from - between(rng, 0.05, 0.3), person.entrance)
     const rounds = poisson(rng, flow.rounds)

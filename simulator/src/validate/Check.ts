@@ -1,5 +1,5 @@
 /**
- * What a realism check finds, and how findings are shown.
+ * What a realism check finds, and how result are shown.
  */
 import { columns } from "@doorhook/core"
 

@@ -3,7 +3,8 @@
  */
 import type { LogEntry } from "../fit/AccessLog.ts"
 import type { EventRow } from "../plan/EventRow.ts"
-import type { Recorded } from "../plan/Recording.ts"
+import { plannedEvent } from "../plan/PlannedEvent.ts"
+import type { Recorded } from "../plan/Controllers.ts"
 
 export interface Row {
   /** When it was published, and when the device logged it, in milliseconds since the epoch. */
@@ -25,20 +26,7 @@ export interface Row {
 const holder = (name: string, isKnown: boolean): string => (isKnown && name !== "Courier" ? name : "")
 
 /** The row of a record of a plan. */
-export const ofRecord = ({ at, happening, logged_at }: Recorded): Row => {
-  const { building_id, id, tenant_ids } = happening
-  const common = { at, logged_at, building: building_id, id, unit: tenant_ids.join() }
-  return happening._tag === "Call"
-    ? { ...common, isCall: true, door: happening.panel.name, person: "", isFromApp: false, isDenied: false }
-    : {
-        ...common,
-        isCall: false,
-        door: `${happening.access_point.id}`,
-        person: holder(happening.name, tenant_ids.length > 0),
-        isFromApp: happening.entry_method === "app",
-        isDenied: happening.release_status === "Denied"
-      }
-}
+export const ofRecord = (record: Recorded): Row => ofEvent({ ...record, event: plannedEvent(record) })
 
 /** The row of a line of NDJSON. */
 export const ofEvent = ({ at, event, logged_at }: EventRow): Row => {

@@ -4,14 +4,14 @@
 import { DurationText } from "@doorhook/core"
 import { Effect, Result, Schema, Stream } from "effect"
 import type { AccessLog } from "../fit/AccessLog.ts"
-import { longestDuration } from "../plan/EventNumber.ts"
+import { longestDuration } from "../plan/Plan.ts"
 import { InvalidLine, readLine } from "../plan/EventRow.ts"
-import { inTurns } from "../plan/InTurns.ts"
+import { forEachYielding } from "../plan/Plan.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
 import { records } from "../plan/Plan.ts"
 import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
 import type { BuildingUse } from "../world/Building.ts"
-import { againstScenario, Profile } from "./Against.ts"
+import { compareWithScenario, Profile } from "./Comparison.ts"
 import type { Check } from "./Check.ts"
 import { Observations } from "./Observations.ts"
 import type { Expectation, Observed } from "./Realism.ts"
@@ -73,7 +73,7 @@ class Judge {
 export const judgePlan = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const { rateScale = 1 } = options
   const judge = new Judge({ scenario, use: null, zone: "UTC", rateScale })
-  yield* inTurns(records(scenario, options), (record) => {
+  yield* forEachYielding(records(scenario, options), (record) => {
     judge.add(ofRecord(record))
   })
   return judge.checks()
@@ -81,7 +81,7 @@ export const judgePlan = Effect.fnUntraced(function* (scenario: Scenario, option
 
 const finish = Effect.fnUntraced(function* (judge: Judge, { rateScale, scenario }: Judgement) {
   const { count } = judge.profile
-  const against = scenario === null || count === 0 ? [] : yield* againstScenario(judge.profile, scenario, rateScale)
+  const against = scenario === null || count === 0 ? [] : yield* compareWithScenario(judge.profile, scenario, rateScale)
   return { checks: [...judge.checks(), ...against], count }
 })
 
@@ -126,7 +126,7 @@ export const judgeLog = Effect.fnUntraced(function* ({ entries }: AccessLog, jud
     return yield* new SeveralBuildings({ count: scenario.buildings.length })
   const building = scenario?.buildings[0]?.building.id ?? 0
   const judge = new Judge(judgement)
-  yield* inTurns(entries, (entry) => {
+  yield* forEachYielding(entries, (entry) => {
     judge.add({ ...ofEntry(entry), building })
   })
   return yield* finish(judge, judgement)

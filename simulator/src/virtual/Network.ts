@@ -8,21 +8,20 @@ import type { Process } from "../clock/Process.ts"
 import type { VirtualTime } from "../clock/VirtualTime.ts"
 import { child, Rng } from "../random/Substream.ts"
 import type { Substream } from "../random/Substream.ts"
-import { LocalClock } from "../receivers/LocalClock.ts"
 import { Receiver } from "../receivers/Receiver.ts"
 import { describedFor, modelFor } from "../receivers/ReceiverText.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import type { Ledger, Tracked } from "../results/Ledger.ts"
 import type { IntegrationTotals, Measurements } from "../results/Measurements.ts"
-import type { PlannedIntegration } from "../run/World.ts"
-import { Matcher } from "../run/World.ts"
+import type { PlannedIntegration } from "../run/Integrations.ts"
+import { Matcher } from "../run/Integrations.ts"
+import { momentAt } from "../world/LocalDay.ts"
 
 /** An integration and its receiver. */
 export interface Target {
   readonly planned: PlannedIntegration
   readonly integration: Integration
   readonly receiver: Receiver
-  readonly clock: LocalClock
   readonly totals: IntegrationTotals
   /** Requests open to it. */
   open: number
@@ -55,7 +54,6 @@ export class Network {
   readonly #matcher = new Matcher()
   readonly #byUrl = new Map<string, Target>()
   readonly #byId = new Map<IntegrationId, Target>()
-  readonly #clocks = new Map<string, LocalClock>()
   /** Open requests of each process, and of all. */
   readonly #openBy = new Map<number, Set<OpenRequest>>()
   #open = 0
@@ -76,14 +74,11 @@ export class Network {
   add(planned: PlannedIntegration, integration: Integration): void {
     const { measurements, receivers, seed } = this.#options
     const { id, configuration } = integration
-    const clock = this.#clocks.get(planned.zone) ?? new LocalClock(planned.zone)
-    this.#clocks.set(planned.zone, clock)
     const rng = new Rng(child(child(seed, "receiver"), configuration.url))
     const target: Target = {
       planned,
       integration,
       receiver: new Receiver(modelFor(receivers, planned.place), rng),
-      clock,
       totals: measurements.integration(id, planned.name, describedFor(receivers, planned.place)),
       open: 0
     }
@@ -144,7 +139,7 @@ export class Network {
     target.open++
     this.#open++
     measurements.totals.most_in_flight = Math.max(measurements.totals.most_in_flight, this.#open)
-    const local = target.clock.at(now)
+    const local = momentAt(now, target.planned.zone)
     const { processed, result } = target.receiver.receive({ now, sinceStart: now - beginning, deadline, local })
     if (processed && tracked !== null) ledger.processed(tracked, now)
     time.after(result.elapsed, () => {

@@ -29,9 +29,9 @@ import type { EnginePorts, Stores } from "../run/EngineLayer.ts"
 import { storesOf } from "../run/EngineLayer.ts"
 import type { Arrival } from "../run/Load.ts"
 import { newEventOf } from "../run/Load.ts"
-import { watchedStore } from "../run/WatchedStore.ts"
-import type { PlannedIntegration } from "../run/World.ts"
-import { integrationOf } from "../run/World.ts"
+import { ledgerStore } from "../run/LedgerStore.ts"
+import type { PlannedIntegration } from "../run/Integrations.ts"
+import { integrationOf } from "../run/Integrations.ts"
 import { Network } from "./Network.ts"
 import type { Engine } from "./World.ts"
 import { World } from "./World.ts"
@@ -85,7 +85,7 @@ const absence = 5_000
 /** A delivery is under way for the timeout and this much longer; that of a dead process also for two leases and its absence. */
 const patience = 60_000
 
-/** How long settled deliveries are kept: memory is for what is open. */
+/** How long settled deliveries are kept in memory. */
 const retention = hour
 
 /** How long the world stays awake after it woke the engine, or after a process started. */
@@ -189,7 +189,7 @@ export class VirtualWorld {
     return this.stopped !== null
   }
 
-  /** Whether nothing is under way: what is open waits for its retry. */
+  /** Whether nothing is under way: all open deliveries wait for a retry. */
   get isIdle(): boolean {
     return this.ledger.moving === 0 && this.#publishing.size === 0 && this.time.wall >= this.#awakeUntil
   }
@@ -200,11 +200,11 @@ export class VirtualWorld {
   }
 
   /** Runs everything up to the time of an event, and publishes it. */
-  play({ at, event, kind }: Arrival): void {
+  play({ at, event }: Arrival): void {
     const { beginning, crashEvery } = this.#options
     this.time.runUntilWall(at, this)
     if (this.isStopped) return
-    this.measurements.plan(at - beginning, kind)
+    this.measurements.plan(at - beginning)
     this.measurements.start(at - beginning, this.time.wall - beginning, null)
     this.#unaccepted++
     // Where no process dies no publication has to be made again.
@@ -256,7 +256,7 @@ export class VirtualWorld {
   #portsOf(process: Process): EnginePorts {
     const { integrations } = this.#stores
     const { matching, totals } = this.#network
-    const deliveries = watchedStore(this.#stores.deliveries, integrations, this.ledger, {
+    const deliveries = ledgerStore(this.#stores.deliveries, integrations, this.ledger, {
       matching,
       totals,
       due: (at) => this.#wakeAt(at),
@@ -335,8 +335,8 @@ export class VirtualWorld {
 }
 
 /**
- * Publishes each event at its time, then lets what is open go on until everything has ended, or for as long as `drain`, and
- * judges the end. `end` is when the plan ends, in milliseconds since the epoch.
+ * Publishes each event at its time, then continues until all deliveries have ended, for at most `drain`, and judges the
+ * end. `end` is when the plan ends, in milliseconds since the epoch.
  */
 export const virtualRun = Effect.fnUntraced(function* <E, R>(
   load: Stream.Stream<Arrival, E, R>,

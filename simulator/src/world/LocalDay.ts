@@ -6,7 +6,7 @@
  */
 import { weekdayOf } from "./CalendarDate.ts"
 import type { LocalTime } from "./LocalTime.ts"
-import { dayMillis, hour } from "./LocalTime.ts"
+import { dayMillis, minute } from "./LocalTime.ts"
 import { changeBetween, instantAt, offsetAt } from "./zones/TimeZone.ts"
 
 export interface LocalDay {
@@ -34,11 +34,15 @@ export const instantOf = (time: LocalTime | number, zone: string): number => ins
 export const dayNumberAt = (instant: number, zone: string): number =>
   Math.floor((instant + offsetAt(instant, zone)) / dayMillis)
 
-/** The hour that clocks show at an instant, 0 to 23. */
-export const hourAt = (instant: number, zone: string): number => {
+/** The number of the day that an instant lies on, and the minute of it that clocks show, 0 to 1439. */
+export const momentAt = (instant: number, zone: string) => {
   const wall = instant + offsetAt(instant, zone)
-  return Math.floor((wall - Math.floor(wall / dayMillis) * dayMillis) / hour)
+  const day = Math.floor(wall / dayMillis)
+  return { day, minute: Math.floor((wall - day * dayMillis) / minute) }
 }
+
+/** The hour that clocks show at an instant, 0 to 23. */
+export const hourAt = (instant: number, zone: string): number => Math.floor(momentAt(instant, zone).minute / 60)
 
 export const makeLocalDay = (number: number, zone: string): LocalDay => {
   const start = instantOf(number * dayMillis, zone)

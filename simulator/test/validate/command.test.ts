@@ -13,8 +13,8 @@ import { Effect, Layer, Option, Result, Stdio, Stream } from "effect"
 import { Command } from "effect/cli"
 import { TestConsole } from "effect/testing"
 import { validateCommand } from "../../src/cli/ValidateCommand.ts"
-import { lineChunks } from "../../src/plan/LineChunks.ts"
-import { toIso } from "../../src/plan/IsoTime.ts"
+import { lineChunks } from "../../src/plan/Plan.ts"
+import { toIso } from "../../src/plan/PlannedEvent.ts"
 import { records } from "../../src/plan/Plan.ts"
 import { judgePlan } from "../../src/validate/Validate.ts"
 import { preset, presetNames, readScenario } from "@doorhook/simulator"
@@ -268,7 +268,7 @@ describe("simulate validate of an absurd office", () => {
   const lines = [...lineChunks(scenario, fourWeeks)].map(({ bytes }) => decoder.decode(bytes)).join("")
   const csv = [
     "time,kind,door,person,unit,method,status",
-    ...all.map(({ happening: h, logged_at }) =>
+    ...all.map(({ occurrence: h, logged_at }) =>
       h._tag === "Call"
         ? `${toIso(logged_at)},call,${h.panel.name},,${h.tenant_ids.join("+")},,`
         : `${toIso(logged_at)},access,${h.access_point.name},${h.name},${h.tenant_ids.join("+")},${h.entry_method},${h.release_status}`

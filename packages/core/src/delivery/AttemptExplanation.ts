@@ -1,85 +1,53 @@
 /**
- * How an attempt ended, in plain words, and what helps: the one place where outcomes and statuses become sentences.
+ * How an attempt ended, in plain words, and what helps.
  */
+import { Option } from "effect"
 import type { Attempt } from "../model/Delivery.ts"
+import * as DurationText from "../model/DurationText.ts"
+import { maxRetryAfter } from "../model/RetryPolicy.ts"
+import type { SentenceKey, Sentences } from "../model/Sentences.ts"
+import { say, sentences } from "../model/Sentences.ts"
+import { placeIn } from "./Redirect.ts"
+import { waitIn } from "./Settlements.ts"
 
-/** Whom something is explained to: who runs the service, or who owns the integration and may know nothing of our network. */
+/** Whom something is explained to: an operator, or the owner of the integration, who may know nothing of the service's network. */
 export type Reader = "operator" | "owner"
 
 /** What of an attempt is explained. */
 export type ExplainedAttempt = Pick<Attempt, "number" | "started_at" | "duration_ms" | "outcome" | "status" | "detail">
 
-/** What statuses that do not acknowledge mean, and what helps. The last digits may stand for all of their hundred. */
-const meanings: Readonly<Record<string, string>> = {
-  "401":
-    "it does not take the signature, or asks for credentials, of which deliveries carry none. Check that the receiver has this integration's signing secret (it can be replaced: rotate_secret) and the right time, and verifies the body as it came, before it is parsed",
-  "403":
-    "it does not let us in. The receiver can tell deliveries by their signature; a firewall may want the service's addresses",
-  "404": "nothing is there at the integration's URL. Check the URL",
-  "405": "it takes no POST requests at the integration's URL. Check the URL",
-  "413": "the event is larger than it accepts",
-  "429": "it has too many requests",
-  "502": "a proxy in front of it could not reach it",
-  "503": "it is unavailable for now",
-  "504": "a proxy in front of it got no answer from it",
-  "2xx":
-    "only 200 acknowledges. Let the receiver answer 200, or let any 2xx acknowledge for this integration (its setting acknowledge: 2xx)",
-  "3xx": "a redirect, and redirects are not followed. Change the integration's URL to the place itself",
-  "4xx": "it does not accept the request",
-  "5xx": "something failed inside it. Its own log says what"
+const isKey = (key: string): key is SentenceKey => Object.hasOwn(sentences, key)
+
+/** The sentence about an outcome or a status: that for the reader, where there is one. */
+const keyFor = (name: string, reader: Reader): SentenceKey | null => {
+  const [key, own] = [`attempt_${name}`, `attempt_${name}_${reader}`]
+  if (isKey(own)) return own
+  return isKey(key) ? key : null
 }
 
-/** What an owner is told in place of what only those who run the service can do. */
-const ownerMeanings: typeof meanings = { ...meanings, "2xx": "only 200 acknowledges. Let the receiver answer 200" }
-
-const ofStatus = (status: number, detail: string | null, reader: Reader): string => {
-  const known = reader === "owner" ? ownerMeanings : meanings
-  const meaning = known[String(status)] ?? known[`${Math.floor(status / 100)}xx`]
-  const said = `The receiver answered ${status}${meaning === undefined ? "" : `: ${meaning}`}.`
-  return detail === null ? said : `${said} It ${detail}.`
+/** What the answer itself said, beside its status. */
+const answerSaid = (detail: string | null): Sentences => {
+  const place = placeIn(detail)
+  if (place !== null) return [say("attempt_points", { place })]
+  const wait = Option.getOrNull(Option.flatMap(Option.fromNullishOr(waitIn(detail)), DurationText.parse))
+  if (wait === null) return []
+  const asked = { wait: { duration: wait } }
+  return wait > maxRetryAfter
+    ? [say("attempt_asked_more", { ...asked, most: { duration: maxRetryAfter } })]
+    : [say("attempt_asked", asked)]
 }
 
-/** What a failure means, before its own words, and what helps, after them. */
-const failures: Readonly<
-  Record<Exclude<Attempt["outcome"], "acknowledged" | "bad_status">, readonly [string, string]>
-> = {
-  timeout: ["The receiver did not complete its answer's headers in time", "It should answer first and work afterwards"],
-  connection_refused: ["No connection to the receiver came about", "Check that it runs and can be reached from here"],
-  connection_reset: ["The connection to the receiver broke", "Its own log, or that of a proxy before it, may say why"],
-  dns: ["The name in the integration's URL has no address", "Check the URL and the name's DNS entries"],
-  tls: [
-    "No secure connection to the receiver came about",
-    "Its certificate must be valid now, for the name in the URL, and issued by a known authority: one of your own is made known by ca-file"
-  ],
-  blocked_address: [
-    "This attempt was not sent, because the address is not allowed",
-    "An operator can allow its network, for the service or for this integration (allow-target)"
-  ],
-  invalid_response: ["What the receiver answered is not a valid HTTP answer", "Check what listens at the URL"]
-}
-
-/** The same to an owner, who is not told how far an attempt came. */
-const ownerFailures: typeof failures = {
-  ...failures,
-  timeout: [
-    "No answer came in time",
-    "Check that the receiver can be reached, and that it answers first and works afterwards"
-  ],
-  tls: [failures.tls[0], "Its certificate must be valid now, for the name in the URL, and issued by a known authority"],
-  blocked_address: [
-    failures.blocked_address[0],
-    "Give the integration a URL with a public address, or ask those who run this service to allow this one"
-  ]
+const ofStatus = (status: number, detail: string | null, reader: Reader): Sentences => {
+  const key = keyFor(String(status), reader) ?? keyFor(`${Math.floor(status / 100)}xx`, reader) ?? "attempt_status"
+  return [say(key, { status }), ...answerSaid(detail)]
 }
 
 /** How an attempt ended, in a sentence or two. */
-export const explainAttempt = (attempt: ExplainedAttempt, reader: Reader = "operator"): string => {
-  const { duration_ms, outcome, status } = attempt
+export const explainAttempt = (attempt: ExplainedAttempt, reader: Reader = "operator"): Sentences => {
+  const { duration_ms: millis, outcome, status } = attempt
   const detail = reader === "owner" ? null : attempt.detail
-  if (outcome === "acknowledged") return `The receiver acknowledged with ${status ?? 200} after ${duration_ms} ms.`
+  if (outcome === "acknowledged") return [say("attempt_acknowledged", { status: status ?? 200, millis })]
   if (outcome === "bad_status") return ofStatus(status ?? 0, detail, reader)
-  if (outcome === "timeout" && status !== null)
-    return `The receiver answered ${status}, but too late: after ${duration_ms} ms. ${failures.timeout[1]}.`
-  const [what, helps] = (reader === "owner" ? ownerFailures : failures)[outcome]
-  return `${what}${detail === null ? "" : ` (${detail})`}. ${helps}.`
+  if (outcome === "timeout" && status !== null) return [say("attempt_late", { status, millis })]
+  return [say(keyFor(outcome, reader) ?? `attempt_${outcome}`, { detail: detail === null ? "" : ` (${detail})` })]
 }

@@ -19,19 +19,29 @@ import type { Explanation, Reader } from "./Explanation.ts"
 import { explain } from "./Explanation.ts"
 import { policyOf } from "../model/RetryPolicy.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 import { signalAfter } from "./SignalAfter.ts"
 
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: DeliveryId }) {
+  get said(): Sentence {
+    return say("error_unknown_delivery", { id: formatDeliveryId(this.id) })
+  }
+
   override get message(): string {
-    return `There is no delivery ${formatDeliveryId(this.id)}.`
+    return english(this.said)
   }
 }
 
 export class IntegrationNotFound extends Schema.TaggedError<IntegrationNotFound>()("IntegrationNotFound", {
   id: IntegrationId
 }) {
+  get said(): Sentence {
+    return say("error_unknown_integration", { id: this.id })
+  }
+
   override get message(): string {
-    return `There is no integration ${this.id}.`
+    return english(this.said)
   }
 }
 
@@ -39,10 +49,12 @@ export class IntegrationNotFound extends Schema.TaggedError<IntegrationNotFound>
 export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDeliverable", {
   why: Schema.Literals(["integration_disabled", "integration_deleted"])
 }) {
+  get said(): Sentence {
+    return say(`error_${this.why}`)
+  }
+
   override get message(): string {
-    return this.why === "integration_disabled"
-      ? "The integration is disabled. Enable it first, then send again."
-      : "The integration was deleted."
+    return english(this.said)
   }
 }
 
@@ -51,7 +63,7 @@ export interface DeliveryWithAttempts extends Delivery {
   readonly history: ReadonlyArray<Attempt>
   /** Null when its row was deleted by something else than doorhook. */
   readonly event: FoundDelivery["event"]
-  /** Why it ended, or what it waits for, and what can be done, in plain words. */
+  /** Why it ended, or what it waits for, and what can be done. */
   readonly explanation: Explanation
 }
 

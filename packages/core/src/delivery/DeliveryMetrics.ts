@@ -75,12 +75,15 @@ const earlyAttempts = new ByType(
 
 const ended = counters(
   "doorhook_deliveries_ended_total",
-  "Deliveries that ended in this process, by the state they ended in"
+  "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries counts all, also those that a change of their integration cancelled and those that were skipped"
 )
 
-/** Deliveries that ended, by resource type and state: those that expired are told by no notification. */
+/** Deliveries that ended, by resource type and state: no notification reports those that expired. None is skipped here. */
 const deliveriesEnded = new ByType(
-  (resource_type) => new Map(settledStates.map((state) => [state, ended({ resource_type, state })]))
+  (resource_type) =>
+    new Map(
+      settledStates.filter((state) => state !== "skipped").map((state) => [state, ended({ resource_type, state })])
+    )
 )
 
 /** Outcomes of deliveries that were no longer leased to this worker. */

@@ -19,6 +19,7 @@
 import type { Scope } from "effect"
 import { Cause, Clock, Context, Effect, Exit, Fiber, Latch, Layer, Metric, Queue, Semaphore } from "effect"
 import type { Lane, LeasedDelivery } from "../model/Delivery.ts"
+import * as DurationText from "../model/DurationText.ts"
 import type { DeliveryId, IntegrationId } from "../model/Ids.ts"
 import type { Integration } from "../model/Integration.ts"
 import { Crypto } from "../ports/Crypto.ts"
@@ -28,6 +29,7 @@ import type { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { Transport } from "../ports/Transport.ts"
 import { WakeSignal } from "../ports/WakeSignal.ts"
+import { counted } from "../text/Counted.ts"
 import { makeCounter, staleSettlements } from "./DeliveryMetrics.ts"
 import { DeliverySettings, longestAttempt, settleBudget } from "./DeliverySettings.ts"
 import { warnOfFailures } from "./FailureWarnings.ts"
@@ -173,7 +175,16 @@ const makeDispatcher: Effect.Effect<
       return yield* renewMembership
     }
     release(queue.shareWith(answer))
+    if (isFirst && answer.workers > 1) yield* logOthers(answer.workers - 1)
+    isFirst = false
   })
+
+  let isFirst = true
+  /** Of a worker that was killed the store knows only that its membership lasts: at the start it counts as one of several. */
+  const logOthers = (others: number) =>
+    Effect.logInfo(
+      `The database knows ${counted(others, "other worker")}. If one has ended without closing, what it held is sent again ${DurationText.format(settings.lease + membership.interval)} from now at the latest.`
+    )
 
   const heartbeat = Effect.gen(function* () {
     // With nothing to send this is the only write: it shows a full disk before an event comes.

@@ -3,8 +3,8 @@
  * which ones catch up after an outage. What operators are notified of, and when an integration is disabled, is decided
  * where outcomes are stored (`delivery/HealthRules`).
  *
- * The log gets a line when an integration begins to fail and one when it acknowledges again: not one for each attempt, and
- * nothing about a single failure, which a retry mends.
+ * The log gets a line when an integration begins to fail, when it goes on failing for another cause, and when it acknowledges
+ * again: not one for each attempt, and nothing about a single failure, which a retry mends.
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
@@ -16,6 +16,7 @@ import { isoOf } from "../model/IsoTime.ts"
 import type { IntegrationNotification, LastAttemptSummary } from "../model/Notification.ts"
 import { RecentMap } from "../model/RecentMap.ts"
 import type { Recovery } from "../ports/DeliveryStore.ts"
+import { english } from "../model/Sentences.ts"
 import { explainAttempt } from "./Explanation.ts"
 import { isRedirect } from "./Redirect.ts"
 import { shownHost } from "../model/UrlPolicy.ts"
@@ -23,7 +24,7 @@ import { shownHost } from "../model/UrlPolicy.ts"
 /** This many failed attempts in a row are logged. */
 export const failuresInARow = 3
 
-/** An integration that fails, recovers and fails again is logged once in this time, in milliseconds. */
+/** An integration that fails, recovers and fails again is logged once in this time for each cause, in milliseconds. */
 export const logCooldown = 10 * 60_000
 
 /** The most integrations that are logged as failing within a minute: when a network is away, all of them fail at once. */
@@ -61,6 +62,12 @@ interface FailureRun {
   isLogged: boolean
   /** When the log last said so. */
   loggedAt: number
+  /** The outcome and status of the last attempt; empty before the first. */
+  cause: string
+  /** How many attempts in a row ended with this cause. */
+  sameCause: number
+  /** When the log last named each cause, the last one at the end. */
+  readonly loggedCauses: Map<string, number>
 }
 
 /** An outcome that was recorded. */
@@ -86,9 +93,25 @@ interface CatchUp {
 
 /** A redirect points to a URL that may hold a secret, like the receiver's own. */
 const loggedText = (attempt: Attempt): string =>
-  explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt)
+  english(...explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt))
 
 const noneReported: ReadonlySet<IntegrationId> = new Set()
+
+const causeOf = ({ outcome, status }: Attempt): string => `${outcome} ${status ?? ""}`
+
+/** Whether attempts fail for a cause that is not the one logged last, nor was logged lately: causes may alternate. */
+const hasNewCause = ({ cause, loggedCauses, sameCause }: FailureRun, now: number): boolean =>
+  loggedCauses.size > 0 &&
+  sameCause >= failuresInARow &&
+  [...loggedCauses.keys()].at(-1) !== cause &&
+  now - (loggedCauses.get(cause) ?? Number.NEGATIVE_INFINITY) >= logCooldown
+
+const noteLogged = (run: FailureRun, cause: string, now: number): void => {
+  Object.assign(run, { isLogged: true, loggedAt: now })
+  for (const [known, at] of run.loggedCauses)
+    if (known === cause || now - at >= logCooldown) run.loggedCauses.delete(known)
+  run.loggedCauses.set(cause, now)
+}
 
 /** The last attempt of each integration, for the text of its notifications. */
 export const lastAttempts = (recorded: ReadonlyArray<Recorded>): ReadonlyMap<IntegrationId, LastAttemptSummary> => {
@@ -160,7 +183,12 @@ export class IntegrationHealth {
     for (const { delivery, settlement } of recorded) {
       const { attempt } = settlement
       const { integration } = delivery
-      if (attempt === null || reported.has(integration.id)) continue
+      if (attempt === null) continue
+      if (reported.has(integration.id)) {
+        const run = this.runs.get(integration.id)
+        if (run !== undefined && attempt.outcome !== "acknowledged") noteLogged(run, causeOf(attempt), now)
+        continue
+      }
       const line =
         attempt.outcome === "acknowledged"
           ? this.acknowledged(integration, now)
@@ -190,12 +218,17 @@ export class IntegrationHealth {
     const run = this.runOf(integration.id)
     if (run.failures === 0) run.since = attempt.started_at
     run.failures++
-    if (run.isLogged || run.failures < failuresInARow || now - run.loggedAt < logCooldown) return null
+    const cause = causeOf(attempt)
+    run.sameCause = cause === run.cause ? run.sameCause + 1 : 1
+    run.cause = cause
+    const begins = !run.isLogged && run.failures >= failuresInARow && now - run.loggedAt >= logCooldown
+    if (!begins && !hasNewCause(run, now)) return null
     if (now - this.minuteBegan >= minute) [this.minuteBegan, this.inMinute] = [now, 0]
     this.inMinute++
     if (this.inMinute > mostInAMinute) return this.inMinute === mostInAMinute + 1 ? tooMany : null
-    Object.assign(run, { isLogged: true, loggedAt: now })
-    const text = `${nameOf(integration)} fails: ${run.failures} attempts in a row not acknowledged since ${isoOf(run.since)}. Last: ${loggedText(attempt)}`
+    const fails = run.isLogged ? "fails for another reason now" : "fails"
+    noteLogged(run, cause, now)
+    const text = `${nameOf(integration)} ${fails}: ${run.failures} attempts in a row not acknowledged since ${isoOf(run.since)}. Last: ${loggedText(attempt)}`
     return { level: "warn", text }
   }
 
@@ -204,7 +237,7 @@ export class IntegrationHealth {
     if (run === undefined) return null
     const { failures, isLogged, since } = run
     // Of an integration that works only what was logged lately is worth remembering.
-    if (now - run.loggedAt < logCooldown) Object.assign(run, { failures: 0, isLogged: false })
+    if (now - run.loggedAt < logCooldown) Object.assign(run, { failures: 0, isLogged: false, cause: "", sameCause: 0 })
     else this.runs.delete(integration.id)
     if (!isLogged) return null
     // Of one whose failures a notification reported, none may have been counted here.
@@ -215,7 +248,15 @@ export class IntegrationHealth {
   private runOf(id: IntegrationId): FailureRun {
     const known = this.runs.get(id)
     if (known !== undefined) return known
-    const run = { failures: 0, since: 0, isLogged: false, loggedAt: Number.NEGATIVE_INFINITY }
+    const run: FailureRun = {
+      failures: 0,
+      since: 0,
+      isLogged: false,
+      loggedAt: Number.NEGATIVE_INFINITY,
+      cause: "",
+      sameCause: 0,
+      loggedCauses: new Map()
+    }
     this.runs.set(id, run)
     return run
   }

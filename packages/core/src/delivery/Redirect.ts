@@ -1,12 +1,11 @@
 /**
- * Answers that send elsewhere. They are never followed; where they point to is told, because that is mostly the URL that the
- * integration should have.
+ * Redirects. They are never followed. Where they point to is kept, because that is mostly the URL that the integration should have.
  */
 
 /** Whether a status sends elsewhere (RFC 9110 section 15.4). */
 export const isRedirect = (status: number | null): boolean => status !== null && status >= 300 && status <= 399
 
-/** The longest address of another place that is told, in characters. */
+/** The longest address of another place that is kept, in characters. */
 const maxPlace = 300
 
 /** Where an answer to a request to `url` points, in words; without its query, which may hold a secret. Null when it does not say. */
@@ -15,3 +14,6 @@ export const placeOf = (location: string | null | undefined, url: string): strin
   if (place === null || !/^https?:$/.test(place.protocol)) return null
   return `points to ${`${place.origin}${place.pathname}`.slice(0, maxPlace)}`
 }
+
+/** The place that the detail of an attempt points to; null when it names none. */
+export const placeIn = (detail: string | null): string | null => /^points to (.+)$/.exec(detail ?? "")?.[1] ?? null

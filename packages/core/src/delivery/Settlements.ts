@@ -23,6 +23,10 @@ const goneRetryDelayAfter = (number: number): number => goneRetryDelay * 2 ** Ma
 /** Statuses whose `Retry-After` is respected. */
 export const respectsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
 
+/** The `Retry-After` that a detail names, as a duration text; null without one. */
+export const waitIn = (detail: string | null): string | null =>
+  /^asked to wait (\S+) \(Retry-After\)/.exec(detail ?? "")?.[1] ?? null
+
 /** Adds the `Retry-After` that was asked for to the attempt's detail. */
 const withWait = (attempt: Attempt, retryAfter: number | null): Attempt => {
   if (retryAfter === null) return attempt

@@ -4,6 +4,8 @@
  */
 import type { Delivery } from "../model/Delivery.ts"
 import type { Integration } from "../model/Integration.ts"
+import type { Sentence, SentenceKey, Sentences } from "../model/Sentences.ts"
+import { say } from "../model/Sentences.ts"
 import type { ExplainedAttempt, Reader } from "./AttemptExplanation.ts"
 
 /** What is known of a delivery. */
@@ -25,36 +27,28 @@ export const actions = ["allow", "probe", "enable", "resend", "recover"] as cons
 export type Action = (typeof actions)[number]
 
 export interface Suggestion {
-  readonly next: string
+  readonly next: Sentences
   /** What the reader can do, in the order in which it helps. */
   readonly actions: ReadonlyArray<Action>
 }
 
-const disabledWords = {
-  manual: "by hand",
-  gone: "because its receiver answered 410 Gone",
-  failing: "because its receiver had acknowledged nothing for too long"
-} as const
-
 /** Advice where operators and owners do it in different places. */
-const words = {
+const advice = {
   operator: {
-    ask: "unless it is asked for: resend this delivery, or recover all of the integration since a time",
-    probe:
-      "Probe it with one delivery, which enables it when that is acknowledged, or enable it, then resend this delivery or recover all since a time",
-    enable: "Enable it, then resend this delivery or recover all since a time",
-    rightBack: "When the right is back, resend this delivery",
-    tryLate: "To see whether the receiver takes it by now, resend it"
+    resend: "remedy_resend",
+    probe: "remedy_probe",
+    enable: "remedy_enable",
+    rightBack: "remedy_right_back",
+    tryLate: "remedy_try_late"
   },
   owner: {
-    ask: "by itself. Send this delivery again, or recover all since a time. To see whether the receiver works by now, send a test event first",
-    probe:
-      "Try it again: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then send this delivery again, or recover all since a time",
-    enable: "Enable it, then send this delivery again, or recover all since a time",
-    rightBack: "When the right is back, send this delivery again",
-    tryLate: "To see whether the receiver takes it by now, send it again"
+    resend: "remedy_resend_owner",
+    probe: "remedy_probe_owner",
+    enable: "remedy_enable_owner",
+    rightBack: "remedy_right_back_owner",
+    tryLate: "remedy_try_late_owner"
   }
-} as const satisfies Readonly<Record<Reader, object>>
+} as const satisfies Readonly<Record<Reader, Readonly<Record<string, SentenceKey>>>>
 
 /** Networks are the operator's to allow. */
 const forReader = (reader: Reader, { actions, next }: Suggestion): Suggestion => ({
@@ -62,43 +56,42 @@ const forReader = (reader: Reader, { actions, next }: Suggestion): Suggestion =>
   actions: reader === "operator" ? actions : actions.filter((action) => action !== "allow")
 })
 
-/** Nothing is sent by itself any more; what was never sent is not sent again. */
-const noMore = ({ last }: Explained): string => (last === null ? "Nothing is sent" : "Nothing more is sent")
+const noMore = ({ last }: Explained): Sentence => say(last === null ? "remedy_nothing" : "remedy_nothing_more")
 
-/** An address that is not allowed stays so until somebody allows it. */
+/** An address that is not allowed stays so until an operator allows it. */
 export const allowActions = ({ last }: Explained): ReadonlyArray<Action> =>
   last?.outcome === "blocked_address" ? ["allow"] : []
 
 /** What stands in the way of sending, and how to. */
 export const suggest = (explained: Explained, reader: Reader): Suggestion => {
   const { integration } = explained
-  const own = words[reader]
-  if (integration === null) return { next: `${noMore(explained)}: the integration was deleted.`, actions: [] }
+  const own = advice[reader]
+  if (integration === null) return { next: [noMore(explained), say("remedy_deleted")], actions: [] }
   const first = allowActions(explained)
   if (integration.status === "enabled") {
     return forReader(reader, {
-      next: `${noMore(explained)} ${own.ask}.`,
+      next: [noMore(explained), say(own.resend)],
       actions: [...first, "resend", "recover"]
     })
   }
   const { disabled_reason } = integration
   const isByDoorhook = disabled_reason === "gone" || disabled_reason === "failing"
   return forReader(reader, {
-    next: `The integration is disabled, ${disabledWords[disabled_reason ?? "manual"]}. ${isByDoorhook ? own.probe : own.enable}.`,
+    next: [say(`remedy_${disabled_reason ?? "manual"}`), say(isByDoorhook ? own.probe : own.enable)],
     actions: [...first, ...(isByDoorhook ? (["probe"] as const) : []), "enable", "resend", "recover"]
   })
 }
 
 /** Of a delivery whose integration was deleted before its end. */
-export const suggestForDeleted = (explained: Explained): Suggestion => ({ next: `${noMore(explained)}.`, actions: [] })
+export const suggestForDeleted = (explained: Explained): Suggestion => ({ next: [noMore(explained)], actions: [] })
 
-/** Of a delivery that its receiver has no right to any more. */
+/** Of a delivery whose integration's creator has no right to the event any more. */
 export const suggestForRightLost = (explained: Explained, reader: Reader): Suggestion =>
-  forReader(reader, { next: `${noMore(explained)}. ${words[reader].rightBack}.`, actions: ["resend"] })
+  forReader(reader, { next: [noMore(explained), say(advice[reader].rightBack)], actions: ["resend"] })
 
 /** Of a delivery that is too late, to an integration that could be sent to. */
 export const suggestForExpired = (explained: Explained, reader: Reader): Suggestion =>
   forReader(reader, {
-    next: `${noMore(explained)}: it would come too late to be of use. ${words[reader].tryLate}.`,
+    next: [noMore(explained), say("remedy_too_late"), say(advice[reader].tryLate)],
     actions: [...allowActions(explained), "resend"]
   })

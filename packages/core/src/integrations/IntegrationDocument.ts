@@ -12,6 +12,7 @@ import { DisabledReason, IntegrationAttributes } from "../model/Integration.ts"
 import type { Problems } from "../model/InvalidInput.ts"
 import { isoOf } from "../model/IsoTime.ts"
 import type { ResourceType, ResourceTypeTable } from "../model/ResourceType.ts"
+import { english } from "../model/Sentences.ts"
 import type { UrlProblem } from "../model/UrlPolicy.ts"
 
 /** The JSON:API type of an integration. */
@@ -223,7 +224,15 @@ const readUrl = (configuration: Members, urlProblem: UrlProblem | null): Read<st
   if (!Predicate.isString(url)) return invalid(pointer, expected)
   return urlProblem === null
     ? Result.succeed(url)
-    : problem(pointer, urlProblem.code, "Invalid URL", `The URL ${urlProblem.message}.`)
+    : Result.fail([
+        {
+          pointer,
+          code: urlProblem.code,
+          title: "Invalid URL",
+          detail: english(urlProblem.said),
+          said: urlProblem.said
+        }
+      ])
 }
 
 const readMethod = (configuration: Members) =>

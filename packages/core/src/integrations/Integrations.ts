@@ -25,6 +25,8 @@ import type { StoreError } from "../ports/StoreError.ts"
 import type { AllowList } from "../model/AddressPolicy.ts"
 import { allowOf, rotated } from "../delivery/DeliveryPolicy.ts"
 import * as Signature from "../delivery/Signature.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 import * as UrlPolicy from "../model/UrlPolicy.ts"
 import { DeliverySettings } from "../delivery/DeliverySettings.ts"
 import type { IdempotentRequest } from "../publish/Idempotency.ts"
@@ -54,8 +56,12 @@ export interface Created {
 
 /** There is no such building or tenant, or the user has no right to it. */
 export class ScopeNotFound extends Schema.TaggedError<ScopeNotFound>()("ScopeNotFound", { scope: Scope }) {
+  get said(): Sentence {
+    return say(this.scope.type === "tenant" ? "error_no_tenant" : "error_no_building", { id: this.scope.id })
+  }
+
   override get message(): string {
-    return `There is no ${this.scope.type} ${this.scope.id} that you may manage.`
+    return english(this.said)
   }
 }
 
@@ -70,8 +76,12 @@ export class NotYourIntegration extends Schema.TaggedError<NotYourIntegration>()
 
 /** The integration has been changed since the caller read it. */
 export class VersionConflict extends Schema.TaggedError<VersionConflict>()("VersionConflict", { id: IntegrationId }) {
+  get said(): Sentence {
+    return say("error_version", { id: this.id })
+  }
+
   override get message(): string {
-    return `Integration ${this.id} has been changed in the meantime. Get it again and repeat the change.`
+    return english(this.said)
   }
 }
 

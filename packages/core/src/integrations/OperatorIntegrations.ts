@@ -22,6 +22,8 @@ import { retryOf } from "../delivery/DeliveryPolicy.ts"
 import { problemOf } from "../model/RetryPolicy.ts"
 import { IntegrationNotFound } from "../delivery/Deliveries.ts"
 import { DeliverySettings } from "../delivery/DeliverySettings.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 import { signalAfter } from "../delivery/SignalAfter.ts"
 import { changeStored } from "./IntegrationChanges.ts"
 
@@ -70,10 +72,12 @@ const title = "Invalid change"
 export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
   why: Schema.Literals(["not_disabled", "nothing_to_send"])
 }) {
+  get said(): Sentence {
+    return say(`error_${this.why}`)
+  }
+
   override get message(): string {
-    return this.why === "not_disabled"
-      ? "Only an integration that doorhook disabled (gone, failing) can be probed. If this one is enabled, send one of its deliveries again; if it was disabled by hand, enable it."
-      : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. What was under way when it was disabled can be probed once that attempt is recorded. Else enable it."
+    return english(this.said)
   }
 }
 
@@ -177,15 +181,18 @@ const headerProblems = (
   ]
 }
 
-/** The overrides that a document sets; values that it hides stay as they are. */
+/**
+ * The overrides that a document sets; values that it hides stay as they are. A header that was removed in the meantime stays removed:
+ * its value is gone.
+ */
 const overridesIn = (
   { headers, ...others }: typeof OverridesDocument.Type,
   before: DeliveryOverrides
 ): DeliveryOverrides => ({
   ...others,
   ...(headers !== undefined && {
-    headers: Record.map(headers, (value, name) =>
-      value === hiddenValue ? (before.headers?.[name] ?? Redacted.make(value)) : Redacted.make(value)
+    headers: Record.filterMap(headers, (value, name) =>
+      Result.fromNullishOr(value === hiddenValue ? before.headers?.[name] : Redacted.make(value), () => null)
     )
   })
 })

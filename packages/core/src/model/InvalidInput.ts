@@ -1,8 +1,9 @@
 /**
  * Invalid input: one error for every document, request and file, with all of its problems at once; and the problems that a schema
- * finds, in words for whoever wrote the value.
+ * finds, in plain words.
  */
 import { Array, JsonPointer, Predicate, Schema, SchemaIssue } from "effect"
+import { Sentence } from "./Sentences.ts"
 
 /** A problem with a value. */
 export const Problem = Schema.Struct({
@@ -13,7 +14,9 @@ export const Problem = Schema.Struct({
   /** A word for programs. */
   code: Schema.optionalKey(Schema.String),
   /** The same for every problem of a code. */
-  title: Schema.optionalKey(Schema.String)
+  title: Schema.optionalKey(Schema.String),
+  /** The detail as a sentence, where pages show it in their language. */
+  said: Schema.optionalKey(Sentence)
 })
 export type Problem = typeof Problem.Type
 

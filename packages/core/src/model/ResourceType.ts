@@ -92,6 +92,10 @@ export const declaredIn = (types: ResourceTypeTable): ResourceTypeTable =>
 export const namesIn = (types: ResourceTypeTable, conjunction: "and" | "or"): string =>
   [...types.keys()].join(` ${conjunction} `)
 
+/** What a published type must be, and how a service gets further ones. */
+export const publishableText = (types: ResourceTypeTable): string =>
+  `${namesIn(types, "or")}; the setting resourceTypes declares others`
+
 /** Bindings to everything. */
 export const bindAll = (
   types: ResourceTypeTable

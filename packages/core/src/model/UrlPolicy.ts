@@ -3,21 +3,21 @@
  */
 import { Result } from "effect"
 import type { AllowList } from "./AddressPolicy.ts"
+import type { Sentence } from "./Sentences.ts"
+import { say } from "./Sentences.ts"
 import { isAllowedAddress } from "./AddressPolicy.ts"
 
 /** The longest URL, in characters. */
 export const maxUrlLength = 2_048
 
-/** What is wrong with a URL; `message` says what is accepted. */
+/** What is wrong with a URL; `said` says what is accepted. */
 export interface UrlProblem {
   readonly code: "not_a_url" | "scheme" | "too_long" | "userinfo" | "fragment" | "refused_address"
-  readonly message: string
+  readonly said: Sentence
 }
 
-const problem = (code: UrlProblem["code"], message: string): Result.Result<never, UrlProblem> =>
-  Result.fail({ code, message })
-
-const notAUrl = problem("not_a_url", "must be an absolute http or https URL")
+const problem = (code: UrlProblem["code"], values?: Sentence["values"]): Result.Result<never, UrlProblem> =>
+  Result.fail({ code, said: say(`url_${code}`, values) })
 
 /** The host of a URL without the brackets of an IPv6 literal and without a trailing dot. */
 export const hostOf = (url: URL): string => url.hostname.replaceAll(/[[\]]/g, "").replace(/\.$/, "")
@@ -42,19 +42,18 @@ export const isAddressLiteral = (host: string): boolean => host.includes(":") ||
 
 /** Checks everything about a URL that needs no look-up of its name. */
 export const check = (text: string, allow: AllowList): Result.Result<URL, UrlProblem> => {
-  if (text.length > maxUrlLength) return problem("too_long", `must be at most ${maxUrlLength} characters`)
+  if (text.length > maxUrlLength) return problem("too_long", { most: maxUrlLength })
   // The URL parser drops some of these or takes them for slashes, and what is stored must be what is called. None is in a URL
   // that somebody means, and some steer the terminal that shows it.
   const url = /[\s\\\p{Cc}]/u.test(text) ? null : URL.parse(text)
-  if (url === null) return notAUrl
-  if (url.protocol !== "http:" && url.protocol !== "https:")
-    return problem("scheme", "must begin with http:// or https://")
+  if (url === null) return problem("not_a_url")
+  if (url.protocol !== "http:" && url.protocol !== "https:") return problem("scheme")
   const host = hostOf(url)
   // The URL parser reads `http:host` as a URL, and lets empty labels pass that no name can have.
-  if (!/^https?:\/\/[^/]/i.test(text) || host.split(".").includes("")) return notAUrl
+  if (!/^https?:\/\/[^/]/i.test(text) || host.split(".").includes("")) return problem("not_a_url")
   // An empty one is dropped by the URL parser, but the text is what is stored.
-  if (/^[^/]*\/\/[^/?#]*@/.test(text)) return problem("userinfo", "must not carry a user name or password")
-  if (text.includes("#")) return problem("fragment", "must not have a fragment (#...)")
+  if (/^[^/]*\/\/[^/?#]*@/.test(text)) return problem("userinfo")
+  if (text.includes("#")) return problem("fragment")
   if (isAddressLiteral(host) && !isAllowedAddress(host, allow)) return refusedAddress(host)
   return Result.succeed(url)
 }
@@ -65,8 +64,4 @@ export const checkAddresses = (addresses: ReadonlyArray<string>, allow: AllowLis
   return bad === undefined ? Result.void : refusedAddress(bad)
 }
 
-const refusedAddress = (address: string): Result.Result<never, UrlProblem> =>
-  problem(
-    "refused_address",
-    `must lead to a public address; ${address} is private or reserved and not on the allow-list`
-  )
+const refusedAddress = (address: string): Result.Result<never, UrlProblem> => problem("refused_address", { address })

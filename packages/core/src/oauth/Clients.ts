@@ -12,6 +12,8 @@ import { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import * as RedirectUri from "../model/RedirectUri.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 import { makeSecrets } from "./Secrets.ts"
 
 /** How long a rotated secret stays good unless it is said otherwise, in milliseconds. */
@@ -34,21 +36,33 @@ export interface ClientWithSecret {
 }
 
 export class ClientExists extends Schema.TaggedError<ClientExists>()("ClientExists", { id: Schema.String }) {
+  get said(): Sentence {
+    return say("error_client_exists", { id: this.id })
+  }
+
   override get message(): string {
-    return `There is a client ${this.id} already. Choose another id, or leave it out.`
+    return english(this.said)
   }
 }
 
 export class UnknownClient extends Schema.TaggedError<UnknownClient>()("UnknownClient", { id: Schema.String }) {
+  get said(): Sentence {
+    return say("error_unknown_client", { id: this.id })
+  }
+
   override get message(): string {
-    return `No client ${this.id} was registered with the service. Those of the directory are managed there.`
+    return english(this.said)
   }
 }
 
 /** A public client has no secret to rotate. */
 export class ClientIsPublic extends Schema.TaggedError<ClientIsPublic>()("ClientIsPublic", { id: Schema.String }) {
+  get said(): Sentence {
+    return say("error_public_client", { id: this.id })
+  }
+
   override get message(): string {
-    return `Client ${this.id} is public: it has no secret and uses PKCE.`
+    return english(this.said)
   }
 }
 

@@ -7,6 +7,8 @@ import type { BuildingId, ClientId, IntegrationId, TenantId } from "../model/Ids
 import type { Integration } from "../model/Integration.ts"
 import { Scope } from "../model/Integration.ts"
 import type { FailureState } from "../model/FailureState.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 import type { IdempotencyConflict, IdempotencyRecord } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -61,8 +63,13 @@ export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReach
   scope: Scope,
   limit: Schema.Int
 }) {
+  get said(): Sentence {
+    const { id, type } = this.scope
+    return say(type === "tenant" ? "error_limit_tenant" : "error_limit_building", { id, limit: this.limit })
+  }
+
   override get message(): string {
-    return `The ${this.scope.type} ${this.scope.id} has reached the limit of ${this.limit} integrations (setting integrationsPerScope). Delete one, or ask the operator for a higher limit.`
+    return english(this.said)
   }
 }
 

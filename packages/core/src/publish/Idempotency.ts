@@ -4,6 +4,8 @@
 import { Effect, Predicate, Result, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import type { Crypto } from "../ports/Crypto.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 
 /** A request as its sender names it. */
 export interface IdempotentRequest {
@@ -28,15 +30,23 @@ export const readIdempotencyKey = (text: unknown): Result.Result<string, Invalid
 
 /** The key was used for another request. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {}) {
+  get said(): Sentence {
+    return say("error_key_reused")
+  }
+
   override get message(): string {
-    return "This Idempotency-Key was used for another request within the last 24 hours. Send each request with a key of its own."
+    return english(this.said)
   }
 }
 
 /** The first request with the key is being carried out at this moment. */
 export class KeyInUse extends Schema.TaggedError<KeyInUse>()("KeyInUse", {}) {
+  get said(): Sentence {
+    return say("error_key_in_use")
+  }
+
   override get message(): string {
-    return "The first request with this Idempotency-Key is still being carried out. Send it again in a moment."
+    return english(this.said)
   }
 }
 

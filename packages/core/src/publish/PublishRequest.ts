@@ -12,7 +12,7 @@ import { misspelledMembers } from "./MisspelledMembers.ts"
 import type { Problem } from "../model/InvalidInput.ts"
 import { InvalidInput, nameOf } from "../model/InvalidInput.ts"
 import type { Action, ResourceTypeTable } from "../model/ResourceType.ts"
-import { namesIn, ResourceType, ResourceTypes } from "../model/ResourceType.ts"
+import { publishableText, ResourceType, ResourceTypes } from "../model/ResourceType.ts"
 
 /** What was published, and whether it came as a list. */
 export interface PublishRequest {
@@ -42,7 +42,7 @@ const kindsOf = (types: ResourceTypeTable): Kinds => {
   const all = [...new Set([...types.values()].flatMap(({ actions }) => actions))]
   const actionsOf = (type: string | null): ReadonlyArray<Action> => types.get(type ?? "")?.actions ?? all
   return {
-    types: namesIn(types, "or"),
+    types: publishableText(types),
     hasType: (type) => types.has(type),
     actions: (type) => actionsOf(type).join(" or "),
     hasAction: (type, action) => actionsOf(type).includes(action)

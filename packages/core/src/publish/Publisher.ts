@@ -15,7 +15,7 @@ import { makeEventIds } from "./EventIds.ts"
 import type { Integration } from "../model/Integration.ts"
 import { InvalidInput } from "../model/InvalidInput.ts"
 import type { ResourceTypeDefinition, ResourceTypeTable } from "../model/ResourceType.ts"
-import { namesIn, ResourceTypes } from "../model/ResourceType.ts"
+import { publishableText, ResourceTypes } from "../model/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { Enqueued, NewDelivery, NewEventRecord, StaleMatch } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -34,14 +34,20 @@ import { KeyReused } from "./Idempotency.ts"
 import { decodeAnswer, makeRecord, partitionByKey } from "./IdempotencyRecords.ts"
 import type { Published } from "./IdempotencyRecords.ts"
 import { Linger } from "./Linger.ts"
+import type { Sentence } from "../model/Sentences.ts"
+import { english, say } from "../model/Sentences.ts"
 
 /** Too many events wait to be stored, and none of these was. The message says which limit it is. */
 export class PublisherBusy extends Schema.TaggedError<PublisherBusy>()("PublisherBusy", { message: Schema.String }) {}
 
 /** The publisher is closed. */
 export class PublisherClosed extends Schema.TaggedError<PublisherClosed>()("PublisherClosed", {}) {
+  get said(): Sentence {
+    return say("error_publisher_closed")
+  }
+
   override get message(): string {
-    return "The publisher was closed, and none of these events was stored. Publish them through one that is open."
+    return english(this.said)
   }
 }
 
@@ -114,7 +120,7 @@ interface Matched {
 const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): ResourceTypeDefinition => {
   const definition = types.get(resource_type)
   if (definition !== undefined) return definition
-  const detail = `must be ${namesIn(types, "or")}, not ${JSON.stringify(resource_type)}`
+  const detail = `must be ${publishableText(types)}; ${JSON.stringify(resource_type)} is not declared`
   throw new InvalidInput({ title: "Invalid event", problems: [{ pointer: "/resource_type", detail }] })
 }
 

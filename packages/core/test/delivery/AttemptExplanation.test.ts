@@ -1,9 +1,9 @@
 import type { Attempt } from "@doorhook/core"
-import { Explanation } from "@doorhook/core"
+import { english, Explanation } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { attemptOf } from "./fixtures.ts"
 
-/** What was seen of an attempt, and all that is said of it: what happened, and what helps. */
+/** An attempt, and its explanation: what happened, and what helps. */
 const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Partial<Attempt>, said: string]> = [
   ["acknowledged", { status: 200 }, "The receiver acknowledged with 200 after 5 ms."],
   ["acknowledged", { status: 204 }, "The receiver acknowledged with 204 after 5 ms."],
@@ -15,22 +15,22 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 302 },
-    "The receiver answered 302: a redirect, and redirects are not followed. Change the integration's URL to the place itself."
+    "The receiver answered 302: a redirect, and redirects are not followed. Change the integration's URL to the final address."
   ],
   [
     "bad_status",
     { status: 307, detail: "points to https://doors.example/hook" },
-    "The receiver answered 307: a redirect, and redirects are not followed. Change the integration's URL to the place itself. It points to https://doors.example/hook."
+    "The receiver answered 307: a redirect, and redirects are not followed. Change the integration's URL to the final address. It points to https://doors.example/hook."
   ],
   [
     "bad_status",
     { status: 401 },
-    "The receiver answered 401: it does not take the signature, or asks for credentials, of which deliveries carry none. Check that the receiver has this integration's signing secret (it can be replaced: rotate_secret) and the right time, and verifies the body as it came, before it is parsed."
+    "The receiver answered 401: it rejects the signature, or requires credentials, which deliveries don't carry. Check that the receiver has this integration's current signing secret and the right time, and that it verifies the raw body, before parsing."
   ],
   [
     "bad_status",
     { status: 403 },
-    "The receiver answered 403: it does not let us in. The receiver can tell deliveries by their signature; a firewall may want the service's addresses."
+    "The receiver answered 403: it refuses access. It can recognize deliveries by their signature; a firewall may need the service's addresses."
   ],
   [
     "bad_status",
@@ -40,20 +40,20 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 405 },
-    "The receiver answered 405: it takes no POST requests at the integration's URL. Check the URL."
+    "The receiver answered 405: it does not accept POST requests at the integration's URL. Check the URL."
   ],
   ["bad_status", { status: 413 }, "The receiver answered 413: the event is larger than it accepts."],
   ["bad_status", { status: 418 }, "The receiver answered 418: it does not accept the request."],
   [
     "bad_status",
     { status: 429, detail: "asked to wait 1m (Retry-After)" },
-    "The receiver answered 429: it has too many requests. It asked to wait 1m (Retry-After)."
+    "The receiver answered 429: it gets too many requests. It asked to wait 1m (Retry-After)."
   ],
-  ["bad_status", { status: 500 }, "The receiver answered 500: something failed inside it. Its own log says what."],
+  ["bad_status", { status: 500 }, "The receiver answered 500: something failed inside it. Check its log."],
   ["bad_status", { status: 502 }, "The receiver answered 502: a proxy in front of it could not reach it."],
   ["bad_status", { status: 503 }, "The receiver answered 503: it is unavailable for now."],
   ["bad_status", { status: 504 }, "The receiver answered 504: a proxy in front of it got no answer from it."],
-  ["bad_status", { status: 599 }, "The receiver answered 599: something failed inside it. Its own log says what."],
+  ["bad_status", { status: 599 }, "The receiver answered 599: something failed inside it. Check its log."],
   ["bad_status", { status: 999 }, "The receiver answered 999."],
   [
     "timeout",
@@ -68,38 +68,30 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "connection_refused",
     { detail: "ECONNREFUSED" },
-    "No connection to the receiver came about (ECONNREFUSED). Check that it runs and can be reached from here."
+    "The receiver could not be reached (ECONNREFUSED). Check that it runs and can be reached from here."
   ],
-  [
-    "connection_reset",
-    {},
-    "The connection to the receiver broke. Its own log, or that of a proxy before it, may say why."
-  ],
+  ["connection_reset", {}, "The connection to the receiver broke. Check its log, or that of a proxy before it."],
   ["dns", {}, "The name in the integration's URL has no address. Check the URL and the name's DNS entries."],
   [
     "tls",
     { detail: "certificate has expired" },
-    "No secure connection to the receiver came about (certificate has expired). Its certificate must be valid now, for the name in the URL, and issued by a known authority: one of your own is made known by ca-file."
+    "No secure connection to the receiver was possible (certificate has expired). Its certificate must be valid now, for the name in the URL, and issued by a known authority: add your own with ca-file."
   ],
   [
     "blocked_address",
     { detail: "10.0.0.1" },
     "This attempt was not sent, because the address is not allowed (10.0.0.1). An operator can allow its network, for the service or for this integration (allow-target)."
   ],
-  [
-    "invalid_response",
-    { status: 200 },
-    "What the receiver answered is not a valid HTTP answer. Check what listens at the URL."
-  ]
+  ["invalid_response", { status: 200 }, "The receiver's answer is not valid HTTP. Check what listens at the URL."]
 ]
 
-describe("what an owner is told of an attempt", () => {
+describe("an attempt, explained to an owner", () => {
   it.each([
     ["bad_status", { status: 204 }, "The receiver answered 204: only 200 acknowledges. Let the receiver answer 200."],
     [
       "bad_status",
       { status: 429, detail: "asked to wait 1m (Retry-After)" },
-      "The receiver answered 429: it has too many requests."
+      "The receiver answered 429: it gets too many requests."
     ],
     // The receiver may never have been reached.
     [
@@ -115,20 +107,20 @@ describe("what an owner is told of an attempt", () => {
     [
       "tls",
       { detail: "certificate has expired" },
-      "No secure connection to the receiver came about. Its certificate must be valid now, for the name in the URL, and issued by a known authority."
+      "No secure connection to the receiver was possible. Its certificate must be valid now, for the name in the URL, and issued by a known authority."
     ],
     [
       "blocked_address",
       { detail: "10.0.0.1" },
-      "This attempt was not sent, because the address is not allowed. Give the integration a URL with a public address, or ask those who run this service to allow this one."
+      "This attempt was not sent, because the address is not allowed. Give the integration a URL with a public address, or ask the operator of this service to allow this one."
     ]
-  ] as const)("%s %j: what they can do, and nothing of our network", (outcome, fields, said) => {
-    assert.strictEqual(Explanation.explainAttempt(attemptOf(outcome, fields), "owner"), said)
+  ] as const)("%s %j: what they can do, and nothing of the service's network", (outcome, fields, said) => {
+    assert.strictEqual(english(...Explanation.explainAttempt(attemptOf(outcome, fields), "owner")), said)
   })
 })
 
-describe("what is said of an attempt", () => {
+describe("an attempt, explained", () => {
   for (const [outcome, fields, expected] of examples)
     it(`${outcome}: ${expected}`, () =>
-      assert.strictEqual(Explanation.explainAttempt(attemptOf(outcome, fields)), expected))
+      assert.strictEqual(english(...Explanation.explainAttempt(attemptOf(outcome, fields))), expected))
 })

@@ -19,6 +19,7 @@ import {
   Directory,
   DirectoryError,
   Dispatcher,
+  english,
   EventId,
   IntegrationStore,
   JsonText,
@@ -260,7 +261,10 @@ describe("publishing and dispatching", () => {
       assert.deepInclude(delivery, { state: "expired", reason: "lifetime_over" })
       const { explanation } = yield* (yield* Deliveries).show(delivery.id)
       const end = new Date(delivery.created_at + 45_000).toISOString()
-      assert.include(explanation.why, `tried 4 times, and no attempt is left before its lifetime ends at ${end}.`)
+      assert.include(
+        english(...explanation.why),
+        `tried 4 times. No attempt is left before its lifetime ends at ${end}.`
+      )
     })
   )
 
@@ -879,7 +883,8 @@ describe("publishing and dispatching", () => {
   it.effect("counts as ended what was recorded as such, and nothing else", () => {
     const ended = Metric.value(
       Metric.counter("doorhook_deliveries_ended_total", {
-        description: "Deliveries that ended in this process, by the state they ended in",
+        description:
+          "Deliveries that this process ended with an attempt or in place of one, by state. doorhook_deliveries counts all, also those that a change of their integration cancelled and those that were skipped",
         attributes: { resource_type: "access_log", state: "delivered" }
       })
     )
@@ -946,6 +951,24 @@ describe("publishing and dispatching", () => {
     const logger = Logger.layer([Logger.make(({ message }) => void seen.lines.push(String(message)))])
     return { seen, layer: Layer.provideMerge(layer, logger) }
   }
+
+  it.effect("says once at the start when what others hold that have ended is sent again", () => {
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    const others = over((store) => ({
+      heartbeat: (beat) => Effect.map(store.heartbeat(beat), (answer) => ({ ...answer, workers: 2 }))
+    }))
+    return pass(60_000).pipe(
+      Effect.andThen(
+        Effect.sync(() => {
+          assert.deepStrictEqual(lines, [
+            "The database knows 1 other worker. If one has ended without closing, what it held is sent again 25s from now at the latest."
+          ])
+        })
+      ),
+      Effect.provide(Layer.provideMerge(others, logger))
+    )
+  })
 
   it.effect("lets all wait together while the directory is away, and says so twice", () => {
     const { layer, seen } = watched()

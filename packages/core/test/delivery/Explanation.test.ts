@@ -1,5 +1,5 @@
 import type { DeliveryReason, DeliveryState } from "@doorhook/core"
-import { AttemptOutcome, DeliveryReason as Reasons, deliveryStates, Explanation } from "@doorhook/core"
+import { AttemptOutcome, DeliveryReason as Reasons, deliveryStates, english, Explanation } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { attemptOf } from "./fixtures.ts"
@@ -15,9 +15,9 @@ const disabledBy = (disabled_reason: "manual" | "gone" | "failing" | null) =>
 const failed = (fields: Partial<Explanation.ExplainedAttempt> = {}): Explanation.ExplainedAttempt =>
   attemptOf("bad_status", { number: 3, started_at: at, duration_ms: 12, status: 500, ...fields })
 const blocked = failed({ outcome: "blocked_address", status: null, detail: "10.0.0.1" })
-const failedWords = "The receiver answered 500: something failed inside it. Its own log says what."
+const failedWords = "The receiver answered 500: something failed inside it. Check its log."
 const asked = { status: 429, duration_ms: 2_000, detail: "asked to wait 1m (Retry-After)" }
-const askedWords = "The receiver answered 429: it has too many requests. It asked to wait 1m (Retry-After)."
+const askedWords = "The receiver answered 429: it gets too many requests. It asked to wait 1m (Retry-After)."
 
 interface Known {
   readonly reason?: DeliveryReason
@@ -34,8 +34,8 @@ const explain = (state: DeliveryState, known: Known = {}, reader?: Explanation.R
   return Explanation.explain({ delivery, last, integration, lifetime_over_at: lifetime_over_at ?? null }, reader)
 }
 
-const askForIt = "unless it is asked for: resend this delivery, or recover all of the integration since a time."
-const tooLate = "it would come too late to be of use. To see whether the receiver takes it by now, resend it."
+const askForIt = "You can resend this delivery, or recover all of the integration since a time."
+const tooLate = "It would come too late to be of use. To see whether the receiver accepts it now, resend it."
 const enableIt = "Enable it, then resend this delivery or recover all since a time."
 const probeIt =
   "Probe it with one delivery, which enables it when that is acknowledged, or enable it, then resend this delivery or recover all since a time."
@@ -45,14 +45,14 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "pending",
     { last: null, next_attempt_at: at },
-    "It is stored and was not sent yet.",
+    "It is stored and has not been sent yet.",
     "Its first attempt is due at 2026-03-02T07:00:00.000Z."
   ],
-  ["pending", { last: null }, "It is stored and was not sent yet.", "Its first attempt is due soon."],
+  ["pending", { last: null }, "It is stored and has not been sent yet.", "Its first attempt is due soon."],
   [
     "pending",
     { next_attempt_at: at },
-    `${failedWords} It is to be sent again.`,
+    `${failedWords} It will be sent again.`,
     "Attempt 4 is due at 2026-03-02T07:00:00.000Z."
   ],
   [
@@ -72,13 +72,13 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     "retrying",
     { last: failed(asked), next_attempt_at: due },
     askedWords,
-    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, for up to 1h."
+    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, up to 1h."
   ],
   // An answer that asked for nothing; an attempt that says something of its own; a time that is not known.
   [
     "retrying",
     { last: failed({ status: 429 }), next_attempt_at: due },
-    "The receiver answered 429: it has too many requests.",
+    "The receiver answered 429: it gets too many requests.",
     "Attempt 4 is due at 2026-03-02T07:01:02.000Z."
   ],
   [
@@ -97,92 +97,92 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "exhausted",
     {},
-    `${failedWords} It was tried 3 times, and the schedule has no more attempts.`,
-    `Nothing more is sent ${askForIt}`
+    `${failedWords} It was tried 3 times. The schedule has no more attempts.`,
+    `Nothing more is sent. ${askForIt}`
   ],
   [
     "exhausted",
     { last: failed({ number: 1 }), integration: null },
-    `${failedWords} It was tried once, and the schedule has no more attempts.`,
-    "Nothing more is sent: the integration was deleted."
+    `${failedWords} It was tried once. The schedule has no more attempts.`,
+    "Nothing more is sent. The integration was deleted."
   ],
   [
     "expired",
     {},
-    `${failedWords} It was tried 3 times, and no attempt is left before its lifetime ends.`,
-    `Nothing more is sent: ${tooLate}`
+    `${failedWords} It was tried 3 times. No attempt is left before its lifetime ends.`,
+    `Nothing more is sent. ${tooLate}`
   ],
   [
     "expired",
     { lifetime_over_at: at },
-    `${failedWords} It was tried 3 times, and no attempt is left before its lifetime ends at 2026-03-02T07:00:00.000Z.`,
-    `Nothing more is sent: ${tooLate}`
+    `${failedWords} It was tried 3 times. No attempt is left before its lifetime ends at 2026-03-02T07:00:00.000Z.`,
+    `Nothing more is sent. ${tooLate}`
   ],
   [
     "expired",
     { last: null, lifetime_over_at: at },
     "Its lifetime ended at 2026-03-02T07:00:00.000Z, before an attempt could be made.",
-    `Nothing is sent: ${tooLate}`
+    `Nothing is sent. ${tooLate}`
   ],
   [
     "expired",
     { last: null, integration: null },
-    "Its lifetime ended, before an attempt could be made.",
-    "Nothing is sent: the integration was deleted."
+    "Its lifetime ended before an attempt could be made.",
+    "Nothing is sent. The integration was deleted."
   ],
   [
     "expired",
     { integration: disabledBy("manual") },
-    `${failedWords} It was tried 3 times, and no attempt is left before its lifetime ends.`,
-    `The integration is disabled, by hand. ${enableIt}`
+    `${failedWords} It was tried 3 times. No attempt is left before its lifetime ends.`,
+    `The integration was disabled by hand. ${enableIt}`
   ],
   [
     "skipped",
     { last: null },
     "The integration was disabled when the event came, so nothing was sent.",
-    `Nothing is sent ${askForIt}`
+    `Nothing is sent. ${askForIt}`
   ],
   [
     "skipped",
     { reason: "integration_unreadable", last: null },
-    "Which events the integration gets could not be read from the database when the event came, so nothing was sent.",
-    `Nothing is sent ${askForIt}`
+    "When the event came, the database did not say which events the integration gets, so nothing was sent.",
+    `Nothing is sent. ${askForIt}`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy("manual") },
     "The integration was disabled when the event came, so nothing was sent.",
-    `The integration is disabled, by hand. ${enableIt}`
+    `The integration was disabled by hand. ${enableIt}`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy(null) },
     "The integration was disabled when the event came, so nothing was sent.",
-    `The integration is disabled, by hand. ${enableIt}`
+    `The integration was disabled by hand. ${enableIt}`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy("failing") },
     "The integration was disabled when the event came, so nothing was sent.",
-    `The integration is disabled, because its receiver had acknowledged nothing for too long. ${probeIt}`
+    `The integration is disabled because its receiver acknowledged nothing for too long. ${probeIt}`
   ],
   [
     "cancelled",
     { reason: "integration_gone", last: failed({ status: 410 }), integration: disabledBy("gone") },
     "The receiver answered 410 Gone at 2026-03-02T07:00:00.000Z: the integration was disabled.",
-    `The integration is disabled, because its receiver answered 410 Gone. ${probeIt}`
+    `The integration is disabled because its receiver answered 410 Gone. ${probeIt}`
   ],
   [
     "cancelled",
     { reason: "integration_gone" },
-    `${failedWords} The receiver answered another delivery with 410 Gone, for which the integration was disabled.`,
-    `Nothing more is sent ${askForIt}`
+    `${failedWords} The receiver answered another delivery with 410 Gone, so the integration was disabled.`,
+    `Nothing more is sent. ${askForIt}`
   ],
   [
     "cancelled",
     { reason: "integration_gone", last: null, integration: null },
-    "The receiver answered another delivery with 410 Gone, for which the integration was disabled.",
-    "Nothing is sent: the integration was deleted."
+    "The receiver answered another delivery with 410 Gone, so the integration was disabled.",
+    "Nothing is sent. The integration was deleted."
   ],
   [
     "cancelled",
@@ -193,20 +193,20 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "cancelled",
     { reason: "right_lost", last: null },
-    "The user who made the integration has no right to these events any more, so this was not sent.",
+    "The user who created the integration has no right to these events any more.",
     "Nothing is sent. When the right is back, resend this delivery."
   ],
   [
     "cancelled",
     { reason: "integration_disabled" },
     `${failedWords} The integration was disabled before this was acknowledged.`,
-    `Nothing more is sent ${askForIt}`
+    `Nothing more is sent. ${askForIt}`
   ],
   [
     "cancelled",
     { reason: "integration_disabled", last: null, integration: disabledBy("manual") },
     "The integration was disabled before this was acknowledged.",
-    `The integration is disabled, by hand. ${enableIt}`
+    `The integration was disabled by hand. ${enableIt}`
   ]
 ]
 
@@ -215,17 +215,17 @@ const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]
   [
     "exhausted",
     {},
-    `Nothing more is sent by itself. S${again}. To see whether the receiver works by now, send a test event first.`
+    `Nothing more is sent. You can s${again}. To see whether the receiver works now, send a test event first.`
   ],
   [
     "exhausted",
     { integration: disabledBy("failing") },
-    `The integration is disabled, because its receiver had acknowledged nothing for too long. Try it again: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then s${again}.`
+    `The integration is disabled because its receiver acknowledged nothing for too long. Try it again: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then s${again}.`
   ],
   [
     "skipped",
     { last: null, integration: disabledBy("manual") },
-    `The integration is disabled, by hand. Enable it, then s${again}.`
+    `The integration was disabled by hand. Enable it, then s${again}.`
   ],
   [
     "cancelled",
@@ -235,31 +235,31 @@ const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]
   [
     "expired",
     {},
-    "Nothing more is sent: it would come too late to be of use. To see whether the receiver takes it by now, send it again."
+    "Nothing more is sent. It would come too late to be of use. To see whether the receiver accepts it now, send it again."
   ],
   [
     "retrying",
     { last: failed(asked), next_attempt_at: due },
-    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, for up to 1h."
+    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is respected, up to 1h."
   ]
 ]
 
 describe("the explanation of a delivery to an owner", () => {
   for (const [state, known, next] of ownerExamples)
-    it(`that is ${state}: ${next}`, () => assert.strictEqual(explain(state, known, "owner").next, next))
+    it(`that is ${state}: ${next}`, () => assert.strictEqual(english(...explain(state, known, "owner").next), next))
 })
 
 describe("the explanation of a delivery", () => {
   for (const [state, known, why, next] of examples) {
     it(`that is ${state}: ${why} ${next}`, () => {
       const said = explain(state, known)
-      assert.deepStrictEqual([said.why, said.next], [why, next])
+      assert.deepStrictEqual([english(...said.why), english(...said.next)], [why, next])
     })
   }
 
   it("never counts a wait backwards, when the clocks of two workers differ", () => {
     const { next } = explain("retrying", { last: failed(asked), next_attempt_at: at })
-    assert.match(next, /Attempt 4 is due at .*, 0ms after that answer/)
+    assert.match(english(...next), /Attempt 4 is due at .*, 0ms after that answer/)
   })
 
   it.each([
@@ -318,12 +318,12 @@ describe("the explanation of a delivery", () => {
       fc.property(delivery, fc.option(attempt), integration, (one, last, of) => {
         for (const reader of ["operator", "owner"] as const) {
           const { actions, next, why } = Explanation.explain({ delivery: one, last, integration: of }, reader)
-          for (const text of [why, next]) {
+          for (const text of [english(...why), english(...next)]) {
             assert.notMatch(text, /undefined|null|NaN|PATCH|\/data/)
             assert.isTrue(text === "" || text.endsWith("."), text)
             if (reader === "owner") assert.notMatch(text, /resend|[Pp]robe|allow-target|what was seen/)
           }
-          assert.notStrictEqual(next, "")
+          assert.notStrictEqual(english(...next), "")
           if (reader === "owner") assert.notInclude(actions, "allow")
         }
       })

@@ -46,6 +46,29 @@ describe("the log of failing receivers", () => {
     assert.lengthOf(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + logCooldown), 2)
   })
 
+  it("names the cause again when it is another one for three attempts, and each cause once in ten minutes", () => {
+    const health = new IntegrationHealth()
+    const lines = (count: number, status: number, at: number) =>
+      health.recorded(times(count, recorded(1, "bad_status", status)), [], start + at).map(({ text }) => text)
+    assert.lengthOf(lines(3, 502, 0), 1)
+    assert.lengthOf(lines(2, 401, 1_000), 0, "twice is not yet another cause")
+    const [changed = "", ...more] = lines(1, 401, 2_000)
+    assert.match(changed, /fails for another reason now: 6 attempts in a row .* The receiver answered 401/)
+    assert.lengthOf(more, 0)
+    assert.lengthOf(lines(500, 401, logCooldown * 2), 0, "the same cause is not logged again, however long it lasts")
+    const flapping = Array.from({ length: 40 }, (_, at) => lines(3, 500 + (at % 2), logCooldown * 3 + at)).flat()
+    assert.lengthOf(flapping, 2, "causes that alternate are each named once")
+    assert.lengthOf(lines(3, 500, logCooldown * 4 + 100), 1)
+  })
+
+  it("names another cause also when the receiver worked in between", () => {
+    const health = new IntegrationHealth()
+    assert.lengthOf(health.recorded([...times(3, failed(1)), acknowledged(1)], [], start), 2)
+    assert.lengthOf(health.recorded([...times(3, failed(1)), acknowledged(1)], [], start + 1_000), 0)
+    const [line] = health.recorded(times(3, recorded(1, "bad_status", 401)), [], start + 2_000)
+    assert.match(line?.text ?? "", /of building 1 fails: 3 attempts in a row .* answered 401/)
+  })
+
   it("leaves to notifications what they say, and tells no URL but the host", () => {
     const health = new IntegrationHealth()
     const about = { integration_id: IntegrationId.make(1) }

@@ -5,6 +5,7 @@ import { candidateUrl, mismatchOf, readAttributes, readChanges } from "../../src
 import type { ReadContext } from "../../src/integrations/IntegrationDocument.ts"
 import { IntegrationId } from "../../src/model/Ids.ts"
 import { builtInTable } from "../../src/model/ResourceType.ts"
+import { say } from "../../src/model/Sentences.ts"
 
 const context: ReadContext = { urlProblem: null, types: builtInTable, aliases: { door_release: "access_log" } }
 
@@ -115,7 +116,7 @@ describe("reading a whole document", () => {
           return
         }
         const url = candidateUrl(document)
-        const urlProblem = url === "wrong" ? { code: "not_a_url" as const, message: "must be one" } : null
+        const urlProblem = url === "wrong" ? { code: "not_a_url" as const, said: say("url_not_a_url") } : null
         const problems = Result.getOrNull(Result.flip(readAttributes(document, { ...context, urlProblem })))
         assert.isNotNull(problems, JSON.stringify(document))
         for (const { pointer, code, title, detail } of problems ?? []) {

@@ -115,7 +115,10 @@ describe("declared resource types", () => {
     )
     assert.deepStrictEqual(
       problemsOf({ resource_type: "constructor", action: "create" }),
-      both({ pointer: "/resource_type", detail: "must be call or access_log or door_forced or badge" })
+      both({
+        pointer: "/resource_type",
+        detail: "must be call or access_log or door_forced or badge; the setting resourceTypes declares others"
+      })
     )
   })
 

@@ -6,7 +6,6 @@ import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { DeliveryPage, DeliveryListOptions, DeliveryCounts } from "../embed/OperatorClient.ts"
 import { describe, rowOf } from "./deliveryText.ts"
-import type { Connection, Remedies } from "./operatorApi.ts"
 import {
   ask,
   commandTo,
@@ -17,7 +16,8 @@ import {
   paging,
   printJson,
   printLine,
-  printPage
+  printPage,
+  whereDisabled
 } from "./operatorApi.ts"
 
 /** How many there are in each state, of those states in which there are any. */
@@ -90,11 +90,6 @@ const id = Argument.String("delivery").pipe(
   Argument.withDescription("The delivery, like dlv_42")
 )
 
-/** What to do when the integration takes nothing. */
-const remediesFor = (given: Connection, integration: string): Remedies => ({
-  integration_disabled: `To enable it: ${commandTo(given, "integrations set", integration, "--status enabled")}`
-})
-
 const show = Command.make(
   "show",
   { ...connection, id },
@@ -110,7 +105,7 @@ const resend = Command.make(
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
     const { integration_id } = yield* ask(given, (api) => api.deliveries.show(given.id))
-    yield* ask(given, (api) => api.deliveries.resend(given.id), remediesFor(given, integration_id))
+    yield* ask(given, (api) => api.deliveries.resend(given.id), whereDisabled(given, integration_id))
     if (given.json) return yield* printJson({ id: given.id })
     yield* printLine(`${given.id} is on its way; how it ended: ${commandTo(given, "deliveries show", given.id)}`)
   })
@@ -144,7 +139,7 @@ const recover = Command.make(
     const { deliveries } = yield* ask(
       given,
       (api) => api.deliveries.recover(given.integration, since),
-      remediesFor(given, given.integration)
+      whereDisabled(given, given.integration)
     )
     if (given.json) return yield* printJson({ deliveries, since })
     const list = commandTo(given, "deliveries list --newest --integration", given.integration)

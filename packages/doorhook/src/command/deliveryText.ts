@@ -30,7 +30,7 @@ export const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
   `integration ${delivery.integration_id}`,
   counted(delivery.attempts, "attempt"),
   delivery.last_attempt === null ? "-" : outcomeText(delivery.last_attempt),
-  toTheSecond(delivery.created_at),
+  `created ${toTheSecond(delivery.created_at)}`,
   standing(delivery)
 ]
 

@@ -17,7 +17,8 @@ import {
   paging,
   printJson,
   printLine,
-  printPage
+  printPage,
+  whereDisabled
 } from "./operatorApi.ts"
 
 const statusText = ({ disabled_reason, status }: IntegrationSummary): string =>
@@ -90,11 +91,12 @@ const list = Command.make(
 const id = integrationArgument
 
 /** What to do with one that takes no probe. */
-const remediesFor = (given: Connection & { readonly id: string }): Remedies => {
-  const enable = commandTo(given, "integrations set", given.id, "--status enabled")
+const remediesFor = (given: Connection, { id: integration, status }: IntegrationSummary): Remedies => {
+  const { integration_disabled: enable } = whereDisabled(given, integration)
+  const recover = commandTo(given, "deliveries recover", integration, "--since 3d")
   return {
-    not_disabled: `To send what was not acknowledged: ${commandTo(given, "deliveries recover", given.id, "--since 3d")}; before it, if it was disabled by hand: ${enable}`,
-    nothing_to_send: `To enable it: ${enable}`
+    not_disabled: status === "disabled" ? enable : `To send what this one has not acknowledged: ${recover}`,
+    nothing_to_send: enable
   }
 }
 
@@ -207,7 +209,12 @@ const probe = Command.make(
   "probe",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
-    const { delivery_id } = yield* ask(given, (api) => api.integrations.probe(given.id), remediesFor(given))
+    const integration = yield* ask(given, (api) => api.integrations.show(given.id))
+    const { delivery_id } = yield* ask(
+      given,
+      (api) => api.integrations.probe(given.id),
+      remediesFor(given, integration)
+    )
     if (given.json) return yield* printJson({ id: given.id, delivery_id })
     yield* printLine(
       `delivery ${delivery_id} is sent to integration ${given.id}; acknowledged, it enables the integration`

@@ -3,7 +3,7 @@
  */
 import { columns, CommandFailure, onOneLine, shownJson } from "@doorhook/core"
 import type { Redacted } from "effect"
-import { Console, Effect, Option, Predicate } from "effect"
+import { Config, Console, Effect, Option, Predicate } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { DoorhookError } from "../DoorhookError.ts"
 import { makeHttpCalls } from "../embed/OperatorCalls.ts"
@@ -17,8 +17,8 @@ const defaultUrl = "http://127.0.0.1:4000"
 /** The flags of every command that calls it. */
 export const connection = {
   url: Flag.String("url").pipe(
-    Flag.withDescription(`The service (default ${defaultUrl})`),
-    Flag.withDefault(defaultUrl)
+    Flag.withDescription(`The service (default ${defaultUrl}; or DOORHOOK_URL)`),
+    Flag.withFallbackConfig(Config.NonEmptyString("DOORHOOK_URL").pipe(Config.withDefault(defaultUrl)))
   ),
   operatorKey: operatorKeyFlag,
   json: Flag.Boolean("json").pipe(Flag.withDescription("Print the answer of the API as it is"), Flag.withDefault(false))
@@ -38,7 +38,9 @@ const isWebUrl = (text: string): boolean => ["http:", "https:"].includes(URL.par
 const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
   const key = yield* operatorKeyOf(operatorKey)
   const problems = [
-    ...(isWebUrl(url) ? [] : [`--url: must be an http or https URL like ${defaultUrl}, not ${JSON.stringify(url)}.`]),
+    ...(isWebUrl(url)
+      ? []
+      : [`--url or DOORHOOK_URL: must be an http or https URL like ${defaultUrl}, not ${JSON.stringify(url)}.`]),
     ...(Option.isNone(key)
       ? [
           "No operator key. Set DOORHOOK_OPERATOR_KEY in this shell too, or give --operator-key: the service's own, or the one that it printed at its first start; of an embedded doorhook, its operatorKey."
@@ -51,6 +53,11 @@ const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) 
 
 /** What to do about an answer, by its code. */
 export type Remedies = Readonly<Record<string, string>>
+
+/** What to do about an integration that is disabled. */
+export const whereDisabled = (given: Connection, integration: string) => ({
+  integration_disabled: `To enable it: ${commandTo(given, "integrations set", integration, "--status enabled")}`
+})
 
 /** What an answer says, as the command's own user understands it. */
 const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError, remedies: Remedies): string => {

@@ -3,7 +3,7 @@
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { ask, commandTo, connection, integrationArgument, printJson, printLine } from "./operatorApi.ts"
+import { ask, commandTo, connection, integrationArgument, printJson, printLine, whereDisabled } from "./operatorApi.ts"
 
 export const portalLinkCommand = Command.make(
   "portal-link",
@@ -29,7 +29,7 @@ export const testCommand = Command.make(
   "test",
   { ...connection, id: integrationArgument },
   Effect.fnUntraced(function* (given) {
-    const sent = yield* ask(given, (api) => api.sendTestEvent(given.id))
+    const sent = yield* ask(given, (api) => api.sendTestEvent(given.id), whereDisabled(given, given.id))
     if (given.json) return yield* printJson(sent)
     yield* printLine(`a test event of type ${sent.resource_type} is on its way to integration ${given.id}`)
     yield* printLine(`how it ended: ${commandTo(given, "deliveries show", sent.delivery_id)}`)

@@ -32,7 +32,7 @@ const Text = Schema.String
 const Texts = Schema.Array(Text)
 
 const engineFields = {
-  /** A SQLite file, `memory`, or `postgres://...`. Default `doorhook.db`. */
+  /** A SQLite file, `memory`, or `postgres://...`. Its URL may hold a password: prefer the variable. Default `doorhook.db`. */
   database: Schema.optional(Text),
   /** Special-purpose networks that integrations may point at, like `10.0.0.0/8` or `127.0.0.1`. Default none. */
   allowTargets: Schema.optional(Texts),
@@ -68,7 +68,7 @@ const engineFields = {
    * attempt. Default `3d`.
    */
   disableAfter: Schema.optional(Text),
-  /** The most integrations of one building or tenant. Default 100. */
+  /** The most integrations of one building or tenant, or `unlimited`. Default 100. */
   integrationsPerScope: Schema.optional(CountOrUnlimited),
   /**
    * Whether clients see only the integrations that they created. Off, each client sees and changes all integrations of what its
@@ -100,7 +100,10 @@ const engineFields = {
    * second later and its connections are given up. Default `15s`.
    */
   databaseTimeout: Schema.optional(Text),
-  /** How long a process that hears no wake signal waits before it looks for due deliveries. Default `1s`. */
+  /**
+   * How long a process that hears no wake signal waits before it looks for due deliveries; it may be minutes where PostgreSQL
+   * passes signals on. Default `1s`.
+   */
   pollInterval: Schema.optional(Text),
   /**
    * Where the service is reached from outside: the issuer of tokens, and the base of links. Default: the address that
@@ -115,11 +118,14 @@ const engineFields = {
    * Default: they are kept readable, and a warning says so.
    */
   encryptionKey: Schema.optional(Text),
-  /** A forward proxy that deliveries go out through, like `http://proxy.internal:3128`. Default none. */
+  /**
+   * A forward proxy that deliveries go out through, like `http://proxy.internal:3128`. Its URL may hold a password: prefer the
+   * variable. Default none.
+   */
   proxy: Schema.optional(Text),
   /** Hosts and networks that are reached without the proxy. Default none. */
   noProxy: Schema.optional(Texts),
-  /** A file of certificates in PEM: authorities that receivers may have theirs from, beside those that all trust. Default none. */
+  /** A file of certificates in PEM: authorities of receivers' certificates, beside the public ones. Read at the start. Default none. */
   caFile: Schema.optional(Text)
 } as const
 

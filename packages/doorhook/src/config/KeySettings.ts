@@ -1,7 +1,7 @@
 /**
  * The keys that are given as settings. Their values are in no message.
  */
-import { AddressPolicy, Signature, UrlPolicy } from "@doorhook/core"
+import { AddressPolicy, english, Signature, UrlPolicy } from "@doorhook/core"
 import { Array, Effect, Redacted, Result } from "effect"
 import type { EngineConfig } from "./EngineConfig.ts"
 import { collectAll, invalid, InvalidConfig } from "./ReadingSettings.ts"
@@ -77,7 +77,7 @@ export const checkNotifications = ({
       ? Result.void
       : Result.mapError(
           UrlPolicy.check(url, everywhere),
-          ({ message }) => new InvalidConfig({ message: `notificationUrl: ${message}` })
+          ({ said }) => new InvalidConfig({ message: `notificationUrl: ${english(said)}` })
         ),
     secret === undefined ? Result.void : checkNotificationSecret(secret),
     secret === undefined || url !== undefined

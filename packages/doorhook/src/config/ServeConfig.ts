@@ -36,15 +36,15 @@ const WorkerCount = Schema.Int.check(
 
 export const ServeConfig = Schema.Struct({
   ...EngineConfig.fields,
-  /** Default 4000. */
+  /** Port to listen on; 0 takes any free one. Default 4000. */
   port: Schema.optional(ListenPort),
-  /** Default 127.0.0.1. */
+  /** Address to listen on. Default 127.0.0.1. */
   host: Schema.optional(Schema.String),
-  /** How long the head of a request may take to arrive, from its connection's first byte. Default `15s`. */
+  /** How long the head of a request may take to arrive, from its connection's first byte; a slower one gets 408. Default `15s`. */
   headersTimeout: Schema.optional(Schema.String),
-  /** The directory file. */
+  /** The directory file. Default: nobody can log in, and deliveries wait. */
   directory: Schema.optional(Schema.String),
-  /** Worker processes beside the service, on PostgreSQL. Default 0. */
+  /** `doorhook worker` processes to run beside the service, on PostgreSQL; none without a directory. Default 0. */
   workers: Schema.optional(WorkerCount)
 })
 export type ServeConfig = typeof ServeConfig.Type

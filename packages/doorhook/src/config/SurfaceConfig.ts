@@ -19,7 +19,7 @@ export const CountOrUnlimited = Schema.Union([
 ])
 
 export const surfaceFields = {
-  /** The networks that deliveries come from, told to receivers that filter by address. Default none. */
+  /** The networks that deliveries come from, listed at `GET /v4/webhook_sources` for receivers that filter by address. Default none. */
   webhookSources: Schema.optional(Texts),
   /**
    * The networks of reverse proxies in front of the service, like `10.0.0.0/8`: their `X-Forwarded-For` says who a client
@@ -31,7 +31,7 @@ export const surfaceFields = {
    * Default none.
    */
   browserOrigins: Schema.optional(Texts),
-  /** How long the body of a request may take to arrive. Default `20s`. */
+  /** How long the body of a request may take to arrive; a slower one gets 408. Default `20s`. */
   bodyTimeout: Schema.optional(Text),
   /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or anyone. Default `loopback`. */
   metricsFor: Schema.optional(Schema.Literals(["loopback", "anyone"])),
@@ -40,11 +40,11 @@ export const surfaceFields = {
    * the address does not matter. Default: no key.
    */
   metricsKey: Schema.optional(Text),
-  /** How many requests to `/v4` one authorization may make in a minute. Default 600. */
+  /** How many requests to `/v4` one authorization may make in a minute, or `unlimited`. Default 600. */
   requestsPerMinute: Schema.optional(CountOrUnlimited),
   /**
-   * How many tokens one client may be issued in a minute by one process; of a client without a secret, for one user. Default
-   * 600.
+   * How many tokens one client may be issued in a minute by one process, or `unlimited`; of a client without a secret, for one
+   * user. Default 600.
    */
   tokenRequestsPerMinute: Schema.optional(CountOrUnlimited),
   /** The most live access tokens of one authorization: with one more, the oldest ends. Default 100. */

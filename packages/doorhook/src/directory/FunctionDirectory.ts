@@ -2,7 +2,17 @@
  * The directory of an embedding backend: an object of functions over its own users and buildings.
  */
 import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
-import { Client, didYouMean, Directory, HostBuildingId, HostTenantId, nameOf, readHostId, UserId } from "@doorhook/core"
+import {
+  Client,
+  didYouMean,
+  Directory,
+  HostBuildingId,
+  HostTenantId,
+  nameOf,
+  readHostId,
+  rootMessage,
+  UserId
+} from "@doorhook/core"
 import { Effect, Layer, Predicate, Redacted, Schema, SchemaGetter } from "effect"
 import type { Answer } from "./HostAnswers.ts"
 import { askWhether, found, foundList, foundUser, questionFor } from "./HostAnswers.ts"
@@ -101,7 +111,7 @@ export interface HostUser {
 export interface HostDirectory {
   /** The client of that id, or null or undefined: tokens of a client that is not there any more do not work. */
   readonly client: (id: string) => Answer<HostClient | null | undefined>
-  /** The user of that login and password, or null or undefined. */
+  /** The user of that login and password, or null or undefined. Not called for an empty login or password: doorhook refuses those. */
   readonly authenticate: (login: string, password: string) => Answer<HostUser | null | undefined>
   /**
    * Who is logged in at the host: its own login, with whatever factors it has, takes the place of doorhook's form. Default:
@@ -121,10 +131,15 @@ export interface HostDirectory {
   readonly buildings?: (userId: string) => Answer<ReadonlyArray<HostBuilding> | null | undefined>
   /** The tenants the user is. Default: none are listed. */
   readonly tenants?: (userId: string) => Answer<ReadonlyArray<HostTenant> | null | undefined>
+  /**
+   * Called once when doorhook starts, which does not wait for it: checks what the other functions need. `warn` logs a line, then
+   * and later. A rejection is logged too.
+   */
+  readonly check?: (warn: (line: string) => void) => Answer<unknown>
 }
 
 const required = ["client", "authenticate", "administers", "isTenant"] as const
-const optional = ["session", "isActive", "buildings", "tenants"] as const
+const optional = ["session", "isActive", "buildings", "tenants", "check"] as const
 
 const known: ReadonlyArray<string> = [...required, ...optional]
 
@@ -202,6 +217,22 @@ const askTenants = questionFor("tenants", Schema.Array(Tenant))
  * ask again for each new answer.
  */
 export const layer = (host: HostDirectory): Layer.Layer<Directory> =>
+  Layer.merge(questionsOf(host), Layer.effectDiscard(checked(host)))
+
+const logCheck = (line: string) => Effect.logWarning(`directory: ${line}`)
+
+/** In the background: a host whose database is away at the start is served as soon as that is back. */
+const checked = Effect.fnUntraced(function* (host: HostDirectory) {
+  if (host.check === undefined) return
+  const run = Effect.runForkWith(yield* Effect.context())
+  const warn = (line: string) => void run(logCheck(line))
+  yield* Effect.tryPromise(async () => host.check?.(warn)).pipe(
+    Effect.catch(({ cause }) => logCheck(`check failed: ${rootMessage(cause)}`)),
+    Effect.forkScoped({ startImmediately: true })
+  )
+})
+
+const questionsOf = (host: HostDirectory): Layer.Layer<Directory> =>
   Layer.succeed(Directory, {
     client: (id) => askClient(found(() => host.client(id))),
     authenticate: (login, password) => askLogin(foundUser(() => host.authenticate(login, Redacted.value(password)))),

@@ -104,6 +104,9 @@ const parse = (stored: string): Option.Option<Stored> => {
   return isWhole && isUsable ? Option.some(found) : Option.none()
 }
 
+/** Whether `verifyPassword` can check a stored text at all. */
+export const isPasswordHash = (stored: string): boolean => Option.isSome(parse(stored))
+
 /**
  * The text to store for a password. A process computes at most two hashes at once. Others wait, without a limit, and passwords that
  * are checked go first.

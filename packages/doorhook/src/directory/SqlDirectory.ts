@@ -1,14 +1,14 @@
 /**
  * The directory of a host that keeps its users and buildings in SQL tables.
  */
-import { readHostId } from "@doorhook/core"
+import { readHostId, rootMessage } from "@doorhook/core"
 import { Schema } from "effect"
 import type { HostBuilding, HostDirectory, HostId, HostTenant } from "./FunctionDirectory.ts"
-import { verifyPassword, dummyVerify } from "./PasswordHash.ts"
+import { isPasswordHash, verifyPassword, dummyVerify } from "./PasswordHash.ts"
 import type { RunSql, SqlSource } from "./SqlSource.ts"
 import { runnerOf } from "./SqlSource.ts"
 import type { SqlTableNames, SqlTables } from "./SqlTables.ts"
-import { quoted, tablesOf } from "./SqlTables.ts"
+import { isTrue, quoted, tableChecks, tablesOf } from "./SqlTables.ts"
 
 /** Where users and buildings are, in SQL. */
 export interface SqlDirectoryOptions {
@@ -47,9 +47,6 @@ const columns = (names: Readonly<Record<string, string | null>>): string =>
   Object.entries(names)
     .map(([as, name]) => `${name === null ? "NULL" : quoted(name)} AS ${as}`)
     .join(", ")
-
-/** Whether a column that tells so says yes. */
-const isTrue = (column: string | null): string => (column === null ? "" : ` AND ${quoted(column)} IN (TRUE)`)
 
 const makeReaders = (run: RunSql, { accessPoints, administrators, buildings, tenants }: SqlTables) => {
   const read = async <A>(
@@ -105,8 +102,28 @@ const makeReaders = (run: RunSql, { accessPoints, administrators, buildings, ten
   }
 }
 
+/** Which tables and columns can't be read, and why: each reason once. */
+const problemsIn = async (run: RunSql, tables: SqlTables): Promise<ReadonlyArray<string>> => {
+  const found = new Map<string, Array<string>>()
+  for (const { described, name, statement } of tableChecks(tables)) {
+    try {
+      await run(statement, [])
+    } catch (error) {
+      const reason = rootMessage(error)
+      found.set(reason, [...(found.get(reason) ?? []), `${name} (${described})`])
+    }
+  }
+  return [...found].map(
+    ([reason, names]) =>
+      `sqlDirectory can't read ${names.join(", ")}: ${reason}. Until it can, callers get 503. Check the database, or set the names in the option \`tables\`.`
+  )
+}
+
 const administered = ({ building, table, user }: NonNullable<SqlTables["administrators"]>): string =>
   `SELECT ${quoted(building)} FROM ${quoted(table)} WHERE ${quoted(user)} = $1`
+
+const unverifiable = (column: string): string =>
+  `sqlDirectory can't verify a password in ${column}: it is not scrypt in PHC form, like $scrypt$ln=15,r=8,p=3$..., as hashPassword writes it. Its user can't log in. Set the option \`verifyPassword\` for hashes of another form. This is logged once.`
 
 /**
  * A directory over the host's own tables, for `createDoorhook({ directory: sqlDirectory({ database: pool }) })`. Add `session`
@@ -128,6 +145,13 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
     const [found] = await Schema.decodeUnknownPromise(Schema.Array(Example))(await run(text, []))
     return found?.password ?? null
   }
+  let warn = (_line: string): void => {}
+  let isWarned = false
+  const checkHash = (stored: string): void => {
+    if (isWarned || options.verifyPassword !== undefined || isPasswordHash(stored)) return
+    isWarned = true
+    warn(unverifiable(`${users.table}.${users.password}`))
+  }
   const findUser = `SELECT ${columns({ id: users.id, password: users.password })} FROM ${quoted(users.table)}
     WHERE ${quoted(users.login)} = $1${isTrue(users.active)}`
 
@@ -143,6 +167,7 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
         return null
       }
       example = user.password
+      checkHash(user.password)
       return (await verify(password, user.password)) ? { id: String(user.id) } : null
     },
     isActive: (user) => exists(`${quoted(users.table)} WHERE ${quoted(users.id)} = $1${isTrue(users.active)}`, [user]),
@@ -158,6 +183,14 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
         user,
         tenant
       ])),
-    ...makeReaders(run, tables)
+    ...makeReaders(run, tables),
+    check: async (log) => {
+      warn = log
+      const problems = await problemsIn(run, tables)
+      for (const problem of problems) warn(problem)
+      if (problems.length > 0) return
+      example ??= await findExample()
+      if (example !== null) checkHash(example)
+    }
   }
 }

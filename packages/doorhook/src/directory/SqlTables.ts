@@ -140,9 +140,30 @@ export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   }
 }
 
+/** A further condition: whether a column that says so is true. */
+export const isTrue = (column: string | null): string => (column === null ? "" : ` AND ${quoted(column)} IN (TRUE)`)
+
 /** A name of a table or column in SQL; a dot stands between a schema and its table. */
 export const quoted = (name: string): string =>
   name
     .split(".")
     .map((part) => `"${part.replaceAll('"', '""')}"`)
     .join(".")
+
+/** For each table, its setting and a statement without rows that fails where the table or one of its columns is missing. */
+export const tableChecks = (
+  tables: SqlTables
+): ReadonlyArray<{ readonly name: string; readonly described: string; readonly statement: string }> =>
+  Object.entries(tables).flatMap(([name, given]: readonly [string, Readonly<Record<string, string | null>> | null]) => {
+    if (given === null) return []
+    const { table, ...rest } = given
+    const columns = Object.values(rest).filter(Predicate.isString)
+    const active = isTrue(given["active"] ?? null)
+    return [
+      {
+        name: `tables.${name}`,
+        described: `table ${table}, columns ${columns.join(", ")}`,
+        statement: `SELECT ${columns.map(quoted).join(", ")} FROM ${quoted(table ?? "")} WHERE 1 = 0${active}`
+      }
+    ]
+  })

@@ -2,7 +2,7 @@
  * Publishing inside the host's own transaction on PostgreSQL, from a client of `pg`.
  */
 import { PublishRequest, rootMessage } from "@doorhook/core"
-import { publishCall, publishRemedyFor } from "@doorhook/sql"
+import { currentRole, publishCall, publishRemedyFor } from "@doorhook/sql"
 import { Option, Predicate, Result, Schema } from "effect"
 import type { PublishInput, PublishResult } from "./createDoorhook.ts"
 import { DoorhookError } from "../DoorhookError.ts"
@@ -33,13 +33,23 @@ const refusedEvent = "22023"
 const undeclared = /^(resource_type|action) (must be .*)$/
 
 /** The database's own error, as hosts retry by it, but for those that doorhook knows more about. */
-const refusal = (thrown: unknown): unknown => {
+const refusal = (thrown: unknown, remedy: string | undefined): unknown => {
   const sqlState = Predicate.hasProperty(thrown, "code") ? thrown.code : undefined
   if (sqlState === outsideTransaction) return new DoorhookError("bad_request", notBegun, thrown)
   const [, member, detail] = (sqlState === refusedEvent && undeclared.exec(rootMessage(thrown))) || []
   if (member !== undefined) return new DoorhookError("invalid_publish", `/${member}: ${detail}`, thrown)
-  const remedy = publishRemedyFor(thrown)
   return remedy === undefined ? thrown : new DoorhookError("database_unusable", remedy, thrown)
+}
+
+const decodeRole = Schema.decodeUnknownSync(
+  Schema.Struct({ rows: Schema.NonEmptyArray(Schema.Struct({ role: Schema.String })) })
+)
+
+const remedyFor = async (client: TransactionClient, thrown: unknown): Promise<string | undefined> => {
+  const remedy = publishRemedyFor(thrown)
+  if (remedy === undefined) return undefined
+  const { rows } = decodeRole(await client.query(currentRole, []))
+  return remedy(rows[0].role)
 }
 
 /** What is refused within costs the host's transaction nothing: it can go on. */
@@ -47,7 +57,7 @@ const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise
   try {
     await client.query(`SAVEPOINT ${savepoint}`, [])
   } catch (thrown) {
-    throw refusal(thrown)
+    throw refusal(thrown, undefined)
   }
   const release = `RELEASE SAVEPOINT ${savepoint}`
   try {
@@ -55,14 +65,25 @@ const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise
     await client.query(release, [])
     return done
   } catch (thrown) {
+    let remedy: string | undefined
     try {
       await client.query(`ROLLBACK TO SAVEPOINT ${savepoint}`, [])
       await client.query(release, [])
+      remedy = await remedyFor(client, thrown)
     } catch {
-      // The connection is gone, and what came first says why.
+      // The connection or the client is broken; the first error says why.
     }
-    throw refusal(thrown)
+    throw refusal(thrown, remedy)
   }
+}
+
+const warned = new Set<string>()
+
+/** A warning of the process: there may be several doorhooks here, or none, whose logger could take it. */
+const warnOnce = (oversight: string): void => {
+  if (warned.has(oversight)) return
+  warned.add(oversight)
+  process.emitWarning(`publishIn: ${oversight} This is logged once.`, "DoorhookWarning")
 }
 
 /**
@@ -83,10 +104,11 @@ export async function publishIn(
   if (!Predicate.hasProperty(client, "query") || !Predicate.isFunction(client.query)) {
     throw badArgument("client", "a client of pg that has begun a transaction", client)
   }
-  const { events, isList } = Result.getOrThrowWith(
+  const { events, isList, oversights } = Result.getOrThrowWith(
     PublishRequest.uncheckedReader.fromValue(input),
     ({ message }) => new DoorhookError("invalid_publish", message)
   )
+  for (const oversight of oversights) warnOnce(oversight)
   const { text, values } = publishCall(events)
   const answer = await withinSavepoint(client, () => client.query(text, values))
   const published = Option.getOrThrowWith(

@@ -136,6 +136,71 @@ describe("the directory over tables", () => {
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
   )
+
+  const startedOver = Effect.fnUntraced(function* (options: SqlDirectoryOptions) {
+    const warnings: Array<string> = []
+    const checked = Promise.withResolvers<void>()
+    const host = sqlDirectory(options)
+    const doorhook = yield* start({
+      directory: {
+        ...host,
+        check: async (warn) => {
+          await host.check?.(warn)
+          checked.resolve()
+        }
+      },
+      logger: { info: () => {}, warn: (line) => warnings.push(line), error: () => {} }
+    })
+    yield* Effect.promise(() => checked.promise)
+    return { doorhook, warnings: () => warnings.filter((line) => line.includes("sqlDirectory")) }
+  })
+
+  live(
+    "warns at the start of each table and column that it can't read, with the option that names it",
+    Effect.gen(function* () {
+      const database = new DatabaseSync(":memory:")
+      database.exec(standard)
+      database.exec("DROP TABLE access_points; ALTER TABLE users RENAME COLUMN login TO email")
+      const missing = yield* startedOver({ database })
+      const [users = "", points = "", ...others] = missing.warnings()
+      assert.match(
+        users,
+        /can't read tables.users \(table users, columns id, login, password_hash\): no such column: .?login/
+      )
+      assert.match(
+        points,
+        /can't read tables.accessPoints \(table access_points, .*\): no such table: access_points.*`tables`/
+      )
+      assert.lengthOf(others, 0)
+      const away = yield* startedOver({ database: () => Promise.reject(new Error("connect ECONNREFUSED")) })
+      assert.lengthOf(away.warnings(), 1)
+      assert.match(away.warnings()[0] ?? "", /tables.users .*, tables.tenants .*: connect ECONNREFUSED/)
+      const right = yield* startedOver({ database, tables: { users: { login: "email" }, accessPoints: null } })
+      assert.lengthOf(right.warnings(), 0)
+    })
+  )
+
+  live(
+    "warns once of a stored password that it can't verify, without showing it",
+    Effect.gen(function* () {
+      const database = new DatabaseSync(":memory:")
+      database.exec(standard)
+      const directory = sqlDirectory({ database })
+      const warnings: Array<string> = []
+      yield* start({ directory, logger: { info: () => {}, warn: (line) => warnings.push(line), error: () => {} } })
+      database.exec("UPDATE users SET password_hash = '$2b$10$abcdefghijk' WHERE login = 'ada'")
+      for (const _ of [1, 2]) {
+        assert.isNull(yield* Effect.promise(async () => directory.authenticate("ada", "correct horse")))
+      }
+      const about = warnings.filter((line) => line.includes("users.password_hash"))
+      assert.lengthOf(about, 1)
+      assert.match(about[0] ?? "", /not scrypt in PHC form.*`verifyPassword`/)
+      assert.notInclude(about[0] ?? "", "2b")
+      database.exec("UPDATE users SET password_hash = '$2b$10$abcdefghijk'")
+      assert.lengthOf((yield* startedOver({ database })).warnings(), 1)
+    })
+  )
+
   it("checks an unknown login as it does a known one, so that they take the same time, and lets nobody in by that", async () => {
     const database = new DatabaseSync(":memory:")
     database.exec(own)
@@ -232,9 +297,25 @@ await describeOnPostgres("the directory over tables", (server) => {
       assert.strictEqual(absent.code, "database_unusable")
       assert.match(absent.message, /Start doorhook on this database once/)
       await (await createDoorhook({ database: url, directory: sqlDirectory({ database: pool }) })).close()
-      const barred = await refusedIn("CREATE ROLE nobody_here", "SET LOCAL ROLE nobody_here")
+      const asOther = [`CREATE ROLE "nobody here"`, `SET LOCAL ROLE "nobody here"`]
+      const barred = await refusedIn(...asOther)
       assert.strictEqual(barred.code, "database_unusable")
-      assert.match(barred.message, /GRANT USAGE ON SCHEMA doorhook/)
+      const [, grants = ""] =
+        /^The database user "nobody here" may not publish\. .* tables: (GRANT .*)$/.exec(barred.message) ?? []
+      const client = await pool.connect()
+      try {
+        await client.query("BEGIN")
+        for (const statement of [...asOther, "RESET ROLE", grants, ...asOther.slice(1)]) await client.query(statement)
+        assert.match((await publishIn(client, event)).id, /^evt_/)
+        for (const type of ["text", "json", "jsonb"]) {
+          const text = JSON.stringify(event)
+          const { rows } = await client.query(`SELECT id FROM doorhook.publish($1::${type})`, [text])
+          assert.lengthOf(rows, 1)
+        }
+      } finally {
+        await client.query("ROLLBACK")
+        client.release()
+      }
     })
   )
 
@@ -262,6 +343,20 @@ await describeOnPostgres("the directory over tables", (server) => {
         await client.query("COMMIT")
         assert.match(published?.id ?? "", /^evt_/)
         assert.strictEqual((await doorhook.deliveries.summary()).events, 1)
+        const warnings: Array<Error> = []
+        const warn = (warning: Error) => void warnings.push(warning)
+        process.on("warning", warn)
+        const misspelled = { ...event, tenant_id: [101] }
+        await client.query("BEGIN")
+        for (const _ of [1, 2]) await publishIn(client, misspelled)
+        await client.query("ROLLBACK")
+        process.off("warning", warn)
+        assert.deepStrictEqual(
+          warnings.map(({ message, name }) => `${name}: ${message}`),
+          [
+            "DoorhookWarning: publishIn: tenant_id is no member of an event and was not read; did you mean tenant_ids? This is logged once."
+          ]
+        )
         const wrong = await Effect.runPromise(codeOf(publishIn(client, [{ ...event, building_id: 0 }])))
         assert.strictEqual(wrong.code, "invalid_publish")
         for (const outside of [client, pool]) {

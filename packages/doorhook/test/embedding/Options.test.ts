@@ -310,6 +310,8 @@ describe("options", () => {
       ]) {
         assert.include(atFirst.split("\n"), `${series} 0`, "a rate needs what was before the first")
       }
+      // Publishing skips deliveries, no attempt does: a series that stays 0 would say that none was.
+      assert.notMatch(atFirst, /doorhook_deliveries_ended_total\S*state="skipped"/)
     })
   )
 })

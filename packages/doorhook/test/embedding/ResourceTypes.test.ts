@@ -116,7 +116,7 @@ describe("a declared resource type", () => {
     Effect.gen(function* () {
       const receiver = yield* startReceiver()
       const { doorhook, id, token, url } = yield* integrated(receiver.url, ["door_held"])
-      const listed = "call or access_log or door_forced or door_held"
+      const listed = "call or access_log or door_forced or door_held; the setting resourceTypes declares others"
       const refused = yield* codeOf(doorhook.publish({ ...event, resource_type: "window" }))
       assert.deepInclude(refused, { code: "invalid_publish", message: `/resource_type: must be ${listed}` })
       const wrongAction = yield* codeOf(doorhook.publish({ ...forced, action: "end" }))
@@ -310,7 +310,8 @@ await describeOnPostgres("a declared resource type on PostgreSQL", (server) => {
       const refused = yield* codeOf(publishIn(client, { ...event, resource_type: "window" }))
       assert.deepInclude(refused, {
         code: "invalid_publish",
-        message: "/resource_type: must be call or access_log or door_forced or door_held"
+        message:
+          "/resource_type: must be call or access_log or door_forced or door_held; the setting resourceTypes declares others"
       })
       const wrongAction = yield* codeOf(publishIn(client, { ...forced, action: "end" }))
       assert.deepInclude(wrongAction, { code: "invalid_publish", message: "/action: must be create" })

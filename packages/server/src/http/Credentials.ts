@@ -31,7 +31,7 @@ const refusal = (detail: string, challenge: string): RequestFailure =>
 /** `error` is there only when a token was sent: a client that sent none has made no mistake that a new one would mend. */
 const withoutToken = refusal("Send an access token: `Authorization: Bearer <token>`.", 'Bearer realm="doorhook"')
 const withWrongToken = refusal(
-  "The access token is not valid or has expired. Get a new one with the refresh token.",
+  "The access token is not valid or has expired. Get a new one with the refresh token; if that is refused, send the user through /oauth/authorize again.",
   'Bearer realm="doorhook", error="invalid_token", error_description="The access token is not valid or has expired"'
 )
 

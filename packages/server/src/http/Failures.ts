@@ -28,7 +28,7 @@ import type {
   UnknownClient,
   VersionConflict
 } from "@doorhook/core"
-import { failureText } from "@doorhook/core"
+import { english, failureText, say, Sentence } from "@doorhook/core"
 import { Array, Cause, Effect, Option, Schema } from "effect"
 
 /** What in the request is wrong: a value in the body, a query parameter, or a header. */
@@ -39,8 +39,12 @@ const ErrorSource = Schema.Struct({
   header: Schema.optionalKey(Schema.String)
 })
 
-/** One thing that is wrong. */
-export const ErrorDetail = Schema.Struct({
+/** A sentence of core or of the pages. */
+const PageSentence = Schema.Struct({ ...Sentence.fields, key: Schema.String })
+export type PageSentence = typeof PageSentence.Type
+
+/** One thing that is wrong, as a member of an answer. */
+const ErrorObject = Schema.Struct({
   /** A word for programs. */
   code: Schema.String,
   /** The same for each problem of this code. */
@@ -49,6 +53,9 @@ export const ErrorDetail = Schema.Struct({
   detail: Schema.String,
   source: Schema.optionalKey(ErrorSource)
 })
+
+/** One thing that is wrong. Pages show its sentence in their language; other answers have its detail, in English. */
+const ErrorDetail = Schema.Struct({ ...ErrorObject.fields, said: Schema.optionalKey(PageSentence) })
 export type ErrorDetail = typeof ErrorDetail.Type
 
 /** The body of every error answer. */
@@ -59,7 +66,7 @@ export const ErrorDocument = Schema.Struct({
       id: Schema.String,
       /** The HTTP status, as text. */
       status: Schema.String,
-      ...ErrorDetail.fields
+      ...ErrorObject.fields
     })
   )
 }).annotate({ identifier: "Errors" })
@@ -83,6 +90,14 @@ export const failure = (
   headers: Readonly<Record<string, string>> = {}
 ): RequestFailure => new RequestFailure({ status, errors: [detail], headers })
 
+/** A failure with one reason, which pages show in their language. */
+const sayFailure = (
+  status: number,
+  { code, title }: Pick<ErrorDetail, "code" | "title">,
+  said: Sentence,
+  headers?: Readonly<Record<string, string>>
+): RequestFailure => failure(status, { code, title, detail: english(said), said }, headers)
+
 /** What is wrong with a query parameter. */
 export const parameterProblem = (parameter: string, detail: string): ErrorDetail => ({
   code: "invalid_parameter",
@@ -98,7 +113,7 @@ export const parameterFailure = (parameter: string, detail: string): RequestFail
 /** The error document of a failure (JSON:API 1.1 section 11), with the id of the request. */
 export const failureBody = (id: string, { errors, status }: RequestFailure): string => {
   const document: typeof ErrorDocument.Type = {
-    errors: errors.map((error) => ({ id, status: String(status), ...error }))
+    errors: errors.map(({ said: _said, ...error }) => ({ id, status: String(status), ...error }))
   }
   return JSON.stringify(document)
 }
@@ -108,8 +123,12 @@ export class BodyTooLarge extends Schema.TaggedError<BodyTooLarge>()("BodyTooLar
   /** The cap, in bytes. */
   limit: Schema.Int
 }) {
+  get said(): Sentence {
+    return say("error_body_too_large", { limit: this.limit / 1024 })
+  }
+
   override get message(): string {
-    return `The body is too large: at most ${this.limit / 1024} KiB are taken.`
+    return english(this.said)
   }
 }
 
@@ -117,15 +136,12 @@ export class BodyTooLarge extends Schema.TaggedError<BodyTooLarge>()("BodyTooLar
 export class BodyUnreadable extends Schema.TaggedError<BodyUnreadable>()("BodyUnreadable", {
   why: Schema.Literals(["broken_off", "not_utf8", "too_slow"])
 }) {
+  get said(): Sentence {
+    return say(`error_body_${this.why}`)
+  }
+
   override get message(): string {
-    switch (this.why) {
-      case "broken_off":
-        return "The body broke off before its end. Send it again."
-      case "not_utf8":
-        return "The body is not UTF-8 text."
-      case "too_slow":
-        return "The body took too long to arrive. Send it again, faster."
-    }
+    return english(this.said)
   }
 }
 
@@ -171,54 +187,37 @@ export const notFound = (detail: string): RequestFailure =>
   failure(404, { code: "not_found", title: "Not found", detail })
 
 /** The answer of an address that has no route. */
-export const nothingHere = notFound("Nothing is served at this address.")
+export const nothingHere = sayFailure(404, { code: "not_found", title: "Not found" }, say("error_nothing_here"))
 
 /** The method has no meaning at an address (RFC 9110 section 15.5.6). */
 export const notAllowed = (allow: string): RequestFailure =>
-  failure(
-    405,
-    { code: "method_not_allowed", title: "Method not allowed", detail: `Only ${allow} can be used here.` },
-    { allow }
-  )
+  sayFailure(405, { code: "method_not_allowed", title: "Method not allowed" }, say("error_method", { allow }), {
+    allow
+  })
 
 /** A defect: what it was is in the log, under the request's id. */
-export const internalError = failure(500, {
-  code: "internal_error",
-  title: "Internal error",
-  detail: "Something went wrong inside the service. Nothing is wrong with the request; its id is in the service's log."
-})
+export const internalError = sayFailure(500, { code: "internal_error", title: "Internal error" }, say("error_internal"))
 
 /** What interrupted a request is that the service stopped. */
-export const stopped = failure(503, {
-  code: "unavailable",
-  title: "Temporarily unavailable",
-  detail: "The service has stopped."
-})
+export const stopped = sayFailure(503, { code: "unavailable", title: "Temporarily unavailable" }, say("error_stopped"))
 
-/** The detail for the caller. The words of the database or the host are for the log only. */
-const unavailableDetail = (error: StoreError | DirectoryError): string => {
+/** The sentence for the caller. The words of the database or the host are for the log only. */
+const unavailableSaid = (error: StoreError | DirectoryError): Sentence => {
   const outcome = error._tag === "StoreError" ? error.outcome : undefined
-  if (outcome === "unknown")
-    return "The answer of the storage was lost. The request may have been carried out or not: look before you try again."
-  if (outcome === "begun")
-    return "The storage carried out a part of the request, which stays. Try again in a moment: that does the rest."
-  if (error._tag === "StoreError" && error.advice !== undefined)
-    return "Something that is stored for this can't be read. Nothing was changed, and trying again does not help: the log of the service names it, and what to do."
-  if (error._tag === "DirectoryError" && error.flaw !== undefined)
-    return "The directory of users gave an answer that the service can't use. Nothing was changed, and trying again does not help: the log of the service says what is wrong with the answer."
-  return "The service cannot reach its storage or the directory of users. Nothing was changed. Try again in a moment."
+  if (outcome === "unknown") return say("error_answer_lost")
+  if (outcome === "begun") return say("error_carried_out_in_part")
+  if (error._tag === "StoreError" && error.advice !== undefined) return say("error_unreadable")
+  if (error._tag === "DirectoryError" && error.flaw !== undefined) return say("error_directory")
+  return say("error_unavailable")
 }
 
 const unavailable = (error: StoreError | DirectoryError): RequestFailure => {
   // A wrong answer of the directory stays wrong.
   const isLasting = error._tag === "DirectoryError" && error.flaw !== undefined
-  return failure(
+  return sayFailure(
     503,
-    {
-      code: "unavailable",
-      title: isLasting ? "Unavailable" : "Temporarily unavailable",
-      detail: unavailableDetail(error)
-    },
+    { code: "unavailable", title: isLasting ? "Unavailable" : "Temporarily unavailable" },
+    unavailableSaid(error),
     isLasting ? {} : { "retry-after": "1" }
   )
 }
@@ -226,15 +225,24 @@ const unavailable = (error: StoreError | DirectoryError): RequestFailure => {
 const keySource = { header: "Idempotency-Key" }
 
 /** A problem of a document. Without a code of its own, its detail continues the pointer. */
-const documentProblem = (kind: string, { code, detail, pointer, title = kind }: Problem): ErrorDetail => ({
+const documentProblem = (kind: string, { code, detail, pointer, said, title = kind }: Problem): ErrorDetail => ({
   code: code ?? "invalid",
   title,
   detail: code === undefined ? `${pointer === "" ? "" : `${pointer} `}${detail}.` : detail,
-  source: { pointer }
+  source: { pointer },
+  ...(said !== undefined && { said })
 })
 
 /** The failure that an error is answered with. */
 const toRequestFailure = (error: KnownError): RequestFailure => {
+  const refusal = refusalOf(error)
+  const { errors, headers, status } = refusal
+  return "said" in error
+    ? new RequestFailure({ status, headers, errors: Array.map(errors, (one) => ({ ...one, said: error.said })) })
+    : refusal
+}
+
+const refusalOf = (error: KnownError): RequestFailure => {
   const detail = error.message
   switch (error._tag) {
     case "RequestFailure":

@@ -6,6 +6,7 @@ import {
   Deliveries,
   DeliveryState,
   deliveryStates,
+  english,
   EventId,
   Explanation,
   formatDeliveryId,
@@ -204,10 +205,14 @@ const listedOf = (delivery: ListedDelivery): DeliveryDocument => ({
 
 const detailOf = (delivery: DeliveryWithAttempts): DeliveryDetailDocument => ({
   ...commonOf(delivery),
-  explanation: delivery.explanation,
+  explanation: {
+    why: english(...delivery.explanation.why),
+    next: english(...delivery.explanation.next),
+    actions: delivery.explanation.actions
+  },
   attempts: delivery.history.map((one) => ({
     ...one,
-    explanation: Explanation.explainAttempt(one),
+    explanation: english(...Explanation.explainAttempt(one)),
     started_at: isoOf(one.started_at)
   }))
 })

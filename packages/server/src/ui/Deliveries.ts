@@ -7,6 +7,7 @@ import {
   Deliveries,
   DeliveryNotFound,
   DeliveryRequest,
+  DeliverySettings,
   DeliveryState,
   deliveryStates,
   EventId,
@@ -25,6 +26,7 @@ import type {
   DeliveryWithAttempts,
   IntegrationId,
   ListedDelivery,
+  Signing,
   StoreError,
   IntegrationWithHealth
 } from "@doorhook/core"
@@ -44,7 +46,6 @@ import {
   outcomeBadge,
   pager,
   panel,
-  said,
   select,
   table,
   typeName
@@ -85,6 +86,7 @@ export const makeDeliveryPages = Effect.gen(function* () {
   const deliveries = yield* Deliveries
   const integrations = yield* OperatorIntegrations
   const types = yield* ResourceTypes
+  const { signing } = yield* DeliverySettings
   const { find, integrationsAt } = yield* makeSearch
 
   /** An integration, as far as it is there. */
@@ -152,7 +154,7 @@ ${
   /** One delivery that is known to be the visitor's to see. */
   const detail = Effect.fnUntraced(function* (visit: Visit, id: DeliveryId, of: ListOf) {
     const delivery = yield* deliveries.show(id, visit.role)
-    return detailPage(visit, delivery, yield* integrationOf(delivery.integration_id), of)
+    return detailPage(visit, delivery, yield* integrationOf(delivery.integration_id), of, signing)
   })
 
   /** Sends deliveries again. Returns how many; those of an integration that takes none are left out, unless all are. */
@@ -288,14 +290,20 @@ const excerpt = ({ t }: Visit["language"], { number, response_excerpt }: Attempt
 
 const attemptItem = ({ language, role }: Visit, attempt: Attempt): Html.Html =>
   Html.template`<li class="${attempt.outcome}"><strong>${language.t("attempt", { n: attempt.number })}</strong> ${outcomeBadge(language, attempt)} <span class="muted">${at(language, attempt.started_at)}, ${language.duration(attempt.duration_ms)}</span>
-<p>${said(Explanation.explainAttempt(attempt, role))}</p>${excerpt(language, attempt)}</li>
+<p>${language.say(Explanation.explainAttempt(attempt, role))}</p>${excerpt(language, attempt)}</li>
 `
+
+/** The schemes of the signatures that are sent (Standard Webhooks 1.0). */
+const signatures = { hmac: "v1,...", ed25519: "v1a,...", both: "v1,... v1a,..." } as const satisfies Readonly<
+  Record<Exclude<Signing, "off">, string>
+>
 
 /** The headers of the last attempt, each with what it is. */
 const headerRows = (
   { t }: Visit["language"],
   { event_id, history }: DeliveryWithAttempts,
-  integration: IntegrationWithHealth | null
+  integration: IntegrationWithHealth | null,
+  signing: Signing
 ): Html.Html => {
   const last = history.at(-1)
   const own = Object.keys(integration?.integration.overrides.headers ?? {})
@@ -309,7 +317,9 @@ const headerRows = (
       t("header_timestamp")
     ],
     [Signature.headerNames.attempt, last === undefined ? "" : String(last.number), t("header_attempt")],
-    [Signature.headerNames.signature, "v1,...", t("header_signature")],
+    ...(signing === "off"
+      ? []
+      : [[Signature.headerNames.signature, signatures[signing], t(`header_signature_${signing}`)] as const]),
     ...own.map((name) => [name, hiddenValue, t("header_own")] as const)
   ]
   return table(
@@ -331,7 +341,8 @@ const detailPage = (
   visit: Visit,
   delivery: DeliveryWithAttempts,
   integration: IntegrationWithHealth | null,
-  of: ListOf
+  of: ListOf,
+  signing: Signing
 ): Shown => {
   const {
     home,
@@ -357,8 +368,11 @@ ${panel(
   "now",
   t("status"),
   Html.template`${facts([
-    [t("why"), said(explanation.why)],
-    [t("next"), Html.template`${said(explanation.next)}${due === null ? null : Html.template` (${ago(visit, due)})`}`],
+    [t("why"), language.say(explanation.why)],
+    [
+      t("next"),
+      Html.template`${language.say(explanation.next)}${due === null ? null : Html.template` (${ago(visit, due)})`}`
+    ],
     [t("integration"), integration === null ? where : Html.template`<a href="${home}${path}">${where}</a>`],
     ["webhook-id", Html.template`<span class="mono">${delivery.event_id}</span>`],
     [t("created"), at(language, delivery.created_at)],
@@ -392,7 +406,7 @@ ${
         t("request"),
         Html.template`${integration === null ? null : Html.template`<p class="mono">POST ${integration.integration.configuration.url}</p>`}
 <h3>${t("headers")}</h3>
-${headerRows(language, delivery, integration)}
+${headerRows(language, delivery, integration, signing)}
 <h3 id="payload">${t("body")}</h3>
 <pre tabindex="0" aria-labelledby="payload">${bodyOf(event)}</pre>`
       )

@@ -9,6 +9,7 @@ import {
   Deliveries,
   DeliveryStore,
   Dispatcher,
+  Explanation,
   failureText,
   formatDeliveryId,
   Html,
@@ -25,7 +26,6 @@ import {
 } from "@doorhook/core"
 import { Effect, Option, Schedule } from "effect"
 import type { KnownError } from "../http/Failures.ts"
-import { failure } from "../http/Failures.ts"
 import { pageOf, parseIntegrationId } from "../http/Query.ts"
 import type { Answer } from "../http/Route.ts"
 import { integrationOperations } from "../operator/Integrations.ts"
@@ -42,6 +42,7 @@ import {
   facts,
   field,
   form,
+  formFailure,
   health,
   hidden,
   hostOf,
@@ -112,6 +113,19 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
             : Html.template`<span class="strip" role="img" aria-label="${words}">${items.map(({ state }) => Html.template`<i class="${state}"></i>`)}</span>`
       }
     })
+
+  /** How the latest attempt of an integration failed, and what helps; null where none of its latest deliveries has one. */
+  const lastFailure = Effect.fnUntraced(function* ({ language, role }: Visit, id: IntegrationId) {
+    const items = yield* deliveries.list({ integration_id: id, order: "newest", limit: latest })
+    const failed = items.find((one) => one.last_attempt !== null && one.last_attempt.outcome !== "acknowledged")
+    if (failed === undefined) return null
+    // It may have been purged since.
+    const shown = yield* Effect.catchTag(deliveries.show(failed.id), "DeliveryNotFound", () => Effect.succeed(null))
+    const last = shown?.history.at(-1)
+    return last === undefined || last.outcome === "acknowledged"
+      ? null
+      : Html.template`<p>${language.say(Explanation.explainAttempt(last, role))}</p>\n`
+  })
 
   const listPage = Effect.fnUntraced(function* (visit: Visit) {
     const {
@@ -188,6 +202,8 @@ ${items
     })
     const catchingUp = (yield* dispatcher.status).catching_up.find(({ integration_id }) => integration_id === id)
     const notifications = role === "operator" ? yield* notificationPages.of(visit, id) : null
+    const isTroubled = found.failing !== null || (integration.disabled_reason ?? "manual") !== "manual"
+    const failure = isTroubled ? yield* lastFailure(visit, id) : null
     const host = hostOf(configuration.url)
     return {
       title: t("integration_at", { id, host }),
@@ -200,7 +216,7 @@ ${above}${
           : found.failing === null
             ? null
             : Html.template`<p class="alert">${html("nothing_since", { time: at(language, found.failing.since) })}</p>`
-      }${catchingUp === undefined ? null : Html.template`<p class="notice">${html("catching_up", { time: at(language, catchingUp.since) })}</p>`}
+      }${failure}${catchingUp === undefined ? null : Html.template`<p class="notice">${html("catching_up", { time: at(language, catchingUp.since) })}</p>`}
 ${panel(
   "integration",
   t("integration"),
@@ -362,9 +378,11 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
       if (visit.role === "owner") {
         const { count, seconds } = countTest(id, visit.now)
         if (count > testsPerMinute) {
-          return yield* failure(
+          return yield* formFailure(
             429,
-            { code: "rate_limited", title: "Too many tests", detail: visit.language.t("too_many_tests", { seconds }) },
+            "rate_limited",
+            "Too many tests",
+            { key: "too_many_tests", values: { seconds } },
             { "retry-after": String(seconds) }
           )
         }
@@ -389,7 +407,7 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
       const { id } = found.integration
       const since = Date.parse(`${fields.get("recover-since") ?? ""}Z`)
       if (Number.isNaN(since)) {
-        return yield* failure(422, { code: "invalid", title: "Invalid time", detail: visit.language.t("no_time") })
+        return yield* formFailure(422, "invalid", "Invalid time", { key: "no_time" })
       }
       const n = yield* deliveries.recover(id, since)
       return seeOther(after(`${visit.home}${pathOf(visit, id)}`, "recovered", n))

@@ -177,5 +177,5 @@ const failures = ({ language, language: { t } }: Visit, { failures: found }: Lat
     ? Html.template`<p class="muted">${t("no_failures")}</p>`
     : Html.template`<ul class="plain">${found.map(
         ([outcome, count]) =>
-          Html.template`<li class="row apart">${badge("failed", t(`outcome_${outcome}`))}<b class="number">${language.number(count)}</b></li>\n`
+          Html.template`<li class="row"><b class="number">${language.number(count)} ×</b> ${badge("failed", t(`outcome_${outcome}`))}</li>\n`
       )}</ul>`

@@ -2,7 +2,15 @@
  * What owners see and set beside their deliveries: all integrations of their buildings and tenants, new ones, changes, the
  * signing secret, and code that verifies a signature. The rules are core's: each call asks the directory for the right.
  */
-import type { Actor, Binding, Integration, Scope, IntegrationWithHealth } from "@doorhook/core"
+import type {
+  Actor,
+  Binding,
+  Integration,
+  InvalidInput,
+  LimitReached,
+  Scope,
+  IntegrationWithHealth
+} from "@doorhook/core"
 import {
   BuildingId,
   Html,
@@ -16,12 +24,26 @@ import {
 } from "@doorhook/core"
 import { Effect, Option, Redacted } from "effect"
 import type { KnownError } from "../http/Failures.ts"
-import { notFound } from "../http/Failures.ts"
 import type { Answer } from "../http/Route.ts"
 import { actorOf, patchOf, pathOf, scopeName } from "./Integrations.ts"
 import { seeOther } from "./Page.ts"
 import type { Shown, Visit } from "./Parts.ts"
-import { after, ago, alert, field, form, health, hidden, hostOf, panel, select, table, typeName } from "./Parts.ts"
+import {
+  after,
+  ago,
+  alert,
+  field,
+  form,
+  formFailure,
+  health,
+  hidden,
+  hostOf,
+  panel,
+  problemList,
+  select,
+  table,
+  typeName
+} from "./Parts.ts"
 import { snippets } from "./Snippets.ts"
 
 /** Integrations of one place that the page of all shows; the place's own page shows `perPlace`. */
@@ -193,14 +215,20 @@ ${boxes}</fieldset>
     Effect.gen(function* () {
       const place = fields.get("place") ?? ""
       const scope = scopeOf(place)
-      if (scope === null) return yield* notFound(visit.language.t("no_place"))
+      if (scope === null) return yield* formFailure(404, "not_found", "Not found", { key: "no_place" })
       const entered = enteredIn(fields)
       const key = fields.get("key") ?? ""
       const document = { data: { type: integrationType, attributes: attributesOf(entered) } }
       return yield* Effect.matchEffect(integrations.create(actor, scope, document, key === "" ? null : key), {
         onFailure: (error) =>
           error._tag === "InvalidInput" || error._tag === "LimitReached"
-            ? newPage(visit, actor, { ...entered, place, key }, alert(problemText(error), "en"), 422)
+            ? newPage(
+                visit,
+                actor,
+                { ...entered, place, key },
+                alert(problemList(visit.language, problemsOf(error))),
+                422
+              )
             : Effect.fail(error),
         onSuccess: ({ integration, replayed }): Effect.Effect<Answer | Shown> =>
           Effect.succeed(
@@ -221,7 +249,9 @@ ${boxes}</fieldset>
     return Effect.matchEffect(integrations.patch(actorOf(visit, found), scope, id, document, expected(fields)), {
       onFailure: (error): Effect.Effect<Answer | Shown, KnownError> =>
         error._tag === "InvalidInput"
-          ? Effect.succeed(editPage(visit, { id, version }, entered, alert(problemText(error), "en"), 422))
+          ? Effect.succeed(
+              editPage(visit, { id, version }, entered, alert(problemList(visit.language, problemsOf(error))), 422)
+            )
           : Effect.fail(error),
       onSuccess: () => Effect.succeed(seeOther(after(`${visit.home}${pathOf(visit, id)}`, "saved")))
     })
@@ -283,11 +313,13 @@ const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
   return /^\d{1,15}$/.test(text) ? [Number(text)] : null
 }
 
-/** What core says is wrong, without pointers into a document that nobody has seen. */
-const problemText = (error: {
-  readonly message: string
-  readonly problems?: ReadonlyArray<{ readonly detail: string }>
-}): string => error.problems?.map(({ detail }) => detail).join(" ") ?? error.message
+/** What is wrong, without pointers into a document that nobody has seen. */
+const problemsOf = (error: InvalidInput | LimitReached): Parameters<typeof problemList>[1] =>
+  error._tag === "InvalidInput"
+    ? error.problems.map((problem) =>
+        problem.pointer === "/data/attributes/bindings" ? { ...problem, said: { key: "no_events" } } : problem
+      )
+    : [{ detail: error.message, said: error.said }]
 
 /** The one page that shows a signing secret. */
 const secretPage = (visit: Visit, integration: Integration, title: "created_title" | "rotated_title"): Shown => {

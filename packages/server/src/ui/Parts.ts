@@ -4,11 +4,13 @@
 import type { Actor, IntegrationId, LastAttempt, ResourceType, IntegrationWithHealth } from "@doorhook/core"
 import { Html, isoOf, labelOf } from "@doorhook/core"
 import type { Exchange } from "../http/Exchange.ts"
-import type { RequestFailure } from "../http/Failures.ts"
+import type { PageSentence, RequestFailure } from "../http/Failures.ts"
+import { failure } from "../http/Failures.ts"
 import type { Params } from "../http/Route.ts"
 import type { PageContent } from "./Page.ts"
 import { formTokenField } from "./Session.ts"
 import type { Language, TextKey } from "./Texts.ts"
+import { english } from "./Texts.ts"
 
 /** A request to a page, by somebody who may open it. */
 export interface Visit {
@@ -189,13 +191,25 @@ export const select = (
 export const hidden = (name: string, value: string): Html.Html =>
   Html.template`<input type="hidden" name="${name}" value="${value}">`
 
-/** What went wrong with a form. Core's own words are English. */
-export const alert = (text: string, lang?: "en"): Html.Html =>
-  Html.template`<p class="alert" role="alert"${lang === undefined ? null : Html.template` lang="en"`}>${text}</p>
+/** What went wrong with a form. */
+export const alert = (problem: Html.Part): Html.Html => Html.template`<p class="alert" role="alert">${problem}</p>
 `
 
-/** A sentence of core's. */
-export const said = (sentence: string): Html.Html => Html.template`<span lang="en">${sentence}</span>`
+/** All that is wrong. What is no sentence of the table is for operators, in English. */
+export const problemList = (
+  { say }: Language,
+  problems: ReadonlyArray<{ readonly detail: string; readonly said?: PageSentence }>
+): Html.Html =>
+  Html.template`${problems.map(({ detail, said }, at) => Html.template`${at === 0 ? "" : " "}${said === undefined ? Html.template`<span lang="en">${detail}</span>` : say([said])}`)}`
+
+/** A failure with a text of the pages. */
+export const formFailure = (
+  status: number,
+  code: string,
+  title: string,
+  said: { readonly key: TextKey; readonly values?: Readonly<Record<string, number>> },
+  headers?: Readonly<Record<string, string>>
+): RequestFailure => failure(status, { code, title, detail: english.t(said.key, said.values), said }, headers)
 
 /** A section with a heading. */
 export const panel = (id: string, heading: Html.Part, body: Html.Html): Html.Html =>
@@ -296,19 +310,21 @@ export const messagePage = (
 <p class="muted">${t(`${key}_help`)}</p>`
 })
 
-/** The page of a failure. Words of core and of the operator API are English. */
+/** The page of a failure. */
 export const failurePage = (
-  { lang, t }: Language,
-  { headers, message, status }: RequestFailure,
+  language: Language,
+  { errors, headers, status }: RequestFailure,
   requestId: string,
   back: string
-): PageContent => ({
-  title: t("failure_title"),
-  lang,
-  status,
-  headers,
-  body: Html.template`<h1>${t("failure_title")}</h1>
-<p class="alert" role="alert" lang="en">${message}</p>
-<p>${status >= 500 ? t("failure_report", { id: requestId }) : t("failure_back")}</p>
+): PageContent => {
+  const { lang, t } = language
+  return {
+    title: t("failure_title"),
+    lang,
+    status,
+    headers,
+    body: Html.template`<h1>${t("failure_title")}</h1>
+${alert(problemList(language, errors))}<p>${status >= 500 ? t("failure_report", { id: requestId }) : t("failure_back")}</p>
 <p><a href="${back}">${t("failure_link")}</a></p>`
-})
+  }
+}

@@ -10,7 +10,7 @@ import { eventOperations } from "../operator/Events.ts"
 import { OperatorApi } from "../operator/OperatorApi.ts"
 import { seeOther } from "./Page.ts"
 import type { Shown, Visit } from "./Parts.ts"
-import { after, alert, field, form, select, typeName } from "./Parts.ts"
+import { after, alert, field, form, problemList, select, typeName } from "./Parts.ts"
 
 /** What the form holds at first. */
 const sample = (now: number) => ({
@@ -93,7 +93,9 @@ ${above}<section class="panel" aria-label="${t("publish")}">${form(visit, "/publ
     }).pipe(
       Effect.catchTag("RequestFailure", (failure: RequestFailure): Effect.Effect<Answer | Shown, RequestFailure> => {
         if (failure.status >= 500) return Effect.fail(failure)
-        return Effect.succeed(page(visit, enteredIn(fields), alert(failure.message, "en"), failure.status))
+        return Effect.succeed(
+          page(visit, enteredIn(fields), alert(problemList(visit.language, failure.errors)), failure.status)
+        )
       })
     )
 

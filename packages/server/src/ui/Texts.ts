@@ -2,11 +2,13 @@
  * The texts of all pages, per language: English and German are built in, a host may change them or add others. A browser gets
  * the language that its `Accept-Language` prefers.
  *
- * Sentences that come from core (why a delivery failed, what is wrong with a URL) are English everywhere, and marked as such.
+ * Core's sentences (why a delivery failed, what is wrong with a URL) are in the same table, with core's English.
  */
-import { Html } from "@doorhook/core"
-import { Context, Schema, Struct } from "effect"
+import { Html, isoOf } from "@doorhook/core"
+import type { SentenceValue } from "@doorhook/core"
+import { Context, Record, Schema, Struct } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
+import type { PageSentence } from "../http/Failures.ts"
 import { de } from "./texts/de.ts"
 import { en } from "./texts/en.ts"
 
@@ -26,6 +28,8 @@ export type TextsShape = typeof TextsShape.Type
 /** Read when the routes are built. */
 export const HostTexts = Context.Reference<TextsShape>("@doorhook/server/ui/HostTexts", { defaultValue: () => ({}) })
 
+const isTextKey = (key: string): key is TextKey => Object.hasOwn(en, key)
+
 type Values = Readonly<Record<string, string | number>>
 
 /** A language, and how it writes texts, numbers and times. */
@@ -36,6 +40,8 @@ export interface Language {
   readonly t: (key: TextKey, values?: Values) => string
   /** The same as HTML, with pieces of HTML for placeholders. */
   readonly html: (key: TextKey, parts: Readonly<Record<string, Html.Part>>) => Html.Html
+  /** Sentences as HTML, separated by spaces. What was seen of a failure stays English, and is marked as such. */
+  readonly say: (said: ReadonlyArray<PageSentence>) => Html.Html
   /** A number of things, like `2 attempts`. */
   readonly count: (key: CountKey, n: number) => string
   readonly number: (n: number) => string
@@ -68,27 +74,48 @@ const makeLanguage = (lang: string, texts: Texts): Language => {
   const relative = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "short" })
   const t = (key: TextKey, values: Values = {}): string =>
     texts[key].replaceAll(new RegExp(placeholder, "g"), (whole, name: string) => String(values[name] ?? whole))
+  const html: Language["html"] = (key, parts) => {
+    const pieces = texts[key].split(placeholder)
+    return Html.template`${pieces.map((piece, at) => Html.template`${at % 2 === 0 ? piece : (parts[piece] ?? null)}`)}`
+  }
+  const time = (millis: number): string => `${times.format(millis)} UTC`
+  const duration = (millis: number): string => {
+    const [value, unit] = inUnits(millis)
+    return new Intl.NumberFormat(lang, { style: "unit", unit, unitDisplay: "short" }).format(value)
+  }
+  const valueOf = (name: string, value: SentenceValue): Html.Part => {
+    if (typeof value === "number") return String(value)
+    if (typeof value === "string")
+      return name === "detail" && value !== "" ? Html.template`<span lang="en">${value}</span>` : value
+    return "time" in value
+      ? Html.template`<time datetime="${isoOf(value.time)}" class="number">${time(value.time)}</time>`
+      : duration(value.duration)
+  }
+  const sayOne = ({ key, values = {} }: PageSentence): Html.Html =>
+    isTextKey(key)
+      ? html(
+          key,
+          Record.map(values, (value, name) => valueOf(name, value))
+        )
+      : Html.nothing
   return {
     lang,
     t,
-    html: (key, parts) => {
-      const pieces = texts[key].split(placeholder)
-      return Html.template`${pieces.map((piece, at) => Html.template`${at % 2 === 0 ? piece : (parts[piece] ?? null)}`)}`
-    },
+    html,
+    say: (said) => Html.template`${said.map((one, at) => Html.template`${at === 0 ? "" : " "}${sayOne(one)}`)}`,
     count: (key, n) => t(plurals.select(n) === "one" ? `${key}_one` : `${key}_other`, { n: numbers.format(n) }),
     number: (n) => numbers.format(n),
-    time: (millis) => `${times.format(millis)} UTC`,
+    time,
     ago: (millis, now) => {
       const [value, unit] = inUnits(Math.abs(millis - now))
       if (unit === "millisecond") return t("now")
       return relative.format(millis < now ? -Math.round(value) : Math.round(value), unit)
     },
-    duration: (millis) => {
-      const [value, unit] = inUnits(millis)
-      return new Intl.NumberFormat(lang, { style: "unit", unit, unitDisplay: "short" }).format(value)
-    }
+    duration
   }
 }
+
+export const english = makeLanguage("en", en)
 
 const primary = (tag: string): string => tag.split("-", 1)[0]?.toLowerCase() ?? ""
 
@@ -110,7 +137,7 @@ export const makeLanguages = (host: TextsShape): ((x: Pick<Exchange, "header">) 
   const languages = names.map((name) =>
     makeLanguage(name, { ...en, ...builtIn[primary(name)], ...builtIn[name], ...host[name] })
   )
-  const english = languages.find(({ lang }) => lang === "en") ?? makeLanguage("en", en)
+  const fallback = languages.find(({ lang }) => lang === "en") ?? english
   return (x) => {
     for (const tag of wantedIn(x.header("accept-language") ?? "")) {
       const found =
@@ -118,6 +145,6 @@ export const makeLanguages = (host: TextsShape): ((x: Pick<Exchange, "header">) 
         languages.find(({ lang }) => primary(lang) === primary(tag))
       if (found !== undefined) return found
     }
-    return english
+    return fallback
   }
 }

@@ -19,7 +19,6 @@ import { Base64Url } from "effect/encoding"
 import type { Exchange } from "../http/Exchange.ts"
 import { readText } from "../http/Exchange.ts"
 import type { KnownError } from "../http/Failures.ts"
-import { failure, notFound } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import { integrationIdIn, parseIntegrationId, pathId } from "../http/Query.ts"
 import type { Answer, Face, Handler, Method, Params, Route } from "../http/Route.ts"
@@ -34,7 +33,7 @@ import { makeOverview } from "./Overview.ts"
 import { makeOwnerPages } from "./Owners.ts"
 import { makePages, seeOther } from "./Page.ts"
 import type { Shown, Visit } from "./Parts.ts"
-import { after, failurePage, framed, loginNames, messagePage } from "./Parts.ts"
+import { after, failurePage, formFailure, framed, loginNames, messagePage } from "./Parts.ts"
 import { makePublishPages } from "./Publish.ts"
 import type { OwnerSession } from "./Session.ts"
 import {
@@ -77,6 +76,9 @@ interface Refused {
 type Check = (x: Exchange, fields: URLSearchParams) => Effect.Effect<string | Refused, KnownError>
 
 const isAnswer = (made: Answer | Shown): made is Answer => "status" in made && "headers" in made && !("title" in made)
+
+/** A page that does not refresh itself. */
+const stillOf = ({ refresh: _refresh, ...shown }: Shown): Shown => shown
 
 const none = new URLSearchParams()
 
@@ -197,19 +199,20 @@ export const makeUiRoutes = Effect.gen(function* () {
   const isGenuine = (x: Exchange, fields: URLSearchParams, session: string) =>
     tokens.isGenuine(x, fields.get(formTokenField) ?? undefined, session)
 
-  const forged = (x: Exchange) =>
-    failure(403, { code: "forbidden", title: "Nothing was done", detail: languageOf(x).t("form_expired") })
+  const forged = formFailure(403, "forbidden", "Nothing was done", { key: "form_expired" })
 
   /** The fields of a form that was shown in the visitor's session. */
   const fieldsOf = Effect.fnUntraced(function* (visit: Visit) {
     const fields = new URLSearchParams(yield* readText(visit.x, maxFormBytes))
-    if (!(yield* isGenuine(visit.x, fields, visit.session))) return yield* forged(visit.x)
+    if (!(yield* isGenuine(visit.x, fields, visit.session))) return yield* forged
     if (visit.role === "owner") {
       const { count, seconds } = countForm(visit.session, visit.now)
       if (count > formsPerMinute) {
-        return yield* failure(
+        return yield* formFailure(
           429,
-          { code: "rate_limited", title: "Too many requests", detail: visit.language.t("too_many", { seconds }) },
+          "rate_limited",
+          "Too many requests",
+          { key: "too_many", values: { seconds } },
           { "retry-after": String(seconds) }
         )
       }
@@ -220,7 +223,9 @@ export const makeUiRoutes = Effect.gen(function* () {
   const carryOut = (visit: Visit, method: Method, run: Run) =>
     Effect.gen(function* () {
       const fields = method === "POST" ? yield* fieldsOf(visit) : none
-      return yield* render(visit, yield* run(visit, fields))
+      const made = yield* run(visit, fields)
+      // The script would ask for the address again with GET, where a form's answer is not.
+      return yield* render(visit, method === "POST" && !isAnswer(made) ? stillOf(made) : made)
     })
 
   const operatorRoute = (method: "GET" | "POST", path: string, run: Run): Route => ({
@@ -400,11 +405,7 @@ export const makeUiRoutes = Effect.gen(function* () {
       const ids = deliveriesIn(fields)
       const [first] = ids
       if (first === undefined) {
-        return yield* failure(422, {
-          code: "blank",
-          title: "Nothing selected",
-          detail: visit.language.t("none_selected")
-        })
+        return yield* formFailure(422, "blank", "Nothing selected", { key: "none_selected" })
       }
       const sent = yield* deliveries.resend(ids)
       return seeOther(
@@ -430,7 +431,9 @@ export const makeUiRoutes = Effect.gen(function* () {
   const ofOwner =
     (run: (visit: Visit, actor: Actor, fields: URLSearchParams) => ReturnType<Run>): Run =>
     (visit, fields) =>
-      visit.actor === null ? Effect.fail(notFound(visit.language.t("no_place"))) : run(visit, visit.actor, fields)
+      visit.actor === null
+        ? Effect.fail(formFailure(404, "not_found", "Not found", { key: "no_place" }))
+        : run(visit, visit.actor, fields)
 
   const newPage = ofOwner((visit, actor) =>
     owners.newPage(visit, actor, {

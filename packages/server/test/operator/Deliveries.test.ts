@@ -164,7 +164,7 @@ describe("one delivery", () => {
           status: 500,
           response_excerpt: "oops",
           detail: null,
-          explanation: "The receiver answered 500: something failed inside it. Its own log says what."
+          explanation: "The receiver answered 500: something failed inside it. Check its log."
         }
       ])
       assert.deepStrictEqual(reply.at("/explanation"), {

@@ -122,7 +122,8 @@ const inProcess: Way = (operation, given) =>
     const result = yield* Effect.result((yield* OperatorApi).call(operation, given))
     if (Result.isSuccess(result)) return { answer: result.success }
     const { errors, status } = result.failure
-    return { status, errors: errors.map((error) => ({ ...error })) }
+    // What pages show in their language is no part of an answer.
+    return { status, errors: errors.map(({ said: _said, ...error }) => error) }
   })
 
 /** A running service, and its operations as calls. */

@@ -22,7 +22,7 @@ export const tokenIn = (page: Reply): string => valueIn(page, "csrf_token")
 
 /** The text of a page's alert; empty where there is none. */
 export const alertIn = ({ text }: Reply): string =>
-  unescaped(/<p class="alert" role="alert"[^>]*>([^<]*)</.exec(text)?.[1] ?? "")
+  unescaped((/<p class="alert" role="alert"[^>]*>(.*?)<\/p>/s.exec(text)?.[1] ?? "").replaceAll(/<[^>]*>/g, ""))
 
 type Fields = Readonly<Record<string, string | ReadonlyArray<string>>>
 
@@ -55,8 +55,8 @@ export class Browser {
     }
   }
 
-  get(path: string) {
-    return this.request("GET", path)
+  get(path: string, headers: Readonly<Record<string, string>> = {}) {
+    return this.request("GET", path, undefined, headers)
   }
 
   /** Sends a form as if it had been shown on a page: with that page's token. */

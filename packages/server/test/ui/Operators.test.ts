@@ -278,6 +278,37 @@ describe("an operator's pages", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  for (const [signing, sent] of [
+    ["hmac", "v1,..."],
+    ["ed25519", "v1a,..."],
+    ["both", "v1,... v1a,..."],
+    ["off", null]
+  ] as const) {
+    it.effect(`show the signature of a delivery as it is sent with signing: ${signing}`, () =>
+      Effect.gen(function* () {
+        yield* published(1)
+        const { browser } = yield* operatorSignedIn
+        const page = yield* browser.get("/console/deliveries/dlv_1")
+        const cell = /webhook-signature<\/span><\/td><td role="cell"><span class="mono">([^<]*)</.exec(page.text)?.[1]
+        assert.strictEqual(cell ?? null, sent)
+        assert.strictEqual(page.text.includes("webhook-signature"), signing !== "off")
+      }).pipe(Effect.provide(testServer({ delivery: { signing } })))
+    )
+  }
+
+  it.effect("say on the page of an integration in trouble why its last attempt failed", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      yield* attempt("bad_status", "exhausted", true)
+      const { browser } = yield* operatorSignedIn
+      const page = yield* browser.get(`/console/integrations/${integration}`)
+      assert.match(
+        page.text,
+        /<p class="alert">It is disabled because [^<]*<\/p><p>The receiver answered \d+: [^<]*\.<\/p>/
+      )
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("set, disable, enable, recover and link an integration", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(2)
@@ -313,7 +344,10 @@ describe("an operator's pages", () => {
       const wrong = yield* browser.post(page, `${path}/overrides`, { "retry-access_log": "soon" })
       assert.strictEqual(wrong.status, 422)
 
+      assert.include(page.text, "data-refresh=")
       const linked = yield* browser.post(page, `${path}/link`, { lifetime: "1h" })
+      // A page at the address of a form can't be asked for again.
+      assert.notInclude(linked.text, "data-refresh=")
       assert.strictEqual(linked.status, 200)
       const url = /value="([^"]*\/portal\/open\/[^"]*)"/.exec(linked.text)?.[1] ?? ""
       assert.strictEqual((yield* call("GET", new URL(url).pathname)).status, 303)

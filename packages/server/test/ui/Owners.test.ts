@@ -10,6 +10,8 @@ const as = operatorKey
 
 const secretIn = (text: string): string => /<code id="secret">([^<]+)</.exec(text)?.[1] ?? ""
 
+const inGerman = { "accept-language": "de" }
+
 const shown = (id: string) => call("GET", `/operator/integrations/${id}`, { as })
 
 describe("signing in as an owner", () => {
@@ -129,7 +131,19 @@ describe("an owner", () => {
         binding: []
       })
       assert.strictEqual(wrong.status, 422)
-      assert.match(alertIn(wrong), /The URL .*\. Must be a list of at least one binding\./)
+      const german = yield* browser.post(
+        form,
+        "/portal/new",
+        { ...fields, url: "ftp://x.example", binding: [] },
+        inGerman
+      )
+      assert.strictEqual(
+        alertIn(german),
+        "Die URL muss mit http:// oder https:// beginnen. Wählen Sie mindestens ein Ereignis."
+      )
+      const missing = yield* browser.get("/portal/99", inGerman)
+      assert.strictEqual(alertIn(missing), "Es gibt keine Integration 99.")
+      assert.match(alertIn(wrong), /The URL .*\. Choose at least one event\./)
       assert.strictEqual(valueIn(wrong, "url"), "")
       assert.include(wrong.text, 'value="http://10.0.0.1/&lt;script&gt;"')
       const created = yield* browser.post(form, "/portal/new", fields)
@@ -194,8 +208,11 @@ describe("an owner", () => {
       const { browser } = yield* ownerSignedIn("admin")
       const path = `/portal/${integration}`
       const detail = yield* browser.get(`${path}/deliveries/dlv_1`)
-      assert.include(detail.text, "No connection to the receiver came about.")
+      assert.include(detail.text, "The receiver could not be reached. Check that it runs")
       assert.notInclude(detail.text, "10.1.2.3")
+      const german = yield* browser.get(`${path}/deliveries/dlv_1`, inGerman)
+      assert.include(german.text, "Der Empfänger war nicht erreichbar. Prüfen Sie, ob er läuft")
+      assert.notInclude(german.text, `lang="en"`)
       const sent = yield* browser.post(detail, `${path}/deliveries/resend`, { delivery: "dlv_1" })
       assert.strictEqual(sent.headers.get("location"), `${path}/deliveries/dlv_1?done=sent`)
       const recovered = yield* browser.post(detail, `${path}/recover`, { "recover-since": "1970-01-01T00:00" })

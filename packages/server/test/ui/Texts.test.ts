@@ -1,6 +1,9 @@
+import type { Sentence } from "@doorhook/core"
+import { AttemptOutcome, DeliveryReason, deliveryStates, Explanation, say, sentences } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { de } from "../../src/ui/texts/de.ts"
+import { deSentences } from "../../src/ui/texts/deSentences.ts"
 import { en } from "../../src/ui/texts/en.ts"
 import { makeLanguages, TextsShape } from "../../src/ui/Texts.ts"
 import { call, testServer } from "../TestServer.ts"
@@ -52,6 +55,107 @@ describe("the language of a page", () => {
       )
     )
   )
+})
+
+/** Every sentence about a delivery, for both readers. */
+const explanations = (): ReadonlyArray<Sentence> => {
+  const at = Date.UTC(2026, 2, 2)
+  const statuses = [null, 200, 204, 302, 400, 401, 403, 404, 405, 410, 413, 429, 500, 502, 503, 504, 999]
+  const details = [null, "ECONNREFUSED", "points to https://doors.example/", "asked to wait 1m (Retry-After)"]
+  const integrations = [
+    null,
+    { status: "enabled", disabled_reason: null },
+    ...(["manual", "gone", "failing"] as const).map(
+      (disabled_reason) => ({ status: "disabled", disabled_reason }) as const
+    )
+  ] as const
+  const said: Array<Sentence> = []
+  const attempts = [
+    null,
+    ...AttemptOutcome.literals.flatMap((outcome) =>
+      statuses.flatMap((status) =>
+        [...details, "asked to wait 2h (Retry-After)"].map((detail) => ({
+          number: 1,
+          started_at: at,
+          duration_ms: 7,
+          outcome,
+          status,
+          detail
+        }))
+      )
+    )
+  ]
+  for (const reader of ["operator", "owner"] as const) {
+    for (const last of attempts) if (last !== null) said.push(...Explanation.explainAttempt(last, reader))
+    for (const last of [null, ...attempts.filter((one) => one?.status === 410 || one?.status === 429)]) {
+      for (const state of deliveryStates) {
+        for (const reason of [null, ...DeliveryReason.literals]) {
+          for (const integration of integrations) {
+            for (const time of [null, at]) {
+              for (const attempts of [1, 3]) {
+                const delivery = { state, reason, attempts, next_attempt_at: time }
+                const explained = { delivery, last, integration, lifetime_over_at: time }
+                const { next, why } = Explanation.explain(explained, reader)
+                said.push(...why, ...next)
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return said
+}
+
+describe("the explanations", () => {
+  // None of these is a German word.
+  const english = /\b(the|is|of|and|not|it|that|has|can|this|there|to|nothing|try|again)\b/i
+  const plain = (html: string) =>
+    html
+      .replaceAll(/<span lang="en">[^<]*<\/span>/g, "")
+      .replaceAll(/<[^>]*>/g, "")
+      .replaceAll(/https?:\/\/\S*(?=\.$)/g, "")
+  const seen = new Map(explanations().map((one) => [one.key, one]))
+
+  it("are all German on a German page", () => {
+    const german = languageFor("de")
+    for (const one of seen.values()) {
+      const text = plain(german.say([one]).toString())
+      assert.notMatch(text, english)
+      assert.notMatch(text, /[{}]|undefined|null|NaN/)
+      assert.match(text, /\.$/)
+    }
+  })
+
+  it("are all that the table of core has for them", () => {
+    const known = Object.keys(sentences).filter((key) => /^(attempt|delivery|remedy)_/.test(key))
+    assert.deepStrictEqual([...seen.keys()].toSorted(), known.toSorted())
+  })
+
+  it("and all other sentences of core are German, too", () => {
+    for (const [key, text] of Object.entries(deSentences))
+      assert.notMatch(text.replaceAll(/\{\w+\}/g, ""), english, key)
+  })
+
+  it("show times and durations in the reader's language, and what was seen in English", () => {
+    const text = languageFor("de")
+      .say([
+        say("remedy_attempt_asked", {
+          n: 2,
+          time: { time: 0 },
+          wait: { duration: 60_000 },
+          most: { duration: 3_600_000 }
+        }),
+        say("attempt_dns", { detail: " (<NXDOMAIN>)" })
+      ])
+      .toString()
+    assert.include(
+      text,
+      `Versuch 2 ist am <time datetime="1970-01-01T00:00:00.000Z" class="number">01.01.1970, 00:00:00 UTC</time>`
+    )
+    assert.include(text, "60 Sek. nach dieser Antwort")
+    assert.include(text, `keine Adresse<span lang="en"> (&lt;NXDOMAIN&gt;)</span>. Prüfen`)
+  })
 })
 
 describe("the texts", () => {

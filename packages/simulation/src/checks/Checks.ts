@@ -3,7 +3,7 @@
  */
 import type { Entry } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
-import { attemptNumbers, deliveredIsReceived, nothingAfterSuccess, nothingLost, counts } from "./Deliveries.ts"
+import { attemptNumbers, deliveredIsReceived, nothingAfterSuccess, nothingLost, counts } from "./Completeness.ts"
 import { disabling, notifications, probes } from "./Health.ts"
 import { feeds, idempotent, purges } from "./Retention.ts"
 import { isolation, nothingAfterEnd, overrides, sameBody, signatures } from "./Recipients.ts"

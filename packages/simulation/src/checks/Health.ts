@@ -9,7 +9,7 @@ import { entriesOf } from "./Trace.ts"
 
 const leastFailedAttempts = 10
 
-/** What is wrong with what became of an integration by a batch; null when nothing is. */
+/** What a batch did wrong to an integration; null when nothing. */
 const problemOf = (
   { settings }: Trace,
   { acknowledged, after, batch, before, entry, failed, failures, since }: Step
@@ -60,14 +60,14 @@ export const probes: Check = {
     })
 }
 
-/** Of the time until an integration is disabled, in percent: when it is told that it fails. */
-const told = [50, 70, 90]
+/** When warnings are due, in percent of the time until a failing integration is disabled. */
+const warningThresholds = [50, 70, 90]
 
-/** How often it should have been told that an integration fails, that has for so long. */
+/** Warnings due for an integration that has failed for this long. */
 const warningsDue = (failedFor: number, disableAfter: number): number =>
-  told.filter((percent) => failedFor * 100 >= percent * disableAfter).length
+  warningThresholds.filter((percent) => failedFor * 100 >= percent * disableAfter).length
 
-/** What should be told of a batch; `warned` is how often it was told since the integration fails. */
+/** The notices that a batch should write; `warned` counts the warnings since the first failure. */
 const expected = ({ settings }: Trace, step: Step, warned: number): ReadonlyArray<string> => {
   const { acknowledged, after, batch, before, entry, failed, since } = step
   const kinds: Array<string> = []
@@ -81,9 +81,9 @@ const expected = ({ settings }: Trace, step: Step, warned: number): ReadonlyArra
   return kinds
 }
 
-/** What is known of the integrations on the way through a history. */
-class Told {
-  /** How often it was told that an integration fails, since it does. */
+/** The state of each integration at one point of a history. */
+class WarningState {
+  /** Warnings since the first failure. */
   readonly warned = new Map<IntegrationId, number>()
   /** The last batch of each. */
   readonly last = new Map<IntegrationId, Step>()
@@ -94,8 +94,8 @@ const isTrueWarning = (notification: IntegrationNotification, since: number | nu
   notification.failing_since === since &&
   notification.disables_at === since + disableAfter
 
-/** What is written of a batch, against what should be. */
-const ofStep = (trace: Trace, { last, warned }: Told, step: Step): ReadonlyArray<Violation> => {
+/** The notifications of a batch against those it should have. */
+const ofStep = (trace: Trace, { last, warned }: WarningState, step: Step): ReadonlyArray<Violation> => {
   const { acknowledged, batch, entry, integration_id, notifications, since } = step
   const before = since === null ? 0 : (warned.get(integration_id) ?? 0)
   const wanted = expected(trace, step, before)
@@ -110,19 +110,19 @@ const ofStep = (trace: Trace, { last, warned }: Told, step: Step): ReadonlyArray
     (notification.kind !== "failing" || isTrueWarning(notification, since, trace.settings.disableAfter)) &&
     (notification.kind !== "disabled" || notification.reason === step.after?.integration.disabled_reason)
   if (wanted.join() === given.join() && notifications.every(isTrue)) return []
-  const what = `of integration ${integration_id} is told ${JSON.stringify(notifications)}, and not: ${wanted.join() || "nothing"}`
+  const what = `integration ${integration_id} got the notifications ${JSON.stringify(notifications)} instead of: ${wanted.join() || "none"}`
   return [{ what, entries: [step.before.index, entry.index] }]
 }
 
-/** What is told because time has passed, against what should be. */
-const ofWarning = (trace: Trace, { last, warned }: Told, entry: EntryOf<"warned">): ReadonlyArray<Violation> =>
+/** Warnings that are due by time, against those that should be. */
+const ofWarning = (trace: Trace, { last, warned }: WarningState, entry: EntryOf<"warned">): ReadonlyArray<Violation> =>
   entry.notifications.flatMap((notification) => {
     const { integration_id } = notification
     const stands = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
     const step = last.get(integration_id)
-    // A change by a user or the operator begins anew.
-    const isAnew = step === undefined || (stands?.what !== "settled" && (stands?.index ?? 0) > step.entry.index)
-    const since = isAnew ? null : step.since_after
+    // A change by a user or the operator starts again from zero.
+    const isReset = step === undefined || (stands?.what !== "settled" && (stands?.index ?? 0) > step.entry.index)
+    const since = isReset ? null : step.since_after
     const due = since === null ? 0 : warningsDue(entry.now - since, trace.settings.disableAfter)
     const before = warned.get(integration_id) ?? 0
     warned.set(integration_id, Math.max(before, due))
@@ -130,19 +130,19 @@ const ofWarning = (trace: Trace, { last, warned }: Told, entry: EntryOf<"warned"
     if (isWanted && isTrueWarning(notification, since, trace.settings.disableAfter)) return []
     return [
       {
-        what: `of integration ${integration_id} is told ${JSON.stringify(notification)}, unasked`,
+        what: `integration ${integration_id} got ${JSON.stringify(notification)}, which was not due`,
         entries: [entry.index]
       }
     ]
   })
 
 const written = (trace: Trace): ReadonlyArray<Violation> => {
-  const told = new Told()
+  const state = new WarningState()
   const steps = Map.groupBy(stepsOf(trace), ({ entry }) => entry.index)
   return trace.entries.flatMap((entry) =>
     entry.kind === "warned"
-      ? ofWarning(trace, told, entry)
-      : (steps.get(entry.index) ?? []).flatMap((step) => ofStep(trace, told, step))
+      ? ofWarning(trace, state, entry)
+      : (steps.get(entry.index) ?? []).flatMap((step) => ofStep(trace, state, step))
   )
 }
 
@@ -170,7 +170,7 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
   /** The place of each notification in the order in which its engine learned of them: answers overtake each other. */
   const places = new Map(
-    entriesOf(entries, "noted").flatMap(({ index, notifications }) =>
+    entriesOf(entries, "notifications_received").flatMap(({ index, notifications }) =>
       notifications.map(({ id }, at) => [id, index + at / 1_000])
     )
   )
@@ -180,7 +180,7 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   for (const { engine, index, notification } of entriesOf(entries, "notification")) {
     const place = places.get(notification.id) ?? 0
     if (ids.has(notification.id) || (last.get(engine) ?? 0) > place)
-      violations.push({ what: `notification ${notification.id} was heard again, or too late`, entries: [index] })
+      violations.push({ what: `notification ${notification.id} was received again, or too late`, entries: [index] })
     last.set(engine, place)
     ids.add(notification.id)
     heardBy.add(`${engine} ${notification.id}`)
@@ -189,11 +189,11 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const deaths = new Map(
     entriesOf(entries, "process").flatMap(({ at, engine, what }) => (what === "killed" ? [[engine, at] as const] : []))
   )
-  for (const { at, engine, index, notifications } of entriesOf(entries, "noted")) {
+  for (const { at, engine, index, notifications } of entriesOf(entries, "notifications_received")) {
     if ((deaths.get(engine) ?? end) < at + patience) continue
     for (const { id } of notifications) {
       if (!heardBy.has(`${engine} ${id}`))
-        violations.push({ what: `nobody was told notification ${id}`, entries: [index] })
+        violations.push({ what: `no listener got notification ${id}`, entries: [index] })
     }
   }
   return violations
@@ -201,6 +201,6 @@ const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
 
 export const notifications: Check = {
   name: "notifications",
-  rule: "Notifications are written when their time has come and tell the truth; each is told once, in order; «recovered» follows a warning or a probe.",
+  rule: "Notifications are written when they are due and are true; each reaches listeners once, in order; «recovered» follows a warning or a probe.",
   violations: (trace) => [...written(trace), ...kept(trace), ...heard(trace)]
 }

@@ -1,6 +1,6 @@
 /**
- * What checks conclude from a trace: what outcomes meant for an integration, what an engine must have known, when nothing
- * could be expected in time, and what acknowledges.
+ * Conclusions that checks draw from a trace: failures of integrations, what an engine must have known, disturbances, and
+ * acknowledgements.
  */
 import type { Integration, IntegrationId, IntegrationNotification, Notification, TransportResult } from "@doorhook/core"
 import { DeliveryPolicy } from "@doorhook/core"
@@ -67,7 +67,7 @@ const stepsFrom = (trace: Trace): ReadonlyArray<Step> => {
       const before = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
       if (before === undefined || before.what === "deleted") return []
       const last = failing.get(integration_id)
-      // A change by a user or the operator begins anew.
+      // A change by a user or the operator starts again from zero.
       const isNew = last === undefined || (before.what !== "settled" && before.index > last.index)
       const since = isNew ? null : last.since
       const acknowledged = batch.some(isSuccess)
@@ -109,22 +109,22 @@ export const stepsOf = (trace: Trace): ReadonlyArray<Step> => {
   return steps
 }
 
-/** The longest that a change takes to be heard of, in milliseconds; or, by who made it, to be answered. */
-const longestHearing = ({ outcome: { scenario } }: Trace): number => {
-  const { delay, lost, reconnect } = scenario.hearing
+/** The longest time until an engine receives a change, or the answer to one of its own, in milliseconds. */
+const longestSignal = ({ outcome: { scenario } }: Trace): number => {
+  const { delay, lost, reconnect } = scenario.changeSignals
   return Math.max(lost > 0 ? reconnect : 0, delay) + 2 * scenario.storeLatency
 }
 
 /** The index in the history before which an engine knew all changes of the integration when it sent a request. */
 const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number => {
   const { integration_id } = delivery
-  const told = trace.told.get(entry.engine)?.findLast(
+  const received = trace.changesReceived.get(entry.engine)?.findLast(
     (other) =>
       // In the same millisecond the request came first.
       other.at < entry.at && (other.integration_id === null || other.integration_id === integration_id)
   )
-  const aged = trace.integrations.get(integration_id)?.findLast(({ at }) => at + longestHearing(trace) < entry.at)
-  return Math.max(grant?.index ?? 0, told?.index ?? 0, (aged?.index ?? -1) + 1)
+  const aged = trace.integrations.get(integration_id)?.findLast(({ at }) => at + longestSignal(trace) < entry.at)
+  return Math.max(grant?.index ?? 0, received?.index ?? 0, (aged?.index ?? -1) + 1)
 }
 
 /** The changes that an engine knew of when it sent a request, and those that it may have known of. */

@@ -1,5 +1,5 @@
 /**
- * What is sent, and to which receivers: only what they may see and asked for, signed for them, as published.
+ * What is sent, and to which receivers: only what their scopes and bindings allow, signed for them, as published.
  */
 import type { Event, Integration } from "@doorhook/core"
 import { Signature, bodyOf } from "@doorhook/core"
@@ -65,7 +65,7 @@ const afterRight = (trace: Trace): ReadonlyArray<Violation> => {
 
 export const nothingAfterEnd: Check = {
   name: "nothing-after-end",
-  rule: "Nothing is sent for an integration that is deleted, disabled or moved, once the engine can have heard of it, or without the right; a disabled one gets probes alone.",
+  rule: "Nothing is sent for an integration that is deleted, disabled or moved, once the engine must have received the change, or without the right; a disabled one gets probes alone.",
   violations: (trace) => [...afterChange(trace), ...afterRight(trace)]
 }
 
@@ -81,7 +81,7 @@ export const isolation: Check = {
   rule: "A receiver sees only events of its scope and of its bindings.",
   violations: ({ integrations, publishes, requests, strays }) => [
     ...strays.map(({ index, url, webhook_id }) => ({
-      what: `${webhook_id} was sent to ${url}, where nobody asked for it`,
+      what: `${webhook_id} was sent to ${url}, where no delivery leads`,
       entries: [index]
     })),
     ...requests.flatMap(({ delivery, entry }) => {

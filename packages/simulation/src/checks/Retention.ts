@@ -1,9 +1,9 @@
 /**
- * What is kept, and for how long: idempotency keys, feeds, old events.
+ * Retention: idempotency keys, feeds, old events.
  */
-import { eventIdsIn, settledStates } from "@doorhook/core"
+import { eventIdsIn } from "@doorhook/core"
 import type { Check, EntryOf, Trace, TracedDelivery, Violation } from "./Trace.ts"
-import { clockOf, entriesOf, putBackSince } from "./Trace.ts"
+import { clockOf, entriesOf, isSettled, putBackSince } from "./Trace.ts"
 
 /** One time that a request was carried out. */
 interface Carried {
@@ -13,19 +13,13 @@ interface Carried {
   readonly ids: ReadonlyArray<string>
 }
 
-const byKey = <A>(pairs: Iterable<readonly [string, A]>): ReadonlyMap<string, ReadonlyArray<A>> => {
-  const groups = new Map<string, Array<A>>()
-  for (const [key, item] of pairs) {
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
-  }
-  return groups
-}
+/** Groups pairs by their first member. */
+const byKey = <A>(pairs: ReadonlyArray<readonly [string, A]>): ReadonlyMap<string, ReadonlyArray<A>> =>
+  new Map([...Map.groupBy(pairs, ([key]) => key)].map(([key, group]) => [key, group.map(([, item]) => item)] as const))
 
 const published = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const invoked = new Map(entriesOf(entries, "invoke").map((entry) => [entry.op, entry]))
-  const asked = byKey(
+  const requested = byKey(
     [...invoked.values()].flatMap((entry) =>
       entry.operation.type === "publish" && entry.operation.key !== null
         ? [[entry.operation.key, { entry, events: entry.operation.events }] as const]
@@ -39,7 +33,9 @@ const published = ({ entries }: Trace): ReadonlyArray<Violation> => {
     })
   )
   const keysOf = new Map(
-    [...asked].flatMap(([key, calls]) => calls.flatMap(({ events }) => events.map(({ data }) => [data, key] as const)))
+    [...requested].flatMap(([key, calls]) =>
+      calls.flatMap(({ events }) => events.map(({ data }) => [data, key] as const))
+    )
   )
   const stored = byKey(
     entriesOf(entries, "enqueued").flatMap((entry) => {
@@ -60,7 +56,7 @@ const published = ({ entries }: Trace): ReadonlyArray<Violation> => {
       })
     })
   )
-  return [...asked].flatMap(([key, calls]) => {
+  return [...requested].flatMap(([key, calls]) => {
     const times = stored.get(key) ?? []
     const oks = answers.get(key) ?? []
     const sizes = new Set(calls.map(({ events }) => events.length))
@@ -97,12 +93,12 @@ const created = ({ entries }: Trace): ReadonlyArray<Violation> =>
 
 export const idempotent: Check = {
   name: "idempotent",
-  rule: "Whatever comes under one key is carried out once, whoever takes it in and whatever breaks, and all its answers are equal.",
+  rule: "Requests under one idempotency key are carried out once, in whichever process and whatever breaks, and all their answers are equal.",
   violations: (trace) => [...published(trace), ...created(trace)]
 }
 
 /** What one reader has read, part by part. */
-const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"fed">>): ReadonlyArray<Violation> => {
+const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"feed_read">>): ReadonlyArray<Violation> => {
   const invoked = new Map(entriesOf(trace.entries, "invoke").map(({ index, op }) => [op, index]))
   const violations: Array<Violation> = []
   const seen = new Set<number>()
@@ -114,11 +110,12 @@ const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"fed">>): ReadonlyArr
       last = id
       seen.add(id)
     }
-    const asked = invoked.get(op) ?? 0
-    // What was stored before it was asked for, up to where the part ends, and was not purged before.
+    const requestedAt = invoked.get(op) ?? 0
+    // What was stored before the request, up to where the part ends, and was not purged before.
     const upTo = more ? cursor : Infinity
     for (const { enqueued, id, integration_id: of, purged } of trace.deliveries.values()) {
-      const isDue = of === integration_id && id <= upTo && enqueued.index < asked && (purged?.index ?? Infinity) > index
+      const isDue =
+        of === integration_id && id <= upTo && enqueued.index < requestedAt && (purged?.index ?? Infinity) > index
       if (!isDue || seen.has(id)) continue
       violations.push({ what: `delivery ${id} was passed over`, entries: [enqueued.index, index] })
       seen.add(id)
@@ -129,30 +126,15 @@ const readBy = (trace: Trace, parts: ReadonlyArray<EntryOf<"fed">>): ReadonlyArr
 
 export const feeds: Check = {
   name: "feeds",
-  rule: "Who follows a feed by cursor sees every delivery of the integration once, in the order of storing, but for those purged before.",
+  rule: "A reader that follows a feed by cursor sees every delivery of the integration once, in the order of storing, but for those purged before.",
   violations: (trace) => {
-    const readers = new Map<number, Array<EntryOf<"fed">>>()
-    for (const entry of entriesOf(trace.entries, "fed")) {
-      readers.set(entry.reader, [...(readers.get(entry.reader) ?? []), entry])
-    }
+    const readers = Map.groupBy(entriesOf(trace.entries, "feed_read"), ({ reader }) => reader)
     return [...readers.values()].flatMap((parts) => readBy(trace, parts))
   }
 }
 
-const settled: ReadonlySet<string> = new Set(settledStates)
-
 /** Between two rounds of housekeeping, and how long a round takes at most, in milliseconds. */
 const rounds = 130_000
-
-const byEvent = ({ deliveries }: Trace): ReadonlyMap<string, ReadonlyArray<TracedDelivery>> => {
-  const groups = new Map<string, Array<TracedDelivery>>()
-  for (const delivery of deliveries.values()) {
-    const group = groups.get(delivery.event.id)
-    if (group === undefined) groups.set(delivery.event.id, [delivery])
-    else group.push(delivery)
-  }
-  return groups
-}
 
 const problemsOf = (
   trace: Trace,
@@ -168,7 +150,7 @@ const problemsOf = (
       ? [`what is younger than the retention is purged`]
       : []),
     ...events.filter(({ created_at }) => created_at >= request.before).map(({ id }) => `${id} is too young`),
-    ...deliveries.filter(({ state }) => !settled.has(state)).map(({ id, state }) => `delivery ${id} is ${state}`),
+    ...deliveries.filter(({ state }) => !isSettled(state)).map(({ id, state }) => `delivery ${id} is ${state}`),
     ...(whole.length === ids.size && whole.every(({ id }) => ids.has(id))
       ? []
       : [`of ${whole.length} deliveries of the purged events, ${ids.size} went`]),
@@ -190,14 +172,14 @@ const leftOver = (trace: Trace, of: ReadonlyMap<string, ReadonlyArray<TracedDeli
       ({ event, final, resent, settlements }) =>
         event.created_at < before &&
         final !== undefined &&
-        settled.has(final.state) &&
+        isSettled(final.state) &&
         [...resent.map((index) => entries[index]?.at ?? 0), ...settlements.map(({ entry }) => entry.at)].every(
           (at) => at < end - rounds
         )
     )
     const left = deliveries.filter(({ id }) => there.has(id))
     if (!isOver || left.length === 0 || wasCancelledLately(trace, left, end - rounds)) return []
-    const what = `delivery ${left.map(({ id }) => id).join()} is over and was not purged`
+    const what = `delivery ${left.map(({ id }) => id).join()} has ended and was not purged`
     return [{ what, entries: left.map(({ enqueued }) => enqueued.index) }]
   })
 }
@@ -210,7 +192,7 @@ export const purges: Check = {
   name: "purges",
   rule: "Retention takes events that are older than the retention and settled, as a whole, and no others; it counts what it takes, and leaves nothing behind.",
   violations: (trace) => {
-    const of = byEvent(trace)
+    const of = Map.groupBy(trace.deliveries.values(), ({ event }) => event.id)
     return [
       ...entriesOf(trace.entries, "purged").flatMap((entry) =>
         problemsOf(trace, of, entry).map((what) => ({ what, entries: [entry.index] }))

@@ -15,7 +15,7 @@ interface DueWindow {
   readonly to: number
 }
 
-/** `end` is when the attempt before ended, `asked` what its answer asked for (0: nothing). All in milliseconds. */
+/** `end` is when the attempt before ended, `asked` the Retry-After of its answer (0: none). All in milliseconds. */
 const dueWindow = (end: number, delay: number, asked: number): DueWindow => ({
   from: end + Math.max(delay, asked),
   to: end + Math.max(Math.floor(delay * (1 + mostJitter)), asked)
@@ -26,7 +26,7 @@ interface LastAttempt {
   /** Its place in the schedule: attempts that were made early and failed before it do not count. */
   readonly number: number
   readonly end: number
-  /** What its answer asked the next one to wait (0: nothing). */
+  /** The Retry-After of its answer (0: none). */
   readonly asked: number
 }
 
@@ -45,7 +45,7 @@ const mayGiveUp = (
 
 type Settled = TracedDelivery["settlements"][number]
 
-/** What a receiver asked the next attempt to wait, in milliseconds. The simulated ones send seconds, or nonsense. */
+/** The Retry-After of an answer, in milliseconds. Simulated receivers send seconds, or nonsense. */
 const askedFor = (result: TransportResult): number => {
   if (result._tag !== "Answered" || (result.status !== 429 && result.status !== 503)) return 0
   const seconds = Number(result.retry_after ?? 0)
@@ -54,7 +54,7 @@ const askedFor = (result: TransportResult): number => {
 
 /**
  * When a retry may be due after a failed attempt that ended at a time, by any schedule that may have been in force. One that
- * was made early leaves the delivery due when it was, or when the receiver asks for.
+ * was made early leaves the delivery due when it was, or when Retry-After says.
  */
 const dueBetween = (
   trace: Trace,
@@ -113,35 +113,35 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
     const { attempt, next_attempt_at } = settlement
     if (attempt === null || next_attempt_at === null) return []
     const found: Array<Violation> = []
-    const tell = (what: string, ...entries: ReadonlyArray<number>) =>
+    const report = (what: string, ...entries: ReadonlyArray<number>) =>
       found.push({ what: `delivery ${delivery.id}: ${what}`, entries: [...entries, entry.index] })
 
     const request = requestOf(delivery, settled, attempt.number)
     if (request?.response === null || request === undefined) {
-      tell(`attempt ${attempt.number} is recorded and was never answered`)
+      report(`attempt ${attempt.number} is recorded and was never answered`)
       return found
     }
     const { entry: response, result } = request.response
     const end = clockOf(trace, entry.engine, response)
     const due = dueBetween(trace, request, settled, end, result)
-    if (due.length === 0) tell(`there is no retry ${attempt.number} in the schedule`, request.entry.index)
+    if (due.length === 0) report(`there is no retry ${attempt.number} in the schedule`, request.entry.index)
     else if (!due.some(({ from, to }) => next_attempt_at >= from && next_attempt_at <= to)) {
       const away = next_attempt_at - end
-      tell(`a retry after ${away} ms is not in the schedule`, request.entry.index, response.index)
+      report(`a retry after ${away} ms is not in the schedule`, request.entry.index, response.index)
     }
 
     const next = delivery.requests.find(({ entry: sent }) => sent.index > entry.index)
-    // Asked for during the attempt or while it waited, so that the schedule does not apply.
+    // A resend was requested during the attempt or the wait, so the schedule does not apply.
     const leased = request.grant?.index ?? 0
     if (next === undefined || delivery.resent.some((index) => index > leased && index < next.entry.index)) return found
-    // Sent early: `CatchingUp` judges that.
+    // Sent early: the check `catching-up` judges that.
     if (next.grant?.early_due_at !== null) return found
     const early = next_attempt_at - clockOf(trace, next.entry.engine, next.entry)
-    if (early > putBackSince(trace, entry.index)) tell(`a retry came ${early} ms too early`, next.entry.index)
+    if (early > putBackSince(trace, entry.index)) report(`a retry came ${early} ms too early`, next.entry.index)
     const dueAt = Math.max(entry.at, entry.at + next_attempt_at - clockOf(trace, entry.engine, entry))
     const late = next.entry.at - dueAt
     if (late > slack(trace) && !isDisturbed(trace, entry.at, next.entry.at) && !isBusy(trace, dueAt, next.entry.at)) {
-      tell(`a retry came ${late} ms too late`, next.entry.index)
+      report(`a retry came ${late} ms too late`, next.entry.index)
     }
     return found
   })
@@ -166,7 +166,7 @@ const { lifetime } = builtInTypes.call.retry
 
 export const callLifetime: Check = {
   name: "call-lifetime",
-  rule: "No call is sent after its lifetime, unless somebody asks for it.",
+  rule: "No call is sent after its lifetime, unless a resend is requested.",
   violations: (trace) =>
     trace.requests.flatMap(({ delivery, entry }) => {
       const { event, id, resent } = delivery
@@ -233,7 +233,7 @@ const unasked = (trace: Trace, runs: ReadonlyArray<Run>): ReadonlyArray<Violatio
     })
   )
 
-/** How many may be open at once after so many were acknowledged: one, then two, then four. */
+/** How many may be open at once after this many acknowledgements: one, then two, then four. */
 const widthAfter = (acknowledged: number): number => 2 ** Math.floor(Math.log2(acknowledged + 1))
 
 const endsBefore = ({ endedAt, response }: Request, { entry }: Request): boolean =>
@@ -261,7 +261,7 @@ const tooMany = (trace: Trace, { requests }: Run): ReadonlyArray<Violation> =>
     return violations
   })
 
-/** Until when the receiver asked an engine for no requests, of what it could know before a request. */
+/** The latest Retry-After that an engine knew before a request. */
 const askedUntil = (trace: Trace, { step }: Run, { delivery, entry }: Request): number =>
   Math.max(
     0,
@@ -273,7 +273,7 @@ const askedUntil = (trace: Trace, { step }: Run, { delivery, entry }: Request): 
         ({ settlement, entry: { engine } }) =>
           settlement.attempt?.number === other.entry.attempt && engine === other.entry.engine
       )
-      // What the failing that ended has asked for, and what this engine heard since then.
+      // Requested during the failures that ended, or of this engine since then.
       const isOfRun =
         settled !== undefined && settled.entry.index <= step.entry.index && settled.entry.now >= (step.since ?? 0)
       const isSince = other.entry.engine === entry.engine && other.response.entry.index > step.entry.index
@@ -281,7 +281,7 @@ const askedUntil = (trace: Trace, { step }: Run, { delivery, entry }: Request): 
     })
   )
 
-const unheeded = (trace: Trace, run: Run): ReadonlyArray<Violation> =>
+const tooSoonAfterRetryAfter = (trace: Trace, run: Run): ReadonlyArray<Violation> =>
   run.requests.flatMap((request) => {
     const { delivery, entry } = request
     const left = askedUntil(trace, run, request) - clockOf(trace, entry.engine, entry)
@@ -369,7 +369,7 @@ export const catchingUp: Check = {
       ...outOfOrder(trace, of),
       ...runs.flatMap((run) => [
         ...tooMany(trace, run),
-        ...unheeded(trace, run),
+        ...tooSoonAfterRetryAfter(trace, run),
         ...idle(trace, of.get(run.step.integration_id) ?? [], run)
       ])
     ]

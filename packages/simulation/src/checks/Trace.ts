@@ -1,15 +1,16 @@
 /**
- * A rule that every history must keep, and the history indexed by what the rules ask for.
+ * A rule that every history must keep, and the history indexed for the rules.
  */
 import type {
   DeliveryId,
   DeliverySettingsShape,
+  DeliveryState,
   Event,
   IntegrationId,
   Settlement,
   TransportResult
 } from "@doorhook/core"
-import { defaultDeliverySettings } from "@doorhook/core"
+import { defaultDeliverySettings, settledStates } from "@doorhook/core"
 import type { Entry, Fact, FinalDelivery } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
 
@@ -73,14 +74,14 @@ export interface TracedDelivery {
   readonly enqueued: EntryOf<"enqueued">
   readonly requests: Array<Request>
   readonly grants: Array<Grant>
-  /** Indexes of the entries by which it was asked for again. */
+  /** Indexes of the entries by which a resend was requested. */
   readonly resent: Array<number>
   /** Indexes of the entries by which it became a probe. */
   readonly probed: Array<number>
-  /** When it was given back unattempted, or released because its worker was a member no more. */
+  /** When it was returned unattempted, or released because its worker's membership had ended. */
   readonly released: Array<number>
   readonly settlements: Array<TracedSettlement>
-  /** How it stood at the end, or when it was purged. */
+  /** Its state at the end, or when it was purged. */
   readonly final: FinalDelivery | undefined
   readonly purged: EntryOf<"purged"> | undefined
 }
@@ -99,10 +100,10 @@ export interface Trace {
   readonly clockJumps: ReadonlyArray<EntryOf<"clock">>
   /** Leases of what others held, and settlements without a lease. */
   readonly breaches: ReadonlyArray<Breach>
-  /** What each engine knew of its membership. */
+  /** The answers to the heartbeats of each engine. */
   readonly members: ReadonlyMap<number, ReadonlyArray<EntryOf<"member">>>
-  /** What each engine was told of changes. */
-  readonly told: ReadonlyMap<number, ReadonlyArray<EntryOf<"told">>>
+  /** The changes that each engine received. */
+  readonly changesReceived: ReadonlyMap<number, ReadonlyArray<EntryOf<"change_received">>>
   /** By how many milliseconds the clock of each engine is ahead. */
   readonly skews: ReadonlyMap<number, number>
   /** The first call to publish each event, by the event's data. */
@@ -113,22 +114,27 @@ export interface Trace {
 export const failedEarly = ({ grant, settlement }: TracedSettlement): boolean =>
   grant.early_due_at !== null && settlement.attempt !== null && settlement.state === "retrying"
 
+/** Whether a delivery in this state has ended. */
+export const isSettled = (state: DeliveryState): boolean => settled.has(state)
+
+const settled: ReadonlySet<DeliveryState> = new Set(settledStates)
+
 /** The entries of one kind. */
 export const entriesOf = <Kind extends Fact["kind"]>(
   entries: ReadonlyArray<Entry>,
   kind: Kind
 ): ReadonlyArray<EntryOf<Kind>> => entries.filter((entry): entry is EntryOf<Kind> => entry.kind === kind)
 
-/** How long what is due may lie before a worker looks, where it hears every signal, in milliseconds. */
+/** The longest delay before a worker claims what is due, where no signal is lost, in milliseconds. */
 const heardWithin = 2_000
 
-/** How often a worker says that it lives, at least, in milliseconds. */
+/** The longest interval between heartbeats, in milliseconds. */
 export const beatInterval = 5_000
 
 /** The longest until what a dead worker held is due again, in milliseconds. */
 export const longestLapse = ({ settings }: Trace): number => settings.lease + beatInterval
 
-/** How long what is due may lie before a worker looks, in milliseconds. */
+/** The longest delay before a worker claims what is due, in milliseconds. */
 export const longestUnseen = ({ outcome: { scenario }, settings }: Trace): number =>
   scenario.signalsLost === 0 ? heardWithin : settings.pollInterval
 
@@ -136,12 +142,6 @@ const settingsOf = ({ scenario }: Outcome): DeliverySettingsShape => ({
   ...defaultDeliverySettings,
   ...scenario.settings
 })
-
-const push = <K, V>(map: Map<K, Array<V>>, key: K, value: V): void => {
-  const list = map.get(key)
-  if (list === undefined) map.set(key, [value])
-  else list.push(value)
-}
 
 export const traceOf = (outcome: Outcome): Trace => {
   const { entries } = outcome
@@ -154,7 +154,6 @@ export const traceOf = (outcome: Outcome): Trace => {
     }
   }
   const skews = new Map(entriesOf(entries, "process").map(({ engine, skew }) => [engine, skew]))
-  const told = new Map<number, Array<EntryOf<"told">>>()
   const deliveries = new Map<DeliveryId, TracedDelivery>()
   const byTarget = new Map<string, TracedDelivery>()
   const integrations = new Map<IntegrationId, Array<IntegrationEntry>>()
@@ -172,9 +171,8 @@ export const traceOf = (outcome: Outcome): Trace => {
   /** Who holds each delivery now. */
   const holders = new Map<DeliveryId, Grant>()
   const breaches: Array<Breach> = []
-  const members = new Map<number, Array<EntryOf<"member">>>()
 
-  /** A delivery that was cancelled under its lease only waits for its attempt to be recorded, unless it is asked for again. */
+  /** A delivery that was cancelled under its lease only waits for its attempt to be recorded, unless a resend is requested. */
   const isCancelled = (id: DeliveryId, { index }: Grant): boolean => {
     const delivery = deliveries.get(id)
     const ending = (delivery === undefined ? [] : (integrations.get(delivery.integration_id) ?? [])).findLast(
@@ -200,7 +198,7 @@ export const traceOf = (outcome: Outcome): Trace => {
     deliveries.get(id)?.grants.push(given)
   }
 
-  /** The settlements of a batch that the leases of its worker allow: one of each delivery, of its next attempt. */
+  /** The settlements of a batch that its worker's leases allow: one per delivery, of its next attempt. */
   const settle = (entry: EntryOf<"settled">): void => {
     const applied = new Set(entry.applied)
     for (const settlement of entry.settlements) {
@@ -220,7 +218,7 @@ export const traceOf = (outcome: Outcome): Trace => {
     }
   }
 
-  /** Who ends as it should gives back what it holds, unless the store fails at that time. */
+  /** An orderly shutdown returns all leases, unless the store fails at that time. */
   const heldAtEnd = ({ engine, index }: EntryOf<"process">): void => {
     const closing = processes.findLast(
       (before) => before.engine === engine && before.what === "closing" && before.index < index
@@ -238,7 +236,7 @@ export const traceOf = (outcome: Outcome): Trace => {
         for (const { data } of entry.operation.events) if (!publishes.has(data)) publishes.set(data, entry)
         break
       case "integration":
-        push(integrations, entry.integration.id, entry)
+        integrations.set(entry.integration.id, [...(integrations.get(entry.integration.id) ?? []), entry])
         byUrl.set(entry.integration.configuration.url, entry.integration.id)
         break
       case "enqueued":
@@ -288,9 +286,6 @@ export const traceOf = (outcome: Outcome): Trace => {
       case "process":
         if (entry.what === "closed") heldAtEnd(entry)
         break
-      case "member":
-        push(members, entry.engine, entry)
-        break
       case "resent":
         for (const id of entry.ids) deliveries.get(id)?.resent.push(entry.index)
         break
@@ -299,9 +294,6 @@ export const traceOf = (outcome: Outcome): Trace => {
           deliveries.get(id)?.resent.push(entry.index)
           deliveries.get(id)?.probed.push(entry.index)
         }
-        break
-      case "told":
-        push(told, entry.engine, entry)
         break
       case "request": {
         const delivery = byTarget.get(`${entry.webhook_id} ${byUrl.get(entry.url)}`)
@@ -335,8 +327,8 @@ export const traceOf = (outcome: Outcome): Trace => {
     integrations,
     clockJumps,
     breaches,
-    members,
-    told,
+    members: Map.groupBy(entriesOf(entries, "member"), ({ engine }) => engine),
+    changesReceived: Map.groupBy(entriesOf(entries, "change_received"), ({ engine }) => engine),
     skews,
     publishes
   }

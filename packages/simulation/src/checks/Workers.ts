@@ -35,7 +35,7 @@ const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
     return violations
   })
 
-/** A worker whose membership is over, by its own clock or by the store's answer, must go on under another name. */
+/** A worker whose membership is over, by its own clock or by the store's answer, must continue under another name. */
 const outliving = (trace: Trace): ReadonlyArray<Violation> => {
   const known = new Map<string, { readonly answer: EntryOf<"member">; readonly hasLapsed: boolean }>()
   return trace.entries.flatMap((entry): ReadonlyArray<Violation> => {
@@ -47,7 +47,7 @@ const outliving = (trace: Trace): ReadonlyArray<Violation> => {
     const last = entry.kind === "heartbeat" && entry.until !== null ? known.get(entry.worker) : undefined
     if (entry.kind !== "heartbeat" || last === undefined) return []
     if (!last.hasLapsed && (last.answer.until ?? 0) > entry.now) return []
-    const what = `engine ${entry.engine} went on as ${entry.worker}, whose membership had lapsed`
+    const what = `engine ${entry.engine} continued as ${entry.worker}, whose membership had lapsed`
     return [{ what, entries: [last.answer.index, entry.index] }]
   })
 }
@@ -67,7 +67,7 @@ const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<V
 
 export const leases: Check = {
   name: "leases",
-  rule: "A delivery is leased to one worker and never open twice at once, unless a clock jumps; attempts fit into memberships; stale outcomes settle nothing; who lapsed goes on under another name.",
+  rule: "A delivery is leased to one worker and never open twice at once, unless a clock jumps; attempts fit into memberships; stale outcomes settle nothing; a worker whose membership lapsed continues under another name.",
   violations: (trace) => [
     ...trace.breaches,
     ...outlasting(trace),
@@ -83,7 +83,7 @@ interface Places {
   readonly ofProcess: number
   /** By one process, to one integration. */
   readonly ofProcessToOne: number
-  /** By all processes that know of each other, to one integration: each has one place at least. */
+  /** By all processes that know each other, to one integration: each has one place at least. */
   readonly toOne: number
 }
 
@@ -112,24 +112,15 @@ const above = (requests: ReadonlyArray<Request>, cap: number, name: string): Rea
 const isOpen = (endedAt: number, responseIndex: number | undefined, { entry }: Request): boolean =>
   responseIndex === undefined ? endedAt > entry.at : responseIndex > entry.index
 
-const groupBy = (requests: ReadonlyArray<Request>, keyOf: (request: Request) => string) => {
-  const groups = new Map<string, Array<Request>>()
-  for (const request of requests) {
-    const key = keyOf(request)
-    groups.set(key, [...(groups.get(key) ?? []), request])
-  }
-  return groups
-}
-
-/** How long workers need to hear of each other, and what was open before to end, in milliseconds. */
+/** How long workers need to learn of each other, and what was open before to end, in milliseconds. */
 const acquaintance = ({ outcome: { scenario }, settings }: Trace): number =>
   2 * beatInterval + settings.ackTimeout + 8 * scenario.storeLatency
 
-/** What all workers together have open to one integration too much, when they had time to hear of each other. */
+/** What all workers together have open to one integration too much, once they had time to learn of each other. */
 const shared = (trace: Trace): ReadonlyArray<Violation> => {
   const starts = entriesOf(trace.entries, "process").filter(({ what }) => what === "started")
   const needed = acquaintance(trace)
-  return [...groupBy(trace.requests, ({ delivery }) => `to integration ${delivery.integration_id}`)].flatMap(
+  return [...Map.groupBy(trace.requests, ({ delivery }) => `to integration ${delivery.integration_id}`)].flatMap(
     ([name, group]) =>
       above(group, placesOf(trace.settings, trace.outcome.scenario.engines).toOne, name).filter(({ entries }) => {
         const at = trace.entries[entries.at(-1) ?? 0]?.at ?? 0
@@ -140,21 +131,22 @@ const shared = (trace: Trace): ReadonlyArray<Violation> => {
 
 export const caps: Check = {
   name: "caps",
-  rule: "An engine never has more requests open than its settings say, and all engines together never more to one integration; no claim takes more than it asks for.",
+  rule: "An engine never has more requests open than its settings say, and all engines together never more to one integration; no claim takes more than its limit.",
   violations: (trace) => {
     const { outcome, requests, settings } = trace
     const places = placesOf(settings, outcome.scenario.engines)
-    const toOne = groupBy(requests, ({ delivery, entry }) => `by engine ${entry.engine} to ${delivery.integration_id}`)
+    const toOne = Map.groupBy(
+      requests,
+      ({ delivery, entry }) => `by engine ${entry.engine} to ${delivery.integration_id}`
+    )
     return [
-      ...[...groupBy(requests, ({ entry }) => `by engine ${entry.engine}`)].flatMap(([name, group]) =>
+      ...[...Map.groupBy(requests, ({ entry }) => `by engine ${entry.engine}`)].flatMap(([name, group]) =>
         above(group, places.ofProcess, name)
       ),
       ...[...toOne].flatMap(([name, group]) => above(group, places.ofProcessToOne, name)),
       ...shared(trace),
       ...entriesOf(trace.entries, "claimed").flatMap(({ excess, index, worker }) =>
-        excess === 0
-          ? []
-          : [{ what: `${worker} claimed ${excess} deliveries more than it asked for`, entries: [index] }]
+        excess === 0 ? [] : [{ what: `${worker} claimed ${excess} deliveries more than its limit`, entries: [index] }]
       )
     ]
   }

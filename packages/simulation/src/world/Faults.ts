@@ -1,6 +1,6 @@
 /**
  * What goes wrong at a call, drawn call by call, until the world calms down; and what fails by it: store calls, signals,
- * questions to the directory.
+ * directory calls.
  */
 import type { Directory, IntegrationId, Scope, UserId } from "@doorhook/core"
 import { DirectoryError, StoreError } from "@doorhook/core"
@@ -112,8 +112,8 @@ export const storeCalls =
       )
     })
 
-/** How good the connection is that changes are heard over. Times in milliseconds. */
-export interface HearingQuality {
+/** Quality of the connection that carries changes. Times in milliseconds. */
+export interface SignalQuality {
   /** The longest that a signal takes. */
   readonly delay: number
   /** How likely it is that one is lost, because the connection has broken. */
@@ -122,20 +122,20 @@ export interface HearingQuality {
   readonly reconnect: number
 }
 
-/** A process that hears. */
+/** A process that receives changes. */
 export interface Listener {
   readonly process: Process
   readonly hear: (changed: ReadonlyArray<IntegrationId> | null) => void
 }
 
-export class Hearing {
-  readonly #quality: HearingQuality
+export class ChangeSignals {
+  readonly #quality: SignalQuality
   readonly #time: VirtualTime
   readonly #faults: Faults
   readonly #history: History
   readonly #rng: Rng
 
-  constructor(quality: HearingQuality, time: VirtualTime, faults: Faults, history: History, rng: Rng) {
+  constructor(quality: SignalQuality, time: VirtualTime, faults: Faults, history: History, rng: Rng) {
     this.#quality = quality
     this.#time = time
     this.#faults = faults
@@ -144,19 +144,19 @@ export class Hearing {
   }
 
   /** An integration has changed. */
-  tell(listeners: ReadonlyArray<Listener>, changed: IntegrationId): void {
+  send(listeners: ReadonlyArray<Listener>, changed: IntegrationId): void {
     const { delay, lost, reconnect } = this.#quality
     for (const listener of listeners) {
       if (!this.#faults.calm && happens(this.#rng, lost)) {
-        this.#time.after(between(this.#rng, delay, reconnect), () => this.#hear(listener, null))
-      } else this.#time.after(this.#rng.below(delay + 1), () => this.#hear(listener, changed))
+        this.#time.after(between(this.#rng, delay, reconnect), () => this.#deliver(listener, null))
+      } else this.#time.after(this.#rng.below(delay + 1), () => this.#deliver(listener, changed))
     }
   }
 
-  #hear(listener: Listener, integration_id: IntegrationId | null): void {
+  #deliver(listener: Listener, integration_id: IntegrationId | null): void {
     const { alive, number } = listener.process
     if (!alive) return
-    this.#history.add({ kind: "told", engine: number, integration_id })
+    this.#history.add({ kind: "change_received", engine: number, integration_id })
     listener.hear(integration_id === null ? null : [integration_id])
   }
 }
@@ -182,9 +182,9 @@ export class Rights {
     this.#history.add({ kind: "right", user, scope, granted })
   }
 
-  /** The directory as a process asks it. */
+  /** The directory as one process sees it. */
   directoryOf(process: Process, time: VirtualTime, faults: Faults): Directory["Service"] {
-    const ask = <A>(operation: string, answer: () => A): Effect.Effect<A, DirectoryError> =>
+    const answered = <A>(operation: string, answer: () => A): Effect.Effect<A, DirectoryError> =>
       Effect.suspend(() => {
         const { answers, latency } = faults.directoryCall()
         const reply = answers
@@ -195,9 +195,9 @@ export class Rights {
     return {
       client: () => Effect.succeed(null),
       authenticate: () => Effect.succeed(null),
-      isActive: () => ask("isActive", () => true),
-      administers: (user, id) => ask("administers", () => this.has({ user, scope: { type: "building", id } })),
-      isTenant: (user, id) => ask("isTenant", () => this.has({ user, scope: { type: "tenant", id } })),
+      isActive: () => answered("isActive", () => true),
+      administers: (user, id) => answered("administers", () => this.has({ user, scope: { type: "building", id } })),
+      isTenant: (user, id) => answered("isTenant", () => this.has({ user, scope: { type: "tenant", id } })),
       buildings: () => Effect.succeed([]),
       tenants: () => Effect.succeed([])
     }

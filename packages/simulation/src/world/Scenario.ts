@@ -5,7 +5,7 @@ import type { DeliverySettingsShape, Scope } from "@doorhook/core"
 import { BuildingId, TenantId, UserId, defaultDeliverySettings, settleBudget } from "@doorhook/core"
 import type { Substream } from "@doorhook/simulator/testing"
 import { Rng, child } from "@doorhook/simulator/testing"
-import type { HearingQuality } from "./Faults.ts"
+import type { SignalQuality } from "./Faults.ts"
 
 /** A whole number from `low` to `high`, both included. */
 export const between = (rng: Rng, low: number, high: number): number => low + rng.below(high - low + 1)
@@ -55,7 +55,7 @@ export interface Scenario {
   readonly engines: number
   readonly settings: Partial<DeliverySettingsShape>
   readonly faults: FaultRates
-  readonly hearing: HearingQuality
+  readonly changeSignals: SignalQuality
   /** How likely it is that a wake signal is lost. Where none is, there is no poll to speak of either. */
   readonly signalsLost: number
   /** How likely it is that a process that ended is replaced while there are others. */
@@ -192,7 +192,7 @@ const shortOf = (seed: Substream): Scenario => {
       ...(trustsSignals && { pollInterval: 600 * second })
     },
     faults: { crash: pick(rng, [0, 0.002, 0.01]), storeError: pick(rng, [0.3, 0.9]) },
-    hearing: { delay: pick(rng, [0, 20, 200]), lost: pick(rng, [0, 0, 0.2]), reconnect: 3 * second },
+    changeSignals: { delay: pick(rng, [0, 20, 200]), lost: pick(rng, [0, 0, 0.2]), reconnect: 3 * second },
     signalsLost: trustsSignals ? 0 : 0.1,
     replaced: trustsSignals ? 0.5 : 1,
     skew: pick(rng, [0, 100, 2 * second]),

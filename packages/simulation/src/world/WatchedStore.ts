@@ -252,8 +252,8 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         call("settle", settle(outcomes, now, disableAfter)).pipe(
           Effect.tap(({ changed, notifications }) =>
             Effect.sync(() => {
-              for (const integration_id of changed) history.add({ kind: "told", engine, integration_id })
-              if (notifications.length > 0) history.add({ kind: "noted", engine, notifications })
+              for (const integration_id of changed) history.add({ kind: "change_received", engine, integration_id })
+              if (notifications.length > 0) history.add({ kind: "notifications_received", engine, notifications })
             })
           )
         ),
@@ -269,7 +269,9 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         call("warn", warn(now, disableAfter, limit)).pipe(
           Effect.tap((notifications) =>
             Effect.sync(() =>
-              notifications.length > 0 ? history.add({ kind: "noted", engine, notifications }) : undefined
+              notifications.length > 0
+                ? history.add({ kind: "notifications_received", engine, notifications })
+                : undefined
             )
           )
         ),
@@ -341,7 +343,7 @@ const watchedIntegrations = (
   }
 }
 
-/** How many deliveries more were claimed than asked for, in all or of one integration. */
+/** How many deliveries were claimed beyond the limits, in all or of one integration. */
 const excessOf = (
   claimed: ReadonlyArray<LeasedDelivery>,
   { limit, limitPerIntegration, limits }: ClaimRequest

@@ -10,7 +10,7 @@ import { EventId, StoreError } from "@doorhook/core"
 import { Clock, Effect, Option, Schema, String } from "effect"
 import { SqlClient } from "effect/sql"
 import { publishCall } from "../PublishCall.ts"
-import { publishRemedyFor } from "../PublishRemedies.ts"
+import { currentRole, publishRemedyFor } from "../PublishRemedies.ts"
 import { storeErrorOf } from "../StoreFailure.ts"
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))
@@ -26,11 +26,17 @@ const outside = Effect.suspend(() =>
   )
 )
 
-const asStoreError = (cause: unknown): StoreError => {
+const asStoreError = (sql: SqlClient.SqlClient, cause: unknown) => {
   const remedy = publishRemedyFor(cause)
-  return remedy === undefined
-    ? storeErrorOf("publish", cause)
-    : new StoreError({ operation: "publish", cause, advice: `${String.uncapitalize(remedy)}.` })
+  if (remedy === undefined) return Effect.fail(storeErrorOf("publish", cause))
+  return sql.unsafe<{ readonly role: string }>(currentRole).pipe(
+    Effect.mapError(() => storeErrorOf("publish", cause)),
+    Effect.flatMap(([user]) =>
+      Effect.fail(
+        new StoreError({ operation: "publish", cause, advice: String.uncapitalize(remedy(user?.role ?? "the_user")) })
+      )
+    )
+  )
 }
 
 /**
@@ -46,6 +52,6 @@ export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEve
     Effect.flatMap(decode),
     // A savepoint.
     sql.withTransaction,
-    Effect.mapError(asStoreError)
+    Effect.catch((cause) => asStoreError(sql, cause))
   )
 })

@@ -2,8 +2,11 @@
  * All texts of the pages in German.
  */
 import type { Texts } from "../Texts.ts"
+import { deSentences } from "./deSentences.ts"
 
 export const de: Texts = {
+  ...deSentences,
+
   console: "doorhook-Konsole",
   portal: "Webhooks",
   skip: "Zum Inhalt springen",
@@ -160,7 +163,7 @@ export const de: Texts = {
   means_retrying: "wartet auf den nächsten Versuch",
   means_delivered: "wurde bestätigt",
   means_exhausted: "alle Versuche gescheitert",
-  means_expired: "käme zu spät",
+  means_expired: "ihre Zeit war vorbei",
   means_cancelled: "wurde abgebrochen",
   means_skipped: "kam, als ausgeschaltet war",
   reason: "Grund",
@@ -237,8 +240,12 @@ export const de: Texts = {
   header_timestamp: "Wann der letzte Versuch signiert wurde, in Sekunden seit 1970; ungefähr sein Beginn.",
   header_attempt: "Die Nummer des Versuchs.",
   header_own: "nur für diese Integration gesetzt",
-  header_signature:
-    "Für jeden Versuch neu aus id, Zeit und Inhalt mit dem Geheimnis der Integration gemacht, wenn signiert wird. Sie wird nicht aufgehoben.",
+  header_signature_hmac:
+    "Für jeden Versuch aus id, Zeit und Inhalt berechnet, mit dem Geheimnis der Integration. Sie wird nicht gespeichert.",
+  header_signature_ed25519:
+    "Für jeden Versuch aus id, Zeit und Inhalt berechnet, mit dem Ed25519-Schlüssel des Dienstes. Sie wird nicht gespeichert.",
+  header_signature_both:
+    "Für jeden Versuch aus id, Zeit und Inhalt berechnet: eine mit dem Geheimnis der Integration, eine mit dem Ed25519-Schlüssel des Dienstes. Sie werden nicht gespeichert.",
   body: "Inhalt",
 
   every_status: "alle",
@@ -308,6 +315,7 @@ export const de: Texts = {
   url: "URL des Empfängers",
   url_hint: "Dorthin werden Ereignisse per POST gesendet.",
   which_events: "Ereignisse",
+  no_events: "Wählen Sie mindestens ein Ereignis.",
   create: "Anlegen",
   edit: "Bearbeiten",
   edit_title: "Integration {id} bearbeiten",

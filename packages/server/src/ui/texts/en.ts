@@ -1,7 +1,11 @@
 /**
- * All texts of the pages in English. Placeholders are in braces; `_one` and `_other` are for one and for several.
+ * All texts of the pages in English, with core's sentences. Placeholders are in braces; `_one` and `_other` are for one and for several.
  */
+import { sentences } from "@doorhook/core"
+
 export const en = {
+  ...sentences,
+
   // Frame
   console: "doorhook console",
   portal: "Webhooks",
@@ -161,7 +165,7 @@ export const en = {
   means_retrying: "waits for its next attempt",
   means_delivered: "was acknowledged",
   means_exhausted: "every attempt failed",
-  means_expired: "came too late to be sent",
+  means_expired: "its time was over",
   means_cancelled: "was called off",
   means_skipped: "came while disabled",
   reason: "Reason",
@@ -239,8 +243,12 @@ export const en = {
   header_timestamp: "When the last attempt was signed, in seconds since 1970; about when it began.",
   header_attempt: "The number of the attempt.",
   header_own: "set for this integration alone",
-  header_signature:
-    "Made anew for each attempt from id, timestamp and body with the integration's secret, unless signing is off. It is not kept.",
+  header_signature_hmac:
+    "Computed for each attempt from id, timestamp and body, with the integration's secret. It is not kept.",
+  header_signature_ed25519:
+    "Computed for each attempt from id, timestamp and body, with the service's Ed25519 key. It is not kept.",
+  header_signature_both:
+    "Computed for each attempt from id, timestamp and body: one with the integration's secret, one with the service's Ed25519 key. They are not kept.",
   body: "Body",
 
   // Integrations
@@ -311,6 +319,7 @@ export const en = {
   url: "URL of the receiver",
   url_hint: "Where events are sent, by POST.",
   which_events: "Events",
+  no_events: "Choose at least one event.",
   create: "Create",
   edit: "Edit",
   edit_title: "Edit integration {id}",

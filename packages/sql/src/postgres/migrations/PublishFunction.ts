@@ -79,7 +79,8 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
     END IF;
     IF type IS NULL THEN
       RAISE invalid_parameter_value USING MESSAGE = 'resource_type must be '
-        || (SELECT string_agg(t.name, ' or ' ORDER BY t.place, t.name) FROM resource_types AS t);
+        || (SELECT string_agg(t.name, ' or ' ORDER BY t.place, t.name) FROM resource_types AS t)
+        || '; the setting resourceTypes declares others';
     END IF;
     action := body->>'action';
     IF json_typeof(body->'action') IS DISTINCT FROM 'string' OR NOT action = ANY(actions) THEN

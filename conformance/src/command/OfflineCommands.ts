@@ -1,0 +1,95 @@
+/**
+ * The commands that send nothing: `conformance list` and `explain` describe requirements; `check` and `badge` read what a run wrote.
+ */
+import { columns, CommandFailure, fileTrouble } from "@doorhook/core"
+import { Console, Effect, FileSystem, Schema } from "effect"
+import { program } from "../Program.ts"
+import { inWords, strengthOf } from "../history/Operations.ts"
+import { defaultTerms } from "../judgement/Terms.ts"
+import { Evidence } from "../record/Evidence.ts"
+import { outcomesOf } from "../record/Outcome.ts"
+import { makeReport } from "../report/MakeReport.ts"
+import { Report } from "../report/Report.ts"
+import * as Reports from "../report/Reports.ts"
+import { toBadge } from "../report/Reports.ts"
+import { opening, render } from "../report/Text.ts"
+import { find, ids, requirements } from "../requirements/Catalogue.ts"
+import { everyCaseOf, needs } from "../requirements/Requirement.ts"
+import type { Requirement } from "../requirements/Requirement.ts"
+import { failUnlessPassed } from "./RunCommand.ts"
+
+const scopeOf = ({ level, profile }: Requirement): string =>
+  `level ${level}${profile === null ? "" : `, profile ${profile}`}`
+
+/** One line for each requirement. */
+export const listRequirements = Console.log(
+  columns(requirements.map((one) => [one.id, scopeOf(one), one.strength, one.statement])).join("\n")
+)
+
+const explanationOf = (requirement: Requirement): string => {
+  const { because, expected, id, needs: needed, provenBy, sampled, source, statement, strength } = requirement
+  return [
+    `${id}  (${scopeOf(requirement)}, ${strength})`,
+    "",
+    `  ${statement}`,
+    "",
+    `  Source     ${source}`,
+    `  Because    ${because}`,
+    `  Expected   ${expected(defaultTerms)}`,
+    ...needed.map((need) => `  Needs      ${needs[need].toGive}`),
+    ...provenBy.map(
+      (need) => `  To pass    ${needs[need].toGive}${requirement.level === 1 ? " (at levels 2 and 3)" : ""}`
+    ),
+    "  What is sent",
+    ...everyCaseOf(requirement).flatMap(({ history, strength: own, title }) => [
+      `    ${title}${(own ?? strengthOf(history.ops)) === "SHOULD" && strength === "MUST" ? " (SHOULD)" : ""}`,
+      ...inWords(history.ops).map((words) => `      ${words}`)
+    ]),
+    ...(sampled.runs === 0 ? [] : [`    and up to ${sampled.runs} histories drawn from the seed`])
+  ].join("\n")
+}
+
+/** Prints everything about a requirement. */
+export const explainRequirement = Effect.fnUntraced(function* (id: string) {
+  const requirement = find(id)
+  if (requirement === undefined) {
+    return yield* CommandFailure.usage(`explain ${id}: there is no such requirement; there are ${ids()}`)
+  }
+  yield* Console.log(explanationOf(requirement))
+})
+
+/** Reads a file by a schema; `what` describes the expected file, for the message. */
+const read = Effect.fnUntraced(function* <A>(command: string, file: string, schema: Schema.Decoder<A>, what: string) {
+  const fs = yield* FileSystem.FileSystem
+  const text = yield* fs
+    .readFileString(file)
+    .pipe(
+      Effect.mapError((error) => CommandFailure.usage(`${command} ${file}: it can't be read: ${fileTrouble(error)}`))
+    )
+  return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text).pipe(
+    Effect.mapError(() => CommandFailure.usage(`${command} ${file}: it is no ${what}`))
+  )
+})
+
+/** Prints the verdicts that follow from evidence. Fails like the run that wrote it. */
+export const runCheck = Effect.fnUntraced(function* (flags: {
+  readonly file: string
+  readonly report: ReadonlyArray<string>
+}) {
+  const { file } = flags
+  const requests = yield* Effect.fromResult(Reports.parse(flags.report))
+  yield* Reports.check(requests, [], [{ said: `EVIDENCE ${file}`, file }])
+  const how = `evidence of this version; write it with \`${program.called} run --trace ${file}\``
+  const evidence = yield* read("check", file, Evidence, how)
+  const report = makeReport(evidence, outcomesOf(evidence), { files: new Map(), problem: null })
+  yield* Console.log(opening(report))
+  yield* Console.log(render(report))
+  yield* Reports.write(requests, report)
+  yield* failUnlessPassed(report)
+})
+
+/** Prints the JSON of a shields.io endpoint. */
+export const printBadge = Effect.fnUntraced(function* (file: string) {
+  const report = yield* read("badge", file, Report, `report of this version; write one with --report json=${file}`)
+  yield* Console.log(toBadge(report).trimEnd())
+})

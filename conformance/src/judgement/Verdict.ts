@@ -1,0 +1,107 @@
+/**
+ * The finding on one trace, and how several findings become one.
+ */
+import type { Strength } from "../history/Variations.ts"
+
+/** The verdicts on a requirement. Only PASS counts as passed. */
+export const verdicts = ["PASS", "FAIL", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE", "SKIPPED", "ERROR"] as const
+export type Verdict = (typeof verdicts)[number]
+
+/** What a breach comes down to for a genuine event. A basic requirement about just that may be the cause (`causesOf`). */
+export type Symptom = "unacknowledged" | "duplicate_refused" | "lost" | "doubled" | "doubled_at_once"
+
+export type Finding =
+  | {
+      readonly verdict: "PASS"
+      /** The attempts that passed, by their place in the trace. */
+      readonly attempts: ReadonlyArray<number>
+      /** How many events passed by their effects. */
+      readonly events: number
+    }
+  | {
+      readonly verdict: "FAIL"
+      /** The attempt that breaks the requirement; null if no single attempt does. */
+      readonly attempt: number | null
+      /** The event concerned, by its place in the trace; null for none. */
+      readonly event: number | null
+      readonly observed: string
+      /** Whether it rests on a measured time. A late answer is proof only if another is late, too. */
+      readonly timing: boolean
+      /** SHOULD if this breach is weaker than the requirement. */
+      readonly strength: Strength
+      readonly symptom: Symptom | null
+      /** The consequence; null for the one of the case or the requirement. */
+      readonly because: string | null
+    }
+  | {
+      readonly verdict: "INCONCLUSIVE"
+      /** The attempt that left it open; null if there was none to judge. */
+      readonly attempt: number | null
+      readonly observed: string
+      /** Whether nothing in the trace concerns the requirement. Other findings then decide. */
+      readonly empty: boolean
+    }
+  | {
+      /** The judgement itself failed: a fault of the suite that says nothing about the receiver. */
+      readonly verdict: "ERROR"
+      readonly attempt: null
+      readonly observed: string
+    }
+type Failed = Extract<Finding, { readonly verdict: "FAIL" }>
+
+export const pass = (attempts: ReadonlyArray<number>, events = 0): Finding => ({ verdict: "PASS", attempts, events })
+
+export const fail = (
+  attempt: number | null,
+  observed: string,
+  more: Partial<Omit<Failed, "verdict" | "attempt" | "observed">> = {}
+): Failed => ({
+  verdict: "FAIL",
+  attempt,
+  event: null,
+  observed,
+  timing: false,
+  strength: "MUST",
+  symptom: null,
+  because: null,
+  ...more
+})
+
+export const inconclusive = (attempt: number | null, observed: string): Finding => ({
+  verdict: "INCONCLUSIVE",
+  attempt,
+  observed,
+  empty: false
+})
+
+/** Nothing to judge. */
+export const nothing = (observed: string): Finding => ({
+  verdict: "INCONCLUSIVE",
+  attempt: null,
+  observed,
+  empty: true
+})
+
+/** A judgement that threw. */
+export const thrown = (cause: unknown): Finding => ({
+  verdict: "ERROR",
+  attempt: null,
+  observed: `the suite's own judgement failed (${cause instanceof Error ? cause.message : String(cause)}): please report it, with the evidence of --trace FILE`
+})
+
+/** Order of breaches: a MUST before a SHOULD, proof before what may be an accident. */
+const weight = ({ strength, timing }: Failed): number => (strength === "MUST" ? 0 : 2) + (timing ? 1 : 0)
+
+/** Several findings on one trace as one: a breach counts first, then what is open. */
+export const both = (...findings: ReadonlyArray<Finding>): Finding => {
+  const [broken] = findings.filter((finding) => finding.verdict === "FAIL").toSorted((a, b) => weight(a) - weight(b))
+  const open = findings.find((finding) => finding.verdict === "INCONCLUSIVE" && !finding.empty)
+  if (broken !== undefined && (broken.strength === "MUST" || open === undefined)) return broken
+  if (open !== undefined) return open
+  const passed = findings.filter((finding) => finding.verdict === "PASS")
+  if (passed.length === 0) return findings[0] ?? nothing("nothing was judged")
+  return pass(
+    passed.flatMap(({ attempts }) => attempts),
+    passed.reduce((sum, { events }) => sum + events, 0)
+  )
+}

@@ -1,0 +1,255 @@
+/**
+ * Probes that count what they find, for all events at once: matches in a log file, requests at a sink.
+ */
+import { CommandFailure, eventIdPrefix, eventIdsIn, fileTroubleOf } from "@doorhook/core"
+import { Effect, Result } from "effect"
+import type { Scope } from "effect"
+import { existsSync } from "node:fs"
+import { open } from "node:fs/promises"
+import type { FileHandle } from "node:fs/promises"
+import { createServer } from "node:http"
+import type { IncomingMessage, Server } from "node:http"
+import { dirname } from "node:path"
+import { unescape } from "node:querystring"
+import { codeOf } from "../evidence/Exchange.ts"
+import { ProbeUnusable } from "./Probe.ts"
+import type { Probe, ProbeReading, Subject } from "./Probe.ts"
+
+const unusable = (file: string, what: string): ProbeUnusable =>
+  new ProbeUnusable({
+    message: `The log ${file} can't be read: ${what}. Start the receiver with its log there, or correct --probe.`
+  })
+
+/** A log that began again: earlier lines may be lost. */
+const replaced = (file: string): ProbeUnusable =>
+  new ProbeUnusable({
+    message: `The log ${file} was overwritten during the run, so earlier lines may be lost. It must only grow: let the receiver append to it (>> instead of >), and don't rotate it during a run.`
+  })
+
+/** The most that is read at once, in bytes: a log may be long. */
+const mostAtOnce = 1_048_576
+
+/** A log is recognised by this many of the bytes that were read last. */
+const mostKnown = 256
+
+/** Counts matches by id as the log grows. Reads whole lines only: the last may be incomplete. */
+class Tail {
+  readonly #file: string
+  readonly #pattern: RegExp
+  readonly #counts = new Map<string, number>()
+  #position = 0
+  #known = Buffer.alloc(0)
+  #rest = ""
+
+  constructor(file: string, pattern: RegExp) {
+    this.#file = file
+    this.#pattern = pattern
+  }
+
+  /** Opens the file; null if only its folder exists: a receiver may create it at its first effect. */
+  async #open(): Promise<FileHandle | null> {
+    try {
+      return await open(this.#file, "r")
+    } catch (error) {
+      if (codeOf(error) === "ENOENT" && existsSync(dirname(this.#file))) return null
+      throw error
+    }
+  }
+
+  /** Whether the bytes that were read last are unchanged. */
+  async #isSame(handle: FileHandle): Promise<boolean> {
+    const known = this.#known
+    const { buffer, bytesRead } = await handle.read({
+      buffer: Buffer.alloc(known.length),
+      position: this.#position - known.length
+    })
+    return bytesRead === known.length && buffer.equals(known)
+  }
+
+  /** Reads on; returns whether the log only grew. */
+  async catchUp(): Promise<boolean> {
+    const handle = await this.#open()
+    if (handle === null) return this.#position === 0
+    try {
+      if (!(await this.#isSame(handle))) return false
+      const { size } = await handle.stat()
+      const chunk = Buffer.alloc(Math.max(0, Math.min(size - this.#position, mostAtOnce)))
+      while (this.#position < size) {
+        const { bytesRead } = await handle.read(chunk, 0, Math.min(chunk.length, size - this.#position), this.#position)
+        if (bytesRead === 0) return false
+        const bytes = chunk.subarray(0, bytesRead)
+        this.#position += bytesRead
+        this.#known = Buffer.concat([this.#known, bytes.subarray(-mostKnown)]).subarray(-mostKnown)
+        const lines = (this.#rest + bytes.toString("latin1")).split("\n")
+        this.#rest = lines.pop() ?? ""
+        for (const line of lines) this.#count(line)
+      }
+      return true
+    } finally {
+      await handle.close()
+    }
+  }
+
+  #count(line: string): void {
+    for (const match of Buffer.from(line, "latin1").toString("utf8").matchAll(this.#pattern)) {
+      const id = match.groups?.["id"] ?? match[1] ?? match[0]
+      this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1)
+    }
+  }
+
+  ids(): ReadonlyArray<string> {
+    return [...this.#counts.keys()].flatMap(eventIdsIn)
+  }
+
+  countOf(...ids: ReadonlyArray<string>): number {
+    return Math.max(...ids.map((id) => this.#counts.get(id) ?? 0))
+  }
+}
+
+/** The parts of a `log:` probe. */
+interface Log {
+  readonly file: string
+  readonly pattern: RegExp
+}
+
+/** Reads `FILE:REGEX`. Either may hold colons: an existing file is preferred, else the shortest name. */
+export const parseLog = (text: string): Result.Result<Log, CommandFailure> => {
+  const colons = Array.from(text.matchAll(/:/g), ({ index }) => index).filter(
+    (at) => at > 0 && at < text.length - 1 && !(at === 1 && /^[A-Za-z]:[\\/]/.test(text))
+  )
+  const readings = colons.map((at) =>
+    Result.try({
+      try: (): Log => ({ file: text.slice(0, at), pattern: new RegExp(text.slice(at + 1), "gu") }),
+      catch: (error) => CommandFailure.usage(`--probe log: ${error instanceof Error ? error.message : String(error)}`)
+    })
+  )
+  const readable = readings.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
+  const log = readable.find(({ file }) => existsSync(file)) ?? readable[0]
+  if (log !== undefined) return Result.succeed(log)
+  const form = CommandFailure.usage("--probe log: write log:FILE:REGEX, the expression with a group for the id")
+  return readings[0] ?? Result.fail(form)
+}
+
+/** A log file: each match is one effect, of the event whose webhook-id or `data.id` the group holds. */
+export const logProbe = (file: string, pattern: RegExp): Probe => {
+  const tail = new Tail(file, pattern)
+  let reading: Promise<boolean> = Promise.resolve(true)
+  const readOn = Effect.tryPromise({
+    try: () => {
+      reading = reading.then(
+        () => tail.catchUp(),
+        () => tail.catchUp()
+      )
+      return reading
+    },
+    catch: (error) => unusable(file, fileTroubleOf(error))
+  }).pipe(Effect.flatMap((grew) => (grew ? Effect.void : Effect.fail(replaced(file)))))
+  return {
+    kind: "log",
+    name: file,
+    concurrency: 1,
+    read: (subject: Subject): Effect.Effect<ProbeReading, ProbeUnusable> =>
+      Effect.map(readOn, () => ({
+        effects: tail.countOf(subject.webhookId, subject.dataId),
+        digest: null,
+        data: null
+      })),
+    seen: Effect.map(readOn, () => tail.ids())
+  }
+}
+
+const mostBytes = 1_048_576
+
+/** All places where a receiver may write the id: path, query, headers and body, leniently decoded. */
+const textOf = (request: IncomingMessage, body: string): string =>
+  [
+    unescape(request.url ?? "").replaceAll("+", " "),
+    ...Object.entries(request.headers).flatMap(([, value]) => value ?? []),
+    body
+  ].join("\n")
+
+/** The `Idempotency-Key`, which all requests for one effect share; null without one. */
+const keyOf = ({ headers }: IncomingMessage): string | null => {
+  const key = headers["idempotency-key"]
+  return key === undefined || key === "" ? null : String(key)
+}
+
+const isEventId = new RegExp(`^${eventIdPrefix}[0-9A-Za-z]{1,80}$`)
+/** The form of `data.id`. */
+const isNumber = /^\d{1,20}$/
+
+/** Counts the requests that mention an id. Keeps no bodies: a receiver may send many. */
+class Mentions {
+  readonly #requests = new Map<string, number>()
+  readonly #keys = new Set<string>()
+
+  /**
+   * An id counts once per request, as a whole word. A number counts only in a request without webhook-ids, because events of two
+   * types may share it. A request whose key came before is no further effect.
+   */
+  add(text: string, key: string | null): void {
+    if (key !== null && this.#keys.has(key)) return
+    if (key !== null) this.#keys.add(key)
+    const words = [...new Set(text.match(/[A-Za-z0-9_-]+/g))]
+    const ids = words.filter((word) => isEventId.test(word))
+    for (const id of ids.length > 0 ? ids : words.filter((word) => isNumber.test(word))) {
+      this.#requests.set(id, (this.#requests.get(id) ?? 0) + 1)
+    }
+  }
+
+  /** The number of requests about an event, by its webhook-id or by `data.id` alone. */
+  countOf(webhookId: string, dataId: string): number {
+    return (this.#requests.get(webhookId) ?? 0) + (this.#requests.get(dataId) ?? 0)
+  }
+
+  ids(): ReadonlyArray<string> {
+    return [...this.#requests.keys()].flatMap(eventIdsIn)
+  }
+}
+
+const listen = (port: number, received: Mentions): Effect.Effect<Server, ProbeUnusable, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.callback<Server, ProbeUnusable>((resume) => {
+      const server = createServer((request, response) => {
+        let body = ""
+        request.setEncoding("utf8")
+        request.on("data", (chunk) => {
+          if (body.length < mostBytes) body += chunk
+        })
+        request.on("end", () => {
+          received.add(textOf(request, body), keyOf(request))
+          response.end("{}")
+        })
+      })
+      server.on("error", (error) =>
+        resume(
+          Effect.fail(
+            new ProbeUnusable({
+              message: `The sink can't listen at port ${port} (${error.message}). Choose another: --probe sink:PORT.`
+            })
+          )
+        )
+      )
+      server.listen(port, () => resume(Effect.succeed(server)))
+    }),
+    (server) =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+  )
+
+/**
+ * Plays the peer that the receiver calls: each request with an event's id is one effect, and all requests with one
+ * `Idempotency-Key` are one. A receiver that was killed before it noted its call must call again. Listens until the scope ends.
+ */
+export const sinkProbe = Effect.fnUntraced(function* (
+  port: number
+): Effect.fn.Return<Probe, ProbeUnusable, Scope.Scope> {
+  const received = new Mentions()
+  yield* listen(port, received)
+  const read = ({ dataId, webhookId }: Subject) =>
+    Effect.sync(() => ({ effects: received.countOf(webhookId, dataId), digest: null, data: null }))
+  const seen = Effect.sync(() => received.ids())
+  return { kind: "sink", name: `http://127.0.0.1:${port}/`, concurrency: 1, read, seen }
+})

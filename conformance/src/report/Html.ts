@@ -1,0 +1,323 @@
+/**
+ * The report as one HTML file: no network and no script, so that a build can keep it and it opens years later. The filters of the
+ * style sheet hide rows by `:has`; a browser without `:has` shows all.
+ */
+import { Html } from "@doorhook/core"
+import { verdicts } from "../judgement/Verdict.ts"
+import type { Verdict } from "../judgement/Verdict.ts"
+import type { Block, StepBlock } from "./Blocks.ts"
+import { countsOf, explanationOf } from "./Explanation.ts"
+import type { Explained, Explanation, Summary } from "./Explanation.ts"
+import { deadlineInWords, safeText } from "./Report.ts"
+import type { Report } from "./Report.ts"
+
+const filters = verdicts
+  .map((verdict) => `main:has(#show-${verdict}:not(:checked)) [data-verdict="${verdict}"] { display: none }`)
+  .join("\n")
+
+const style = `
+:root {
+  color-scheme: light dark;
+  --page: #fbfbfa; --card: #ffffff; --ink: #1c2024; --soft: #5b6470; --line: #d9dde2; --code: #f2f4f6; --link: #0b5cad;
+  --PASS: #17753c; --FAIL: #c0261c; --WARN: #8a5a00; --INCONCLUSIVE: #6b3fa0; --NOT_OBSERVABLE: #4d5966; --SKIPPED: #4d5966; --ERROR: #b3265f;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #14171a; --card: #1c2024; --ink: #e8eaed; --soft: #a4adb8; --line: #363d45; --code: #24292f; --link: #7ab8ff;
+    --PASS: #5cc983; --FAIL: #ff8177; --WARN: #e6b450; --INCONCLUSIVE: #c3a1f5; --NOT_OBSERVABLE: #a4adb8; --SKIPPED: #a4adb8; --ERROR: #ff8fb8;
+  }
+}
+* { box-sizing: border-box }
+body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
+main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem 4rem }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem }
+h2 { font-size: 1.2rem; margin: 2.5rem 0 .75rem }
+h3 { font-size: 1rem; margin: 1.25rem 0 .35rem }
+p { margin: .4rem 0 }
+a { color: var(--link) }
+.soft { color: var(--soft) }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem }
+.head { border-left: .4rem solid var(--v) }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: .5rem 1rem; margin: 1rem 0 0 }
+.facts div { min-width: 0 } .facts div:first-child { grid-column: span 2 } .facts dt { color: var(--soft); font-size: .8rem } .facts dd { margin: 0 }
+.note { border-left: .25rem solid var(--WARN); padding: .1rem .75rem; margin: .75rem 0 }
+.v { color: var(--v); font-weight: 600; white-space: nowrap }
+fieldset { border: 0; padding: 0; margin: 0 0 .75rem; display: flex; flex-wrap: wrap; gap: .35rem .9rem }
+legend { padding: 0; color: var(--soft); font-size: .85rem }
+label { display: inline-flex; gap: .4rem; align-items: center; min-height: 1.75rem }
+@supports not selector(:has(a)) { fieldset { display: none } }
+${filters}
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .4rem .5rem; border-bottom: 1px solid var(--line) }
+tbody th { padding-top: 1rem; border-bottom: 2px solid var(--line) }
+td.v { width: 8.5rem }
+.small { font-size: .85rem }
+.id { font-weight: 600; white-space: nowrap }
+details { margin: .75rem 0 } summary { cursor: pointer; padding: .15rem 0 }
+details[data-verdict] { border-left: .4rem solid var(--v) }
+details[data-verdict] > summary { list-style-position: inside }
+dl.line { display: grid; grid-template-columns: 6.5rem 1fr; gap: .3rem .75rem; margin: .75rem 0 }
+dl.line dt { color: var(--soft) } dl.line dd { margin: 0; min-width: 0 }
+.followers { margin: 1rem 0 0 } .followers > summary { color: var(--soft) }
+pre { background: var(--code); border-radius: .4rem; padding: .6rem .75rem; margin: .3rem 0; white-space: pre-wrap; font: .85rem/1.45 ui-monospace, monospace }
+.sequence { list-style: none; margin: .5rem 1.5rem; padding: .25rem 0; border-inline: 2px solid var(--line) }
+.ends { display: flex; justify-content: space-between; font-size: .85rem; color: var(--soft) }
+.sequence details { margin: 0 } .sequence summary { padding: 0 }
+.step { padding: .45rem .75rem .35rem; font-weight: 600 }
+.aside { margin: .35rem .75rem; padding: .25rem .6rem; background: var(--code); border-radius: .3rem }
+.arrow { position: relative; padding: .1rem .75rem .35rem; border-bottom: 2px solid var(--soft); margin-bottom: .45rem; font-size: .9rem }
+.arrow::after { content: ""; position: absolute; bottom: -6px; border: 5px solid transparent }
+.arrow.to::after { right: 0; border-left-color: var(--soft); border-right-width: 0; border-left-width: 9px }
+.arrow.from { border-bottom-style: dashed; text-align: right }
+.arrow.from::after { left: 0; border-right-color: var(--soft); border-left-width: 0; border-right-width: 9px }
+.arrow.none { border: 0; text-align: right; color: var(--soft) } .arrow.none::after { display: none }
+.arrow.here { border-color: var(--FAIL); color: var(--FAIL); font-weight: 600 }
+.arrow.here.from::after { border-right-color: var(--FAIL) }
+.bars { font-variant-numeric: tabular-nums } .bars td { padding: .12rem .5rem; border: 0 }
+.bars td:first-child { width: 6rem; text-align: right; color: var(--soft); white-space: nowrap }
+.bars .bar { display: inline-block; height: .8rem; background: var(--link); border-radius: .15rem; min-width: 2px; vertical-align: middle }
+.bars .late .bar { background: var(--FAIL) }
+.bars .deadline td { border-top: 2px dashed var(--FAIL); color: var(--FAIL); text-align: left; font-size: .85rem }
+@media (max-width: 34rem) {
+  body { font-size: 15px } dl.line { grid-template-columns: 1fr } dl.line dt { margin-top: .35rem }
+  .sequence { margin-inline: .4rem } .facts { grid-template-columns: 1fr 1fr } td.v { width: 6.5rem; font-size: .85rem; white-space: normal }
+}
+@media print { fieldset { display: none } details { break-inside: avoid } body { background: none } }
+`
+
+/** HTML of texts without secrets. Invisible characters and those that change the writing direction are shown as their codes. */
+const html = Html.templateWith((text) =>
+  safeText(text)
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (one) =>
+      one === "\n" ? one : `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`
+    )
+)
+
+const when = (condition: boolean, content: () => Html.Html): Html.Html => (condition ? content() : Html.nothing)
+
+/** The colour of a verdict. */
+const colour = (verdict: Verdict): string => `--v: var(--${verdict})`
+
+/** A verdict as a word. */
+const named = (verdict: Verdict): string => verdict.toLowerCase().replace("_", " ")
+
+const colours: Readonly<Record<Report["verdict"], Verdict>> = {
+  pass: "PASS",
+  fail: "FAIL",
+  inconclusive: "INCONCLUSIVE"
+}
+
+const headOf = (report: Report, { claim, counts, ending, headline, notes }: Explanation): Html.Html => {
+  const facts = {
+    receiver: report.target,
+    acknowledgement: `${report.ack === "200" ? "status 200" : "a 2xx status"} within ${deadlineInWords(report)}`,
+    "timing accuracy": `${report.guardMs} ms`,
+    attempts: String(report.attempts),
+    started: report.startedAt.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC"),
+    duration: `${(report.durationMs / 1_000).toFixed(1)} s`,
+    seed: String(report.seed),
+    suite: report.suite
+  }
+  const fact = ([name, value]: readonly [string, string]): Html.Html =>
+    html`<div>
+      <dt>${name}</dt>
+      <dd>${value}</dd>
+    </div>`
+  return html`<header class="card head" style="${colour(colours[report.verdict])}">
+      <h1>${headline}</h1>
+      <p>${claim}: ${counts}.</p>
+      <dl class="facts">${Object.entries(facts).map(fact)}</dl>
+    </header>
+    ${[...(ending === "" ? [] : [ending]), ...notes].map((note) => html`<p class="note">${note}</p>`)}`
+}
+
+/** Length of the shown part of a body, in characters. */
+const longestBody = 600
+
+const attemptOf = ({ attempt, decides, got, sent }: StepBlock["attempts"][number]): Html.Html => {
+  const { body, bodyBytes } = attempt.request
+  const request =
+    body === ""
+      ? html`${sent}`
+      : html`<details>
+          <summary>${sent}</summary>
+          <pre>${body.slice(0, longestBody)}${body.length > longestBody ? "..." : ""}</pre>
+          <span class="soft">${bodyBytes} bytes</span>
+        </details>`
+  return html`<li>
+    <div class="arrow to">${request}</div>
+    <div class="arrow ${attempt.status === null ? "none" : "from"}${decides ? " here" : ""}">
+      ${got}${decides ? " ← here" : ""}
+    </div>
+  </li>`
+}
+
+const stepOf = ({ attempts, did, more, number }: StepBlock): Html.Html =>
+  html`<li class="${attempts.length === 0 ? "aside" : "step"}">${number}. ${did}</li>
+    ${attempts.map(attemptOf)}${when(more !== "", () => html`<li class="aside">${more}</li>`)}`
+
+const contentOf = (block: Exclude<Block, { kind: "line" }>): Html.Html => {
+  switch (block.kind) {
+    case "code":
+      return html`<pre>${block.text}</pre>`
+    case "list":
+      return html`<ul>
+        ${block.lines.map((one) => html`<li>${one}</li>`)}
+      </ul>`
+    case "steps":
+      // A sequence diagram as a list: it works with screen readers and on narrow screens.
+      return html`<div class="ends" aria-hidden="true"><span>the suite</span><span>the receiver</span></div>
+        <ol class="sequence">
+          ${block.steps.map(stepOf)}
+        </ol>`
+  }
+}
+
+const blockOf = (block: Block): Html.Html =>
+  block.kind === "line"
+    ? html`<dl class="line">
+        <dt>${block.label}</dt>
+        <dd>${block.important ? html`<b>${block.text}</b>` : block.text}</dd>
+      </dl>`
+    : html`<h3>${block.label}</h3>
+        ${contentOf(block)}`
+
+const cardOf = ({ blocks, followers, headline, ids, verdict }: Explained, isFolded: boolean): Html.Html => {
+  const isOpen = !isFolded && (verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR")
+  const links = ids.map((id, place) => html`${place === 0 ? "" : ", "}<span class="id" id="${id}">${id}</span>`)
+  return html`<details
+    class="card"
+    data-verdict="${verdict}"
+    style="${colour(verdict)}"
+    ${Html.trusted(isOpen ? "open" : "")}
+  >
+    <summary><span class="v">${named(verdict)}</span> ${links} ${headline}</summary>
+    ${blocks.map(blockOf)}
+    ${when(
+      followers.length > 0,
+      () =>
+        html`<details class="followers">
+          <summary>Probably from this: ${followers.flatMap((one) => one.ids).join(", ")}</summary>
+          ${followers.map((one) => cardOf(one, true))}
+        </details>`
+    )}
+  </details>`
+}
+
+const idsIn = (explained: ReadonlyArray<Explained>): ReadonlyArray<string> =>
+  explained.flatMap(({ followers, ids }) => [...ids, ...idsIn(followers)])
+
+/** Every requirement with its verdict, and boxes that show or hide verdicts. */
+const requirementsOf = (report: Report, { explained, summary }: Explanation): Html.Html => {
+  const linked = new Set(idsIn(explained))
+  const box = ([verdict, count]: readonly [Verdict, number]): Html.Html =>
+    html`<label style="${colour(verdict)}"
+      ><input type="checkbox" id="show-${verdict}" checked autocomplete="off" /><span
+        ><span class="v">${named(verdict)}</span> ${count}</span
+      ></label
+    >`
+  const row = ({ id, observed, scope, statement, verdict }: Summary["lines"][number]): Html.Html =>
+    html`<tr data-verdict="${verdict}">
+      <td class="v" style="${colour(verdict)}">${named(verdict)}</td>
+      <td>
+        ${linked.has(id) ? html`<a class="id" href="#${id}">${id}</a>` : html`<span class="id">${id}</span>`}
+        <span class="soft">${scope}</span><br />${statement}
+        ${when(observed !== "", () => html`<div class="soft small">${observed}</div>`)}
+      </td>
+    </tr>`
+  return html`<h2 id="requirements">Requirements</h2>
+    <fieldset>
+      <legend>Show</legend>
+      ${countsOf(report).map(box)}
+    </fieldset>
+    <table>
+      ${summary.map(
+        ({ lines, name }) =>
+          html`<tbody>
+            <tr>
+              <th colspan="2" scope="rowgroup">${name}</th>
+            </tr>
+            ${lines.map(row)}
+          </tbody>`
+      )}
+    </table>`
+}
+
+const inUnits = (milliseconds: number): string =>
+  milliseconds >= 1_000 ? `${Number((milliseconds / 1_000).toFixed(2))} s` : `${Number(milliseconds.toFixed(1))} ms`
+
+/** A histogram of answer times, with a line at the deadline. */
+const timesOf = (report: Report): Html.Html => {
+  const { deadlineMs, timing } = report
+  const shown = timing.histogram.filter(({ count }) => count > 0)
+  if (shown.length === 0) return Html.nothing
+  const most = Math.max(...shown.map(({ count }) => count))
+  const row = ({ count, upToMs }: (typeof shown)[number]): Html.Html =>
+    html`<tr class="${upToMs > deadlineMs ? "late" : ""}">
+      <td>≤ ${inUnits(upToMs)}</td>
+      <td><span class="bar" style="width:${Math.round((count / most) * 75)}%"></span> ${count}</td>
+    </tr>`
+  return html`<h2 id="times">How long answers took</h2>
+    <div class="card">
+      <p>
+        ${timing.attempts} answers to single requests: half within ${inUnits(timing.p50Ms)}, 90 % within
+        ${inUnits(timing.p90Ms)}, 99 % within ${inUnits(timing.p99Ms)}, the longest ${inUnits(timing.maxMs)}.
+      </p>
+      <table class="bars">
+        <tbody>
+          ${shown.filter(({ upToMs }) => upToMs <= deadlineMs).map(row)}
+          <tr class="deadline">
+            <td colspan="2">${deadlineInWords(report)}: the deadline</td>
+          </tr>
+          ${shown.filter(({ upToMs }) => upToMs > deadlineMs).map(row)}
+        </tbody>
+      </table>
+    </div>`
+}
+
+const abilitiesOf = ({ observability }: Report): Html.Html =>
+  when(
+    observability.length > 0,
+    () =>
+      html`<h2 id="visibility">What the suite could see and do</h2>
+        <table>
+          <tbody>
+            ${observability.map(
+              ({ available, how, what }) =>
+                html`<tr>
+                  <td class="v" style="${colour(available ? "PASS" : "NOT_OBSERVABLE")}">
+                    ${available ? "yes" : "no"}
+                  </td>
+                  <td>${what}<br /><span class="soft">${how}</span></td>
+                </tr>`
+            )}
+          </tbody>
+        </table>`
+  )
+
+export const toHtml = (report: Report): string => {
+  const explanation = explanationOf(report)
+  const { explained, headline } = explanation
+  return Html.page({
+    title: html`${headline}: ${report.target}`,
+    style,
+    head: html`<meta
+        http-equiv="Content-Security-Policy"
+        content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+      />
+      <meta name="referrer" content="no-referrer" />
+      <link rel="icon" href="data:," />`,
+    body: html`<main>
+      ${headOf(report, explanation)}
+      ${when(
+        explained.length > 0,
+        () =>
+          html`<h2 id="open">What did not pass</h2>
+            ${explained.map((one) => cardOf(one, false))}`
+      )}
+      ${requirementsOf(report, explanation)} ${timesOf(report)} ${abilitiesOf(report)}
+      <p class="soft">Times in a history count from its start. Signatures and other secrets are left out.</p>
+    </main>`
+  }).toString()
+}

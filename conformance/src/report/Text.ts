@@ -1,0 +1,160 @@
+/**
+ * The report as text: for a terminal, and as Markdown for a comment on a pull request.
+ */
+import { columns } from "@doorhook/core"
+import { program } from "../Program.ts"
+import type { Block, StepBlock } from "./Blocks.ts"
+import { explanationOf, neverBegan } from "./Explanation.ts"
+import type { Explained } from "./Explanation.ts"
+import { deadlineInWords } from "./Report.ts"
+import type { Report } from "./Report.ts"
+
+const labelled = (label: string, text: string): string => `  ${label.padEnd(11)}${text}`
+
+const stepLines = ({ attempts, did, more, number }: StepBlock): ReadonlyArray<string> => [
+  `    ${number}. ${attempts.length === 0 ? "then" : "sent"}  ${did}`,
+  ...attempts.map(({ decides, got }) => `       got   ${got}${decides ? "   <- here" : ""}`),
+  ...(more === "" ? [] : [`       ${more}`])
+]
+
+const under = (label: string, lines: ReadonlyArray<string>): ReadonlyArray<string> => [
+  `  ${label}`,
+  ...lines.map((one) => `    ${one}`)
+]
+
+const blockLines = (block: Block): ReadonlyArray<string> => {
+  switch (block.kind) {
+    case "line":
+      return [labelled(block.label, block.text)]
+    case "code":
+      return block.text.includes("\n")
+        ? under(block.label, block.text.split("\n"))
+        : [labelled(block.label, block.text)]
+    case "list":
+      return under(block.label, block.lines)
+    case "steps":
+      return [`  ${block.label}`, ...block.steps.flatMap(stepLines)]
+  }
+}
+
+/** A follower in short: the observation, and how to repeat it. */
+const followerLines = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
+  `    ${verdict}  ${ids.join(", ")}: ${headline}`,
+  ...blocks
+    .filter((block) => (block.kind === "line" && block.important) || block.label === "Again")
+    .flatMap(blockLines)
+    .map((one) => `    ${one}`),
+  ...followers.flatMap(followerLines)
+]
+
+/** The explanation of a requirement. */
+export const linesOf = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
+  `${verdict}  ${ids.join(", ")}`,
+  labelled("The rule", headline),
+  ...blocks.flatMap(blockLines),
+  ...(followers.length === 0 ? [] : ["  Probably from this", ...followers.flatMap(followerLines)])
+]
+
+/** The first lines of a run. */
+export const opening = (
+  report: Pick<Report, "ack" | "deadlineMs" | "guardMs" | "level" | "seed" | "suite" | "target">
+): string =>
+  [
+    `${report.suite}, level ${report.level}, ${report.target}, seed ${report.seed}`,
+    `An event is acknowledged by ${report.ack === "200" ? "status 200" : "a 2xx status"} within ${report.deadlineMs} ms (measured to ${report.guardMs} ms).`,
+    ""
+  ].join("\n")
+
+/** The report as text. If nothing could be sent, one line says why. */
+export const render = (report: Report): string => {
+  const { claim, counts, ending, explained, headline, notes, summary } = explanationOf(report)
+  if (neverBegan(report)) return ending
+  if (report.requirements.length === 0) {
+    return `${report.endedBecause} \`${program.called} list\` shows the requirements.`
+  }
+  const rows = summary.flatMap(({ lines }) =>
+    lines.map(({ id, observed, statement, verdict }) => [
+      verdict,
+      id,
+      observed === "" ? statement : `${statement} (${observed})`
+    ])
+  )
+  return [
+    ...columns(rows),
+    ...explained.flatMap((one) => ["", ...linesOf(one)]),
+    "",
+    ...notes.map((note) => `Note: ${note}`),
+    ...(notes.length === 0 ? [] : [""]),
+    ...(ending === "" ? [] : [ending]),
+    // The command fails with why a run did not pass.
+    ...(report.verdict === "pass" ? [`${headline}: ${claim}.`] : []),
+    `${counts}; ${report.attempts} attempts, deadline ${deadlineInWords(report)}.`
+  ].join("\n")
+}
+
+/** A text without Markdown or HTML of its own. */
+const plain = (text: string): string =>
+  text
+    .replaceAll(/[\\`*_[\]|<>~@&]/g, (one) => `\\${one}`)
+    .replaceAll("\\<", "&lt;")
+    .replaceAll("\\&", "&amp;")
+    .replaceAll("\\@", "&#64;")
+
+/** A text between fences longer than any in it. */
+const fenced = (text: string): string => {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
+  const fence = "`".repeat(longest + 1)
+  return `${fence}sh\n${text}\n${fence}`
+}
+
+const marks: Readonly<Record<Report["verdict"], string>> = { pass: "✅", fail: "❌", inconclusive: "⚠️" }
+
+const step = ({ attempts, did, more, number }: StepBlock): string =>
+  [
+    `${number}. ${plain(did)}`,
+    ...attempts.map(({ decides, got }) => `   - ${decides ? `**${plain(got)}** ← here` : plain(got)}`),
+    ...(more === "" ? [] : [`   - ${more}`])
+  ].join("\n")
+
+const blockText = (block: Block): string => {
+  const under = (text: string): string => `**${block.label}**\n\n${text}`
+  switch (block.kind) {
+    case "line":
+      return `**${block.label}** ${plain(block.text)}`
+    case "code":
+      return under(fenced(block.text))
+    case "list":
+      return under(block.lines.map((one) => `- ${plain(one)}`).join("\n"))
+    case "steps":
+      return under(block.steps.map(step).join("\n"))
+  }
+}
+
+const folded = (summary: string, content: ReadonlyArray<string>): ReadonlyArray<string> =>
+  content.length === 0 ? [] : [`<details><summary>${summary}</summary>`, ...content, "</details>"]
+
+const explain = ({ blocks, followers, headline, ids, verdict }: Explained): ReadonlyArray<string> => [
+  `#### ${verdict} ${ids.join(", ")}: ${plain(headline)}`,
+  ...blocks.map(blockText),
+  ...folded(`Probably from this: ${followers.flatMap((one) => one.ids).join(", ")}`, followers.flatMap(explain))
+]
+
+const isDecided = ({ verdict }: Explained): boolean => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR"
+
+export const toMarkdown = (report: Report): string => {
+  const { claim, counts, ending, explained, headline, notes, summary } = explanationOf(report)
+  const rows = summary.flatMap(({ lines }) =>
+    lines.map(({ id, scope, statement, verdict }) => `| ${verdict} | ${id} | ${scope} | ${plain(statement)} |`)
+  )
+  return `${[
+    `### ${marks[report.verdict]} ${headline}`,
+    `${claim}: ${counts}. ${report.attempts} attempts on ${plain(report.target)}, seed ${report.seed}, ${report.suite}.`,
+    ...(ending === "" ? [] : [`> ${plain(ending)}`]),
+    ...notes.map((note) => `> ${plain(note)}`),
+    ...explained.filter(isDecided).flatMap(explain),
+    ...folded("Not decided", explained.filter((one) => !isDecided(one)).flatMap(explain)),
+    ...folded(`All ${rows.length} requirements`, [
+      ["| verdict | requirement | scope | |", "|---|---|---|---|", ...rows].join("\n")
+    ])
+  ].join("\n\n")}\n`
+}

@@ -1,0 +1,175 @@
+/**
+ * R-ACK: what an acknowledgement is, on events of any day and under load.
+ */
+import { DurationText } from "@doorhook/core"
+import type { Trace } from "../evidence/Trace.ts"
+import { accessLog, call, noted, withMember, withUnknown } from "../history/Events.ts"
+import type { EventTemplate } from "../history/Events.ts"
+import { again, makeCase, newEvent } from "../history/History.ts"
+import type { Case } from "../history/History.ts"
+import { string } from "../history/Json.ts"
+import { ordinary, single } from "../history/Samples.ts"
+import { retry } from "../history/Variations.ts"
+import { all, completeAnswers, exactStatus, firstAttempts, statusInTime, uncrowded } from "../judgement/Judge.ts"
+import { exchangeInWords, inWords, classify, statusInWords } from "../judgement/Terms.ts"
+import type { Terms } from "../judgement/Terms.ts"
+import { fail, inconclusive, nothing, pass } from "../judgement/Verdict.ts"
+import type { Finding } from "../judgement/Verdict.ts"
+import { requirement, symptoms } from "./Requirement.ts"
+import type { Requirement } from "./Requirement.ts"
+
+/** The simplest cases: nothing more can be tested with a receiver that does not acknowledge them. */
+export const simplestCases: ReadonlyArray<Case> = [
+  makeCase("timing", "an unlocked door", newEvent(accessLog)),
+  makeCase("timing", "a video call", newEvent(call))
+]
+
+export const ordinaryCases: ReadonlyArray<Case> = [
+  ...simplestCases,
+  makeCase(
+    "timing",
+    "several events over one connection",
+    newEvent(accessLog),
+    newEvent(call),
+    newEvent(accessLog),
+    newEvent(accessLog)
+  )
+]
+
+/** Enough events, ten at once, to meet a fault that is rare. */
+export const manyEvents: Case = makeCase("state", "many ordinary events, ten at once", { k: "filler", count: 300 })
+
+const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".repeat(9_000))]), "99 kB")
+
+export const largeEvent: Case = makeCase("timing", "a large event", newEvent(large))
+
+/**
+ * The quiet time, in milliseconds. Receivers close idle connections after whole seconds, so this is in between: no connection
+ * closes just when it is used.
+ */
+const quiet = 3_600
+
+/** Nothing is sent for a while; then events over the kept connection, and over a new one. */
+export const quietCase: Case = makeCase(
+  "quiet",
+  "events after a quiet while",
+  newEvent(accessLog),
+  { k: "idle", ms: quiet },
+  newEvent(accessLog, ["kept"]),
+  newEvent(call, ["new_connection"]),
+  again(0, retry)
+)
+
+/** Cases that may take longer than the simplest event. */
+const slowerCases: ReadonlyArray<Case> = [
+  makeCase("timing", "a duplicate", newEvent(accessLog), again(0, retry)),
+  largeEvent,
+  quietCase
+]
+
+const at = (event: EventTemplate, time: string, what: string): Case =>
+  makeCase("state", `an event ${what}`, newEvent(noted(withMember(event, "logged_at", string(time)), what)))
+
+/** UTC in ISO 8601 has several forms, and a controller that was offline, or has a wrong clock, sends any time. */
+const timeCases: ReadonlyArray<Case> = [
+  at(accessLog, "2026-03-02T08:00:00Z", "of a whole second"),
+  at(call, "2026-03-02T08:00:00.5Z", "of half a second"),
+  at(accessLog, "2026-03-02T08:00:00.123456Z", "timed to the microsecond"),
+  at(call, "2026-03-02T08:00:00+00:00", "whose UTC is written +00:00"),
+  at(accessLog, "2016-02-29T23:59:59.999Z", "of ten years ago"),
+  at(call, "2031-01-01T00:00:00Z", "of years ahead")
+]
+
+const samples = single("timing", "events of a day", ordinary, 8)
+
+const inTimeShare = 0.999
+
+/** No event is refused or broken off, and 99.9 % are answered in time, counted from when they were due. */
+const underLoad = (trace: Trace, terms: Terms): Finding => {
+  const loaded = trace.attempts.flatMap((attempt, index) =>
+    attempt.kind === "load" ? [{ attempt, index, answer: classify(attempt.exchange, terms) }] : []
+  )
+  if (loaded.length === 0) return nothing("no load was sent")
+  const wrong = loaded.find(({ answer }) => answer === "refused" || answer === "broken")
+  if (wrong !== undefined) return fail(wrong.index, `under load: ${exchangeInWords(wrong.attempt.exchange)}`)
+  const late = loaded.filter(({ answer }) => answer === "late" || answer === "unfinished")
+  const borderline = loaded.filter(({ answer }) => answer === "borderline")
+  const allowed = Math.floor(loaded.length * (1 - inTimeShare))
+  const first = [...late, ...borderline][0]?.index ?? null
+  const heldUp = trace.shortfalls.reduce((sum, { done, of, what }) => sum + (what === "connections" ? of - done : 0), 0)
+  if (late.length - heldUp > allowed)
+    return fail(first, `${late.length} of ${loaded.length} answers came too late`, { timing: true })
+  if (heldUp > allowed)
+    return inconclusive(
+      first,
+      `${heldUp} of ${loaded.length} events were sent too late, because all of the suite's connections were busy: nothing can be said of this rate`
+    )
+  return late.length + borderline.length > allowed
+    ? inconclusive(first, `${late.length + borderline.length} of ${loaded.length} answers came at the deadline`)
+    : pass(loaded.map(({ index }) => index))
+}
+
+export const ackRequirements: ReadonlyArray<Requirement> = [
+  requirement("R-ACK-01", 1, {
+    statement: "Every valid event is acknowledged at its first attempt.",
+    source: "interface document, section 6, rule 3",
+    because: symptoms.unacknowledged,
+    expected: (terms) => `the first attempt of every ordinary event is answered with ${inWords(terms)}`,
+    presumesAcknowledgement: false,
+    presupposes: ["R-ACK-02", "R-ACK-03", "R-ACK-04"],
+    given: [...ordinaryCases, ...slowerCases, manyEvents],
+    further: timeCases,
+    sampled: samples,
+    judge: all(firstAttempts, uncrowded)
+  }),
+  requirement("R-ACK-02", 1, {
+    statement: "The status of the answer is exactly 200: 201, 202, 204 and redirects do not acknowledge.",
+    source: "interface document, section 6, rule 3",
+    because:
+      "The interface knows one acknowledgement, 200 OK. Redirects are not followed: a redirected POST may arrive as a GET, or at another receiver.",
+    expected: (terms) => `every answer has ${statusInWords(terms)}`,
+    presumesAcknowledgement: false,
+    given: [...ordinaryCases, manyEvents],
+    sampled: samples,
+    judge: exactStatus
+  }),
+  requirement("R-ACK-03", 1, {
+    statement: "The answer comes within 5 seconds of the start of the request, connecting included.",
+    source: "interface document, section 6, rule 3, and section 8",
+    because:
+      "A later answer does not count: the event is sent again although it was handled. Put the work into a queue and answer at once.",
+    expected: ({ deadline }) => `the status of every answer arrives within ${DurationText.format(deadline)}`,
+    presumesAcknowledgement: false,
+    given: [...ordinaryCases, ...slowerCases],
+    sampled: samples,
+    judge: statusInTime
+  }),
+  requirement("R-ACK-04", 1, {
+    statement: "The answer is complete: its body ends within the deadline and is as long as it says.",
+    source: "interface document, section 6, rule 3; RFC 9112, sections 6.3 and 8",
+    because:
+      "An answer without an end keeps a connection of the sender busy. A wrong length corrupts the next answer on it.",
+    expected: ({ deadline }) =>
+      `every answer ends within ${DurationText.format(deadline)}, with as many bytes as announced`,
+    presumesAcknowledgement: false,
+    given: [...ordinaryCases, ...slowerCases],
+    sampled: samples,
+    judge: completeAnswers
+  }),
+  requirement("R-ACK-05", 1, {
+    profile: "load",
+    statement:
+      "At the declared peak rate every event is acknowledged, 99.9 % of them within 5 seconds of when they were due.",
+    source: "interface document, section 6, rule 3, and section 8",
+    because:
+      "After an outage of a controller, or when a shift begins, many events come at once. A receiver that falls behind gets each event several times, and falls behind further.",
+    expected: (terms) =>
+      `every event at the peak rate is answered with ${inWords(terms)}, counted from when it was due`,
+    needs: ["rate"],
+    given: [
+      makeCase("load", "the declared peak rate", { k: "load", factor: 1, ms: 8_000 }),
+      makeCase("load", "a burst of five times the peak rate", { k: "load", factor: 5, ms: 1_000 })
+    ],
+    judge: underLoad
+  })
+]

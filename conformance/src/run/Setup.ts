@@ -1,0 +1,375 @@
+/**
+ * What a run does first, and what a replay and the doctor do alone: measure how exactly this machine can time an answer, reach the
+ * receiver, send the simplest events, calibrate the probe. Then a history can be tried by itself.
+ */
+import { Crypto } from "@doorhook/core"
+import { Clock, Effect, Layer, Struct } from "effect"
+import type { Scope } from "effect"
+import { createServer } from "node:http"
+import type { Server } from "node:http"
+import type { Trace } from "../evidence/Trace.ts"
+import { withInterventions, Slots } from "../execution/Execution.ts"
+import type { CaseContext, Setting } from "../execution/Execution.ts"
+import { execute } from "../execution/Perform.ts"
+import { TargetUnusable } from "../execution/Send.ts"
+import { accessLog, call, EventFactory } from "../history/Events.ts"
+import { forBindings, keyOf, makeCase, newEvent } from "../history/History.ts"
+import type { Case, History } from "../history/History.ts"
+import { inOtherCase } from "../history/Json.ts"
+import { open, plainSending } from "../http/Wire.ts"
+import { classify } from "../judgement/Terms.ts"
+import type { Terms } from "../judgement/Terms.ts"
+import { ProbeUnusable, subjectOf } from "../probes/Probe.ts"
+import type { Probe, Subject } from "../probes/Probe.ts"
+import type { ProbeCalibration } from "../record/Evidence.ts"
+import { defaultMaxTime } from "../record/Options.ts"
+import type { Means, Options } from "../record/Options.ts"
+import { simplestCases } from "../requirements/Acknowledgement.ts"
+import type { Need } from "../requirements/Requirement.ts"
+import { makeLedger } from "./Ledger.ts"
+import { settle } from "./Settle.ts"
+import type { Reader } from "./Settle.ts"
+import { reach } from "./Target.ts"
+
+/** The services that histories are executed with. */
+export const services = Layer.mergeAll(EventFactory.layer, Slots.layer).pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+
+/** The largest share of the time for an operation that sends many events; the second if other cases wait for it. */
+export const fillerShare = 0.07
+export const fillerShareAlone = 0.035
+/** The same outside of a run. */
+const fillerAlone = 0.25
+
+/** The default factor of waiting times, for a run of this many milliseconds. */
+export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
+
+export const termsOf = ({ ack, deadline, dedupKey, tolerance }: Options, { guard }: Guard): Terms => ({
+  deadline,
+  guard,
+  rule: ack,
+  dedupKey,
+  tolerance
+})
+
+/** The needs that a run with these options and means meets, apart from the digest. */
+export const givenBy = ({ level, peakRate }: Options, { hooks, probe, secret, urls }: Means): ReadonlyArray<Need> => {
+  const given: Readonly<Record<Exclude<Need, "digest">, boolean>> = {
+    effects: probe !== null && level >= 2,
+    stop: level >= 3 && (hooks.restart !== null || hooks.kill !== null),
+    kill: level >= 3 && hooks.kill !== null,
+    pause: hooks.pause !== null && hooks.resume !== null,
+    advance: hooks.advance !== null,
+    endpoints: urls.length > 1,
+    secret: secret !== null,
+    rate: peakRate !== null
+  }
+  return Struct.keys(given).filter((need) => given[need])
+}
+
+/** What the histories of a run share. */
+export const settingOf = Effect.fnUntraced(function* (
+  options: Options,
+  means: Means,
+  terms: Terms,
+  { pace, typical }: Pick<Setting, "pace" | "typical">
+): Effect.fn.Return<Setting> {
+  const clock = yield* Clock.Clock
+  const begun = clock.monotonicTimeNanosUnsafe()
+  return {
+    urls: means.urls,
+    secret: means.secret,
+    bindings: options.binding,
+    terms,
+    hooks: means.hooks,
+    interventions: [],
+    sent: { count: 0 },
+    now: () => Number(clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000,
+    startedAfter: new Set(),
+    clock: { ahead: 0 },
+    comeback: means.comeback,
+    typical,
+    pace,
+    peakRate: options.peakRate ?? 0
+  }
+})
+
+/** The simplest cases, for the receiver's bindings. */
+export const controlsOf = ({ binding }: Options): ReadonlyArray<Case> => {
+  const adapted = simplestCases.flatMap((one) => forBindings(one, binding) ?? [])
+  return [...new Map(adapted.map((one) => [keyOf(one.history), one])).values()]
+}
+
+export const readerOf = (
+  { seed }: Options,
+  { probe, urls }: Means,
+  terms: Terms,
+  calibration: ProbeCalibration | null
+): Reader | null =>
+  probe === null || calibration === null
+    ? null
+    : { probe, calibration, terms, seed, endpoints: urls.map(({ href }) => href) }
+
+/** The trace as of now, when its effects were read, with the actions of others on the receiver until then. */
+export const upToNow = (trace: Trace, { interventions, now }: Setting): Trace =>
+  withInterventions({ ...trace, ended: now() }, interventions)
+
+/** Executes a history alone and reads its effects: for confirming, shrinking and `replay`. */
+export type TryOut = (
+  history: History
+) => Effect.Effect<Trace, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots>
+
+export const tryOutWith =
+  (setting: Setting, context: CaseContext, reader: () => Reader | null, patience: number): TryOut =>
+  (history) =>
+    Effect.gen(function* () {
+      const { broke, trace } = yield* execute(history, setting, context)
+      // A receiver that did not start again shows no effects.
+      if (broke?.stayedDown === true) return trace
+      if (broke !== null) return yield* broke
+      const own = reader()
+      if (own === null) return trace
+      const [seen = trace] = (yield* settle([trace], own, patience)).traces
+      return upToNow(seen, setting)
+    })
+
+/** A receiver that was reached and measured, with nothing else going on. */
+export interface PreparedReceiver {
+  readonly guard: Guard
+  readonly terms: Terms
+  /** Null without a probe, or if nothing is acknowledged. */
+  readonly calibration: ProbeCalibration | null
+  /** Whether it acknowledges the simplest events. */
+  readonly acknowledges: boolean
+  readonly tryOut: TryOut
+}
+
+/** Reaches and measures a receiver, ready to execute histories at full length, each alone. */
+export const prepareReceiver = Effect.fnUntraced(function* (
+  options: Options,
+  means: Means
+): Effect.fn.Return<PreparedReceiver, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots> {
+  const guard = yield* measureGuard
+  const terms = termsOf(options, guard)
+  yield* reach(means.urls[0], options.deadline)
+  const ledger = makeLedger(terms)
+  const setting = yield* settingOf(options, means, terms, { pace: 1, typical: ledger.typical })
+  const context: CaseContext = {
+    title: "alone",
+    allElseDone: Effect.void,
+    fillerTime: options.maxTime * fillerAlone
+  }
+  for (const { history, lane, title } of controlsOf(options)) {
+    const { broke, trace } = yield* execute(history, setting, context)
+    if (broke !== null) return yield* broke
+    ledger.add({ title, lane, alone: true, trace, whole: true, settled: true, repeats: [] })
+  }
+  const acknowledges = ledger.acknowledges()
+  const calibration =
+    means.probe === null || !acknowledges
+      ? null
+      : yield* calibrateProbe(means.probe, setting, context, { bindings: options.binding, settle: options.settle })
+  const reader = readerOf(options, means, terms, calibration)
+  return {
+    guard,
+    terms,
+    calibration,
+    acknowledges,
+    tryOut: tryOutWith(setting, context, () => reader, options.settle)
+  }
+})
+
+const leastGuard = 50
+const warmUp = 10
+const rounds = 100
+const patience = 2_000
+
+/** The URL of a server that answers 200 as soon as it has the body. */
+const echo: Effect.Effect<URL, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.callback<Server>((resume) => {
+    const server = createServer((request, response) => {
+      request.resume().once("end", () => response.end("ok"))
+    })
+    server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+  }),
+  (server) =>
+    Effect.callback<void>((resume) => {
+      server.close(() => resume(Effect.void))
+      server.closeAllConnections()
+    })
+).pipe(
+  Effect.map((server) => {
+    const address = server.address()
+    const port = address === null || typeof address === "string" ? 0 : address.port
+    return new URL(`http://127.0.0.1:${port}/`)
+  })
+)
+
+/** The 99th percentile. */
+const percentile99 = (values: ReadonlyArray<number>): number =>
+  values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * 0.99) - 1)] ?? 0
+
+/** The guard band and the timing it follows from, in milliseconds. */
+export interface Guard {
+  readonly guard: number
+  readonly echo: number
+}
+
+/**
+ * Times an echo server in the suite's own process, which is the suite's own delay. A receiver is late only if it is late by more
+ * than three times the 99th percentile of that.
+ */
+export const measureGuard: Effect.Effect<Guard> = Effect.scoped(
+  Effect.gen(function* () {
+    const connection = yield* open(yield* echo)
+    const timings: Array<number> = []
+    for (let round = 0; round < warmUp + rounds; round++) {
+      const request = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" } as const
+      const { exchange } = yield* connection.send(request, plainSending(patience))
+      if (round >= warmUp) timings.push(exchange.elapsed)
+    }
+    const slowest = percentile99(timings)
+    return { guard: Math.max(leastGuard, Math.ceil(3 * slowest)), echo: slowest }
+  })
+)
+
+const betweenReadings = 20
+
+const unusable = (message: string): ProbeUnusable => new ProbeUnusable({ message })
+
+/** Reads until a condition holds or the time is up; returns the last reading. */
+const readUntil = Effect.fnUntraced(function* (
+  probe: Probe,
+  subject: Subject,
+  enough: (effects: number) => boolean,
+  limit: number
+) {
+  const until = (yield* Clock.currentTimeMillis) + limit
+  let reading = yield* probe.read(subject)
+  while (!enough(reading.effects) && (yield* Clock.currentTimeMillis) < until) {
+    yield* Effect.sleep(betweenReadings)
+    reading = yield* probe.read(subject)
+  }
+  return reading
+})
+
+/** Makes the receiver record one more effect and checks that the probe shows it; null without `double`. */
+const checkDouble = Effect.fnUntraced(function* (probe: Probe, { hooks }: Setting, subject: Subject, limit: number) {
+  if (hooks.double === null) return null
+  const before = (yield* probe.read(subject)).effects
+  yield* Effect.mapError(hooks.double(subject.webhookId), ({ message }) => new TargetUnusable({ message }))
+  const { effects } = yield* readUntil(probe, subject, (seen) => seen > before, limit)
+  const asked = `after the receiver was asked (POST ${hooks.names["double"] ?? "double"}) to record one more`
+  if (effects <= before) {
+    return yield* unusable(
+      `The probe still says effects = ${effects} ${asked}, so it can't count past ${before} and would hide every double effect. It must count effects, not say whether there is one.`
+    )
+  }
+  if (effects !== before + 1) {
+    return yield* unusable(
+      `The probe says effects = ${effects} ${asked} than ${before}, not ${before + 1}. It must count each effect once, and the control URL must record one.`
+    )
+  }
+  return { expected: before + 1, observed: effects }
+})
+
+/** Checks that no event counts under the beginning of its id, too: twins have such ids. */
+const checkWhole = Effect.fnUntraced(function* (
+  probe: Probe,
+  subjects: ReadonlyArray<Subject>,
+  phantom: Subject,
+  byDataId: boolean
+) {
+  for (const subject of subjects) {
+    for (const key of byDataId ? (["webhookId", "dataId"] as const) : (["webhookId"] as const)) {
+      const beginning = subject[key].slice(0, -1)
+      const { dataId, webhookId } = phantom
+      const { effects } = yield* probe.read({ ...subject, dataId, webhookId, [key]: beginning })
+      if (effects === 0) continue
+      return yield* unusable(
+        `The probe says effects = ${effects} for ${beginning}, which is only the beginning of an event's id. It counts ids that begin alike together, and would show two effects for a correct receiver. It must match whole ids: grep -cw, = instead of LIKE.`
+      )
+    }
+  }
+})
+
+/** Three events, for these bindings. */
+const trial = (bindings: ReadonlyArray<string> | null) =>
+  forBindings(makeCase("timing", "the probe", newEvent(accessLog), newEvent(call), newEvent(accessLog)), bindings)
+
+/**
+ * Checks that the probe counts right: no effect for an event that was never sent, one for one event, two for two, and one more if
+ * the receiver can be asked to record it. Null if the receiver acknowledges nothing.
+ */
+export const calibrateProbe = Effect.fnUntraced(function* (
+  probe: Probe,
+  setting: Setting,
+  context: CaseContext,
+  { bindings, settle }: { readonly bindings: ReadonlyArray<string> | null; readonly settle: number }
+): Effect.fn.Return<ProbeCalibration | null, TargetUnusable | ProbeUnusable, EventFactory | Crypto | Slots> {
+  const factory = yield* EventFactory
+  const phantom: Subject = {
+    webhookId: yield* factory.webhookId,
+    resourceType: "access_log",
+    dataId: String(yield* factory.dataId),
+    endpoint: null
+  }
+  const never = yield* probe.read(phantom)
+  if (never.effects !== 0) {
+    return yield* unusable(
+      `The probe says effects = ${never.effects} for an event that was never sent. It must say 0 for an unknown id. Does it count all events together?`
+    )
+  }
+  const one = trial(bindings)
+  if (one === null) return null
+  const { broke, trace } = yield* execute(one.history, setting, context)
+  if (broke !== null) return yield* broke
+  const acknowledged = trace.attempts.filter(({ exchange }) => classify(exchange, setting.terms) === "acknowledged")
+  const subjects = acknowledged.flatMap(({ event }) => trace.events[event] ?? []).map((sent) => subjectOf(sent, null))
+  if (subjects.length === 0) return null
+  const begun = yield* Clock.currentTimeMillis
+  // One effect is enough: a receiver that loses the others must be judged, not given up.
+  let seen = 0
+  while (seen === 0 && (yield* Clock.currentTimeMillis) < begun + settle) {
+    const readings = yield* Effect.forEach(subjects, probe.read, { concurrency: probe.concurrency })
+    seen = Math.max(...readings.map(({ effects }) => effects))
+    if (seen === 0) yield* Effect.sleep(betweenReadings)
+  }
+  const lag = (yield* Clock.currentTimeMillis) - begun
+  if (seen === 0) {
+    return yield* unusable(
+      `The probe says effects = 0 for ${subjects.length} acknowledged events, after ${settle} ms. Either it looks in the wrong place or the receiver drops what it acknowledges. Ask it for ${subjects[0]?.webhookId} by hand, or give it more time with --settle.`
+    )
+  }
+  const limit = Math.max(1_000, Math.min(settle, 3 * lag))
+  const readings = yield* Effect.forEach(subjects.slice(0, 2), (subject) =>
+    readUntil(probe, subject, (effects) => effects > 0, limit)
+  )
+  if ((yield* probe.read(phantom)).effects !== 0) {
+    return yield* unusable(
+      "The probe counts effects for an event that was never sent, once others were sent: it ignores the id in the request."
+    )
+  }
+  const [subject = phantom] = subjects
+  // The webhook-id of no event, with the data.id of one that was sent.
+  const byDataId = (yield* probe.read({ ...subject, webhookId: phantom.webhookId })).effects > 0
+  yield* checkWhole(probe, subjects, phantom, byDataId)
+  const folded = { ...subject, webhookId: inOtherCase(subject.webhookId), dataId: phantom.dataId }
+  const foldsCase = (yield* probe.read(folded)).effects > 0
+  // URLs to which none of them was sent.
+  const [, ...others] = setting.urls
+  const elsewhere = others.flatMap(({ href }) => subjects.map((each) => ({ ...each, endpoint: href })))
+  const shownElsewhere = yield* Effect.forEach(elsewhere, probe.read)
+  return {
+    kind: probe.kind,
+    name: probe.name,
+    neverSent: { expected: 0, observed: never.effects },
+    one: { expected: 1, observed: readings[0]?.effects ?? 0 },
+    two: { expected: readings.length, observed: readings.reduce((sum, { effects }) => sum + effects, 0) },
+    double: yield* checkDouble(probe, setting, subject, limit),
+    digest: readings.some(({ digest }) => digest !== null),
+    byDataId,
+    blindToUrls: shownElsewhere.some(({ effects }) => effects > 0),
+    foldsCase,
+    lag
+  }
+})

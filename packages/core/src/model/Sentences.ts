@@ -1,0 +1,198 @@
+/**
+ * Sentences that pages show in the reader's language: why a delivery is in its state, what helps, what is wrong with a form. Core
+ * answers with a key and values. This is the English table, for the API, the command line and logs; pages have one per language.
+ */
+import { Schema, Struct } from "effect"
+import * as DurationText from "./DurationText.ts"
+import { isoOf } from "./IsoTime.ts"
+
+/** Placeholders are in braces. `{detail}` is what was seen of a failure, in parentheses, or nothing; it is English everywhere. */
+export const sentences = {
+  // How an attempt ended
+  attempt_acknowledged: "The receiver acknowledged with {status} after {millis} ms.",
+  attempt_late:
+    "The receiver answered {status}, but too late: after {millis} ms. It should answer first and work afterwards.",
+  attempt_status: "The receiver answered {status}.",
+  attempt_2xx:
+    "The receiver answered {status}: only 200 acknowledges. Let the receiver answer 200, or let any 2xx acknowledge for this integration (its setting acknowledge: 2xx).",
+  attempt_2xx_owner: "The receiver answered {status}: only 200 acknowledges. Let the receiver answer 200.",
+  attempt_3xx:
+    "The receiver answered {status}: a redirect, and redirects are not followed. Change the integration's URL to the final address.",
+  attempt_4xx: "The receiver answered {status}: it does not accept the request.",
+  attempt_5xx: "The receiver answered {status}: something failed inside it. Check its log.",
+  attempt_401:
+    "The receiver answered {status}: it rejects the signature, or requires credentials, which deliveries don't carry. Check that the receiver has this integration's current signing secret and the right time, and that it verifies the raw body, before parsing.",
+  attempt_403:
+    "The receiver answered {status}: it refuses access. It can recognize deliveries by their signature; a firewall may need the service's addresses.",
+  attempt_404: "The receiver answered {status}: nothing is there at the integration's URL. Check the URL.",
+  attempt_405:
+    "The receiver answered {status}: it does not accept POST requests at the integration's URL. Check the URL.",
+  attempt_413: "The receiver answered {status}: the event is larger than it accepts.",
+  attempt_429: "The receiver answered {status}: it gets too many requests.",
+  attempt_502: "The receiver answered {status}: a proxy in front of it could not reach it.",
+  attempt_503: "The receiver answered {status}: it is unavailable for now.",
+  attempt_504: "The receiver answered {status}: a proxy in front of it got no answer from it.",
+  attempt_points: "It points to {place}.",
+  attempt_asked: "It asked to wait {wait} (Retry-After).",
+  attempt_asked_more: "It asked to wait {wait} (Retry-After), of which {most} are respected.",
+  attempt_timeout:
+    "The receiver did not complete its answer's headers in time{detail}. It should answer first and work afterwards.",
+  attempt_timeout_owner:
+    "No answer came in time. Check that the receiver can be reached, and that it answers first and works afterwards.",
+  attempt_connection_refused:
+    "The receiver could not be reached{detail}. Check that it runs and can be reached from here.",
+  attempt_connection_reset:
+    "The connection to the receiver broke{detail}. Check its log, or that of a proxy before it.",
+  attempt_dns: "The name in the integration's URL has no address{detail}. Check the URL and the name's DNS entries.",
+  attempt_tls:
+    "No secure connection to the receiver was possible{detail}. Its certificate must be valid now, for the name in the URL, and issued by a known authority: add your own with ca-file.",
+  attempt_tls_owner:
+    "No secure connection to the receiver was possible. Its certificate must be valid now, for the name in the URL, and issued by a known authority.",
+  attempt_blocked_address:
+    "This attempt was not sent, because the address is not allowed{detail}. An operator can allow its network, for the service or for this integration (allow-target).",
+  attempt_blocked_address_owner:
+    "This attempt was not sent, because the address is not allowed. Give the integration a URL with a public address, or ask the operator of this service to allow this one.",
+  attempt_invalid_response: "The receiver's answer is not valid HTTP{detail}. Check what listens at the URL.",
+
+  // Why a delivery is in its state
+  delivery_stored: "It is stored and has not been sent yet.",
+  delivery_again: "It will be sent again.",
+  delivery_attempted: "An attempt is under way.",
+  delivery_tried_one: "It was tried once.",
+  delivery_tried_other: "It was tried {n} times.",
+  delivery_schedule_over: "The schedule has no more attempts.",
+  delivery_lifetime_ends: "No attempt is left before its lifetime ends.",
+  delivery_lifetime_ends_at: "No attempt is left before its lifetime ends at {time}.",
+  delivery_lifetime_over: "Its lifetime ended before an attempt could be made.",
+  delivery_lifetime_over_at: "Its lifetime ended at {time}, before an attempt could be made.",
+  delivery_unreadable:
+    "When the event came, the database did not say which events the integration gets, so nothing was sent.",
+  delivery_skipped: "The integration was disabled when the event came, so nothing was sent.",
+  delivery_gone: "The receiver answered 410 Gone at {time}: the integration was disabled.",
+  delivery_gone_other: "The receiver answered another delivery with 410 Gone, so the integration was disabled.",
+  delivery_deleted: "The integration was deleted before this was acknowledged.",
+  delivery_disabled: "The integration was disabled before this was acknowledged.",
+  delivery_right_lost: "The user who created the integration has no right to these events any more.",
+
+  // What comes next, and what helps
+  remedy_first: "Its first attempt is due at {time}.",
+  remedy_first_soon: "Its first attempt is due soon.",
+  remedy_attempt: "Attempt {n} is due at {time}.",
+  remedy_attempt_soon: "Attempt {n} is due soon.",
+  remedy_attempt_asked:
+    "Attempt {n} is due at {time}, {wait} after that answer: its Retry-After is respected, up to {most}.",
+  remedy_under_way: "If its process ends before the outcome is recorded, another attempt is made.",
+  remedy_arrived: "Nothing: it has arrived.",
+  remedy_nothing: "Nothing is sent.",
+  remedy_nothing_more: "Nothing more is sent.",
+  remedy_deleted: "The integration was deleted.",
+  remedy_too_late: "It would come too late to be of use.",
+  remedy_manual: "The integration was disabled by hand.",
+  remedy_gone: "The integration is disabled because its receiver answered 410 Gone.",
+  remedy_failing: "The integration is disabled because its receiver acknowledged nothing for too long.",
+  remedy_resend: "You can resend this delivery, or recover all of the integration since a time.",
+  remedy_resend_owner:
+    "You can send this delivery again, or recover all since a time. To see whether the receiver works now, send a test event first.",
+  remedy_probe:
+    "Probe it with one delivery, which enables it when that is acknowledged, or enable it, then resend this delivery or recover all since a time.",
+  remedy_probe_owner:
+    "Try it again: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then send this delivery again, or recover all since a time.",
+  remedy_enable: "Enable it, then resend this delivery or recover all since a time.",
+  remedy_enable_owner: "Enable it, then send this delivery again, or recover all since a time.",
+  remedy_right_back: "When the right is back, resend this delivery.",
+  remedy_right_back_owner: "When the right is back, send this delivery again.",
+  remedy_try_late: "To see whether the receiver accepts it now, resend it.",
+  remedy_try_late_owner: "To see whether the receiver accepts it now, send it again.",
+
+  // What is wrong with a URL
+  url_not_a_url: "The URL must be an absolute http or https URL.",
+  url_scheme: "The URL must begin with http:// or https://.",
+  url_too_long: "The URL must be at most {most} characters.",
+  url_userinfo: "The URL must not carry a user name or password.",
+  url_fragment: "The URL must not have a fragment (#...).",
+  url_refused_address:
+    "The URL must lead to a public address; {address} is private or reserved and not on the allow-list.",
+
+  // What could not be done
+  error_no_building: "There is no building {id} that you may manage.",
+  error_no_tenant: "There is no tenant {id} that you may manage.",
+  error_unknown_integration: "There is no integration {id}.",
+  error_unknown_delivery: "There is no delivery {id}.",
+  error_version: "Integration {id} has been changed in the meantime. Get it again and repeat the change.",
+  error_limit_building:
+    "The building {id} has reached the limit of {limit} integrations (setting integrationsPerScope). Delete one, or ask the operator for a higher limit.",
+  error_limit_tenant:
+    "The tenant {id} has reached the limit of {limit} integrations (setting integrationsPerScope). Delete one, or ask the operator for a higher limit.",
+  error_integration_disabled: "The integration is disabled. Enable it first, then send again.",
+  error_integration_deleted: "The integration was deleted.",
+  error_not_disabled: "Only an integration that doorhook disabled (gone, failing) can be probed.",
+  error_nothing_to_send:
+    "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. What was under way when it was disabled can be probed once that attempt is recorded. Else enable it.",
+  error_key_reused:
+    "This Idempotency-Key was used for another request within the last 24 hours. Send each request with a key of its own.",
+  error_key_in_use:
+    "The first request with this Idempotency-Key is still being carried out. Send it again in a moment.",
+  error_client_exists: "There is a client {id} already. Choose another id, or leave it out.",
+  error_unknown_client: "No client {id} was registered with the service. Those of the directory are managed there.",
+  error_public_client: "Client {id} is public: it has no secret and uses PKCE.",
+  error_publisher_closed:
+    "The publisher was closed, and none of these events was stored. Publish them through one that is open.",
+
+  // What a request met
+  error_body_too_large: "The body is too large: at most {limit} KiB are accepted.",
+  error_body_broken_off: "The body broke off before its end. Send it again.",
+  error_body_not_utf8: "The body is not UTF-8 text.",
+  error_body_too_slow: "The body took too long to arrive. Send it again, faster.",
+  error_nothing_here: "Nothing is served at this address.",
+  error_method: "Only {allow} can be used here.",
+  error_internal:
+    "Something went wrong inside the service. Nothing is wrong with the request; its id is in the service's log.",
+  error_stopped: "The service has stopped.",
+  error_answer_lost:
+    "The answer of the storage was lost. The request may have been carried out or not: check before you try again.",
+  error_carried_out_in_part:
+    "The storage carried out a part of the request, which stays. Try again in a moment: that does the rest.",
+  error_unreadable:
+    "Something that is stored for this can't be read. Nothing was changed, and trying again does not help: the log of the service names it, and what to do.",
+  error_directory:
+    "The directory of users gave an answer that the service can't use. Nothing was changed, and trying again does not help: the log of the service says what is wrong with the answer.",
+  error_unavailable:
+    "The service cannot reach its storage or the directory of users. Nothing was changed. Try again in a moment."
+} as const satisfies Readonly<Record<string, string>>
+
+export type SentenceKey = keyof typeof sentences
+
+/** A value of a placeholder. Times and durations, in milliseconds, are written as the reader's language does. */
+export const SentenceValue = Schema.Union([
+  Schema.String,
+  Schema.Number,
+  Schema.Struct({ time: Schema.Number }),
+  Schema.Struct({ duration: Schema.Number })
+])
+export type SentenceValue = typeof SentenceValue.Type
+
+const Values = Schema.Record(Schema.String, SentenceValue)
+
+/** A sentence in no language yet. */
+export const Sentence = Schema.Struct({
+  key: Schema.Literals(Struct.keys(sentences)),
+  values: Schema.optionalKey(Values)
+})
+export type Sentence = typeof Sentence.Type
+export type Sentences = ReadonlyArray<Sentence>
+
+export const say = (key: SentenceKey, values?: typeof Values.Type): Sentence =>
+  values === undefined ? { key } : { key, values }
+
+const valueText = (value: SentenceValue): string => {
+  if (typeof value !== "object") return String(value)
+  return "time" in value ? isoOf(value.time) : DurationText.format(value.duration)
+}
+
+/** Sentences in English, separated by spaces. */
+export const english = (...said: Sentences): string =>
+  said
+    .map(({ key, values = {} }) =>
+      sentences[key].replaceAll(/\{(\w+)\}/g, (_, name: string) => valueText(values[name] ?? ""))
+    )
+    .join(" ")

@@ -1,0 +1,197 @@
+/**
+ * Ways in which catching up after an outage goes wrong.
+ */
+import type { DeliveryId, Recovery } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Breakage } from "../src/Simulation.ts"
+import type { Scenario } from "../src/world/Scenario.ts"
+import type { Deliveries, Variant } from "./Breakage.ts"
+import { answering, engine, hour, quiet, store } from "./Breakage.ts"
+
+const minute = 60_000
+
+/** Receivers that are away for a minute or more while events come in, and are back while most retries are still to come. */
+const outages =
+  (receivers: Scenario["receivers"], others: Partial<Scenario["actions"]> = {}): NonNullable<Breakage["scenario"]> =>
+  (scenario) => ({
+    ...scenario,
+    engines: 1,
+    receivers,
+    skew: 0,
+    signalsLost: 0,
+    faults: { crash: 0, storeError: 0 },
+    settings: {
+      ...scenario.settings,
+      catchUp: true,
+      buffer: 8_192,
+      concurrency: 64,
+      concurrencyPerIntegration: 10,
+      disableAfter: 24 * hour,
+      retry: {
+        call: { delays: [1_000, 3_000, 8_000], lifetime: 45_000 },
+        access_log: { delays: [2_000, 10_000, 30_000, minute, 3 * minute, 5 * minute], lifetime: null }
+      }
+    },
+    chaos: 4 * minute,
+    calm: 12 * minute,
+    outage: { least: 62_000, most: 2 * minute },
+    actions: { ...quiet, create: 5, publish: 60, burst: 2, outage: 3, ...others }
+  })
+
+const away = outages(["prompt", "prompt"])
+
+/** An engine that is given more early retries than it asked for. */
+const generous: Breakage = engine(({ stores }) => ({
+  stores: {
+    ...stores,
+    deliveries: {
+      ...stores.deliveries,
+      claim: (request) =>
+        stores.deliveries.claim(
+          request.early === undefined
+            ? request
+            : { ...request, limit: 20, limitPerIntegration: 20, limits: new Map([[request.early, 20]]) }
+        )
+    }
+  }
+}))
+
+/** An engine in whose eyes an early attempt that fails is one like any other. */
+const usingUp: Breakage = engine(({ stores }) => {
+  const early = new Set<DeliveryId>()
+  const { deliveries } = stores
+  return {
+    stores: {
+      ...stores,
+      deliveries: {
+        ...deliveries,
+        claim: (request) =>
+          Effect.tap(deliveries.claim(request), (claimed) =>
+            Effect.sync(() => {
+              for (const { early_due_at, id } of claimed.deliveries) {
+                if (early_due_at === null) early.delete(id)
+                else early.add(id)
+              }
+            })
+          ),
+        settle: (outcomes, now, disableAfter) =>
+          deliveries.settle(
+            {
+              ...outcomes,
+              settlements: outcomes.settlements.map((settlement) =>
+                settlement.state === "retrying" && early.has(settlement.delivery_id)
+                  ? { ...settlement, next_attempt_at: now + 2 * hour }
+                  : settlement
+              )
+            },
+            now,
+            disableAfter
+          )
+      }
+    }
+  }
+})
+
+/** A store that passes over the oldest retry. */
+const newestFirst = (deliveries: Deliveries): Partial<Deliveries> => ({
+  claim: Effect.fnUntraced(function* (request) {
+    const { early, now, worker } = request
+    if (early === undefined || request.limit === 0) return yield* deliveries.claim(request)
+    const limit = request.limit + 1
+    const claimed = yield* deliveries.claim({ ...request, limit, limitPerIntegration: limit, limits: new Map() })
+    const [first, ...rest] = claimed.deliveries
+    if (first === undefined || rest.length === 0) return claimed
+    const releases = [{ delivery_id: first.id, due_at: first.early_due_at ?? now }]
+    yield* deliveries.settle({ worker, settlements: [], releases }, now, hour)
+    return { ...claimed, deliveries: rest }
+  })
+})
+
+const longAgo = (integration_id: Recovery["integration_id"]): Recovery => ({
+  integration_id,
+  failing_since: 0,
+  retry_after: null
+})
+
+export const catchUpVariants: ReadonlyArray<Variant> = [
+  {
+    name: "early retries that ignore how many may be open",
+    check: "catching-up",
+    seed: 1,
+    breakage: { ...generous, scenario: away }
+  },
+  {
+    name: "early retries that go on after one has failed",
+    check: "catching-up",
+    seed: 1,
+    breakage: {
+      ...answering((settled, settlements) => ({
+        ...settled,
+        recovered: [
+          ...settled.recovered,
+          ...settlements
+            .filter(({ attempt }) => attempt !== null && attempt.outcome !== "acknowledged")
+            .map(({ integration_id }) => longAgo(integration_id))
+        ]
+      })),
+      scenario: outages(["flaky", "flaky"])
+    }
+  },
+  {
+    name: "early retries without an outage",
+    check: "catching-up",
+    seed: 1,
+    breakage: {
+      ...answering((settled, settlements) => ({
+        ...settled,
+        recovered: settlements
+          .filter(({ attempt }) => attempt?.outcome === "acknowledged")
+          .map(({ integration_id }) => longAgo(integration_id))
+      })),
+      scenario: outages(["flaky", "flaky"], { outage: 0 })
+    }
+  },
+  {
+    name: "a Retry-After that is ignored while catching up",
+    check: "catching-up",
+    seed: 2,
+    breakage: {
+      ...answering((settled) => ({
+        ...settled,
+        recovered: settled.recovered.map((recovery) => ({ ...recovery, retry_after: null }))
+      })),
+      // One engine remembers what it was asked itself.
+      scenario: (scenario) => ({ ...outages(["throttling", "throttling"])(scenario), engines: 3 })
+    }
+  },
+  {
+    name: "a younger retry before an older one",
+    check: "catching-up",
+    seed: 1,
+    breakage: { ...store(newestFirst), scenario: away }
+  },
+  {
+    name: "an engine that does not catch up",
+    check: "catching-up",
+    seed: 1,
+    breakage: { ...answering((settled) => ({ ...settled, recovered: [] })), scenario: away }
+  },
+  {
+    name: "early retries though the settings say none",
+    check: "catching-up",
+    seed: 1,
+    breakage: {
+      ...engine(({ settings }) => ({ settings: { ...settings, catchUp: true } })),
+      scenario: (scenario) => {
+        const world = away(scenario)
+        return { ...world, settings: { ...world.settings, catchUp: false } }
+      }
+    }
+  },
+  {
+    name: "an early attempt that uses up the schedule",
+    check: "retry-times",
+    seed: 1,
+    breakage: { ...usingUp, scenario: outages(["flaky", "late"]) }
+  }
+]

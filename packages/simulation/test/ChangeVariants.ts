@@ -1,0 +1,315 @@
+/**
+ * Ways in which changes of integrations go wrong: by users, by the operator, and by doorhook itself.
+ */
+import type { Integration, NewEventRecord, Notification, IdempotencyRecord } from "@doorhook/core"
+import { isUnreadable, NotificationId } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Breakage } from "../src/Simulation.ts"
+import type { Stores } from "@doorhook/simulator/testing"
+import type { Variant } from "./Breakage.ts"
+import { engine, integrations, store, within } from "./Breakage.ts"
+
+/** Engines that see integrations otherwise than they are stored. */
+const seeing = (change: (integration: Integration) => Integration): Breakage =>
+  engine(({ stores }) => ({
+    stores: {
+      ...stores,
+      deliveries: {
+        ...stores.deliveries,
+        claim: (request) =>
+          Effect.map(stores.deliveries.claim(request), ({ deliveries, next_due }) => ({
+            deliveries: deliveries.map((delivery) => ({ ...delivery, integration: change(delivery.integration) })),
+            next_due
+          }))
+      },
+      integrations: {
+        ...stores.integrations,
+        findByScopes: (scopes) =>
+          Effect.map(stores.integrations.findByScopes(scopes), (all) =>
+            all.map((one) => (isUnreadable(one) ? one : change(one)))
+          )
+      }
+    }
+  }))
+
+/** A store that does more once it has settled. */
+const settlingThen = (
+  then: (
+    stores: Stores,
+    args: Parameters<Stores["deliveries"]["settle"]>,
+    settled: Effect.Success<ReturnType<Stores["deliveries"]["settle"]>>
+  ) => ReturnType<Stores["deliveries"]["settle"]>
+): Breakage => ({
+  store: (stores) => ({
+    ...stores,
+    deliveries: {
+      ...stores.deliveries,
+      settle: (...args) => Effect.flatMap(stores.deliveries.settle(...args), (settled) => then(stores, args, settled))
+    }
+  })
+})
+
+/** Switches an integration, whatever the rules say. */
+const switched = Effect.fnUntraced(function* (
+  { integrations }: Stores,
+  id: Integration["id"],
+  to: Pick<Integration, "status" | "disabled_reason">
+) {
+  const found = yield* integrations.find(id)
+  if (found === null || found.status === to.status) return false
+  return yield* integrations.update({ ...found, ...to, version: found.version + 1 }, found.version)
+})
+
+/** Several engines, and integrations that move and are disabled all the time. */
+const unsteady = within({ publish: 30, burst: 2, change: 20, create: 6, clock: 0 }, {}, { engines: 3 })
+
+/** Receivers that fail for long, and a service that does not wait for long. */
+const failing = within(
+  { publish: 40, outage: 4, probe: 20, create: 6 },
+  { disableAfter: 8_000 },
+  { receivers: ["prompt", "prompt", "dead", "leaving"] }
+)
+
+export const changeVariants: ReadonlyArray<Variant> = [
+  {
+    name: "an engine that does not hear of what others change",
+    check: "nothing-after-end",
+    seed: 14,
+    breakage: {
+      ...engine(() => ({ wake: (wake) => ({ ...wake, changes: Effect.never }) })),
+      scenario: unsteady
+    }
+  },
+  {
+    name: "an engine that takes a broken connection for no news",
+    check: "nothing-after-end",
+    seed: 24,
+    breakage: {
+      ...engine(() => ({
+        wake: (wake) => ({ ...wake, changes: Effect.map(wake.changes, (changed) => changed ?? []) })
+      })),
+      scenario: (scenario) => ({ ...unsteady(scenario), changeSignals: { delay: 0, lost: 1, reconnect: 100 } })
+    }
+  },
+  {
+    name: "a store that leases what was matched before its integration moved",
+    check: "nothing-after-end",
+    seed: 13,
+    breakage: {
+      store: (stores) => ({
+        ...stores,
+        deliveries: {
+          ...stores.deliveries,
+          enqueue: Effect.fnUntraced(function* (
+            records: ReadonlyArray<NewEventRecord>,
+            keys?: ReadonlyArray<IdempotencyRecord>
+          ) {
+            const current = yield* stores.integrations.listAll({ after: 0, limit: 1_000 })
+            const versions = new Map(
+              current.flatMap((one) =>
+                isUnreadable(one) ? [] : [[one.integration.id, one.integration.version] as const]
+              )
+            )
+            const matched = records.map(({ deliveries, event }) => ({
+              event,
+              deliveries: deliveries.map((delivery) => ({
+                ...delivery,
+                matched_version: versions.get(delivery.integration_id) ?? delivery.matched_version
+              }))
+            }))
+            return yield* stores.deliveries.enqueue(matched, keys)
+          })
+        }
+      }),
+      scenario: (scenario) => ({ ...unsteady(scenario), storeLatency: 50 })
+    }
+  },
+  {
+    name: "a probe that is tried again when it failed",
+    check: "nothing-after-end",
+    seed: 6,
+    breakage: {
+      ...settlingThen((stores, [{ settlements }, now], settled) =>
+        Effect.as(
+          Effect.forEach(
+            settlements.filter(({ attempt }) => attempt !== null && attempt.outcome !== "acknowledged"),
+            ({ integration_id }) => stores.deliveries.redeliver({ type: "probe", id: integration_id }, now)
+          ),
+          settled
+        )
+      ),
+      scenario: failing
+    }
+  },
+  {
+    name: "an integration that is disabled too soon",
+    check: "disabling",
+    seed: 6,
+    breakage: {
+      ...store((deliveries) => ({
+        settle: (settlements, now, disableAfter) => deliveries.settle(settlements, now, disableAfter / 2)
+      })),
+      scenario: failing
+    }
+  },
+  {
+    name: "an integration that is disabled at its third failed attempt",
+    check: "disabling",
+    seed: 6,
+    breakage: {
+      store: (stores) => {
+        const failures = new Map<number, { since: number; count: number }>()
+        const { deliveries } = stores
+        return {
+          ...stores,
+          deliveries: {
+            ...deliveries,
+            settle: Effect.fnUntraced(function* (outcomes, now, disableAfter) {
+              const settled = yield* deliveries.settle(outcomes, now, disableAfter)
+              const changed = new Set(settled.changed)
+              for (const { attempt, delivery_id, integration_id } of outcomes.settlements) {
+                if (attempt === null || !settled.applied.has(delivery_id)) continue
+                const { count, since } = failures.get(integration_id) ?? { count: 0, since: now }
+                if (attempt.outcome === "acknowledged") failures.delete(integration_id)
+                else failures.set(integration_id, { count: count + 1, since })
+                const isLong = attempt.outcome !== "acknowledged" && count >= 2 && now - since >= disableAfter
+                const to = { status: "disabled", disabled_reason: "failing" } as const
+                if (isLong && (yield* switched(stores, integration_id, to))) changed.add(integration_id)
+              }
+              return { ...settled, changed: [...changed] }
+            })
+          }
+        }
+      },
+      scenario: failing
+    }
+  },
+  {
+    name: "an integration that fails forever",
+    check: "disabling",
+    seed: 6,
+    breakage: {
+      ...store((deliveries) => ({
+        settle: (settlements, now, disableAfter) => deliveries.settle(settlements, now, 10 * disableAfter)
+      })),
+      scenario: failing
+    }
+  },
+  {
+    name: "a probe that succeeds and does not enable",
+    check: "probes",
+    seed: 1,
+    breakage: {
+      ...settlingThen((stores, _, settled) =>
+        Effect.as(
+          Effect.forEach(settled.changed, (id) =>
+            switched(stores, id, { status: "disabled", disabled_reason: "failing" })
+          ),
+          settled
+        )
+      ),
+      scenario: failing
+    }
+  },
+  {
+    name: "an integration that is enabled by what was under way when it was disabled",
+    check: "probes",
+    seed: 13,
+    breakage: {
+      ...settlingThen(
+        Effect.fnUntraced(function* (stores, [{ settlements }], settled) {
+          const changed = new Set(settled.changed)
+          for (const { attempt, integration_id } of settlements) {
+            if (attempt?.outcome !== "acknowledged") continue
+            const to = { status: "enabled", disabled_reason: null } as const
+            if (yield* switched(stores, integration_id, to)) changed.add(integration_id)
+          }
+          return { ...settled, changed: [...changed] }
+        })
+      ),
+      scenario: failing
+    }
+  },
+  {
+    name: "a host that is told everything twice",
+    check: "notifications",
+    seed: 6,
+    breakage: {
+      ...engine(({ listener }) => ({
+        listener: (notification) => Effect.andThen(listener(notification), listener(notification))
+      })),
+      scenario: failing
+    }
+  },
+  {
+    name: "an integration that is told of too soon while nothing is sent to it",
+    check: "notifications",
+    seed: 6,
+    breakage: {
+      ...store((deliveries) => ({
+        warn: (now, disableAfter, limit) => deliveries.warn(now, disableAfter / 2, limit)
+      })),
+      scenario: failing
+    }
+  },
+  {
+    name: "a recovery of what nobody was worried about",
+    check: "notifications",
+    seed: 21,
+    breakage: settlingThen(
+      Effect.fnUntraced(function* (stores, [{ settlements }, now], settled) {
+        const [first] = settlements
+        if (first?.attempt?.outcome !== "acknowledged" || settled.notifications.length > 0) return settled
+        const integration = yield* stores.integrations.find(first.integration_id)
+        if (integration === null) return settled
+        const { id, scope } = integration
+        const about = { integration_id: id, scope, at: now, failing_since: null, id: NotificationId.make(now) }
+        const notification: Notification = { kind: "recovered", ...about }
+        return { ...settled, notifications: [notification] }
+      })
+    )
+  },
+  {
+    name: "a secret that ends when it is rotated",
+    check: "signatures",
+    seed: 6,
+    breakage: {
+      ...integrations(({ integrations: real }) => ({
+        update: (integration, version) => real.update({ ...integration, previous_secrets: [] }, version)
+      })),
+      scenario: within({ rotate: 10, publish: 30 })
+    }
+  },
+  {
+    name: "a secret that ends at the second rotation after it",
+    check: "signatures",
+    seed: 17,
+    breakage: {
+      ...integrations(({ integrations: real }) => ({
+        update: (integration, version) => {
+          const previous_secrets = integration.previous_secrets.slice(0, 1)
+          return real.update({ ...integration, previous_secrets }, version)
+        }
+      })),
+      scenario: within({ rotate: 10, publish: 30 })
+    }
+  },
+  {
+    name: "an engine that signs with the new secret alone",
+    check: "signatures",
+    seed: 6,
+    breakage: {
+      ...seeing((integration) => ({ ...integration, previous_secrets: [] })),
+      scenario: within({ rotate: 10, publish: 30 })
+    }
+  },
+  {
+    name: "overrides that are not heeded",
+    check: "overrides",
+    seed: 3,
+    breakage: {
+      ...seeing((integration) => ({ ...integration, overrides: {} })),
+      scenario: within({ override: 20, publish: 30 }, {}, { receivers: ["prompt", "accepting"] })
+    }
+  }
+]

@@ -1,0 +1,249 @@
+/**
+ * Ways in which what is sent, when and where goes wrong.
+ */
+import type { LeasedDelivery } from "@doorhook/core"
+import { DeliveryId as Id, StoreError, Transport } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Deliveries, Variant } from "./Breakage.ts"
+import { engine, hour, integrations, quiet, settling, store } from "./Breakage.ts"
+
+/** A store that says of one event in ten that it has stored it. */
+const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
+  let count = 0
+  return {
+    enqueue: (records, keys) => {
+      const lost = records.map(() => ++count % 10 === 0)
+      const kept = records.filter((_, at) => lost[at] !== true)
+      return Effect.map(deliveries.enqueue(kept, keys), (stored) => {
+        const answers = [...stored]
+        return records.map(({ deliveries: wanted }, at) =>
+          lost[at] === true
+            ? wanted.map(() => ({ id: Id.make(1_000_000 + at), state: "pending" as const }))
+            : (answers.shift() ?? [])
+        )
+      })
+    }
+  }
+}
+
+const inBackground = (delivery: LeasedDelivery): LeasedDelivery => ({ ...delivery, lane: 2 })
+
+export const dispatchVariants: ReadonlyArray<Variant> = [
+  {
+    name: "an event that is accepted and not stored",
+    check: "nothing-lost",
+    seed: 2,
+    breakage: store(forgetful)
+  },
+  {
+    name: "an event that is refused and stored",
+    check: "nothing-lost",
+    seed: 1,
+    breakage: store((deliveries) => {
+      let count = 0
+      return {
+        enqueue: (records, keys) =>
+          Effect.tap(deliveries.enqueue(records, keys), () =>
+            ++count % 10 === 0
+              ? new StoreError({ operation: "DeliveryStore.enqueue", cause: new Error("broken") })
+              : Effect.void
+          )
+      }
+    })
+  },
+  {
+    name: "a membership that never ends",
+    check: "nothing-lost",
+    seed: 12,
+    breakage: store((deliveries) => ({
+      heartbeat: (beat) => deliveries.heartbeat({ ...beat, until: beat.until === null ? null : beat.until + 24 * hour })
+    }))
+  },
+  {
+    name: "a 204 that counts as an acknowledgement",
+    check: "delivered-is-received",
+    seed: 5,
+    breakage: settling((settlement) =>
+      settlement.attempt?.status === 204
+        ? { ...settlement, state: "delivered", reason: null, next_attempt_at: null }
+        : settlement
+    )
+  },
+  {
+    name: "a retry after a success",
+    check: "nothing-after-success",
+    seed: 2,
+    breakage: settling((settlement) =>
+      settlement.attempt?.outcome === "acknowledged" && settlement.attempt.number === 1
+        ? { ...settlement, state: "retrying", next_attempt_at: settlement.attempt.started_at + 2_000 }
+        : settlement
+    )
+  },
+  {
+    name: "a retry that comes too early",
+    check: "retry-times",
+    seed: 6,
+    breakage: settling((settlement) =>
+      settlement.next_attempt_at === null
+        ? settlement
+        : { ...settlement, next_attempt_at: settlement.next_attempt_at - 600 }
+    )
+  },
+  {
+    name: "a store that hands retries out a second too early",
+    check: "retry-times",
+    seed: 12,
+    breakage: store((deliveries) => ({
+      claim: (request) => deliveries.claim({ ...request, now: request.now + 1_000 })
+    }))
+  },
+  {
+    name: "calls that expire when they fail for the first time",
+    check: "retry-times",
+    seed: 6,
+    breakage: settling((settlement) =>
+      settlement.state === "retrying" && settlement.lane === 1
+        ? { ...settlement, state: "expired", reason: "lifetime_over", next_attempt_at: null }
+        : settlement
+    )
+  },
+  {
+    name: "calls that expire without an attempt",
+    check: "retry-times",
+    seed: 6,
+    breakage: settling((settlement) =>
+      settlement.attempt?.number === 1 && settlement.lane === 1
+        ? { ...settlement, attempt: null, state: "expired", reason: "lifetime_over", next_attempt_at: null }
+        : settlement
+    )
+  },
+  {
+    name: "calls that are sent however old they are",
+    check: "call-lifetime",
+    seed: 6,
+    breakage: {
+      ...engine(({ settings }) => ({
+        settings: {
+          ...settings,
+          retry: {
+            call: { delays: [30_000, 30_000], lifetime: null },
+            access_log: settings.retry?.access_log ?? { delays: [], lifetime: null }
+          }
+        }
+      }))
+    }
+  },
+  {
+    name: "deleting an integration without cancelling what waits for it",
+    check: "nothing-after-end",
+    seed: 18,
+    breakage: integrations(({ integrations: real }) => {
+      const removed = new Set<number>()
+      return {
+        find: (id) => Effect.map(real.find(id), (found) => (removed.has(id) ? null : found)),
+        remove: ({ id }) => Effect.sync(() => !removed.has(id) && removed.add(id).has(id)),
+        findByScopes: (scopes) =>
+          Effect.map(real.findByScopes(scopes), (all) => all.filter(({ id }) => !removed.has(id)))
+      }
+    })
+  },
+  {
+    name: "a dispatcher that is not told of changes",
+    check: "nothing-after-end",
+    seed: 7,
+    breakage: engine(() => ({ dispatcher: (dispatcher) => ({ ...dispatcher, forget: () => Effect.void }) }))
+  },
+  {
+    name: "rights that are not asked for",
+    check: "nothing-after-end",
+    seed: 17,
+    breakage: engine(({ directory }) => ({
+      directory: { ...directory, administers: () => Effect.succeed(true), isTenant: () => Effect.succeed(true) }
+    }))
+  },
+  {
+    name: "events of one tenant that go to all",
+    check: "isolation",
+    seed: 2,
+    breakage: engine(({ stores }) => ({
+      stores: {
+        ...stores,
+        integrations: {
+          ...stores.integrations,
+          findByScopes: ({ buildings, tenants }) =>
+            Effect.map(stores.integrations.findByScopes({ buildings: [...buildings], tenants }), (all) => {
+              const [building] = buildings
+              return all.map((integration) =>
+                integration.scope.type === "tenant" && building !== undefined
+                  ? { ...integration, scope: { type: "building" as const, id: building } }
+                  : integration
+              )
+            })
+        }
+      }
+    }))
+  },
+  {
+    name: "a body that is encoded again for a retry",
+    check: "same-body",
+    seed: 6,
+    breakage: engine(({ transport }) => ({
+      transport: Transport.make({
+        send: (request, done) =>
+          transport.send(
+            request.headers["doorhook-attempt"] === "1"
+              ? request
+              : { ...request, body: JSON.stringify(JSON.parse(request.body)) },
+            done
+          )
+      })
+    }))
+  },
+  {
+    name: "calls that queue behind access logs",
+    check: "calls-first",
+    seed: 14,
+    breakage: {
+      ...engine(({ stores }) => ({
+        dispatcher: (dispatcher) => ({
+          ...dispatcher,
+          handOver: () => {
+            const handover = dispatcher.handOver()
+            return {
+              ...handover,
+              keep: (integration, _, size) => handover.keep(integration, 2, size),
+              stored: (leased, hasDue) => handover.stored(leased.map(inBackground), hasDue)
+            }
+          }
+        }),
+        stores: {
+          ...stores,
+          deliveries: {
+            ...stores.deliveries,
+            claim: (request) =>
+              Effect.map(stores.deliveries.claim(request), ({ deliveries, next_due }) => ({
+                deliveries: deliveries.map(inBackground),
+                next_due
+              })),
+            enqueue: (records, keys) =>
+              stores.deliveries.enqueue(
+                records.map((record) => ({
+                  ...record,
+                  deliveries: record.deliveries.map((delivery) => ({ ...delivery, lane: 2 as const }))
+                })),
+                keys
+              )
+          }
+        }
+      })),
+      // Backlogs of receivers that answer nothing.
+      scenario: (scenario) => ({
+        ...scenario,
+        receivers: ["dead", "dead"],
+        actions: { ...quiet, create: scenario.actions.create, burst: 2, publish: 30 },
+        settings: { ...scenario.settings, disableAfter: 24 * hour },
+        faults: { ...scenario.faults, crash: 0 }
+      })
+    }
+  }
+]

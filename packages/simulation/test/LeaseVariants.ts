@@ -1,0 +1,249 @@
+/**
+ * Ways in which workers get into each other's way, and in which what they record goes wrong.
+ */
+import type { DeliveryId, Outcomes } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Deliveries, Variant } from "./Breakage.ts"
+import { engine, hour, store, within } from "./Breakage.ts"
+
+/** A store that takes outcomes of any worker for those of the one that has the lease. */
+const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
+  const workers = new Map<DeliveryId, string>()
+  return {
+    claim: (request) =>
+      Effect.tap(deliveries.claim(request), (claimed) =>
+        Effect.sync(() => claimed.deliveries.forEach(({ id }) => workers.set(id, request.worker)))
+      ),
+    settle: Effect.fnUntraced(function* (outcomes, now, disableAfter) {
+      const workerOf = (id: DeliveryId): string => workers.get(id) ?? outcomes.worker
+      const applied = new Set<DeliveryId>()
+      for (const settlement of outcomes.settlements) {
+        const worker = workerOf(settlement.delivery_id)
+        if (worker === outcomes.worker) continue
+        const stale = yield* deliveries.settle({ worker, settlements: [settlement], releases: [] }, now, disableAfter)
+        for (const id of stale.applied) applied.add(id)
+      }
+      const settlements = outcomes.settlements.filter(({ delivery_id }) => workerOf(delivery_id) === outcomes.worker)
+      const settled = yield* deliveries.settle({ ...outcomes, settlements }, now, disableAfter)
+      return { ...settled, applied: new Set([...settled.applied, ...applied]) }
+    })
+  }
+}
+
+/** A store that ends the leases of others before it claims. */
+const greedy = (deliveries: Deliveries): Partial<Deliveries> => {
+  const workers = new Map<string, number>()
+  return {
+    heartbeat: (beat) =>
+      Effect.suspend(() => {
+        if (beat.until === null) workers.delete(beat.worker)
+        else workers.set(beat.worker, beat.until)
+        return deliveries.heartbeat(beat)
+      }),
+    claim: Effect.fnUntraced(function* (request) {
+      for (const [worker, until] of workers) {
+        if (worker === request.worker || until <= request.now) continue
+        yield* deliveries.heartbeat({ worker, now: request.now, until: null })
+        yield* deliveries.heartbeat({ worker, now: request.now, until })
+      }
+      return yield* deliveries.claim(request)
+    })
+  }
+}
+
+/** Several engines with slow receivers, and clocks that jump: memberships lapse under attempts. */
+const lapsing = within(
+  { publish: 40, clock: 8, kill: 0 },
+  {},
+  { engines: 3, receivers: ["slow", "late", "slow"], replaced: 1 }
+)
+
+export const leaseVariants: ReadonlyArray<Variant> = [
+  {
+    name: "more requests open to one integration than allowed",
+    check: "caps",
+    seed: 17,
+    breakage: engine(({ settings }) => ({
+      settings: { ...settings, concurrencyPerIntegration: 4 * (settings.concurrencyPerIntegration ?? 10) }
+    }))
+  },
+  {
+    name: "workers that do not know of each other",
+    check: "caps",
+    seed: 15,
+    breakage: {
+      ...store((deliveries) => ({
+        heartbeat: (beat) =>
+          Effect.map(deliveries.heartbeat(beat), (membership) => ({ ...membership, workers: 1, rank: 0 }))
+      })),
+      scenario: within(
+        { publish: 30, burst: 3, kill: 0, restart: 0, storeDown: 0, directoryDown: 0, clock: 0 },
+        { concurrency: 64, concurrencyPerIntegration: 5, disableAfter: 24 * hour },
+        { engines: 3, receivers: ["slow", "dead"] }
+      )
+    }
+  },
+  {
+    name: "a store that hands out what others hold",
+    check: "leases",
+    seed: 4,
+    breakage: { ...store(greedy), scenario: within({ publish: 30, burst: 2 }, {}, { engines: 3 }) }
+  },
+  {
+    name: "a store that takes outcomes of a lease that is over",
+    check: "leases",
+    seed: 2,
+    breakage: { ...store(unfenced), scenario: lapsing }
+  },
+  {
+    name: "an engine that believes its membership lasts longer than it does",
+    check: "leases",
+    seed: 6,
+    breakage: engine(({ stores }) => ({
+      stores: {
+        ...stores,
+        deliveries: {
+          ...stores.deliveries,
+          heartbeat: (beat) =>
+            stores.deliveries.heartbeat({ ...beat, until: beat.until === null ? null : beat.now + 500 })
+        }
+      }
+    }))
+  },
+  {
+    name: "an engine that does not notice that its membership has lapsed",
+    check: "leases",
+    seed: 3,
+    breakage: {
+      ...engine(({ stores }) => ({
+        stores: {
+          ...stores,
+          deliveries: {
+            ...stores.deliveries,
+            // The store takes it for a member for a quarter of the time that the engine believes in.
+            heartbeat: (beat) =>
+              Effect.map(
+                stores.deliveries.heartbeat({
+                  ...beat,
+                  until: beat.until === null ? null : beat.now + (beat.until - beat.now) / 4
+                }),
+                (membership) => ({ ...membership, continued: true })
+              )
+          }
+        }
+      })),
+      scenario: lapsing
+    }
+  },
+  {
+    name: "an engine that keeps its name when its membership has lapsed",
+    check: "leases",
+    seed: 1,
+    breakage: {
+      ...engine(({ stores: { deliveries, ...stores } }) => {
+        let first: string | null = null
+        const named = <A extends { readonly worker: string }>(call: A): A => ({
+          ...call,
+          worker: (first ??= call.worker)
+        })
+        return {
+          stores: {
+            ...stores,
+            deliveries: {
+              ...deliveries,
+              claim: (request) => deliveries.claim(named(request)),
+              settle: (outcomes, now, disableAfter) => deliveries.settle(named(outcomes), now, disableAfter),
+              heartbeat: (beat) => deliveries.heartbeat(named(beat))
+            }
+          }
+        }
+      }),
+      scenario: lapsing
+    }
+  },
+  {
+    name: "an engine that keeps what it holds when it ends",
+    check: "leases",
+    seed: 2,
+    breakage: {
+      ...engine(({ stores }) => ({
+        stores: {
+          ...stores,
+          deliveries: {
+            ...stores.deliveries,
+            settle: (outcomes, now, disableAfter) =>
+              stores.deliveries.settle({ ...outcomes, releases: [] }, now, disableAfter),
+            heartbeat: (beat) =>
+              beat.until === null
+                ? Effect.succeed({ workers: 1, rank: 0, continued: true })
+                : stores.deliveries.heartbeat(beat)
+          }
+        }
+      })),
+      scenario: within({ publish: 30, burst: 3, restart: 4, kill: 0, storeDown: 0 }, {}, { engines: 2 })
+    }
+  },
+  {
+    name: "an engine that gives back twice what it has claimed again since",
+    check: "leases",
+    seed: 1,
+    breakage: {
+      ...engine(({ stores }) => {
+        let before: Outcomes["releases"] = []
+        return {
+          stores: {
+            ...stores,
+            deliveries: {
+              ...stores.deliveries,
+              settle: (outcomes, now, disableAfter) =>
+                Effect.suspend(() => {
+                  const releases = [...outcomes.releases, ...before]
+                  before = outcomes.releases
+                  return stores.deliveries.settle({ ...outcomes, releases }, now, disableAfter)
+                })
+            }
+          }
+        }
+      }),
+      scenario: within({ publish: 40, burst: 3, change: 20, create: 6 }, {}, { receivers: ["slow", "prompt", "late"] })
+    }
+  },
+  {
+    name: "clocks that are farther apart than memberships allow for",
+    check: "leases",
+    seed: 1,
+    breakage: {
+      scenario: within({ clock: 0, publish: 30 }, {}, { skew: 20_000, engines: 3, receivers: ["slow", "late"] })
+    }
+  },
+  {
+    name: "a settlement that forgets its attempt",
+    check: "attempt-numbers",
+    seed: 18,
+    breakage: store((deliveries) => ({
+      settle: (outcomes, now, disableAfter) =>
+        deliveries.settle(
+          {
+            ...outcomes,
+            settlements: outcomes.settlements.map((settlement) =>
+              settlement.attempt?.number === 2 ? { ...settlement, attempt: null } : settlement
+            )
+          },
+          now,
+          disableAfter
+        )
+    }))
+  },
+  {
+    name: "a summary that counts wrong",
+    check: "tallies",
+    seed: 4,
+    breakage: store((deliveries) => ({
+      summary: (now) =>
+        Effect.map(deliveries.summary(now), (summary) => ({
+          ...summary,
+          states: { ...summary.states, delivered: summary.states.delivered + 1 }
+        }))
+    }))
+  }
+]

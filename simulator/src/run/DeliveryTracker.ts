@@ -1,0 +1,225 @@
+/**
+ * Tracks the deliveries of published events over a service's operator API, until all have ended or `--grace` is over.
+ */
+import type { DeliveryState } from "@doorhook/core"
+import { AttemptOutcome, DeliveryState as State, settledStates } from "@doorhook/core"
+import { Clock, Effect, Schema } from "effect"
+import type { HttpClient } from "effect/http"
+import { HttpClientRequest } from "effect/http"
+import type { Measurements } from "../results/Measurements.ts"
+import type { AcceptedEvent, Denial, Service } from "./OperatorApi.ts"
+import { callService } from "./OperatorApi.ts"
+
+const Row = Schema.Struct({
+  id: Schema.String,
+  event_id: Schema.String,
+  integration_id: Schema.Union([Schema.String, Schema.Int]),
+  state: State,
+  attempts: Schema.Int
+})
+type Row = typeof Row.Type
+
+/** The newest delivery, if there is any. */
+const Newest = Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Schema.Struct({ id: Schema.String })) }))
+
+const Page = Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Row), next: Schema.NullOr(Schema.String) }))
+
+const Detail = Schema.fromJsonString(
+  Schema.Struct({
+    created_at: Schema.String,
+    attempts: Schema.Array(
+      Schema.Struct({
+        started_at: Schema.String,
+        duration_ms: Schema.Finite,
+        outcome: AttemptOutcome,
+        status: Schema.optionalKey(Schema.NullOr(Schema.Finite))
+      })
+    )
+  })
+)
+
+/** The most events that are followed one by one. */
+const usualMost = 1_000_000
+
+/** Deliveries whose attempts are looked up, evenly spread over all. */
+const sample = 1_000
+
+/** The longest waits before a look-up is retried, in milliseconds: a service may limit its clients. */
+const lookUpAgain = [1_000, 5_000]
+
+/** Between two polls, in milliseconds. */
+const pause = 500
+
+const settled: ReadonlySet<DeliveryState> = new Set(settledStates)
+
+/** The deliveries as the service reports them. */
+export interface TrackedDeliveries {
+  /** Deliveries that it counted in its answers, and does not list. */
+  readonly missing: number
+  /** Why they could not be read; null when they could. */
+  readonly why: string | null
+}
+
+export class DeliveryTracker {
+  /** Published events, and how many deliveries of each are not counted yet. */
+  readonly #events = new Map<string, number>()
+  readonly #integrations = new Map<string, number>()
+  readonly #service: Service
+  readonly #measurements: Measurements
+  readonly #timeOf: (instant: number) => number
+  readonly #mostEvents: number
+  /** The sum of these: what one event has too many stands for none that another lacks. */
+  #missing = 0
+  /** The place before the first of our deliveries that is not counted, as the list's query names it. */
+  #place = ""
+
+  constructor(
+    service: Service,
+    measurements: Measurements,
+    timeOf: (instant: number) => number,
+    mostEvents = usualMost
+  ) {
+    this.#mostEvents = mostEvents
+    this.#service = service
+    this.#measurements = measurements
+    this.#timeOf = timeOf
+  }
+
+  accepted(events: ReadonlyArray<AcceptedEvent>): void {
+    for (const { deliveries, id } of events) {
+      if (deliveries === 0) continue
+      if (id === undefined || this.#events.size >= this.#mostEvents) {
+        this.#measurements.totals.unfollowed++
+        continue
+      }
+      this.#missing += deliveries
+      this.#events.set(id, (this.#events.get(id) ?? 0) + deliveries)
+    }
+  }
+
+  /**
+   * Notes the newest delivery before ours. Requests overtake each other, so the first answer says nothing of the first that
+   * is stored. Null when the service answered.
+   */
+  begin(): Effect.Effect<Denial | null, never, HttpClient.HttpClient> {
+    const url = `${this.#service.url}/operator/deliveries?order=newest&limit=1`
+    return Effect.map(callService(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Newest)), (page) => {
+      if ("_tag" in page) return page
+      const [newest] = page.deliveries
+      this.#place = newest === undefined ? "" : `after=${newest.id}&`
+      return null
+    })
+  }
+
+  /** Polls until all have ended, for at most `grace` milliseconds. */
+  settle(grace: number): Effect.Effect<TrackedDeliveries, never, HttpClient.HttpClient> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#events.size === 0) {
+        const isSilent = this.#measurements.totals.unfollowed > 0
+        return { missing: 0, why: isSilent ? "the service did not name the events that it accepted" : null }
+      }
+      const until = (yield* Clock.currentTimeMillis) + grace
+      const ids: Array<string> = []
+      const open = new Map<string, Row>()
+      for (;;) {
+        const denial: Denial | null = yield* this.#walk(ids, open)
+        if (denial?._tag === "Refused") return { missing: 0, why: denial.why }
+        const left = until - (yield* Clock.currentTimeMillis)
+        if (denial !== null) {
+          if (left <= 0) return { missing: 0, why: `${denial.why}; a longer --grace waits longer` }
+        } else if (left <= 0 || (open.size === 0 && this.#missing === 0)) break
+        yield* Effect.sleep(Math.min(left, Math.max(pause, denial?.retryAfter ?? 0)))
+      }
+      for (const row of open.values()) {
+        this.#count(row)
+        if (row.attempts > 0) ids.push(row.id)
+      }
+      yield* this.#look(ids)
+      return { missing: this.#missing, why: null }
+    })
+  }
+
+  /** Reads on, up to the first of ours that has not ended. Null when the service answered all of it. */
+  #walk(ids: Array<string>, open: Map<string, Row>) {
+    return Effect.gen({ self: this }, function* () {
+      let place = this.#place
+      let isSolid = true
+      open.clear()
+      for (;;) {
+        const page: typeof Page.Type | Denial = yield* this.#page(`${place}limit=1000`)
+        if ("_tag" in page) return page
+        for (const row of page.deliveries) {
+          const isOurs = this.#events.has(row.event_id)
+          if (isOurs && !settled.has(row.state)) isSolid = false
+          if (isSolid) {
+            this.#place = `after=${row.id}&`
+            if (isOurs) {
+              this.#count(row)
+              if (row.attempts > 0) ids.push(row.id)
+            }
+          } else if (isOurs) open.set(row.id, row)
+        }
+        // What has ended behind the first that has not is counted with it, once that has.
+        if (page.next === null) return null
+        place = `after=${page.next}&`
+      }
+    })
+  }
+
+  #count({ attempts, event_id, integration_id, state }: Row): void {
+    const wanted = this.#events.get(event_id) ?? 0
+    if (wanted > 0) {
+      this.#missing--
+      this.#events.set(event_id, wanted - 1)
+    }
+    const name = String(integration_id)
+    const totals = this.#measurements.integration(
+      this.#integrations.get(name) ?? this.#number(name),
+      `integration ${name}`
+    )
+    this.#measurements.reported(totals, state, attempts)
+  }
+
+  #number(name: string): number {
+    const number = this.#integrations.size + 1
+    this.#integrations.set(name, number)
+    return number
+  }
+
+  /** Looks up the attempts of some deliveries, spread over all of them: how long receivers took. */
+  #look(ids: ReadonlyArray<string>) {
+    const step = Math.max(1, Math.ceil(ids.length / sample))
+    const chosen = ids.filter((_, at) => at % step === 0)
+    this.#measurements.sample.wanted = chosen.length
+    return Effect.forEach(chosen, (id) => this.#detail(id), { concurrency: 8, discard: true })
+  }
+
+  #detail(id: string) {
+    const url = `${this.#service.url}/operator/deliveries/${id}`
+    const once = callService(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Detail))
+    return Effect.gen({ self: this }, function* () {
+      let detail = yield* once
+      for (const wait of lookUpAgain) {
+        if (!("_tag" in detail) || detail._tag === "Refused") break
+        yield* Effect.sleep(Math.min(wait, Math.max(pause, detail.retryAfter ?? 0)))
+        detail = yield* once
+      }
+      if ("_tag" in detail) {
+        const failed = this.#measurements.sample
+        failed.failed++
+        failed.why = detail.why
+        return
+      }
+      const published = Date.parse(detail.created_at)
+      for (const { duration_ms, outcome, started_at, status } of detail.attempts) {
+        const ended = Date.parse(started_at) + duration_ms
+        this.#measurements.sampled(this.#timeOf(ended), outcome, duration_ms, ended - published, status)
+      }
+    })
+  }
+
+  #page(query: string) {
+    const url = `${this.#service.url}/operator/deliveries?${query}`
+    return callService(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Page))
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The store of an engine with a ledger beside it: what is stored and settled is written into it.
+ */
+import type { DeliveryStore, Event, IntegrationId, IntegrationStore } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Ledger } from "../results/Ledger.ts"
+import type { IntegrationTotals } from "../results/Measurements.ts"
+
+/** What the ledger must know of the run's integrations. */
+export interface Recipients {
+  /** Which integrations should get an event. */
+  readonly matching: (event: Event) => ReadonlySet<IntegrationId>
+  readonly totals: (integration: IntegrationId) => IntegrationTotals
+  /** A retry is due at a time, in milliseconds since the epoch. */
+  readonly due: (at: number) => void
+  /** An integration was disabled by what was settled. */
+  readonly ended: (integration: IntegrationId) => void
+}
+
+export const ledgerStore = (
+  store: DeliveryStore["Service"],
+  integrations: Pick<IntegrationStore["Service"], "find">,
+  ledger: Ledger,
+  { due, ended, matching, totals }: Recipients
+): DeliveryStore["Service"] => {
+  const endIfDisabled = (now: number) => (id: IntegrationId) =>
+    Effect.map(integrations.find(id), (integration) => {
+      if (integration?.status === "enabled") return
+      ledger.integrationEnded(id, now)
+      ended(id)
+    })
+  return {
+    ...store,
+    enqueue: (records, keys) =>
+      Effect.map(store.enqueue(records, keys), (stored) => {
+        records.forEach(({ deliveries, event }, at) => {
+          ledger.matched(
+            event,
+            deliveries.map(({ integration_id }) => integration_id),
+            matching(event)
+          )
+          deliveries.forEach(({ integration_id }, nth) => {
+            const delivery = stored[at]?.[nth]
+            if (delivery === undefined) return
+            ledger.stored(delivery.id, delivery.state, event, integration_id, totals(integration_id))
+          })
+        })
+        return stored
+      }),
+    claim: (request) =>
+      Effect.map(store.claim(request), (claimed) => {
+        for (const { early_due_at, id } of claimed.deliveries) ledger.leased(id, early_due_at)
+        return claimed
+      }),
+    settle: (outcomes, now, disableAfter) =>
+      Effect.flatMap(store.settle(outcomes, now, disableAfter), (answer) => {
+        const { applied, changed } = answer
+        for (const { due_at } of outcomes.releases) due(due_at)
+        for (const settlement of outcomes.settlements) {
+          if (!applied.has(settlement.delivery_id)) continue
+          ledger.settled(settlement, now)
+          if (settlement.next_attempt_at !== null) due(settlement.next_attempt_at)
+        }
+        return changed.length === 0
+          ? Effect.succeed(answer)
+          : Effect.as(Effect.forEach(changed, endIfDisabled(now), { discard: true }), answer)
+      }),
+    purge: (request) =>
+      Effect.tap(store.purge(request), ({ deliveries }) =>
+        Effect.sync(() => {
+          ledger.purged += deliveries
+        })
+      )
+  }
+}
