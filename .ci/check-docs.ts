@@ -1,7 +1,8 @@
 /**
- * Checks every code block of the documentation: TypeScript against the sources, JSON and YAML by parsing, commands against their
- * own help. A block that can't be checked says so in its fence: ```ts unchecked. Also checks that the index and the sidebar lead
- * to every page, that links between pages lead to a file and a heading, and that docs/dependencies.md lists what is installed.
+ * Checks every code block of the documentation: TypeScript against the sources, JSON and YAML by parsing, commands against
+ * their own help. A block that can't be checked has `unchecked` in its fence. Also checks that the index and the sidebar
+ * link to every page, that links between pages lead to a file and a heading, and that docs/dependencies.md lists the
+ * installed packages.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
