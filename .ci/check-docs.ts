@@ -1,7 +1,8 @@
 /**
- * Checks every code block of the documentation: TypeScript against the sources, JSON and YAML by parsing, commands against their
- * own help. A block that can't be checked says so in its fence: ```ts unchecked. Also checks that the index and the sidebar lead
- * to every page, that links between pages lead to a file and a heading, and that docs/dependencies.md lists what is installed.
+ * Checks every code block of the documentation: TypeScript against the sources, JSON and YAML by parsing, commands against
+ * their own help. A block that can't be checked has `unchecked` in its fence. Also checks that the index and the sidebar
+ * link to every page, that links between pages lead to a file and a heading, and that docs/dependencies.md lists the
+ * installed packages.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -53,7 +54,7 @@ const attempt = (block: Block, parsing: () => unknown): void => {
 for (const block of of("json")) attempt(block, () => JSON.parse(block.text))
 for (const block of of("yaml")) attempt(block, () => parse(block.text))
 
-/** What the host has in the pages' examples, so that each can show its own point and no more. */
+/** Declares what a host has in the pages' examples, so that each example can be short. */
 const host = `import type { Doorhook, DoorhookOptions, HostClient } from "doorhook"
 import type { Express } from "express"
 import type { FastifyInstance } from "fastify"
@@ -94,7 +95,7 @@ declare global {
 }
 `
 
-/** A question of the directory, shown by itself. */
+/** Makes a module of a block. Some blocks show a single function of the directory. */
 const asModule = (text: string): string =>
   /^(session|authenticate|client|administers|isTenant): /.test(text)
     ? `import type { HostDirectory } from "doorhook"\nexport const directory: Partial<HostDirectory> = {\n${text}}\n`
@@ -136,7 +137,7 @@ const checkTypes = (): void => {
   })
   for (const line of stdout.split("\n").filter((text) => text !== "")) {
     const block = scripts[Number(/^block(\d+)\./.exec(line)?.[1])]
-    // A reader's own file is not here; what is wrong in the sources is told by the check of types.
+    // Files of readers don't exist here. Errors in the sources are found by the type check.
     if (/Cannot find module '\.\.?\//.test(line)) continue
     if (block !== undefined) complain(block, line)
     else if (line.startsWith("host.d.ts")) problems.push(line)
@@ -147,7 +148,7 @@ const checkTypes = (): void => {
 // Commands.
 const scripts: Readonly<Record<string, unknown>> = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).scripts
 
-/** The words of a command; a comment, and what follows another command, is none of it. */
+/** The words of a command. */
 const wordsOf = (line: string): ReadonlyArray<string> =>
   [...line.matchAll(/'[^']*'|"[^"]*"|[^\s'"]+/g)].map(([word]) => word)
 
@@ -191,7 +192,7 @@ await Promise.all(
   )
 )
 
-// Pages that nothing leads to.
+// Pages without a link.
 const leads = [
   { from: "docs/index.md", to: (name: string) => `](${name}.md)` },
   { from: "docs/.vitepress/config.ts", to: (name: string) => `, "${name}"]` }
@@ -205,7 +206,7 @@ for (const { from, to } of leads) {
 }
 
 // Links between pages.
-/** As the site and as GitHub write the anchor of a heading: they differ in what they make of punctuation. */
+/** The anchors of a heading on the site and on GitHub. They differ in punctuation. */
 const anchorsOf = (heading: string): ReadonlyArray<string> => {
   const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase()
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? []

@@ -15,10 +15,10 @@ export const sqlStateOf = (error: unknown): string => {
 const unknownHere =
   "The database has no doorhook.publish. Start doorhook on this database once, or run `doorhook migrate`: that makes it"
 
-/** Answers the name of the database user as `role`, quoted for SQL. */
+/** Selects the name of the database user as `role`, quoted for SQL. */
 export const currentRole = "SELECT quote_ident(current_user) AS role"
 
-/** What a user of the database needs to publish, as statements for the owner of doorhook's tables. */
+/** The statements that give a database user the right to publish. The owner of doorhook's tables must run them. */
 const publishGrants = (role: string): string => {
   const calls = ["text", "json", "jsonb"].map((type) => `doorhook.publish(${type}, bigint)`)
   return `GRANT USAGE ON SCHEMA doorhook TO ${role}; GRANT EXECUTE ON FUNCTION ${calls.join(", ")} TO ${role};`

@@ -188,7 +188,10 @@ describe("a damaged row", () => {
             ]
           )
           assert.lengthOf(lines, 1)
-          assert.include(lines[0], `neither disabled nor enabled by it, and nobody is told that it fails. `)
+          assert.include(
+            lines[0],
+            `they neither disable nor enable an integration that can't be read, and cause no notification. `
+          )
           assert.include(lines[0], `integration ${damaged.id}: `)
           assert.include(lines[0], "repair it or restore a backup")
         })
@@ -231,7 +234,7 @@ describe("a damaged row", () => {
               damage
             )
             assert.match(lines[0] ?? "", /integration 1 of building 1 can't be read: .*delete the integration/s)
-            assert.match(lines[0] ?? "", damage[2] === "skipped" ? /stored as skipped.*Recover it/ : /Deliveries wait/)
+            assert.match(lines[0] ?? "", damage[2] === "skipped" ? /stored as skipped.*recover it/ : /Deliveries wait/)
             assert.lengthOf(lines, 1)
           })
         )
@@ -245,7 +248,7 @@ describe("a damaged row", () => {
         yield* enqueueOne(newEvent(1), integration)
         yield* tamper(filename, "DELETE FROM integrations")
         assert.deepEqual(yield* claim(start), [])
-        assert.include(lines[0], `integration ${integration.id} is not there`)
+        assert.include(lines[0], `integration ${integration.id} is missing`)
       })
     )
   )

@@ -92,7 +92,7 @@ describe("signing secrets in a file", () => {
       )
       assert.match(
         error.message,
-        /integration 1 of building 1 can't be read: [^]* at \["status"\]\. Nothing was changed; something else/
+        /integration 1 of building 1 can't be read: [^]* at \["status"\]\. Nothing was changed; another program/
       )
       assert.notInclude(error.message, "reachable")
     })
