@@ -8,7 +8,6 @@ import { BuildingId, hostIdFlaw, readHostId, TenantId } from "../model/Ids.ts"
 import * as JsonEncoding from "./JsonEncoding.ts"
 import { elementsOf, fromObjectText, membersNamed } from "../model/JsonText.ts"
 import type { JsonText } from "../model/JsonText.ts"
-import { misspelledMembers } from "./MisspelledMembers.ts"
 import type { Problem } from "../model/InvalidInput.ts"
 import { InvalidInput, nameOf } from "../model/InvalidInput.ts"
 import type { Action, ResourceTypeTable } from "../model/ResourceType.ts"
@@ -132,6 +131,30 @@ const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> =>
     onSome: (data) => Result.succeed(data)
   })
 }
+
+// Members that are probably misspellings of the optional `tenant_ids`. They are not errors, because hosts may send further
+// members. But an event without `tenant_ids` reaches no tenant, and the host would not notice.
+
+const optionalMember = "tenant_ids"
+
+/** The members of an event. An event with only these needs no comparison. */
+const knownMembers = new Set(["resource_type", "action", "building_id", optionalMember, "data"])
+
+/** Longer names are not compared. */
+const longestCompared = 2 * optionalMember.length
+
+const misspelledIn = (value: unknown): ReadonlyArray<string> =>
+  !Predicate.isObject(value) || Reflect.get(value, optionalMember) !== undefined
+    ? []
+    : Object.keys(value).flatMap((name) => {
+        const meant = knownMembers.has(name) || name.length > longestCompared ? "" : didYouMean(name, [optionalMember])
+        return meant === "" ? [] : [`${name} is not a member of an event and was ignored${meant}`]
+      })
+
+/** Warnings about probably misspelled members of valid events, without repetitions. */
+const misspelledMembers = (values: ReadonlyArray<unknown>): ReadonlyArray<string> => [
+  ...new Set(values.flatMap(misspelledIn))
+]
 
 const collect = (
   reads: ReadonlyArray<Read<NewEvent>>,
