@@ -238,7 +238,10 @@ describe("doorhook deliveries", () => {
       assert.deepStrictEqual([nowhere.code, nowhere.stdout], [3, ""])
       assert.match(nowhere.stderr, /^doorhook: --url: must be an http or https URL .*, not "localhost:4000"\.\n$/)
       assert.match((yield* listAt("http://127.0.0.1:1")).stderr, /^doorhook: No answer from .*npx doorhook serve/)
-      assert.match((yield* listAt(receiver.url)).stderr, /^doorhook: --url http:\S+: The server there is not a doorhook/)
+      assert.match(
+        (yield* listAt(receiver.url)).stderr,
+        /^doorhook: --url http:\S+: The server there is not a doorhook/
+      )
       const stranger = yield* listAt(url)
       assert.strictEqual(stranger.code, 1)
       assert.match(

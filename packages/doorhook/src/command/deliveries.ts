@@ -90,7 +90,7 @@ const id = Argument.String("delivery").pipe(
   Argument.withDescription("The delivery, like dlv_42")
 )
 
-/** What to do when the integration is disabled. */
+/** What to do when the integration takes nothing. */
 const remediesFor = (given: Connection, integration: string): Remedies => ({
   integration_disabled: `To enable it: ${commandTo(given, "integrations set", integration, "--status enabled")}`
 })

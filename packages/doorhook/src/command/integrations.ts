@@ -89,7 +89,7 @@ const list = Command.make(
 
 const id = integrationArgument
 
-/** What to do when an integration can't be probed. */
+/** What to do with one that takes no probe. */
 const remediesFor = (given: Connection & { readonly id: string }): Remedies => {
   const enable = commandTo(given, "integrations set", given.id, "--status enabled")
   return {

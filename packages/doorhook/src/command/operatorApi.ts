@@ -52,7 +52,7 @@ const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) 
 /** What to do about a failed call, by error code. */
 export type Remedies = Readonly<Record<string, string>>
 
-/** Message of a failed call, in the terms of the command line. */
+/** What an answer says, as the command's own user understands it. */
 const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError, remedies: Remedies): string => {
   switch (code) {
     case "unauthorized":

@@ -104,7 +104,7 @@ export interface HostUser {
 export interface HostDirectory {
   /** The client with this id, or null or undefined. Tokens of a client that no longer exists stop working. */
   readonly client: (id: string) => Answer<HostClient | null | undefined>
-  /** The user with this login and password, or null or undefined. */
+  /** The user of that login and password, or null or undefined. */
   readonly authenticate: (login: string, password: string) => Answer<HostUser | null | undefined>
   /**
    * The user who is logged in at the host. The host's own login then replaces doorhook's form. Default: doorhook asks for

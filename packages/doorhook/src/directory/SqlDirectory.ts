@@ -49,7 +49,7 @@ const columns = (names: Readonly<Record<string, string | null>>): string =>
     .map(([as, name]) => `${name === null ? "NULL" : quoted(name)} AS ${as}`)
     .join(", ")
 
-/** The condition that a boolean column is true; empty without such a column. */
+/** Whether a column that tells so says yes. */
 const isTrue = (column: string | null): string => (column === null ? "" : ` AND ${quoted(column)} IN (TRUE)`)
 
 const makeReaders = (run: RunSql, { accessPoints, administrators, buildings, tenants }: SqlTables) => {

@@ -140,7 +140,7 @@ export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   }
 }
 
-/** Quotes a table or column name for SQL. A dot separates a schema from its table. */
+/** A name of a table or column in SQL; a dot stands between a schema and its table. */
 export const quoted = (name: string): string =>
   name
     .split(".")

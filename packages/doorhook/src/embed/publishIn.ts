@@ -35,7 +35,7 @@ const refusedEvent = "22023"
 /** The function's message for a resource type or action that the database does not have. */
 const undeclared = /^(resource_type|action) (must be .*)$/
 
-/** The error for the host. The database's own error is kept, because hosts retry by it, except where doorhook can say more. */
+/** The database's own error, as hosts retry by it, but for those that doorhook knows more about. */
 const refusal = (thrown: unknown): unknown => {
   const sqlState = Predicate.hasProperty(thrown, "code") ? thrown.code : undefined
   if (sqlState === outsideTransaction) return new DoorhookError("bad_request", notBegun, thrown)
@@ -45,7 +45,7 @@ const refusal = (thrown: unknown): unknown => {
   return remedy === undefined ? thrown : new DoorhookError("database_unusable", remedy, thrown)
 }
 
-/** Runs work within a savepoint. If it fails, the host's transaction can go on. */
+/** What is refused within costs the host's transaction nothing: it can go on. */
 const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise<A>): Promise<A> => {
   try {
     await client.query(`SAVEPOINT ${savepoint}`, [])
@@ -62,7 +62,7 @@ const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise
       await client.query(`ROLLBACK TO SAVEPOINT ${savepoint}`, [])
       await client.query(release, [])
     } catch {
-      // The connection is lost. The first error explains why.
+      // The connection is gone, and what came first says why.
     }
     throw refusal(thrown)
   }

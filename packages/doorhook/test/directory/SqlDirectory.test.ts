@@ -136,7 +136,7 @@ describe("the directory over tables", () => {
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
   )
-  it("checks an unknown login like a known one, so both take the same time, and refuses it in any case", async () => {
+  it("checks an unknown login as it does a known one, so that they take the same time, and lets nobody in by that", async () => {
     const database = new DatabaseSync(":memory:")
     database.exec(own)
     const checked: Array<string> = []
