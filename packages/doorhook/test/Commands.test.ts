@@ -260,7 +260,10 @@ describe("doorhook deliveries", () => {
         /^doorhook: --url or DOORHOOK_URL: must be an http or https URL .*, not "localhost:4000"\.\n$/
       )
       assert.match((yield* listAt("http://127.0.0.1:1")).stderr, /^doorhook: No answer from .*npx doorhook serve/)
-      assert.match((yield* listAt(receiver.url)).stderr, /^doorhook: --url http:\S+: What answers there is no doorhook/)
+      assert.match(
+        (yield* listAt(receiver.url)).stderr,
+        /^doorhook: --url http:\S+: The server there is not a doorhook/
+      )
       const stranger = yield* listAt(url)
       assert.strictEqual(stranger.code, 1)
       assert.match(
@@ -322,10 +325,10 @@ describe("what is no doorhook", () => {
       const said = (url: string, what: string) => ({
         code: 1,
         stdout: "",
-        stderr: `doorhook: --url ${url}: What answers there ${what} Give the address of the service.\n`
+        stderr: `doorhook: --url ${url}: The server there ${what} Give the address of the service.\n`
       })
       const here = stranger.origin
-      const strange = "is no doorhook of this version: it answered 200."
+      const strange = "is not a doorhook of this version: it answered 200."
       assert.deepStrictEqual(yield* at(here, "deliveries", "resend", "dlv_1"), said(here, strange))
       assert.deepStrictEqual(yield* at(here, "clients", "remove", "beta"), said(here, strange))
 

@@ -8,10 +8,10 @@ import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as NodePath from "@effect/platform-node-shared/NodePath"
 import * as NodeStdio from "@effect/platform-node-shared/NodeStdio"
 import * as NodeTerminal from "@effect/platform-node-shared/NodeTerminal"
-import { Layer } from "effect"
+import { Layer, Logger } from "effect"
 import { CliOutput } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
-import * as logging from "./logger.ts"
+import { consoleLogger } from "../telemetry/LogLine.ts"
 import { presenter } from "./Presenter.ts"
 
 const files = Layer.merge(NodeFileSystem.layer, NodePath.layer)
@@ -23,7 +23,7 @@ export const platform = Layer.mergeAll(
   FetchHttpClient.layer,
   CliOutput.layerPresenter(presenter),
   // Logs go to standard error. Standard output is for results.
-  logging.layer
+  Logger.layer([consoleLogger])
 )
 
 /** The services of the platform. */

@@ -7,7 +7,7 @@ import { onSighup } from "../service/Sighup.ts"
 
 /** Prints a line when the scope begins to close, before earlier resources are released. */
 export const logStopping = (name: string): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.addFinalizer(() => Console.log(`${name} stopping: what is under way is finished first`))
+  Effect.addFinalizer(() => Console.log(`${name} stopping: open work is finished first`))
 
 /**
  * Stops the process at SIGHUP, as at SIGTERM, when there is no directory file to read again. A closing terminal sends

@@ -1,5 +1,5 @@
 /**
- * Settings of the HTTP surface: exceptions from its standards for existing clients, reverse proxies and origins, and the
+ * Settings of the HTTP surface: exceptions to the standards for existing clients, reverse proxies and origins, and the
  * look of its pages.
  */
 import type { AuthorizationSettingsShape, ResourceType } from "@doorhook/core"

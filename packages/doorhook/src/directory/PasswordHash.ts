@@ -129,7 +129,7 @@ export const dummyVerify = async (password: string): Promise<void> => {
 /**
  * Whether a password matches a stored hash. A hash in another form returns false, after as long as a check normally takes.
  *
- * A process computes at most two hashes at once, of this function and of `hashPassword`. This function runs first. Rejects
+ * A process computes at most two hashes at once, of this function and of `hashPassword`. Checks run first. Rejects
  * with `too_busy` when 40 passwords wait to be checked.
  */
 export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>

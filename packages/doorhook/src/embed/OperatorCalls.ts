@@ -56,7 +56,7 @@ const bodyOf = (response: Response): Promise<unknown> => response.json().catch((
 
 /** The error for a response that is not from a doorhook of this version. */
 const strangeAnswer = ({ status }: Response): DoorhookError =>
-  new DoorhookError("not_doorhook", `What answers there is no doorhook of this version: it answered ${status}.`)
+  new DoorhookError("not_doorhook", `The server there is not a doorhook of this version: it answered ${status}.`)
 
 /**
  * The error for a redirect. Redirects are not followed, because that would drop the key and turn a POST into a GET. The
@@ -65,7 +65,7 @@ const strangeAnswer = ({ status }: Response): DoorhookError =>
 const elsewhere = (place: URL, path: string): DoorhookError => {
   const whole = place.origin + place.pathname + place.search
   const base = whole.endsWith(path) ? whole.slice(0, -path.length) : place.origin
-  return new DoorhookError("not_doorhook", `What answers there redirects to ${base}.`)
+  return new DoorhookError("not_doorhook", `The server there redirects to ${base}.`)
 }
 
 /** The error for a response without the expected status. */

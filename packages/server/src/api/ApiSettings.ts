@@ -1,5 +1,5 @@
 /**
- * Settings of `/v4`: exceptions from its standards for existing clients, a rate limit, and the networks of deliveries.
+ * Settings of `/v4`: exceptions to the standards for existing clients, a rate limit, and the networks of deliveries.
  */
 import { Context, Layer } from "effect"
 import type { IpNetwork } from "effect/net"

@@ -91,7 +91,7 @@ const isLoopbackAddress = (text: string): boolean =>
   })
 
 /**
- * Whether a `Host` can only be this machine. With any other name, a website could read metrics through a browser here (DNS
+ * Whether a `Host` header names this machine. With any other name, a website could read metrics through a browser here (DNS
  * rebinding).
  */
 const isLoopbackHost = (host: string): boolean => {
@@ -127,10 +127,7 @@ const gauge = (name: string, description: string): Metric.Gauge<number> => Metri
 const gauges = {
   // Of the database, which several processes may share.
   storeUp: gauge("doorhook_store_up", "1 when the database answered this measurement, 0 when not"),
-  oldestDueAge: gauge(
-    "doorhook_oldest_due_age_seconds",
-    "How long the delivery that was due first has waited, in seconds"
-  ),
+  oldestDueAge: gauge("doorhook_oldest_due_age_seconds", "How long the oldest due delivery has been due, in seconds"),
   deliveries: gauge("doorhook_deliveries", "Deliveries in the database by state"),
   // Of this process.
   delivering: gauge("doorhook_delivering", "Open requests to receivers"),

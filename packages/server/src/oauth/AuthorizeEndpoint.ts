@@ -5,7 +5,7 @@
  * `client_secret` in the query is checked and removed from the address before a page is shown.
  */
 import type { AuthorizeProblem, AuthorizeRequest } from "@doorhook/core"
-import { AuthorizationServer, denied, outOfBandUri, Parameters, RedirectUri } from "@doorhook/core"
+import { AuthorizationServer, authorizeParameters, denied, outOfBandUri, Parameters, RedirectUri } from "@doorhook/core"
 import { Effect, Redacted } from "effect"
 import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError } from "../http/Failures.ts"
@@ -14,7 +14,7 @@ import type { Answer } from "../http/Route.ts"
 import { seeOther } from "../ui/Page.ts"
 import type { Pages } from "../ui/Page.ts"
 import { loginNames as fields } from "../ui/Parts.ts"
-import { formTokenField, makeFormTokens } from "../ui/Session.ts"
+import { askHost, formTokenField, makeFormTokens } from "../ui/Session.ts"
 import type { HostVisitor } from "../ui/Session.ts"
 import type { Language } from "../ui/Texts.ts"
 import { readParameters } from "./FormBody.ts"
@@ -22,7 +22,25 @@ import type { FormProblem } from "./FormPages.ts"
 import { codePage, consentPage, decision, loginPage, problemPage, returnPage } from "./FormPages.ts"
 import type { Scopes } from "./Metadata.ts"
 import { descriptionsOf, paths } from "./Metadata.ts"
-import { cleanUrl, findVisitor, repeatable } from "./AuthorizeSession.ts"
+
+/** The parameters that a page or a clean address carries on: all that have a meaning, without the secret. */
+const repeatable = ({ values }: Parameters.Parameters): ReadonlyArray<readonly [string, string]> =>
+  authorizeParameters.flatMap((name) => {
+    const value = values.get(name)
+    return value === undefined || name === "client_secret" ? [] : [[name, value]]
+  })
+
+/** The public address that opens this step again. */
+const cleanUrl = (publicUrl: string, parameters: Parameters.Parameters): string =>
+  RedirectUri.withParameters(`${publicUrl}${paths.authorize}`, Object.fromEntries(repeatable(parameters)))
+
+/** Calls the host to find out who its visitor is. */
+const findVisitor = (
+  authorization: AuthorizationServer["Service"],
+  publicUrl: string,
+  x: Exchange,
+  parameters: Parameters.Parameters
+) => askHost(authorization, publicUrl, x, cleanUrl(publicUrl, parameters))
 
 const throttled = ({ t }: Language, retryAfter: number): FormProblem => ({
   message: t("throttled", { minutes: Math.ceil(retryAfter / 60) }),

@@ -19,7 +19,7 @@ describe("the log of a store that refuses changes", () => {
       ;(yield* Controls).fault = "read_only"
       assert.strictEqual((yield* call("GET", "/health/ready")).status, 503)
       assert.lengthOf(lines, 1)
-      assert.match(lines[0] ?? "", /The store did not do what was asked.*hunter2/)
+      assert.match(lines[0] ?? "", /The health check of the store failed.*hunter2/)
       assert.notMatch(lines[0] ?? "", /answer/)
     }).pipe(Effect.provide(testServer().pipe(Layer.provide(logger))))
   })
@@ -93,7 +93,7 @@ describe("health", () => {
       yield* TestClock.adjust(1)
       const reply = yield* call("GET", "/health/ready")
       assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "stalled"])
-      assert.match(reply.textAt("/detail"), /none has been recorded for 20001 ms/)
+      assert.match(reply.textAt("/detail"), /have not been recorded for 20001 ms/)
     }).pipe(Effect.provide(testServer()))
   )
 

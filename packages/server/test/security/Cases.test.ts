@@ -53,10 +53,10 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
     ["packages/server/test/oauth/Privacy.test.ts", "contain no secret, code, token, password or query"]
   ],
   A21: [[authorize, "is checked, and removed before a page is shown"]],
-  A23: [[authorize, "says the same to an unknown login as to a wrong password"]],
-  A25: [[authorize, "is denied by the user: the client learns it"]],
+  A23: [[authorize, "gives the same answer to an unknown login and a wrong password"]],
+  A25: [[authorize, "can be denied: the client gets the error"]],
   A27: [[authorize, "a bad scope out of band"]],
-  A29: [[authorize, "names the client and what it asks for, escaped"]],
+  A29: [[authorize, "names the client, its request and the user's destination, all escaped"]],
   A31: [[authorize, "is slowed down after ten failures"]],
   T1: [[token, "takes a multipart form, as in the document"]],
   T3: [["packages/doorhook/test/oauth/SimpleOauth2.test.ts", "takes, uses, refreshes and revokes tokens by %s"]],
@@ -71,7 +71,7 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   T15: [[token, "refuses credentials in two places"]],
   T17: [[grants, "takes Basic, form-encoded, beside a client_id of the body that agrees"]],
   T19: [[token, "no secret"]],
-  T21: [[token, "beside a Bearer header that says nothing here"]],
+  T21: [[token, "and ignores a Bearer header"]],
   T23: [[grants, "takes a code up to ten minutes after the login, not at ten minutes"]],
   T25: [
     [grants, "takes a code once: the second time ends everything that it had brought"],
