@@ -12,6 +12,7 @@ import type { Problem } from "../model/InvalidInput.ts"
 import { InvalidInput, nameOf } from "../model/InvalidInput.ts"
 import type { Action, ResourceTypeTable } from "../model/ResourceType.ts"
 import { publishableText, ResourceType, ResourceTypes } from "../model/ResourceType.ts"
+import { didYouMean } from "../model/Nearest.ts"
 
 /** Published events, and whether they came as a list. */
 export interface PublishRequest {

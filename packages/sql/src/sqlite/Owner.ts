@@ -157,7 +157,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       const { freed, membership } = renew(heart)
       release(freed)
       // In idle times this is the only write, so it detects a full disk before an event arrives.
-      q.beat.run(heart.now)
+      q.renewOwner.run(heart.now)
       return membership
     }
 
