@@ -236,7 +236,7 @@ describe("a sink that is called again", () => {
       assert.strictEqual(yield* effectsOf(webhookId), 1)
       yield* call(webhookId, { "idempotency-key": `${webhookId}-again` })
       assert.strictEqual(yield* effectsOf(webhookId), 2)
-      // A peer does nothing for a key that it has done something for, whatever it is asked for.
+      // A peer that has acted on an idempotency key ignores later requests with it, even for another event.
       yield* call(`${webhookId}0`, { "idempotency-key": webhookId })
       assert.strictEqual(yield* effectsOf(`${webhookId}0`), 0)
       for (let calls = 0; calls < 2; calls++) yield* call(`${webhookId}1`, { "idempotency-key": "" })

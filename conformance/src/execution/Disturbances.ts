@@ -65,7 +65,7 @@ export const stall = Effect.fnUntraced(function* (
 
 const filling = string("x".repeat(66_000))
 
-/** The forged request of a kind. */
+/** Builds a forged request of the given kind. */
 const forge = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,

@@ -1,5 +1,5 @@
 /**
- * The ways to send. A request is exactly what doorhook sends, as its variations change it. Every send takes a slot and is
+ * The ways to send. A request is exactly what doorhook would send, apart from the changes that its variations make. Every send takes a slot and is
  * recorded.
  */
 import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"

@@ -358,7 +358,7 @@ export interface Barrier {
   readonly arrive: (place: number, goOn: () => void) => void
 }
 
-/** A barrier for this many requests. A request that arrives after the release goes on at once. */
+/** A barrier for this many requests. Once the barrier is open, later requests proceed at once. */
 export const makeBarrier = (count: number): Barrier => {
   const waiting = new Map<number, () => void>()
   let open = false

@@ -1,5 +1,5 @@
 /**
- * The terms of a run, and what one exchange means under them. Core's rule decides what acknowledges. The suite is stricter in
+ * The terms of a run, and what one exchange means under them. Core's rule decides which answers acknowledge an event. The suite is stricter in
  * one point: the body must end within the deadline, too.
  */
 import { Acknowledgement, DurationText } from "@doorhook/core"

@@ -256,7 +256,7 @@ export const turnsAway =
 
 export const unavailable = (): Refusal => new Refusal(503, "busy", { headers: { "retry-after": "1" } })
 
-/** Does something else with an event that comes while this many others are in work, for some milliseconds each. */
+/** Calls `otherwise` for an event that arrives while `most` others are being processed. Each takes some milliseconds. */
 export const besideOthers =
   (most: number, otherwise: (box: ReceiverState, key: string) => boolean): Change =>
   (correct, box) => {

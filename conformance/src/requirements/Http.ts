@@ -99,7 +99,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     judge: all(everyAttempt, storedAsSent)
   }),
   requirement("R-HTTP-03", 1, {
-    statement: "An event is acknowledged when its sender first sends expect: 100-continue.",
+    statement: "An event is acknowledged even if its sender sends expect: 100-continue before the body.",
     source: "RFC 9110, section 10.1.1",
     because:
       "Clients and proxies send it before large bodies. A receiver that answers 417, or nothing, gets none of them.",

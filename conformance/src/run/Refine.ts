@@ -128,7 +128,7 @@ export const refine = Effect.fnUntraced(function* (
   return { requirement, confirmed, reproduced: best }
 })
 
-/** Whether a history still fails, after as many tries as needed. */
+/** Whether a history still fails; repeats it as often as needed to say. */
 export type StillFails<R> = (history: History) => Effect.Effect<boolean, never, R>
 
 /** The case that `path` leads to, as short and plain as fast-check finds one that still fails. */

@@ -57,7 +57,7 @@ describe("LogSync", () => {
       yield* until(() => disk.asked.length === 1)
       assert.strictEqual(yield* count(sql), 1, "it is committed, and reads do not wait")
       assert.isUndefined(first.pollUnsafe())
-      // Both commit during the first sync, which may be too early for them. They share the next.
+      // Both commit while the first sync is already running, so it may not cover them. They share the next.
       const second = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (2)`))
       const third = yield* Effect.forkChild(sql`INSERT INTO t VALUES (3)`)
       while ((yield* count(sql)) < 3) yield* Effect.yieldNow

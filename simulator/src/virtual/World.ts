@@ -134,7 +134,7 @@ export class World<Services> {
     return this.#engines.find((engine) => engine.process === process && process.alive)
   }
 
-  /** An engine is gone; killed, if it still runs. */
+  /** Removes an engine, and kills it first if it still runs. */
   remove(engine: Engine<Services>): void {
     engine.kill()
     this.#engines = this.#engines.filter((other) => other !== engine)

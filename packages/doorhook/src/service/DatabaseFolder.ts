@@ -24,7 +24,7 @@ export const makeFolder = Effect.fnUntraced(function* ({
     Effect.mapError(
       (error) =>
         new CommandFailure({
-          message: `The folder ${folder} of the database can't be made: ${fileTrouble(error)}. Make it, for this user, or name another place with --database.`,
+          message: `The folder ${folder} of the database can't be made: ${fileTrouble(error)}. Create it so that this user can write to it, or name another place with --database.`,
           exitCode: 1
         })
     )

@@ -175,7 +175,7 @@ const leave = (own: Held): void => {
 }
 
 /**
- * Tries once to take the lock until the scope is closed. Returns whether this is the first use in the process. Each try is
+ * Tries once to take the lock, and holds it until the scope is closed. Returns whether this is the first use in the process. Each try is
  * an effect of its own, so waiting can be interrupted in between.
  */
 const attempt = (database: string) =>

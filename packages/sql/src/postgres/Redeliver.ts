@@ -24,7 +24,7 @@ const refused = (why: Refusal): RedeliverResult => ({ _tag: "Refused", why })
 
 const { subjects } = integrationStatements(postgres)
 
-/** Makes deliveries due at a time and wakes the workers of all processes. Runs in a transaction. */
+/** Makes deliveries due at `now` and wakes the workers of all processes. Runs in a transaction. */
 const resend = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<StandingRow>, now: number) {
   if (rows.length === 0) return
   const tally: Tally = new Map()
@@ -35,8 +35,7 @@ const resend = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<Standi
 })
 
 /**
- * Locks deliveries and returns their rows. A delivery that was cancelled during an attempt will be leased to that worker
- * again, so its membership is locked too.
+ * Locks deliveries and returns their rows. A delivery that was cancelled while a worker attempted it goes back to that worker, so the worker's row of `members` is locked too.
  */
 const lockToResend = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const found = yield* sql.unsafe<{ readonly worker: string }>(Statements.workersOfEnded, [int8s(ids)])

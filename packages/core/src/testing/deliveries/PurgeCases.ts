@@ -110,7 +110,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "purge skips events that were dated too late, and ends where nothing is old",
+    name: "purge skips events whose date is wrongly in the future, and stops where no old events are left",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const wrong = start + 365 * 86_400_000

@@ -50,7 +50,7 @@ const become = (old, now) => {
 const isAlike = (old, now) => old !== undefined && old.nodeName === now.nodeName && keyOf(old) === keyOf(now)
 
 /**
- * What an element is about: another delivery is another element, so that no box stays ticked beside a row that took its place.
+ * Identifies what an element shows. A row of another delivery is another element, so a ticked box does not stay beside the row that replaces it.
  * @param {Node} node
  */
 const keyOf = (node) => {
