@@ -354,7 +354,7 @@ await describeOnPostgres("the directory over tables", (server) => {
         assert.deepStrictEqual(
           warnings.map(({ message, name }) => `${name}: ${message}`),
           [
-            "DoorhookWarning: publishIn: tenant_id is no member of an event and was not read; did you mean tenant_ids? This is logged once."
+            "DoorhookWarning: publishIn: tenant_id is not a member of an event and was ignored; did you mean tenant_ids? This is logged once."
           ]
         )
         const wrong = await Effect.runPromise(codeOf(publishIn(client, [{ ...event, building_id: 0 }])))

@@ -414,7 +414,7 @@ describe("a test from the portal", () => {
       for (let n = 0; n < 5; n++) {
         const told = yield* submit(home, cookie, token)
         assert.strictEqual(told.status, 409)
-        assert.include(told.text, "if it was disabled by hand, enable it")
+        assert.include(told.text, "Only an integration that doorhook disabled")
       }
       const refused = yield* submit(home, cookie, token)
       assert.strictEqual(refused.status, 429)
