@@ -237,7 +237,7 @@ describe("a backup on SQLite", () => {
       prepare?: (file: (name: string) => string) => void
     ]
   > = [
-    ["a file that is there", "doorhook.db there.db", 3, /there\.db: it is there already\..*--force\.$/],
+    ["a file that is there", "doorhook.db there.db", 3, /there\.db: it exists already\..*--force\.$/],
     ["the database itself", "doorhook.db doorhook.db --force", 3, /belongs to the database itself/],
     ["its lock", "doorhook.db doorhook.db-lock --force", 3, /belongs to the database itself/],
     [
@@ -253,7 +253,7 @@ describe("a backup on SQLite", () => {
       "a file with a log beside it",
       "doorhook.db there.db --force",
       3,
-      /there\.db-wal is there/,
+      /there\.db-wal exists/,
       (file) => writeFileSync(file("there.db-wal"), "a log")
     ],
     ["no database", "none.db backup.db", 3, /There is no database none\.db\. Name the file/],

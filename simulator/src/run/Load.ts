@@ -131,6 +131,7 @@ export const shareOf =
 /** An event of a file and its time, or what is wrong with its line. */
 type Line = Result.Result<{ readonly event: NewEvent; readonly at: number }, ReadonlyArray<string>>
 
+/** Only a service can declare other types. */
 const otherTypes = "; others are the declared ones of a service (--to)"
 
 /** Reads lines of a file of events. With a service the resource types are the service's to check. */
@@ -152,7 +153,9 @@ const lineReader = (isService: boolean): ((text: string) => Line) => {
         Result.fail([
           ...timeless,
           ...problems.map(({ detail, pointer }) =>
-            `${pointer} ${detail}${pointer === "/resource_type" && !isService ? otherTypes : ""}`.trimStart()
+            pointer === "/resource_type" && !isService
+              ? `${pointer} ${detail.replace(/;.*/, otherTypes)}`
+              : `${pointer} ${detail}`.trimStart()
           )
         ]),
       onSuccess: ({ events: [event], oversights }): Line =>

@@ -23,7 +23,7 @@ export const simulator = makeExtension({
 export const suite = makeExtension({
   name: "conformance",
   package: "@doorhook/conformance",
-  description: "Proves that a webhook receiver handles events as it must"
+  description: "Proves that a webhook receiver handles events correctly"
 })
 
 /** Lists a missing command in the help. Running it says how to install its package. */

@@ -246,7 +246,7 @@ describe("options", () => {
       assert.strictEqual(said.length, 1)
       assert.match(
         said[0] ?? "",
-        /^\d{4}-\d\d-\d\dT[\d:.]+Z WARN publish: tenants is no member .* mean tenant_ids\? This/
+        /^\d{4}-\d\d-\d\dT[\d:.]+Z WARN publish: tenants is not a member .* mean tenant_ids\? This/
       )
     })
   )
