@@ -59,7 +59,7 @@ const readProbe = (text: string | null): Result.Result<StartProbe, CommandFailur
     case "https":
       // The kind may be the scheme of the URL.
       return Target.parse(rest.startsWith("//") ? text : rest).pipe(
-        Result.mapError(({ message }) => CommandFailure.usage(message.replace("--url:", `--probe ${kind}:`))),
+        Result.mapError(({ message }) => CommandFailure.usage(message.replace(/^--url:?/, `--probe ${kind}:`))),
         Result.map((url) => (port) => Effect.succeed(httpProbe(atPort(url, port))))
       )
     case "exec":
