@@ -433,8 +433,8 @@ describe("what failed", () => {
       ] as const) {
         const { exitCode, output } = yield* run(cases)
         assert.strictEqual(exitCode, 1, output)
-        const told = `could not be stored in ${cases}: ${why}. Name a writable folder with --cases, and run again with --seed 7.`
-        assert.include(output.replaceAll(/\s+/g, " "), told)
+        const refusal = `could not be stored in ${cases}: ${why}. Name a writable folder with --cases, and run again with --seed 7.`
+        assert.include(output.replaceAll(/\s+/g, " "), refusal)
       }
       const replay = (what: string, cases: string) => conformance("replay", what, "--url", target.url, "--cases", cases)
       const odd = join(folder, "odd.json")

@@ -112,7 +112,7 @@ export const exactStatus: Judge = (trace, { rule }) =>
       : fail(index, exchangeInWords(exchange))
   })
 
-/** Judges the time of an answer; `near` says how near to the deadline it came, if too near to tell. */
+/** Judges the time of an answer; `near` describes how close to the deadline it came, if that is too close to judge. */
 const timed = (exchange: Exchange, time: Timeliness, index: number, near: string): Finding | "good" => {
   if (time === "in_time") return "good"
   const observed = exchangeInWords(exchange)

@@ -51,7 +51,7 @@ export const patienceOf = ({ deadline, guard }: Terms): number => deadline + gua
 
 export type AnswerKind =
   | "acknowledged"
-  /** Too close to the deadline to tell, or after it while the suite itself stood still. */
+  /** Too close to the deadline to judge, or after it while the suite itself stood still. */
   | "borderline"
   /** A whole answer with a status that does not acknowledge. */
   | "refused"

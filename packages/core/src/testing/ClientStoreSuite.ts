@@ -105,7 +105,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       yield* expectEqual("removed", yield* store.remove(client.id), true)
       yield* expectEqual("found", yield* store.find(ClientId.make("c")), null)
       yield* expectEqual("removed again", yield* store.remove(client.id), false)
-      yield* expectEqual("added anew", yield* store.add(client), true)
+      yield* expectEqual("added again", yield* store.add(client), true)
     })
   }
 ]

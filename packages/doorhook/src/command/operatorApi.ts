@@ -153,7 +153,7 @@ export const newest = Flag.Boolean("newest").pipe(
 export const paging = {
   after: optionalText("after", "Continue after this one"),
   limit: Flag.Int("limit").pipe(
-    Flag.withDescription("At most so many (1 to 1,000; default 100)"),
+    Flag.withDescription("The most to list (1 to 1,000; default 100)"),
     Flag.withDefault(100)
   )
 }

@@ -35,7 +35,7 @@ const flags = {
   operatorKey: operatorKeyFlag,
   webhookSource: Flag.String("webhook-source").pipe(
     Flag.withDescription(
-      "Network that deliveries come from, told to receivers that filter by address; repeatable (or DOORHOOK_WEBHOOK_SOURCES)"
+      "Network that deliveries come from, published for receivers that filter by address; repeatable (or DOORHOOK_WEBHOOK_SOURCES)"
     ),
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)

@@ -326,7 +326,7 @@ export const en = {
   created_title: "The integration is created",
   rotated_title: "The integration has a new secret",
   secret: "Signing secret",
-  secret_once: "It is shown this once. Copy it now: whoever has lost it makes a new one.",
+  secret_once: "It is shown only once. Copy it now: if you lose it, create a new one.",
   secret_kept: "I have copied it",
   rotate: "New secret",
   rotate_ask: "Makes a new signing secret and shows it once. The old one also signs for a day.",
