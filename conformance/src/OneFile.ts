@@ -1,5 +1,5 @@
 /**
- * The suite as one file, without npm: `.ci/bundle-command.ts` replaces `Program.ts` by this.
+ * How the single-file suite is called, without npm. `.ci/bundle-command.ts` replaces `Program.ts` with this module.
  */
 import { Shell } from "@doorhook/core"
 import { relative, sep } from "node:path"

@@ -1,15 +1,14 @@
 /**
- * The suite as a program: how it is called, and the program of the bundled receivers. `OneFile.ts` replaces it in the suite as one
- * file.
+ * How the suite and the bundled receivers are called. `OneFile.ts` replaces this module in the single-file suite.
  */
 import { fileURLToPath } from "node:url"
 
 export interface Program {
-  /** The name of the command. */
+  /** Name of the command. */
   readonly name: string
-  /** The beginning of every command line that the suite prints. */
+  /** Start of every command line that the suite prints. */
   readonly called: string
-  /** The arguments to Node.js that start a bundled receiver. */
+  /** Node.js arguments that start a bundled receiver. */
   readonly receiver: ReadonlyArray<string>
 }
 
@@ -18,6 +17,6 @@ const here = import.meta.url
 export const program: Program = {
   name: "conformance",
   called: "npx doorhook conformance",
-  // Sources start sources, and built files start built files.
+  // TypeScript when the suite runs from sources, JavaScript when it was built.
   receiver: [fileURLToPath(new URL(`mutants/main${here.endsWith(".ts") ? ".ts" : ".js"}`, here))]
 }

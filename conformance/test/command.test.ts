@@ -159,7 +159,7 @@ describe("refuses with exit code 3 and one line", () => {
     [
       "two ways to operate the receiver",
       ["--url", "http://127.0.0.1:9/", "--spawn", "x", "--pause-cmd", "y", "--resume-cmd", "z"],
-      /^--spawn operates the receiver itself: leave .*--pause-cmd and --resume-cmd out$/
+      /^--spawn starts and stops the receiver itself: leave out .*--pause-cmd and --resume-cmd$/
     ],
     ["level 4", ["--url", "http://127.0.0.1:9/", "--level", "4"], /there is no such level/],
     [

@@ -63,10 +63,10 @@ describe("a spawned receiver", () => {
       const less = yield* conformance("doctor", ...started("doctor"))
       assert.match(less.output, /no +effects of events +a probe \(--probe\) counts/)
       assert.match(less.output, /Level 1 can be tested: --level 1$/m)
-      assert.notInclude(less.output, "Not observable then", "what a probe would prove at level 2 is passed at level 1")
+      assert.notInclude(less.output, "Not observable:", "what a probe would prove at level 2 is passed at level 1")
       const written = yield* conformance("doctor", ...started("doctor"), "--report", "json=d.json")
       assert.strictEqual(written.exitCode, 3)
-      assert.include(written.message, "--report: doctor writes none")
+      assert.include(written.message, "--report: doctor writes no reports")
     })
   )
 
@@ -469,7 +469,7 @@ describe("what failed", () => {
       assert.strictEqual(known.exitCode, 0, known.output)
       const earlier = { requirements: ["FAIL", "PASS"].map((verdict) => ({ id: `R-${verdict}`, verdict })) }
       for (const [text, why] of [
-        ['["R-HTTP-1"]', "R-HTTP-1 is no requirement. The file holds ids, on lines or as a JSON list, or is the JSON"],
+        ['["R-HTTP-1"]', "R-HTTP-1 is no requirement. The file must list ids, on lines or as a JSON list, or be the JSON"],
         [JSON.stringify(earlier), "R-FAIL is no requirement"]
       ] as const) {
         writeFileSync(baseline, text)

@@ -1,5 +1,5 @@
 /**
- * The `conformance` command. A subcommand's code is loaded when it is called, so that it costs other commands nothing.
+ * The `conformance` command. Each subcommand's code is loaded only when it is called, so that the others start fast.
  */
 import { DurationText, FlagGroups } from "@doorhook/core"
 import { Config, Effect, Struct } from "effect"
@@ -27,11 +27,11 @@ const run = Command.make("run", runFlags, (flags) =>
   Command.withExamples([
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook`,
-      description: "Test what a receiver answers"
+      description: "Test a receiver's answers"
     },
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook --level 2 --probe http://127.0.0.1:9000/probe`,
-      description: "Test what it does, too: the probe counts effects"
+      description: "Test its effects too, as counted by the probe"
     },
     {
       command: `${program.called} run --url http://127.0.0.1:9000/hook --level 3 --probe http://127.0.0.1:9000/probe --spawn 'node server.js' --port-env PORT`,
@@ -87,7 +87,7 @@ const check = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Judges the evidence of a run again by the rules of this version. Sends nothing. Exits like the run that wrote it."
+    "Judges the evidence of an earlier run by the rules of this version. Sends nothing. The exit codes are those of run."
   )
 )
 
@@ -135,13 +135,16 @@ const mutants = Command.make(
       Flag.atLeast(0)
     ),
     narrow: Flag.Boolean("narrow").pipe(
-      Flag.withDescription("Tests each receiver for its own requirement only, which is fast"),
+      Flag.withDescription("Tests each receiver only for the requirement that it breaks, which is fast"),
       Flag.withDefault(false)
     ),
-    jobs: Flag.Int("jobs").pipe(Flag.withDescription("How many are tested at once; 1 by default"), Flag.withDefault(1)),
+    jobs: Flag.Int("jobs").pipe(
+      Flag.withDescription("Number of receivers tested at the same time; 1 by default"),
+      Flag.withDefault(1)
+    ),
     seed: Flag.Int("seed").pipe(Flag.withDescription("The seed of random histories"), Flag.withDefault(1)),
-    list: Flag.Boolean("list").pipe(Flag.withDescription("Lists them and tests none"), Flag.withDefault(false)),
-    maxTime: duration("max-time", "How long each may take", 120_000)
+    list: Flag.Boolean("list").pipe(Flag.withDescription("Lists the receivers without testing them"), Flag.withDefault(false)),
+    maxTime: duration("max-time", "Longest time for each receiver", 120_000)
   },
   (flags) =>
     load(
@@ -150,7 +153,7 @@ const mutants = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Tests the suite itself: runs it against receivers with known faults. Exits with 1 if a receiver does not fail its own requirement, or a requirement fails none."
+    "Tests the suite itself: runs it against receivers with known faults. Exits with 1 if a receiver does not fail the requirement that it breaks, or if no receiver fails a requirement."
   )
 )
 
@@ -176,7 +179,7 @@ const sender = Command.make(
       Flag.optional
     ),
     deadline: duration("deadline", "How long the sender must wait for an answer", 5_000),
-    quiet: duration("quiet", "How long nothing may come after the last acknowledgement", 15_000),
+    quiet: duration("quiet", "How long the sender must stay silent after the last acknowledgement", 15_000),
     maxTime: duration("max-time", "Longest wait before the sender is judged", 600_000)
   },
   (flags) =>
@@ -186,11 +189,11 @@ const sender = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Tests a sender: hosts a receiver that refuses, redirects, hangs and hangs up by plan, and reports whether identity, signature, deadline and retries are correct. Exit codes: 0 passed, 1 failed, 2 undecided."
+    "Tests a sender: runs a receiver that refuses, redirects, hangs and hangs up as planned, and reports whether ids, signatures, deadlines and retries are correct. Exit codes: 0 passed, 1 failed, 2 undecided."
   )
 )
 
-/** The command: fails with a `CommandFailure` that carries the exit code. */
+/** The `conformance` command. Fails with a `CommandFailure` that carries the exit code. */
 export const conformanceCommand = Command.make(program.name).pipe(
   Command.withDescription("Proves that a webhook receiver handles events correctly"),
   Command.withSubcommands([run, doctor, replay, check, list, explain, mutants, sender, badge])

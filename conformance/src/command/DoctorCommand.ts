@@ -1,5 +1,5 @@
 /**
- * `conformance doctor`: what the suite can see and do, whether that works, and which level it allows.
+ * `conformance doctor`: reports what the suite can observe and control, whether that works, and the highest level it allows.
  */
 import { columns, CommandFailure, UrlPolicy } from "@doorhook/core"
 import { Console, Effect } from "effect"
@@ -22,28 +22,28 @@ const calibrationLines = (calibration: ProbeCalibration): ReadonlyArray<string> 
     `  one event              ${one.observed} (expected ${one.expected}), ${Math.round(lag)} ms after its acknowledgement`,
     `  two events             ${two.observed} together (expected ${two.expected})`,
     double === null
-      ? "  one more on purpose    not tried: --control-url would show that the probe counts past one"
-      : `  one more on purpose    ${double.observed} (expected ${double.expected})`,
+      ? "  a doubled effect       not tried: --control-url would show whether the probe counts past one"
+      : `  a doubled effect       ${double.observed} (expected ${double.expected})`,
     digest ? "  digest                 given" : "  digest                 not given: what was stored can't be compared",
     ...(foldsCase ? ["  ids in another case    count as the same: receivers that confuse them can't be detected"] : [])
   ]
 }
 
-/** Without an acknowledged event, a probe can't be tried. */
+/** Failure of a doctor that could not try the probe because no event was acknowledged. */
 const acknowledgesNothing = ({ secret, urls: [url] }: Means): CommandFailure =>
   unusable({
     message: `No event was acknowledged, so the probe could not be tried. \`${program.called} run --url ${UrlPolicy.shownUrl(url)} --only R-ACK-01\` shows the answers.${secret === null ? ` If the receiver checks signatures, give its secret: --secret SECRET, or ${secretVariable}.` : ""}`
   })
 
-/** The highest level that the means allow. */
+/** Returns the highest level that the means allow. */
 const levelOf = ({ hooks, probe }: Means): Level =>
   probe === null ? 1 : hooks.restart === null && hooks.kill === null ? 2 : 3
 
-/** Checks everything that a run would use. Fails with exit code 4 if something can't be used. */
+/** Checks everything that a run would use. Fails with exit code 4 if any of it can't be used. */
 export const runDoctor = (flags: TargetFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
-      if (flags.report.length > 0) return yield* CommandFailure.usage("--report: doctor writes none; leave it out")
+      if (flags.report.length > 0) return yield* CommandFailure.usage("--report: doctor writes no reports; leave it out")
       const { given, means } = yield* prepare(flags)
       const { probe, urls } = means
       const level = levelOf(means)
@@ -56,7 +56,7 @@ export const runDoctor = (flags: TargetFlags) =>
         Effect.provide(services)
       )
       yield* Console.log(
-        `Clock        99 % of echoes take up to ${Math.round(guard.echo)} ms, so times are judged to ${guard.guard} ms`
+        `Clock        99 % of echoes take up to ${Math.round(guard.echo)} ms, so times are judged with a tolerance of ${guard.guard} ms`
       )
       if (probe !== null) {
         yield* Console.log(`Probe        ${probe.kind}: ${probe.name}`)
@@ -74,7 +74,7 @@ export const runDoctor = (flags: TargetFlags) =>
       const left =
         unseen.length === 0
           ? ""
-          : `\nNot observable then: ${unseen.map(({ requirement }) => requirement.id).join(", ")}`
+          : `\nNot observable: ${unseen.map(({ requirement }) => requirement.id).join(", ")}`
       yield* Console.log(`\nLevel ${level} can be tested: --level ${level}${left}`)
     })
   )

@@ -1,5 +1,5 @@
 /**
- * The flags of the commands about a receiver, and their meaning, checked before anything is sent or started.
+ * Flags of the commands that test a receiver. They are checked and converted to settings before anything is sent or started.
  */
 import { CommandFailure, DurationText, Signature } from "@doorhook/core"
 import { Config, Effect, Option, Redacted, Result, Schema, Struct } from "effect"
@@ -23,7 +23,7 @@ const about =
     return metavar === undefined ? described : Flag.withMetavar(described, metavar)
   }
 
-/** A flag that may be left out: null then. */
+/** Makes a flag optional: null if it is left out. */
 const orNull = <A>(flag: Flag.Flag<A>): Flag.Flag<A | null> => Flag.map(Flag.optional(flag), Option.getOrNull)
 
 const text = (name: Name) => Flag.String(rows[name].flag).pipe(about(name), orNull)
@@ -51,7 +51,7 @@ export const runFlags = {
     orNull
   ),
   secretFile: Flag.FileText("secret-file").pipe(
-    Flag.withDescription("The same, from a file"),
+    Flag.withDescription("Reads the secret from a file"),
     Flag.withMetavar("FILE"),
     orNull
   ),
@@ -95,7 +95,7 @@ export const runFlags = {
 }
 export type RunFlags = Command.Command.Config.Infer<typeof runFlags>
 
-/** The flags that `doctor` and `replay` have too. */
+/** The flags that `run` shares with `doctor` and `replay`. */
 export const targetFlags = Struct.omit(runFlags, ["only", "skip", "baseline", "dryRun", "trace"])
 export type TargetFlags = Command.Command.Config.Infer<typeof targetFlags>
 
@@ -109,7 +109,7 @@ export const flagGroups = {
   report: "Reports"
 } as const
 
-/** The settings that equal their flags. */
+/** Settings taken unchanged from their flags. */
 const plain = [
   ...(["owned", "probe", "spawn", "portEnv", "restartCmd", "killCmd", "readyUrl", "pauseCmd", "resumeCmd"] as const),
   ...(["advanceCmd", "controlUrl", "ack", "dedupKey", "maxTime", "deadline", "settle", "tolerance", "cases"] as const)
@@ -201,16 +201,16 @@ const readUrls = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
 
 const commands = ["restartCmd", "killCmd", "pauseCmd", "resumeCmd", "advanceCmd", "spawn"] as const
 
-/** What is wrong with the flags; null for nothing. */
+/** Returns the first problem with the flags; null if there is none. */
 const flawOf = (flags: TargetFlags): string | null => {
   const { killCmd, pauseCmd, portEnv, restartCmd, resumeCmd, seed, spawn } = flags
-  // For example from an unset variable.
+  // A command can be empty because a shell variable is unset.
   const empty = commands.find((name) => flags[name]?.trim() === "")
   if (empty !== undefined) return `--${rows[empty].flag}: the command is missing`
   if ((pauseCmd === null) !== (resumeCmd === null)) return "--pause-cmd and --resume-cmd go together: give both"
   if (portEnv !== null && spawn === null) return "--port-env is for --spawn: give both"
   if (spawn !== null && [restartCmd, killCmd, pauseCmd].some((command) => command !== null)) {
-    return "--spawn operates the receiver itself: leave --restart-cmd, --kill-cmd, --pause-cmd and --resume-cmd out"
+    return "--spawn starts and stops the receiver itself: leave out --restart-cmd, --kill-cmd, --pause-cmd and --resume-cmd"
   }
   if (flags.deadline < leastDeadline) return `--deadline must be at least ${leastDeadline}ms: less can't be timed`
   const none = (["maxTime", "settle", "tolerance"] as const).find((name) => flags[name] <= 0)
@@ -220,7 +220,7 @@ const flawOf = (flags: TargetFlags): string | null => {
     : null
 }
 
-/** What a selected profile lacks; null for nothing. */
+/** Returns what a selected profile lacks; null if every profile has what it needs. */
 const lackingFor = ({ options, secret, urls }: Checked): string | null => {
   const { advanceCmd, controlUrl, level, peakRate, profile: chosen } = options
   const probe = (profile: Profile): string | null =>
@@ -242,7 +242,7 @@ const lackingFor = ({ options, secret, urls }: Checked): string | null => {
   return chosen.map((profile) => lacks[profile]).find((lack) => lack !== null) ?? null
 }
 
-/** The meaning of the flags: settings (without a seed if none was given), URLs and the secret. */
+/** The checked flags: settings (with a seed only if one was given), URLs and the secret. */
 export interface Checked {
   readonly options: Omit<Options, "seed"> & Partial<Pick<Options, "seed">>
   readonly urls: readonly [URL, ...ReadonlyArray<URL>]
@@ -251,7 +251,7 @@ export interface Checked {
   readonly controlUrl: URL | null
 }
 
-/** Checks the flags; returns their meaning. */
+/** Checks the flags and converts them to settings. */
 export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effect.fn.Return<Checked, CommandFailure> {
   const urls = yield* readUrls(flags.url)
   const flaw = flawOf(flags)
@@ -282,7 +282,7 @@ export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effe
   return lacking === null ? checked : yield* CommandFailure.usage(lacking)
 })
 
-/** A baseline as JSON: ids, or the report of an earlier run. */
+/** A baseline as JSON: a list of ids, or the report of an earlier run. */
 const JsonBaseline = Schema.fromJsonString(
   Schema.Union([
     Schema.Array(Schema.String),
@@ -290,7 +290,7 @@ const JsonBaseline = Schema.fromJsonString(
   ])
 )
 
-/** The entries of a baseline file: ids as JSON, failures of a report, or ids on lines; `#` begins a comment. */
+/** Reads the entries of a baseline file: a JSON list of ids, the failures in a report, or lines of ids with `#` comments. */
 const wordsOf = (content: string): ReadonlyArray<string> => {
   const json = Option.getOrNull(Schema.decodeOption(JsonBaseline)(content))
   if (json === null) return content.split("\n").flatMap((line) => (line.split("#")[0] ?? "").split(/[\s,]+/))
@@ -299,7 +299,7 @@ const wordsOf = (content: string): ReadonlyArray<string> => {
     : json
 }
 
-/** The ids in a baseline file. */
+/** Reads the requirement ids in a baseline file; null without a file. */
 export const readBaseline = (content: string | null): Reading<ReadonlyArray<string> | null> => {
   if (content === null) return Effect.succeed(null)
   const words = wordsOf(content).filter((word) => word !== "")
@@ -310,6 +310,6 @@ export const readBaseline = (content: string | null): Reading<ReadonlyArray<stri
   return unknown === undefined
     ? Effect.succeed([...new Set(known)])
     : refuse(
-        `--baseline: ${unknown} is no requirement. The file holds ids, on lines or as a JSON list, or is the JSON report of an earlier run; there are ${ids()}`
+        `--baseline: ${unknown} is no requirement. The file must list ids, on lines or as a JSON list, or be the JSON report of an earlier run; there are ${ids()}`
       )
 }

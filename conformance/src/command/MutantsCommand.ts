@@ -1,5 +1,5 @@
 /**
- * `conformance mutants`: the suite against receivers with known faults.
+ * `conformance mutants`: runs the suite against receivers with known faults.
  */
 import { columns, CommandFailure } from "@doorhook/core"
 import { Console, Effect } from "effect"
@@ -22,7 +22,10 @@ const isMeant =
   (pattern: string): boolean =>
     matches(name, pattern) || matches(requirement, pattern)
 
-/** Fails if a faulty receiver does not fail its own requirement, or a requirement fails none. */
+/**
+ * Runs the suite against faulty receivers. Fails if one of them does not fail the requirement that it breaks, or if none of them
+ * fails a requirement.
+ */
 export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, only, seed }: MutantsFlags) {
   const patterns = entriesOf(only)
   const wrong = patterns.find((pattern) => !faults.some((fault) => isMeant(fault)(pattern)))
@@ -70,7 +73,7 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
   }
 })
 
-/** One line for each faulty receiver. */
+/** Prints one line for each faulty receiver. */
 export const listMutants = Console.log(
   columns(faults.map(({ does, name, requirement }) => [name, requirement, does])).join("\n")
 )

@@ -21,7 +21,7 @@ import { failUnlessPassed } from "./RunCommand.ts"
 const scopeOf = ({ level, profile }: Requirement): string =>
   `level ${level}${profile === null ? "" : `, profile ${profile}`}`
 
-/** One line for each requirement. */
+/** Prints one line for each requirement. */
 export const listRequirements = Console.log(
   columns(requirements.map((one) => [one.id, scopeOf(one), one.strength, one.statement])).join("\n")
 )
@@ -58,7 +58,7 @@ export const explainRequirement = Effect.fnUntraced(function* (id: string) {
   yield* Console.log(explanationOf(requirement))
 })
 
-/** Reads a file by a schema; `what` describes the expected file, for the message. */
+/** Reads a JSON file by a schema. The error message says that the file is no `what`. */
 const read = Effect.fnUntraced(function* <A>(command: string, file: string, schema: Schema.Decoder<A>, what: string) {
   const fs = yield* FileSystem.FileSystem
   const text = yield* fs
@@ -71,7 +71,7 @@ const read = Effect.fnUntraced(function* <A>(command: string, file: string, sche
   )
 })
 
-/** Prints the verdicts that follow from evidence. Fails like the run that wrote it. */
+/** Judges the evidence of an earlier run and prints the verdicts. Fails with the same exit codes as a run. */
 export const runCheck = Effect.fnUntraced(function* (flags: {
   readonly file: string
   readonly report: ReadonlyArray<string>
@@ -88,7 +88,7 @@ export const runCheck = Effect.fnUntraced(function* (flags: {
   yield* failUnlessPassed(report)
 })
 
-/** Prints the JSON of a shields.io endpoint. */
+/** Prints the badge of a report as JSON for a shields.io endpoint. */
 export const printBadge = Effect.fnUntraced(function* (file: string) {
   const report = yield* read("badge", file, Report, `report of this version; write one with --report json=${file}`)
   yield* Console.log(toBadge(report).trimEnd())

@@ -1,5 +1,5 @@
 /**
- * From checked flags to the means of a run: URLs, probe and hooks.
+ * Turns checked flags into the means of a run: URLs, probe and hooks.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Console, Effect, Result } from "effect"
@@ -20,15 +20,15 @@ import { claim } from "../run/Target.ts"
 import { checkFlags } from "./Flags.ts"
 import type { Checked, TargetFlags } from "./Flags.ts"
 
-/** The failure of a command if the receiver or its probe can't be used. */
+/** Makes the failure of a command whose receiver or probe can't be used. */
 export const unusable = ({ message }: { readonly message: string }): CommandFailure =>
   new CommandFailure({ message, exitCode: exitCodes.unusable })
 
 const stop = (): void => void process.kill(process.pid, "SIGTERM")
 
 /**
- * Until the scope is closed, SIGHUP stops the process like SIGTERM. By default, Node.js ends at once when its terminal closes, and
- * would leave behind what a run has started.
+ * Makes SIGHUP stop the process like SIGTERM until the scope is closed. By default, Node.js exits immediately when its terminal
+ * closes, and the processes that a run has started would keep running.
  */
 export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVoid(
   Effect.acquireRelease(
@@ -37,7 +37,7 @@ export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVo
   )
 )
 
-/** The URL, at `port` if it names port 0. */
+/** Returns the URL with port 0 replaced by `port`. */
 const atPort = (url: URL, port: number): URL => {
   const moved = new URL(url)
   if (moved.port === "0") moved.port = String(port)
@@ -57,7 +57,7 @@ const readProbe = (text: string | null): Result.Result<StartProbe, CommandFailur
   switch (kind) {
     case "http":
     case "https":
-      // The kind may be the scheme of the URL.
+      // Accepts both `http:URL` and a plain URL.
       return Target.parse(rest.startsWith("//") ? text : rest).pipe(
         Result.mapError(({ message }) => CommandFailure.usage(message.replace(/^--url:?/, `--probe ${kind}:`))),
         Result.map((url) => (port) => Effect.succeed(httpProbe(atPort(url, port))))
@@ -76,7 +76,7 @@ const readProbe = (text: string | null): Result.Result<StartProbe, CommandFailur
     case "sink":
       return /^\d{1,5}$/.test(rest) && Number(rest) > 0 && Number(rest) < 65_536
         ? Result.succeed(() => Effect.mapError(sinkProbe(Number(rest)), unusable))
-        : wrong("sink: write sink:PORT, a port that is free")
+        : wrong("sink: write sink:PORT with a free port")
     default:
       return wrong(`${text}: there is no such probe; write http:URL, exec:CMD, log:FILE:REGEX or sink:PORT`)
   }
@@ -88,7 +88,7 @@ interface Operated {
   readonly port: number
 }
 
-/** The URLs of the running receiver, and the hooks. Starts the receiver for `--spawn`. */
+/** Makes the hooks and resolves the URLs of the receiver. With `--spawn`, starts the receiver. */
 const makeHooks = Effect.fnUntraced(function* ({
   controlUrl,
   options,
@@ -124,7 +124,7 @@ const makeHooks = Effect.fnUntraced(function* ({
   }
 })
 
-/** Checks the flags, and that the suite may send to their target. Sends and starts nothing. */
+/** Checks the flags, and that the suite may send to the target. Sends and starts nothing. */
 export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
   const checked = yield* checkFlags(flags)
   const startProbe = yield* Effect.fromResult(readProbe(checked.options.probe))
@@ -137,19 +137,19 @@ export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
   return { ...checked, startProbe }
 })
 
-/** The settings of a run, without its selection, and its means. */
+/** The means of a run, and its settings except for the selection of requirements. */
 export interface Prepared {
   readonly given: Given & Pick<Required<Given>, "maxTime" | "settle" | "level">
   readonly means: Means
 }
 
-/** Checks the flags, starts what they ask for, and keeps other runs from the receiver until the scope is closed. */
+/** Checks the flags, starts the receiver and probe that they ask for, and locks out other runs until the scope is closed. */
 export const prepare = Effect.fnUntraced(function* (
   flags: TargetFlags
 ): Effect.fn.Return<Prepared, CommandFailure, Scope.Scope> {
   yield* stopOnHangup
   const checked = yield* checkTarget(flags)
-  // A receiver at port 0 is this run's own.
+  // A receiver at port 0 is started by this run, so no other run can use it.
   const shared = checked.urls.filter(({ port }) => port !== "0")
   yield* Effect.mapError(claim(shared, flags.maxTime, Console.log), unusable)
   const { hooks, port, urls } = yield* makeHooks(checked)

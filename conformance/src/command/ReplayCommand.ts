@@ -1,8 +1,9 @@
 /**
  * `conformance replay`: repeats a stored history, or all of one requirement.
  *
- * FIXED means that a history that failed alone before now passes often enough; FAILS, that it failed once; OPEN, anything else:
- * the file stays.
+ * - FIXED: a history that failed alone before now passes often enough. Its file is deleted.
+ * - FAILS: it failed once. The file stays.
+ * - OPEN: anything else. The file stays.
  */
 import { CommandFailure } from "@doorhook/core"
 import { Clock, Console, Effect } from "effect"
@@ -30,7 +31,7 @@ import { runAndReport } from "./RunCommand.ts"
 export interface ReplayFlags extends TargetFlags {
   /** A file, the name of a stored history, or the id of a requirement. */
   readonly what: string
-  /** Keeps a history that no longer fails. */
+  /** Whether to keep the file of a history that no longer fails. */
   readonly keep: boolean
 }
 
@@ -41,7 +42,7 @@ interface Answer {
 
 const open = (observed: string): Answer => ({ replayed: "OPEN", observed })
 
-/** The plan of a requirement with the stored history as its one case. */
+/** Returns the plan of a requirement with the stored history as its only case; null if this version has no such requirement. */
 const planFor = (one: Case, id: string, options: Options, sight: ReturnType<typeof sightOf>): Plan | null => {
   const profile = find(id)?.profile ?? null
   const asked = {
@@ -58,20 +59,20 @@ const planFor = (one: Case, id: string, options: Options, sight: ReturnType<type
   return { ...plan, given: [one], further: [], sampled: [], strengths: new Map([[key, strength]]), unsent: null }
 }
 
-/** Why it proves nothing that a history passes now. */
+/** Explains why passing now does not prove the history fixed. */
 const unproven = ({ reproduced, seed, violates }: StoredCase): string =>
   reproduced === null || reproduced.failed === 0
-    ? `it passes, but that proves nothing: it failed only beside other cases, never alone. Run the whole suite again with --seed ${seed}. If ${violates} passes there, delete the file`
+    ? `it passes, but that proves nothing: it failed only together with other cases, never alone. Run the whole suite again with --seed ${seed}. If ${violates} passes there, delete the file`
     : "it passes, but not often enough to count as fixed. Replay it again with more --max-time"
 
-/** Executes a stored history until it fails, or has passed often enough to count as fixed. */
+/** Executes a stored history until it fails or has passed often enough to count as fixed. */
 const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Options, means: Means) {
   const { lane, ops, title, violates } = stored
   const one: Case = { title, lane, history: { v: 1, ops } }
   const given = givenBy(options, means)
   const able = planFor(one, violates, options, new Set([...given, "digest" as const]))
   if (able === null) {
-    return yield* CommandFailure.usage(`the history is about ${violates}, which this version does not know`)
+    return yield* CommandFailure.usage(`the history is about ${violates}, which is no requirement of this version`)
   }
   if (able.missing !== null) {
     return yield* CommandFailure.usage(
@@ -86,7 +87,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
       { runs, terms, calibration, refinements: [], strangers: [], repeatable: true },
       { how: "complete", message: "" }
     )
-  // Nothing is known about a receiver that acknowledges nothing.
+  // The requirement can't be judged for a receiver that acknowledges nothing.
   if (plan.requirement.presumesAcknowledgement && !acknowledges) return open(judged().observed)
 
   const settled = means.probe === null || calibration !== null
@@ -113,7 +114,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   return { replayed, observed: replayed === "FIXED" ? "" : unproven(stored) }
 })
 
-/** Prints and replays a stored history. Then the receiver is free for another run. */
+/** Prints and replays a stored history, then releases the receiver for other runs. */
 const replayAlone = Effect.fnUntraced(function* (stored: StoredCase, flags: ReplayFlags) {
   const { given, means } = yield* prepare(flags)
   const options: Options = { ...defaults, ...given, seed: stored.seed }
@@ -125,7 +126,7 @@ const replayAlone = Effect.fnUntraced(function* (stored: StoredCase, flags: Repl
   return yield* replayCase(stored, options, means).pipe(
     Effect.timeoutOrElse({
       duration: options.maxTime,
-      orElse: () => Effect.succeed(open("there was no time for it (--max-time)"))
+      orElse: () => Effect.succeed(open("the time was up before it was finished (--max-time)"))
     }),
     Effect.provide(services)
   )
@@ -135,7 +136,7 @@ const replayFile = Effect.fnUntraced(function* (file: string, flags: ReplayFlags
   const stored = yield* readCase(file)
   if (flags.report.length > 0) {
     return yield* CommandFailure.usage(
-      `--report: the replay of a stored history has no report; leave --report out, or replay ${stored.violates}`
+      `--report: replaying a stored history writes no report; leave out --report, or replay ${stored.violates}`
     )
   }
   const { observed, replayed } = yield* replayAlone(stored, flags)

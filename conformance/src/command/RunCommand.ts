@@ -1,5 +1,5 @@
 /**
- * `conformance run`: from flags to verdicts, reports and an exit code; with `--dry-run`, only what it would send.
+ * `conformance run`: tests a receiver, writes reports and sets the exit code. With `--dry-run`, only prints what it would send.
  */
 import { CommandFailure, terminalLine, UrlPolicy } from "@doorhook/core"
 import { Console, Effect } from "effect"
@@ -21,7 +21,7 @@ import type { Checked, RunFlags } from "./Flags.ts"
 import { checkTarget, prepare } from "./Prepare.ts"
 import type { Prepared } from "./Prepare.ts"
 
-/** The progress, on one line of the terminal; nothing without a terminal. */
+/** Shows the progress on one line of the terminal. Does nothing without a terminal. */
 export const makeProgress = Effect.map(terminalLine, (line) => ({
   show: (what: string): Effect.Effect<void> => line?.draw(`testing: ${what}`) ?? Effect.void,
   clear: line?.clear ?? Effect.void
@@ -53,7 +53,7 @@ export const runAndReport = Effect.fnUntraced(function* (
   )
   const conclude = Effect.fnUntraced(function* (report: Report) {
     yield* progress.clear
-    // The command fails with the reason why a run never began.
+    // If the run never began, the command's error message says why.
     if (!neverBegan(report)) yield* Console.log(render(report))
     yield* Reports.write(requests, report)
     return report
@@ -67,7 +67,7 @@ export const runAndReport = Effect.fnUntraced(function* (
   yield* failUnlessPassed(report)
 })
 
-/** Checks the selection, the baseline, and that every file can be written. */
+/** Checks the selection and the baseline, and that every file can be written. */
 export const checkFiles = Effect.fnUntraced(function* ({ baseline, only, report, skip, trace }: RunFlags) {
   const wrong = selectionFlaw({ only, skip })
   if (wrong !== null) return yield* CommandFailure.usage(wrong)
@@ -84,7 +84,7 @@ export const runConformance = Effect.fnUntraced(function* (flags: RunFlags) {
   yield* runAndReport({ given: { ...given, baseline, only, skip, trace }, means }, requests)
 }, Effect.scoped)
 
-/** The needs that a run would meet; in words if that depends on the receiver's answers. */
+/** Returns whether a run would meet each need: yes, no, or in words on which answer of the receiver it depends. */
 const sightOf = ({ controlUrl, options, secret, urls }: Checked) => {
   const { advanceCmd, killCmd, level, pauseCmd, peakRate, probe, spawn } = options
   const offered = controlUrl === null ? false : "if the control URL offers it"

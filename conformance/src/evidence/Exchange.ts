@@ -1,12 +1,12 @@
 /**
- * A request of the suite and its result. An exchange is core's `TransportResult`, so that core's own rule judges it, and also
- * says how the answer ended.
+ * A request of the suite and its result. An exchange extends core's `TransportResult`, so that core's own rule can judge it, by how
+ * the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
 import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"
 import { Predicate, Schema } from "effect"
 
-/** A request, as it is sent and shown. */
+/** A request as it is sent and as reports show it. */
 export const HttpRequest = Schema.Struct({
   method: Schema.Literals(["POST", "GET", "HEAD", "OPTIONS", "PUT"]),
   headers: Schema.Record(Schema.String, Schema.String),
@@ -15,33 +15,37 @@ export const HttpRequest = Schema.Struct({
 export type HttpRequest = typeof HttpRequest.Type
 
 /**
- * How an answer ended after its headers: complete; still open when the time was up; cut off in the middle; malformed, which means
- * not readable as HTTP or longer than its `content-length`.
+ * How an answer ended after its headers:
+ *
+ * - `complete`: as it should.
+ * - `unfinished`: still open when the time was up.
+ * - `cut_off`: the connection ended in the middle.
+ * - `malformed`: not readable as HTTP, or longer than its `content-length`.
  */
 const Ending = Schema.Literals(["complete", "unfinished", "cut_off", "malformed"])
 export type Ending = typeof Ending.Type
 
 const Headers = Schema.Record(Schema.String, Schema.String)
 
-/** Milliseconds of `elapsed` in which the suite's own process stood still; missing if it did not. */
+/** Milliseconds of `elapsed` during which the suite's own process was stalled; missing if it was not. */
 const stalled = Schema.optionalKey(Schema.Finite)
 
 const Answered = Schema.TaggedStruct("Answered", {
   status: Schema.Int,
   /** The `retry-after` header as sent, null when there was none. */
   retry_after: Schema.NullOr(Schema.String),
-  /** The beginning of the body. */
+  /** Start of the body. */
   excerpt: Schema.String,
-  /** Milliseconds from the start of the request to the headers, and to the end. */
+  /** Milliseconds from the start of the request to the headers of the answer, and to its end. */
   headers_elapsed: Schema.Finite,
   elapsed: Schema.Finite,
   stalled,
   ending: Ending,
-  /** Received bytes of the body. */
+  /** Number of bytes received of the body. */
   bytes: Schema.Int,
   /** The `location` header, null when there was none. */
   location: Schema.NullOr(Schema.String),
-  /** What broke it; null for a complete answer. */
+  /** The error that ended the answer; null for a complete answer. */
   detail: Schema.NullOr(Schema.String),
   headers: Headers
 })
@@ -62,7 +66,7 @@ const Failed = Schema.TaggedStruct("Failed", {
   detail: Schema.String,
   elapsed: Schema.Finite,
   stalled,
-  /** Whether there was a connection: without one, the receiver never saw the request. */
+  /** Whether a connection was made; without one, the receiver never saw the request. */
   connected: Schema.Boolean
 })
 
@@ -81,7 +85,7 @@ const byCode: Readonly<Record<string, Failure>> = {
   ETIMEDOUT: "timeout"
 }
 
-/** The `code` of a system error; empty for others. */
+/** Returns the `code` of a system error; empty for other errors. */
 export const codeOf = (error: unknown): string =>
   Predicate.hasProperty(error, "code") && Predicate.isString(error.code) ? error.code : ""
 
@@ -91,20 +95,20 @@ const isUnreadable = (error: unknown): boolean => {
   return code.startsWith("HPE_") || code.startsWith("UND_ERR_RES_") || code === "UND_ERR_HEADERS_OVERFLOW"
 }
 
-/** The outcome code of an error. Before there is a connection, any error other than one of the network or DNS is one of TLS. */
+/** Returns the outcome of an error. Without a connection, every error that is not of the network or DNS counts as one of TLS. */
 const outcomeOf = (error: unknown, connected: boolean): Failure =>
   isUnreadable(error) ? "invalid_response" : (byCode[codeOf(error)] ?? (connected ? "connection_reset" : "tls"))
 
-/** How an error in the middle of an answer ended it. */
+/** Returns how an answer ended in which this error occurred. */
 export const endingOf = (error: unknown): Ending => (isUnreadable(error) ? "malformed" : "cut_off")
 
-/** An error in one line. */
+/** Returns the message of an error, or else its code; at most 300 characters. */
 export const detailOf = (error: unknown): string => {
   const message = Predicate.isError(error) ? error.message : String(error)
   return (message === "" ? codeOf(error) : message).slice(0, 300)
 }
 
-/** The head of an answer. */
+/** Status and headers of an answer. */
 export interface Answer {
   readonly status: number
   readonly retry_after: string | null
@@ -114,7 +118,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Headers with one text each. */
+/** Joins the values of repeated headers, and writes all names in lower case. */
 export const flatHeaders = (
   headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 ): Readonly<Record<string, string>> =>
@@ -126,7 +130,7 @@ export const flatHeaders = (
 
 const decoder = new TextDecoder()
 
-/** An exchange with an answer. */
+/** Makes an exchange that has an answer. */
 export const answeredOf = (
   answer: Answer,
   body: { readonly chunks: ReadonlyArray<Buffer>; readonly bytes: number },
@@ -143,10 +147,10 @@ export const answeredOf = (
   elapsed: at
 })
 
-/** How long the receiver took at least: without the time in which the suite itself stood still. */
+/** Returns the milliseconds that the receiver took at least: without the time during which the suite itself was stalled. */
 export const leastElapsed = ({ elapsed, stalled = 0 }: Exchange): number => elapsed - stalled
 
-/** An exchange without an answer. */
+/** Makes an exchange that has no answer. */
 export const failedOf = (error: unknown, connected: boolean, at: number): Exchange => ({
   _tag: "Failed",
   outcome: outcomeOf(error, connected),

@@ -1,18 +1,18 @@
 /**
- * What happened when a history was executed: the evidence by which requirements are judged. Plain data, in the order of sending.
+ * What happened when a history was executed. Requirements are judged by this evidence: plain data in the order of sending.
  */
 import { Schema } from "effect"
 import { History } from "../history/History.ts"
 import { Exchange, HttpRequest } from "./Exchange.ts"
 
 /**
- * What an attempt is.
+ * Kind of an attempt:
  *
- * - `delivery`: genuine and undisturbed.
- * - `cut`: the suite hung up before an answer could come.
+ * - `delivery`: a genuine event, sent without interference.
+ * - `cut`: the suite hung up before an answer could arrive.
  * - `amid`: sent while the receiver was being stopped.
- * - `forged`, `malformed`, `method`: no event that a receiver should act on.
- * - `load`: one of many that are judged together; at a rate, timed from when it was due.
+ * - `forged`, `malformed`, `method`: not an event that a receiver should act on.
+ * - `load`: one of many attempts that are judged together. If sent at a rate, it is timed from the moment when it was due.
  */
 const AttemptKind = Schema.Literals(["delivery", "cut", "amid", "forged", "malformed", "method", "load"])
 export type AttemptKind = typeof AttemptKind.Type
@@ -20,22 +20,23 @@ export type AttemptKind = typeof AttemptKind.Type
 /** One attempt to deliver one event. */
 export const Attempt = Schema.Struct({
   kind: AttemptKind,
-  /** The operation it belongs to, by its place in the history. */
+  /** Index in the history of the operation that made the attempt. */
   op: Schema.Int,
-  /** The event it carries, by its place in the trace. */
+  /** Index in `events` of the event that was sent. */
   event: Schema.Int,
   /** The value of `doorhook-attempt`. */
   number: Schema.Int,
-  /** Whether nothing of the event had been sent before. All copies sent at once are first attempts. */
+  /** Whether nothing of the event had been sent before. Copies sent at the same time can all be first attempts. */
   first: Schema.Boolean,
   /** Whether copies of the same event were sent at the same time. */
   raced: Schema.Boolean,
-  /** Whether it is one of a series of retries, but not the last: a refusal is not final. */
+  /** Whether more retries of the same series follow, so that a refusal is not final. */
   provisional: Schema.Boolean,
-  /** The most requests of the suite in flight at any time during this one, itself included. */
+  /** Highest number of requests of the suite in flight during this one, itself included. */
   inFlight: Schema.Int,
   /**
-   * Whether it was refused with 429 or 503 beside others and sent again alone. The attempt after it counts in its place.
+   * Whether it was refused with 429 or 503 while other requests were in flight. Such a request is sent again alone, and the new
+   * attempt counts instead.
    */
   crowded: Schema.Boolean,
   webhook_id: Schema.String,
@@ -43,7 +44,7 @@ export const Attempt = Schema.Struct({
   request: HttpRequest,
   /** Whether its connection had carried a request before. */
   reused: Schema.Boolean,
-  /** What the answer leaked: the good signature of a forged request, or the secret; null for nothing. */
+  /** What the answer leaked: the secret, or the correct signature of a forged request; null if nothing. */
   leaked: Schema.NullOr(Schema.Literals(["signature", "secret"])),
   /** When it began, in milliseconds since the history began, by a monotonic clock. */
   started: Schema.Finite,
@@ -61,9 +62,9 @@ export const SentEvent = Schema.Struct({
   documented: Schema.Boolean,
   /** `sha256:HEX` of the RFC 8785 form of its data. */
   digest: Schema.String,
-  /** The same with every digit of its numbers; missing if doubles hold them all. */
+  /** The same digest with all digits of numbers kept; missing if doubles can store all the numbers. */
   exactDigest: Schema.optionalKey(Schema.String),
-  /** Whether it is one of many, of which a sample is looked at. */
+  /** Whether it is one of many events of which the probe is read for a sample only. */
   bulk: Schema.Boolean
 })
 export type SentEvent = typeof SentEvent.Type
@@ -81,14 +82,14 @@ export type Effects = typeof Effects.Type
 /** An action on the receiver itself. Times in milliseconds since the run began. */
 export const Intervention = Schema.Struct({
   what: Schema.Literals(["killed", "restarted", "paused", "clock_moved"]),
-  /** The case that did it, by its title. */
+  /** Title of the case that did it. */
   by: Schema.String,
   from: Schema.Finite,
   /** When the receiver was ready again. */
   until: Schema.Finite,
-  /** Set if it did not start again: tries, duration and error. */
+  /** Set if the receiver did not start again: tries, duration and error. */
   down: Schema.optionalKey(Schema.String),
-  /** Set if nothing showed that it ended: the hook, and what to do. */
+  /** Set if nothing showed that the receiver had ended: names the hook and says what to check. */
   unended: Schema.optionalKey(Schema.String)
 })
 export type Intervention = typeof Intervention.Type
@@ -98,8 +99,8 @@ export const Shortfall = Schema.Struct({
   op: Schema.Int,
   what: Schema.Literals(["events", "wait", "load", "steps", "connections"]),
   /**
-   * How much was done, of how much: milliseconds for a wait or a load. For `connections`, events; the others were answered late
-   * only because all connections of the suite were busy when they were due.
+   * How much was done, and of how much: milliseconds for a wait or a load. For `connections`: events. The events not counted as
+   * done were answered late only because all connections of the suite were busy when they were due.
    */
   done: Schema.Finite,
   of: Schema.Finite
@@ -110,7 +111,7 @@ const SeenEffects = Schema.Array(Schema.NullOr(Effects))
 
 export const Trace = Schema.Struct({
   history: History,
-  /** When it began, and ended, in milliseconds since the run began. */
+  /** When the execution began and ended, in milliseconds since the run began. */
   began: Schema.Finite,
   ended: Schema.Finite,
   events: Schema.Array(SentEvent),
@@ -123,17 +124,17 @@ export const Trace = Schema.Struct({
   /** How many other events the run sent between `began` and `ended`. */
   otherEvents: Schema.Int,
   shortfalls: Schema.Array(Shortfall),
-  /** By the event's place; null if nothing was read. Empty without a probe. */
+  /** Effects in the order of `events`; null for an event that was not read. Empty without a probe. */
   effects: SeenEffects,
-  /** The same at the receiver's other URL; empty unless something was sent there. */
+  /** The effects at the receiver's other URL; empty unless something was sent there. */
   effectsElsewhere: SeenEffects,
-  /** How the probe identifies events, by its calibration. */
+  /** How the probe identifies events, as its calibration showed. */
   sight: Schema.Struct({
-    /** By `data.id` alone: it counts events with one `data.id` together. */
+    /** The probe identifies events by `data.id` alone: it counts events with the same `data.id` together. */
     byDataId: Schema.Boolean,
-    /** It counts the effects at all URLs of the receiver together. */
+    /** The probe counts the effects at all URLs of the receiver together. */
     blindToUrls: Schema.Boolean,
-    /** It ignores the case of ids. */
+    /** The probe ignores the case of ids. */
     foldsCase: Schema.Boolean
   })
 })
