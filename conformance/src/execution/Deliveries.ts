@@ -1,5 +1,5 @@
 /**
- * Operations that deliver: again and again, several times at once, many, or events with nearly equal ids.
+ * Operations that deliver events: retries, several copies at the same time, many events, and events with nearly equal ids.
  */
 import { Effect } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
@@ -17,7 +17,7 @@ import { noteShortfall, markProvisional, createEvent, maxInFlight, Slots } from 
 import type { Actor, Execution } from "./Execution.ts"
 import { atOnce, prepare, send, sendRequest } from "./Send.ts"
 
-/** Sends copies of an event at once, each over its own connection. */
+/** Sends copies of an event at the same time, each over its own connection. */
 export const race = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
@@ -35,7 +35,7 @@ export const race = Effect.fnUntraced(function* (
 const growing = [50, 100, 200, 400, 800, 1_600]
 const leastLast = 2_500
 const allGrowing = growing.reduce((sum, pause) => sum + pause, 0)
-/** The last retry comes this long after the deadline of the attempt before it, in milliseconds. */
+/** Least pause between the deadline of an attempt and the last retry, in milliseconds. */
 const afterDeadline = 500
 
 /** Pauses between retries, in milliseconds. Together they are longer than the deadline of an attempt. */
@@ -45,8 +45,8 @@ export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
 ]
 
 /**
- * Sends an event until it is acknowledged. A receiver may refuse it while an earlier attempt still runs. So only the last refusal
- * counts, after the deadline of all attempts before.
+ * Sends an event until it is acknowledged. While an earlier attempt still runs, a receiver may refuse the event. So only a refusal
+ * of the last retry counts, which is sent after the deadline of all earlier attempts.
  */
 export const retryUntil = Effect.fnUntraced(function* (
   execution: Execution,
@@ -66,7 +66,7 @@ export const retryUntil = Effect.fnUntraced(function* (
   }
 })
 
-/** How many events are retried at once: doorhook retries several at once, too. */
+/** Number of events retried at the same time, because doorhook retries several at the same time. */
 const retriesAtOnce = 3
 
 /** Retries every event that was not acknowledged. */
@@ -84,7 +84,7 @@ export const retryOpen = Effect.fnUntraced(function* (
   yield* atOnce(execution, Math.min(retriesAtOnce, open.length), worker)
 })
 
-/** Creates a filler event. Each has its own texts, which shows if one is stored with the data of another. */
+/** Creates a filler event with texts of its own, so that storing it with another event's data is detected. */
 const createFiller = (execution: Execution, index: number) => {
   const kinds = plainEvents(execution.setting.bindings)
   const named = withMember(kinds[index % kinds.length] ?? accessLog, "name", string(`Guest ${index + 1}`))
@@ -99,7 +99,7 @@ const createFiller = (execution: Execution, index: number) => {
   return createEvent(execution, event, { bulk: true, referable: false })
 }
 
-/** Sends many new events, several at once, until all are sent or the time is up. */
+/** Sends many new events, several at the same time, until all are sent or the time is up. */
 export const fill = Effect.fnUntraced(function* (execution: Execution, { count }: OperationOf<"filler">, op: number) {
   const { now } = execution.setting
   const until = now() + execution.context.fillerTime
@@ -108,7 +108,7 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
     while (made < count && now() < until) {
       const actor = yield* createFiller(execution, made++)
       const exchange = yield* send(execution, actor, [], { op }, own)
-      // A receiver that hangs costs a deadline each time.
+      // Each further event to a receiver that hangs would take as long as the deadline.
       if (leastElapsed(exchange) > execution.setting.terms.deadline) return
     }
   })
@@ -116,15 +116,15 @@ export const fill = Effect.fnUntraced(function* (execution: Execution, { count }
   noteShortfall(execution, { op, what: "events", done: made, of: count })
 })
 
-/** The most connections that a load is sent over. */
+/** Maximum number of connections for a load. */
 const mostConnections = 200
-/** A receiver that takes up to this many times as long as alone may not have fallen behind. */
+/** Up to this multiple of its usual answer time, a receiver may still be keeping up. */
 const slack = 2
 
 /**
- * Sends events at a rate, each at its time and timed from then, so that a slow receiver can't slow down the sender (no
- * coordinated omission). A rate that needs more connections than the suite has is not the receiver's fault: such events are
- * noted as held up.
+ * Sends events at a rate. Each is sent when it is due and timed from that moment, so that a slow receiver can't slow down the
+ * sender (no coordinated omission). Events that are late because the rate needs more connections than the suite has are not the
+ * receiver's fault and are counted as held up.
  */
 export const load = Effect.fnUntraced(function* (
   execution: Execution,
@@ -152,7 +152,7 @@ export const load = Effect.fnUntraced(function* (
       if (early > 0) yield* Effect.sleep(early)
       const overdue = Math.max(0, now() - due(index))
       const exchange = yield* send(execution, actor, [], { op, kind: "load", overdue, slot: "beyond" }, own)
-      // With another connection, an answer in time would have come in time after the event was due.
+      // The answer was late only because the event waited for a free connection.
       if (lacksConnections && exchange.elapsed - overdue <= inTime && leastElapsed(exchange) > late) heldUp += 1
     }
   })
@@ -160,21 +160,21 @@ export const load = Effect.fnUntraced(function* (
   noteShortfall(execution, { op, what: "connections", done: total - heldUp, of: total })
 })
 
-/** Events ahead of the copies of a volley. Without them, three races of four miss; with four, one of ten. */
+/** Number of events sent ahead of the copies of a volley. Without them, three of four races miss; with four, one of ten. */
 const ahead = 4
 
-/** The share of the filler time for one case of races. */
+/** Share of the filler time that one case of volleys may take. */
 const share = 0.5
 
 /**
- * One event in several copies that are complete in the same moment. This finds a receiver that checks first and records later,
- * even if only one turn of its event loop lies between the two.
+ * Sends several copies of one event that become complete at the same moment. This detects a receiver that checks first and records
+ * later, even if only one turn of its event loop lies between the two.
  *
- * All copies are sent but for their last bytes, and then all last bytes in one turn. A receiver would be done with the first copy
- * before it reads the next. So the copies follow some other events, which keep it busy while the copies arrive.
+ * The copies are sent without their last bytes, and then all last bytes in one turn. A receiver could still finish the first copy
+ * before it reads the next. Therefore some other events are sent just before, which keep it busy while the copies arrive.
  *
- * Only the effects count. A receiver that accepts few connections may drop some that wait half sent, which says nothing about how
- * it handles copies.
+ * Only the effects are judged. A receiver that accepts few connections may drop some that wait half sent, which says nothing about
+ * how it handles copies.
  */
 const volley = Effect.fnUntraced(function* (
   execution: Execution,
@@ -197,7 +197,7 @@ const volley = Effect.fnUntraced(function* (
   yield* slots.take(actors.length)(atOnce(execution, actors.length, one))
 })
 
-/** Events in sequence, each in copies, until the time is up. */
+/** Sends volleys one after another until the time is up. */
 export const volleys = Effect.fnUntraced(function* (
   execution: Execution,
   operation: OperationOf<"volleys">,
@@ -213,7 +213,7 @@ export const volleys = Effect.fnUntraced(function* (
   noteShortfall(execution, { op, what: "events", done: made, of: operation.rounds })
 })
 
-/** The first pair with equal 32 bits comes after some 80,000 candidates; this many are hardly ever in vain. */
+/** Maximum number of ids to try. Two of 80,000 ids usually have the same 32 bits, so this many hardly ever fail. */
 const candidates = 400_000
 const candidatesAtOnce = 1_000
 
@@ -225,12 +225,12 @@ const fnv1a = (text: string): number => {
   return value
 }
 
-/** Candidates differ in eight characters: FNV-1a has no collision of ids that differ in the last four alone. */
+/** Candidates differ in eight characters, because FNV-1a has no collisions among ids that differ only in the last four. */
 const four = 36 ** 4
 const spread = 7_919
 const digits = (number: number): string => number.toString(36).padStart(4, "0")
 
-/** Two ids with the same hash; null if none was found. */
+/** Finds two ids with the same hash; null if there is no such pair among the candidates. */
 const collision = Effect.fnUntraced(function* (stem: string, digest: (text: string) => number) {
   const idOf = (at: number): string => stem + digits(at) + digits((at * spread) % four)
   const seen = new Map<number, number>()
@@ -246,7 +246,7 @@ const collision = Effect.fnUntraced(function* (stem: string, digest: (text: stri
   return null
 })
 
-/** Endings that collide after any prefix: with CRC-32, and with Java's `String.hashCode`. */
+/** Pairs of endings that collide after any common prefix: the first with CRC-32, the second with Java's `String.hashCode`. */
 const sameEndings = [
   ["0xdhqnv1", "dtbp0059"],
   ["an", "c0"]
@@ -270,14 +270,14 @@ const createColliding = Effect.fnUntraced(function* (execution: Execution, templ
   return actors
 })
 
-/** Creates twins: equal in everything but what their kind says. */
+/** Creates events that differ only in what the kind says. */
 export const createTwins = Effect.fnUntraced(function* (execution: Execution, template: EventTemplate, kind: TwinKind) {
   const { make } = twins[kind]
   if (make === null) return yield* createColliding(execution, template)
   const factory = yield* EventFactory
   const guid = yield* factory.guid
   const dataId = String(yield* factory.dataId)
-  // The next number belongs to the twin.
+  // Reserves the next number for the twin.
   yield* factory.dataId
   const now = Date.parse("2026-03-02T08:00:00Z") + (Number(dataId) % 1_000_000)
   const pair = make({ dataId, webhookId: yield* factory.webhookId, other: yield* factory.webhookId })

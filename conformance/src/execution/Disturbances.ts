@@ -16,13 +16,13 @@ import { prepare, requestOf, send, sendRequest } from "./Send.ts"
 
 const names = Signature.headerNames
 
-/** Least wait before the suite hangs up, in milliseconds, even if the receiver usually answers sooner. */
+/** Minimum wait before the suite hangs up, in milliseconds, even if the receiver usually answers sooner. */
 const leastWait = 2
 
-/** Time for requests that were begun to reach the receiver, in milliseconds. */
+/** Time for unfinished requests to reach the receiver, in milliseconds. */
 const untilThere = 100
 
-/** Sends an event and hangs up, or stops in its body and stays connected. */
+/** Sends an event and hangs up, or stops in the middle of the body and stays connected. */
 export const cut = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
@@ -37,18 +37,18 @@ export const cut = Effect.fnUntraced(function* (
   yield* sendRequest(execution, actor, request, { cut: place }, { op, kind: "cut" })
 })
 
-/** Creates an event of the most usual kind, as a background to others. */
+/** Creates an event of the most usual kind. */
 const createUsual = (execution: Execution, bulk = false) =>
   createEvent(execution, plainEvents(execution.setting.bindings)[0] ?? accessLog, { bulk, referable: false })
 
-/** Begins many requests, ten at once, and hangs up on all of them. */
+/** Begins many requests, ten at a time, and hangs up on all of them. */
 export const storm = (execution: Execution, { count, percent }: OperationOf<"abort_storm">, op: number) =>
   createUsual(execution, true).pipe(
     Effect.flatMap((actor) => cut(execution, actor, { cut: { in: "body", percent } }, op)),
     Effect.replicateEffect(count, { concurrency: maxInFlight, discard: true })
   )
 
-/** Begins many requests at once and sends no more of them until the history ends. */
+/** Begins many requests at the same time and leaves them unfinished until the history ends. */
 export const stall = Effect.fnUntraced(function* (
   execution: Execution,
   { count, percent }: OperationOf<"stalled">,
@@ -58,7 +58,7 @@ export const stall = Effect.fnUntraced(function* (
     const actor = yield* createUsual(execution)
     yield* forkBeside(execution, cut(execution, actor, { cut: { in: "body", percent }, stalls: true }, op))
   }
-  // They must arrive first. What follows uses a connection of its own, as another sender's would.
+  // The unfinished requests must arrive first. Later events get a new connection, as if from another sender.
   yield* Effect.sleep(untilThere)
   yield* execution.connection.renew
 })
@@ -96,7 +96,7 @@ const forge = Effect.fnUntraced(function* (
   return request
 })
 
-/** Sends an event with a forged signature, by a carrier. This does not count as sending it. */
+/** Sends an event with a forged signature in the way that the carrier says. This does not count as sending the event. */
 export const forged = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
@@ -117,7 +117,7 @@ export const forged = Effect.fnUntraced(function* (
   )
 })
 
-/** Sends a malformed body under the id of an event. */
+/** Sends a malformed body with the id of an event. */
 export const malformed = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
@@ -128,7 +128,7 @@ export const malformed = Effect.fnUntraced(function* (
   yield* sendRequest(execution, actor, request, {}, { op, kind: "malformed" })
 })
 
-/** Sends a request about an event with another method. */
+/** Sends a request about an event with a method other than POST. */
 export const otherMethod = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,

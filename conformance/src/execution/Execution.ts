@@ -1,6 +1,6 @@
 /**
- * A history in execution: what was created, sent and seen so far, as one record. `Send.ts` sends, `Perform.ts` carries out
- * operations; `traceOf` is the evidence of it.
+ * State of a history that is being executed: what was created, sent and seen so far. `Send.ts` sends, `Perform.ts` carries out
+ * operations, and `traceOf` turns the state into evidence.
  */
 import type { Crypto } from "@doorhook/core"
 import { Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
@@ -17,7 +17,7 @@ import type { Terms } from "../judgement/Terms.ts"
 /** The services that execution needs. */
 export type Services = EventFactory | Crypto | Slots
 
-/** What the histories of one run share. */
+/** What all histories of a run share. */
 export interface Setting {
   /** The receiver's URLs; most events go to the first. */
   readonly urls: readonly [URL, ...ReadonlyArray<URL>]
@@ -26,20 +26,20 @@ export interface Setting {
   readonly bindings: ReadonlyArray<string> | null
   readonly terms: Terms
   readonly hooks: Hooks
-  /** All actions on the receiver in the run, with their times. */
+  /** All actions on the receiver during the run, with their times. */
   readonly interventions: Array<Intervention>
-  /** How many events the run has sent. */
+  /** Number of events that the run has sent. */
   readonly sent: { count: number }
   /** Milliseconds since the run began, by a monotonic clock. */
   readonly now: () => number
-  /** From which states the hooks have started the receiver in this run. */
+  /** States of the receiver from which hooks have already started it in this run. */
   readonly startedAfter: Set<"killed" | "running">
   /** How far the receiver's clock was moved forward, in milliseconds. Timestamps follow it. */
   readonly clock: { ahead: number }
   readonly comeback: number
-  /** The usual time of an acknowledgement while nothing else goes on, in milliseconds. */
+  /** Usual time of an acknowledgement without other requests in flight, in milliseconds. */
   readonly typical: () => number
-  /** Waiting times are multiplied by this. */
+  /** Factor for all waiting times. */
   readonly pace: number
   /** Events a second; 0 if none was declared. */
   readonly peakRate: number
@@ -48,21 +48,21 @@ export interface Setting {
 /** Settings of one case. */
 export interface CaseContext {
   readonly title: string
-  /** Waits until everything else of the run is done. */
+  /** Waits until all other cases of the run are done. */
   readonly allElseDone: Effect.Effect<void>
-  /** The most time that `filler` and `volleys` take, in milliseconds. */
+  /** Time limit of `filler` and base of the limit of `volleys`, in milliseconds. */
   readonly fillerTime: number
 }
 
 /** An event of the history, with the stamp of its latest attempt. */
 export interface Actor {
-  /** Its place in the trace. */
+  /** Index of the event in the trace. */
   readonly event: number
   readonly created: CreatedEvent
-  /** Of the latest attempt: its number, and when it was signed, in milliseconds since the epoch. */
+  /** Number of the latest attempt, and when it was signed in milliseconds since the epoch. */
   attempt: number
   signedAt: number
-  /** How often it was sent as an event. */
+  /** Number of times the event was sent, without forged and malformed requests. */
   sent: number
   acknowledged: boolean
 }
@@ -77,14 +77,14 @@ export interface Execution {
   readonly connection: Connection
   /** Lasts as long as the history. */
   readonly scope: Scope.Scope
-  /** Events that can be referred to. */
+  /** Events that later operations can refer to. */
   readonly actors: Array<Actor>
   readonly events: Array<SentEvent>
   readonly attempts: Array<Attempt>
   readonly shortfalls: Array<Shortfall>
   /** This history's actions on the receiver, each with its operation. */
   readonly interventions: Map<Intervention, number>
-  /** Requests that go on beside the history. They hold slots, so that nothing can be sent alone. */
+  /** Number of requests that run in parallel with the history. They keep their slots, so that no request can be sent alone. */
   beside: number
 }
 
@@ -109,17 +109,17 @@ export const begin = Effect.fnUntraced(function* (
   }
 })
 
-/** The time for timestamps, by the receiver's clock. */
+/** Returns the time for the next timestamp, by the receiver's clock. */
 export const stampTime = ({ setting }: Execution): Effect.Effect<number> =>
   Effect.map(Clock.currentTimeMillis, (milliseconds) => milliseconds + setting.clock.ahead)
 
-/** `bulk` is one of many events, of which a sample is looked at. */
+/** `bulk` marks one of many events of which the probe is read for a sample only. */
 interface CreateOptions extends EventValues {
   readonly bulk?: boolean
   readonly referable?: boolean
 }
 
-/** Creates an event, which the history can refer to unless `referable` is false. */
+/** Creates an event. Later operations can refer to it unless `referable` is false. */
 export const createEvent = Effect.fnUntraced(function* (
   execution: Execution,
   template: EventTemplate,
@@ -149,10 +149,13 @@ export const createEvent = Effect.fnUntraced(function* (
   return actor
 })
 
-/** The event that a reference stands for; null if none was sent yet. */
+/** Finds the event of a reference; null if no event was sent yet. */
 export const find = ({ actors }: Execution, ref: number): Actor | null => actors[ref % actors.length] ?? null
 
-/** Runs beside the history, until its end at the latest. Its failure is ignored: what follows shows an unreachable receiver. */
+/**
+ * Runs an effect in parallel with the history, until the history ends at the latest. Ignores its failure, because the following
+ * requests show whether the receiver can't be reached.
+ */
 export const forkBeside = <E, R>(
   execution: Execution,
   effect: Effect.Effect<unknown, E, R>
@@ -166,14 +169,14 @@ export const forkBeside = <E, R>(
     )
   })
 
-/** Marks the latest attempt of an event as not the last of its series. */
+/** Marks the latest attempt of an event as one that more retries follow. */
 export const markProvisional = ({ attempts }: Execution, { event }: Actor): void => {
   const place = attempts.findLastIndex((attempt) => attempt.event === event)
   const last = attempts[place]
   if (last !== undefined) attempts[place] = { ...last, provisional: true }
 }
 
-/** Notes an action on the receiver, for this history and the run. */
+/** Records an action on the receiver, for this history and the run. */
 export const noteIntervention = (
   { interventions, context, setting }: Execution,
   op: number,
@@ -186,12 +189,12 @@ export const noteIntervention = (
   setting.interventions.push(intervention)
 }
 
-/** Notes an operation that was cut short. */
+/** Records an operation that was cut short. */
 export const noteShortfall = ({ shortfalls }: Execution, shortfall: Shortfall): void => {
   if (shortfall.done < shortfall.of) shortfalls.push(shortfall)
 }
 
-/** The evidence so far. Effects are read later. */
+/** Returns the evidence so far. Effects are added later. */
 export const traceOf = (execution: Execution, history: History): Trace => {
   const { attempts, began, events, interventions, sentBefore, setting, shortfalls } = execution
   return withInterventions(
@@ -212,7 +215,7 @@ export const traceOf = (execution: Execution, history: History): Trace => {
   )
 }
 
-/** The trace with the actions of others on the receiver in its time, beside its own. */
+/** Adds to a trace the actions on the receiver by other histories that overlap it in time. */
 export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>): Trace => {
   const own = trace.interventions.filter(({ op }) => op !== null)
   const isOwn = ({ by, from, what }: Intervention): boolean =>
@@ -223,23 +226,23 @@ export const withInterventions = (trace: Trace, all: ReadonlyArray<Intervention>
   return { ...trace, interventions: [...own, ...others].toSorted((a, b) => a.from - b.from) }
 }
 
-/** The most requests that doorhook has in flight at one integration. */
+/** Maximum number of requests that doorhook has in flight to one integration. */
 export const maxInFlight = 10
 
-/** After this many refusals no more are sent again alone: it is clear that the receiver refuses. */
+/** Maximum number of refused requests that are sent again alone in a run. */
 const mostRepeats = 20
 
-/** The cap on requests in flight, as doorhook has it. Every send takes a slot. Only `load`, which tests more, goes beyond. */
+/** Caps the requests in flight as doorhook does. Every request takes a slot, except those of `load`, which tests higher numbers. */
 export class Slots extends Context.Service<
   Slots,
   {
-    /** Sends with this many slots, so that copies of an event go out together. */
+    /** Sends once this many slots are free, so that copies of an event go out together. */
     readonly take: (slots: number) => <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /** Sends with no other request in flight. Deadlocks inside `take`. */
     readonly alone: <A, E, R>(send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Whether one more refusal should be sent again alone. */
+    /** Whether one more refused request may be sent again alone. Counts the call. */
     readonly mayRepeat: () => boolean
-    /** Counts a request as in flight. `atOnce` is the most requests in flight since it began, itself included. */
+    /** Counts a request as in flight. `atOnce` returns the most requests in flight since it began, itself included. */
     readonly counted: <A, E, R>(send: (atOnce: () => number) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 >()("@doorhook/conformance/execution/Execution/Slots") {
@@ -247,7 +250,7 @@ export class Slots extends Context.Service<
     Slots,
     Effect.gen(function* () {
       const semaphore = yield* Semaphore.make(maxInFlight)
-      // A semaphore serves small requests before large ones. With a queue before it, a request for all slots has its turn.
+      // A semaphore prefers those who want few slots. The queue in front makes sure that one who wants all slots gets a turn.
       const row = yield* Semaphore.make(1)
       const underWay = new Set<{ atOnce: number }>()
       let repeats = 0

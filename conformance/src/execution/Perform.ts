@@ -1,6 +1,6 @@
 /**
- * Executes a history against a receiver and records what happened: operation by operation, over one connection, like a worker of
- * a sender. One row for each kind of operation.
+ * Executes a history against a receiver, operation by operation over one connection, like a worker of a sender, and records what
+ * happened. `performers` has one row for each kind of operation.
  */
 import { Effect } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
@@ -19,20 +19,20 @@ import type { TargetUnusable } from "./Send.ts"
 
 type Doing<A = unknown> = Effect.Effect<A, TargetUnusable, Services>
 
-/** Every kind has a row; the compiler checks that none is missing. */
+/** One function for each kind of operation; the compiler checks that none is missing. */
 type Performers = {
   readonly [K in OperationKind]: (execution: Execution, operation: OperationOf<K>, place: number) => Doing
 }
 
 type OnActor<Op> = (execution: Execution, actor: Actor, operation: Op, op: number) => Doing
 
-/** Does something with a new event. */
+/** Creates a new event and acts on it. */
 const onNew =
   <Op>(act: OnActor<Op>) =>
   (execution: Execution, operation: Op & { readonly event: EventTemplate }, op: number): Doing =>
     Effect.flatMap(createEvent(execution, operation.event), (actor) => act(execution, actor, operation, op))
 
-/** Does something with the event that a reference stands for, if there is one. */
+/** Acts on the event that the operation refers to, if there is one. */
 const onKnown =
   <Op>(act: OnActor<Op>) =>
   (execution: Execution, operation: Op & { readonly ref: number }, op: number): Doing => {
@@ -50,7 +50,7 @@ const sendEach = (
   op: number
 ): Doing => Effect.forEach(actors, (actor) => send(execution, actor, how, { op }), { discard: true })
 
-/** Waits as long as the run's pace allows. */
+/** Waits for a time that the run's pace may shorten, and records by how much. */
 const wait = (execution: Execution, { ms }: { readonly ms: number }, op: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const done = ms * execution.setting.pace
@@ -101,17 +101,17 @@ const performers: Performers = {
   load
 }
 
-/** The type of a method, so that one table can hold rows of all kinds. */
+/** Type of a method, whose parameters TypeScript checks less strictly: one table can then store the functions of all kinds. */
 type Perform = { of(execution: Execution, operation: Operation, place: number): Doing }["of"]
 const rows: Readonly<Record<OperationKind, Perform>> = performers
 
-/** The trace of a history, and why it is incomplete if the receiver could not be reached any more. */
+/** Trace of a history, and why it ended early if the receiver could no longer be tested. */
 export interface Executed {
   readonly trace: Trace
   readonly broke: TargetUnusable | null
 }
 
-/** After this many single attempts without an answer in time, a history is given up: it has shown what it can. */
+/** Number of single attempts without an answer in time after which a history ends early, because more would show nothing new. */
 const lateUntilGivenUp = 3
 
 const isGivenUp = ({ attempts, setting }: Execution, { ops }: History): boolean => {

@@ -1,5 +1,5 @@
 /**
- * Operations on the receiver itself: stop, start, pause, and move its clock.
+ * Operations on the receiver itself: stopping, starting and pausing it, and moving its clock.
  */
 import { Clock, Deferred, Effect } from "effect"
 import type { Exchange } from "../evidence/Exchange.ts"
@@ -16,21 +16,21 @@ import { sendOnce, TargetUnusable } from "./Send.ts"
 
 const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable({ message })
 
-/** Calls a hook. Histories that need a missing hook are not executed. */
+/** Calls a hook. Does nothing without one: histories that need it are not executed. */
 const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
 /**
- * Calls a hook and waits for its end, even if the run is interrupted: a command that is broken off may already have stopped the
- * receiver.
+ * Calls a hook and waits until it has finished, even if the run is interrupted. A command broken off in the middle might already
+ * have stopped the receiver.
  */
 const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   Effect.uninterruptible(act(hook))
 
-/** Which hook ends the receiver. */
+/** The hook that ends the receiver. */
 type By = "kill" | "restart"
 
-/** What is noted about an end: `unended` if nothing showed it. */
+/** What is recorded when the receiver was ended: `unended` if nothing showed its end. */
 type Seen = Pick<Intervention, "unended">
 
 /** Ends the receiver, then runs `ended`, and waits until the receiver is gone. */
@@ -53,20 +53,20 @@ const end = (
     })
   )
 
-/** Pauses between tries to start a receiver, in milliseconds, growing as a supervisor's. */
+/** First and longest pause between tries to start a receiver, in milliseconds. The pauses double like a supervisor's. */
 const betweenStarts = { first: 250, most: 8_000 }
-/** A receiver is started at least this often. */
+/** Minimum number of tries to start a receiver. */
 const leastStarts = 2
 
-/** An action on the receiver, and when it began, by the clock of the run. */
+/** An action on the receiver, and when it began in milliseconds since the start of the run. */
 interface Begun {
   readonly what: "killed" | "restarted"
   readonly from: number
 }
 
 /**
- * Starts the receiver, waits until it is ready, and notes what was done. A receiver that does not start again is at fault only if
- * the same hook has started it before; else the hook may be wrong.
+ * Starts the receiver, waits until it is ready, and records what was done. A receiver that does not start again is at fault only
+ * if the same hook has started it before; otherwise the hook may be wrong.
  */
 const start = Effect.fnUntraced(function* (
   execution: Execution,
@@ -79,7 +79,7 @@ const start = Effect.fnUntraced(function* (
   const after = by === "kill" ? "killed" : "running"
   const begun = yield* Clock.currentTimeMillis
   const again = Effect.andThen(Effect.uninterruptible(hooks.restart ?? Effect.void), hooks.ready)
-  // A restart hook has started it already.
+  // The restart hook that ended the receiver has also started it.
   const first = by === "restart" ? hooks.ready : again
   let failed = yield* Effect.flip(first).pipe(Effect.orElseSucceed(() => null))
   let pause = betweenStarts.first
@@ -89,7 +89,7 @@ const start = Effect.fnUntraced(function* (
     if (starts >= leastStarts && spent >= comeback) {
       const down = `started ${starts} times in ${Math.round(spent / 1_000)} s, ${failed.down}`
       noteIntervention(execution, op, what, from, { down })
-      const message = `The receiver was killed and did not start again (${down}). Start it by hand on what it left behind to see why.`
+      const message = `The receiver was killed and did not start again (${down}). Start it by hand with the data it left behind to see why.`
       return yield* new TargetUnusable({ message, stayedDown: true })
     }
     yield* Effect.sleep(pause)
@@ -110,14 +110,14 @@ export const restart = Effect.fnUntraced(function* (execution: Execution, _: Ope
   yield* start(execution, op, by, { what: "restarted", from }, seen)
 })
 
-/** Whether an attempt was cut off, or a proxy answered for the receiver. */
+/** Whether an exchange was cut off, or a proxy answered instead of the receiver. */
 const showsEnd = (exchange: Exchange): boolean =>
   exchange._tag === "Failed"
     ? exchange.outcome === "connection_reset"
     : exchange.ending === "cut_off" || isProxyError(exchange.status)
 
 const workersPause = 4
-/** The most events around one kill: the effects of each are read. */
+/** Maximum number of events around one kill, because the effects of each are read. */
 const mostEvents = 64
 
 /** Kills the receiver while workers send new events, and starts it again. */
@@ -129,7 +129,7 @@ export const killAmid = Effect.fnUntraced(function* (
   const { hooks, now, terms, urls } = execution.setting
   yield* execution.connection.renew
   const atOnce = Math.max(1, Math.min(workers, Math.floor(maxInFlight / copies)))
-  /** The kill is timed from this moment. */
+  /** Done at the moment from which the kill is timed. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
   const cut = yield* Deferred.make<void>()
@@ -159,7 +159,7 @@ export const killAmid = Effect.fnUntraced(function* (
     traffic.endedAt = now()
   })
   const crash = Effect.gen(function* () {
-    // A receiver that acknowledges nothing in time is killed, too.
+    // A receiver that acknowledges nothing in time is killed anyway.
     yield* Effect.timeoutOption(Deferred.await(counted), patienceOf(terms))
     yield* Effect.sleep(after)
     traffic.ending = true
@@ -169,14 +169,14 @@ export const killAmid = Effect.fnUntraced(function* (
     Array.from({ length: atOnce }, () => worker),
     { concurrency: "unbounded", discard: true }
   )
-  // A killed receiver must be started again, whatever happens.
+  // A killed receiver must be started again, even after a failure or an interruption.
   const revive = Effect.suspend(() =>
     traffic.ending && by === "kill" ? Effect.ignore(actWhole(hooks.restart)) : Effect.void
   )
-  // The kill also comes if everything sent was refused.
+  // If everything sent was refused, the kill takes place once all workers are done.
   yield* Effect.all([crash, Effect.andThen(allWorkers, count)], { concurrency: "unbounded" }).pipe(
     Effect.map(([one]) => one),
-    // A kill command that failed may still have killed it.
+    // A kill command that failed may still have killed the receiver.
     Effect.tapError(() => revive),
     Effect.tap((seen) =>
       start(execution, op, by, { what: by === "kill" ? "killed" : "restarted", from: traffic.endedAt }, seen)
@@ -185,16 +185,16 @@ export const killAmid = Effect.fnUntraced(function* (
   )
 })
 
-/** How long the receiver stays paused after the first attempts' deadline, in milliseconds. */
+/** Time that the receiver stays paused after the deadline of the first attempts, in milliseconds. */
 const afterDeadline = 1_000
 
-/** Whether the receiver itself took the event: a proxy that stops waiting answers something else. */
+/** Whether the receiver itself accepted the event. A proxy that stops waiting answers with another status. */
 const isTaken = (exchange: Exchange | null): boolean =>
   exchange?._tag === "Answered" && exchange.status >= 200 && exchange.status <= 299
 
 /**
- * Pauses the receiver from before the first attempts until after their deadline. The second attempts come during the pause, as a
- * sender's retries would, so that the receiver works on both when it goes on.
+ * Pauses the receiver from before the first attempts until after their deadline. The second attempts are sent during the pause, as
+ * a sender would send retries, so that the receiver handles both when it resumes.
  */
 export const pauseDuring = Effect.fnUntraced(function* (
   execution: Execution,
@@ -231,14 +231,14 @@ export const pauseDuring = Effect.fnUntraced(function* (
         }
       )
     ),
-    // A paused receiver must go on, even if the pause command failed.
+    // A receiver must be resumed even if the pause command failed, because it may be paused.
     Effect.onError(() => Effect.ignore(act(hooks.resume)))
   )
   yield* Effect.mapError(hooks.ready, unusable)
   noteIntervention(execution, op, "paused", from)
 })
 
-/** Moves the receiver's clock, and all later timestamps with it. */
+/** Moves the receiver's clock forward, and with it all later timestamps. */
 export const advance = Effect.fnUntraced(function* (execution: Execution, { ms }: OperationOf<"advance">, op: number) {
   const { clock, hooks, now } = execution.setting
   const from = now()

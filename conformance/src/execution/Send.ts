@@ -1,6 +1,6 @@
 /**
- * The ways to send. A request is exactly what doorhook would send, apart from the changes that its variations make. Every send takes a slot and is
- * recorded.
+ * Functions that send requests. A request is exactly what doorhook would send, except for its variations. Every request takes a
+ * slot and is recorded.
  */
 import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect, Redacted, Schema, Scope } from "effect"
@@ -14,28 +14,29 @@ import { patienceOf, classify } from "../judgement/Terms.ts"
 import { Slots, stampTime } from "./Execution.ts"
 import type { Actor, Execution } from "./Execution.ts"
 
-/** The receiver can't be tested: nothing can be said about it. */
+/** The receiver can't be tested. */
 export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("TargetUnusable", {
   /** What was tried, the result, and what to do. */
   message: Schema.String,
-  /** Whether it is the receiver's own fault, which a trace shows: it was killed and did not start again. */
+  /** Whether it is the receiver's own fault: it was killed and did not start again. The trace shows this as well. */
   stayedDown: Schema.optionalKey(Schema.Boolean)
 }) {}
 
 const names = Signature.headerNames
+
 /** How an attempt is made and recorded. */
 export interface AttemptOptions {
   readonly op: number
   readonly kind?: AttemptKind
   readonly raced?: boolean
-  /** Whether it counts as a first attempt; by default, the first one does. */
+  /** Whether the attempt counts as a first one; by default, only the first does. */
   readonly first?: boolean
   readonly endpoint?: URL
-  /** Milliseconds between when it was due and when it was made. */
+  /** Milliseconds that the attempt was made after it was due. */
   readonly overdue?: number
-  /** Whether it is sent once, even if the receiver accepts no connection. */
+  /** Sends only once, even if the receiver accepts no connection. */
   readonly once?: true
-  /** Whether it goes beyond the cap of ten, or holds a slot already. */
+  /** Takes no slot: `own` if the caller already has one, `beyond` to exceed the cap of ten. */
   readonly slot?: "own" | "beyond"
 }
 
@@ -51,7 +52,7 @@ const withHeaders = (headers: HttpRequest["headers"], how: ReadonlyArray<Variati
   return made
 }
 
-/** Writes and, where a secret is given, signs a request with an event's latest stamp. */
+/** Makes a request with the event's latest attempt number and timestamp, signed if there is a secret. */
 export const requestOf = (
   { setting: { secret } }: Execution,
   { attempt, created, signedAt }: Actor,
@@ -66,7 +67,10 @@ export const requestOf = (
     )
   ).pipe(Effect.map((headers) => ({ method: "POST", headers: withHeaders(headers, how), body })))
 
-/** The timestamp of the next attempt. Retries differ by a second or more, so that a key made of the timestamp shows. */
+/**
+ * Returns the timestamp of the next attempt. Those of retries differ by a second or more, to detect receivers that use the timestamp
+ * in their deduplication key.
+ */
 const nextSignedAt = (
   { sent, signedAt }: Actor,
   how: ReadonlyArray<Variation>,
@@ -82,7 +86,7 @@ const nextSignedAt = (
   return stamps.includes("now") ? Math.max(now, Math.min(signedAt + 1_000, now + 1_500)) : signedAt
 }
 
-/** The request of an event's next attempt: by default the first is plain, the others are retries. */
+/** Makes the request of an event's next attempt. By default, the first is plain and the others are retries. */
 export const prepare = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,
@@ -94,7 +98,7 @@ export const prepare = Effect.fnUntraced(function* (
   return yield* requestOf(execution, actor, variedBody(actor.created.filled, how), how)
 })
 
-/** An exchange, timed from when it was due. */
+/** Returns an exchange timed from when it was due. */
 const overdueBy = (exchange: Exchange, overdue: number): Exchange =>
   exchange._tag === "Answered"
     ? { ...exchange, elapsed: exchange.elapsed + overdue, headers_elapsed: exchange.headers_elapsed + overdue }
@@ -102,7 +106,7 @@ const overdueBy = (exchange: Exchange, overdue: number): Exchange =>
 
 const nowOf = ({ began, setting }: Execution): number => setting.now() - began
 
-/** What is recorded of an attempt besides its exchange. */
+/** What is recorded about an attempt besides its exchange. */
 interface Seen {
   readonly started: number
   readonly inFlight: number
@@ -146,11 +150,11 @@ const record = Effect.fnUntraced(function* (
 /** A request and how it is sent. */
 interface Transmission {
   readonly actor: Actor
-  /** Makes the request; `alone` for the same attempt sent again alone. */
+  /** Makes the request. `alone` is true when the attempt is sent again alone. */
   readonly request: (alone: boolean) => Effect.Effect<HttpRequest, never, Crypto>
   readonly sending: Partial<Sending>
   readonly about: AttemptOptions
-  /** Whether the receiver may have closed the connection by now, so that a reset says nothing. */
+  /** Whether the receiver may legitimately have closed the connection by now, so that a reset is not its fault. */
   readonly mayBeStale: boolean
 }
 
@@ -180,7 +184,7 @@ const sendOver = (
           if (!isUnreached(exchanged.exchange)) break
           if (pause !== null) yield* Effect.sleep(pause)
           else if (setting.hooks.startsIt) {
-            // A receiver that the suite starts itself may still be starting, or has ended and says why.
+            // If the suite has started the receiver itself, waits until it is ready or fails with the reason why it ended.
             yield* Effect.mapError(setting.hooks.ready, ({ message }) => new TargetUnusable({ message }))
           } else return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
           exchanged = yield* send
@@ -195,7 +199,7 @@ const sendOver = (
     )
   )
 
-/** Takes a slot unless it has one. */
+/** Sends with one slot, unless the options say otherwise. */
 const slotted = <A, E, R>({ slot }: AttemptOptions, send: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Slots> =>
   slot === undefined ? Slots.use((slots) => slots.take(1)(send)) : send
 
@@ -207,7 +211,7 @@ const transmit = Effect.fnUntraced(function* (execution: Execution, over: Connec
   return (yield* slots.alone(sendOver(execution, over, repeat, true))).exchange
 })
 
-/** Sends over a connection of its own, and closes the idle one: a receiver may serve one connection at a time. */
+/** Sends over a new connection. Closes the idle one first, because a receiver may serve only one connection at a time. */
 const overItsOwn = (execution: Execution, one: Transmission): Sent =>
   Effect.scopedWith((own) =>
     execution.connection.renew.pipe(
@@ -221,9 +225,11 @@ const overItsOwn = (execution: Execution, one: Transmission): Sent =>
 const untilClosed = 40
 
 /**
- * Sends an event with variations, over the history's own connection by default. If it is refused with 429 or 503 beside others,
- * it is sent again alone before it counts, except for copies sent at once. If a kept connection is reset without an answer, the
- * event is sent again over a new one, as a sender does: the first send is recorded as `cut`, the second counts.
+ * Sends an event with variations, by default over the history's own connection.
+ *
+ * If it is refused with 429 or 503 while other requests are in flight, it is sent again alone, and only that attempt counts. This
+ * does not apply to copies sent at the same time. If a kept connection is reset without an answer, the event is sent again over a
+ * new one, as a sender would do: the first request is recorded as `cut`, and the second counts.
  */
 export const send = Effect.fnUntraced(function* (
   execution: Execution,
@@ -236,7 +242,7 @@ export const send = Effect.fnUntraced(function* (
   const connections = how.map((one) => variationOf(one).connection)
   if (connections.includes("new")) yield* over.renew
   const kept = connections.includes("kept")
-  // Long enough to see that the receiver has closed the connection.
+  // Long enough to notice if the receiver closes the connection.
   if (kept) yield* Effect.sleep(untilClosed)
   const one: Transmission = {
     actor,
@@ -250,7 +256,7 @@ export const send = Effect.fnUntraced(function* (
     : transmit(execution, over, one)
 })
 
-/** Sends a request as it is, by default over a connection of its own. */
+/** Sends a request unchanged, by default over a new connection. */
 export const sendRequest = (
   execution: Execution,
   actor: Actor,
@@ -289,7 +295,10 @@ export const sendOnce = (
     )
   )
 
-/** Sends several at once, each over a connection of its own, and closes the idle one: a receiver may serve one at a time. */
+/**
+ * Runs several senders at the same time, each with a new connection. Closes the idle one first, because a receiver may serve few
+ * connections.
+ */
 export const atOnce = Effect.fnUntraced(function* <E, R>(
   { connection, setting }: Execution,
   count: number,
@@ -303,21 +312,21 @@ export const atOnce = Effect.fnUntraced(function* <E, R>(
   )
 })
 
-/** Pauses before another try to reach a receiver, in milliseconds: a supervisor may be starting it. */
+/** Pauses between tries to reach a receiver, which a supervisor may be starting, in milliseconds. */
 const pauses = [250, 1_000]
 
 /** Whether the receiver never saw the request. */
 const isUnreached = (exchange: Exchange): boolean => exchange._tag === "Failed" && !exchange.connected
 
-/** A server may close an idle connection at any time (RFC 9112 section 9.3.1): the request is sent again at once. */
+/** Whether the server closed an idle connection, as it may at any time (RFC 9112 section 9.3.1). */
 const isStale = ({ exchange, reused }: Exchanged): boolean =>
   reused && exchange._tag === "Failed" && exchange.outcome === "connection_reset"
 
-/** Whether a receiver with a limit of its own refused one request too many (RFC 6585 section 4, RFC 9110 section 15.6.4). */
+/** Whether a receiver refused the request for exceeding its own limit (RFC 6585 section 4, RFC 9110 section 15.6.4). */
 const isCrowding = (exchange: Exchange): boolean =>
   exchange._tag === "Answered" && (exchange.status === 429 || exchange.status === 503)
 
-/** What may help against a failed connection. */
+/** Returns advice on a connection that failed. */
 const adviceFor = ({ protocol }: URL, exchange: Exchange): string => {
   const outcome = exchange._tag === "Failed" ? exchange.outcome : null
   if (outcome === "dns") return "Does the name resolve on this machine? Correct --url, or the name's DNS entries."
@@ -334,19 +343,19 @@ export const unusable = (url: URL, exchange: Exchange): TargetUnusable => {
   })
 }
 
-/** What a secret, or a private key, begins with. */
+/** Prefix of a secret or a private key. */
 const secretPrefix = /^whs(?:ec|k)_/
 
-/** A MAC as it may stand in an answer: base64 with or without its padding, of either alphabet, or hex. */
+/** Returns the forms that a MAC may have in an answer: base64 (without padding), base64url and hex. */
 const formsOf = (mac: string): ReadonlyArray<string> => {
   const bytes = Buffer.from(mac, "base64")
   return [mac.replace(/=+$/, ""), bytes.toString("base64url"), bytes.toString("hex")]
 }
 
-/** A word that is long enough to be a MAC. */
+/** Matches a word that is long enough to be a MAC. */
 const holdsMac = /[A-Za-z0-9+/_-]{43}/
 
-/** What the answer leaks that a forger needs, and the request itself did not hold; null for nothing. */
+/** Returns what the answer reveals to a forger beyond what the request contained; null if nothing. */
 const leakOf = Effect.fnUntraced(function* (
   exchange: Exchange,
   request: HttpRequest,
@@ -354,7 +363,7 @@ const leakOf = Effect.fnUntraced(function* (
   secret: Redacted.Redacted<string> | null
 ): Effect.fn.Return<Attempt["leaked"], never, Crypto> {
   if (secret === null || exchange._tag !== "Answered") return null
-  // Some writers of JSON put a backslash before each slash.
+  // Some JSON serialisers escape slashes.
   const said = [exchange.excerpt, ...Object.values(exchange.headers)].join("\n").replaceAll("\\/", "/")
   const key = Redacted.value(secret).replace(secretPrefix, "")
   if (key !== "" && said.includes(key)) return "secret"
