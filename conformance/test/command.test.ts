@@ -359,13 +359,13 @@ describe("run", () => {
           return output
         })
       const still = ["--only", "R-LATE-02", "--level", "2"]
-      const held = "while the receiver stands still"
+      const held = "while the receiver is paused"
       const unheld = yield* planned(...still)
       assert.include(unheld, "  nothing: it can't be observed; --pause-cmd with --resume-cmd")
       assert.notInclude(unheld, held)
       assert.include(yield* planned(...still, "--pause-cmd", "true", "--resume-cmd", "true"), held)
       const offered = yield* planned(...still, "--control-url", "http://127.0.0.1:9/control")
-      assert.match(offered, /\n {2}if the control URL offers it:\n[^]*while the receiver stands still/)
+      assert.match(offered, /\n {2}if the control URL offers it:\n[^]*while the receiver is paused/)
       const races = "races to the last byte"
       assert.include(yield* planned("--only", "R-DUP-04", "--level", "2"), races)
       assert.notInclude(yield* planned("--only", "R-DUP-04", "--level", "1"), races)

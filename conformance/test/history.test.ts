@@ -92,7 +92,7 @@ describe("payloads", () => {
       "empty",
       "right to left",
       "every Unicode plane",
-      "not seen",
+      "invisible",
       "characters",
       "escaped"
     ]) {

@@ -1,5 +1,5 @@
 /**
- * Events: templates (plain data without ids), the factory that gives them ids, and pairs with nearly equal ids.
+ * Events: templates (plain data without ids), the factory that adds ids, and pairs of events with nearly equal ids.
  *
  * The documented events are those of the interface document, section 2.3.
  */
@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto"
 import { digestOf, exactDigestOf, object, string } from "./Json.ts"
 import type { Member } from "./Json.ts"
 
-/** Stand-ins for values that are created at execution. No JSON text begins with `@`. */
+/** Placeholders for values that are made when the event is sent. No JSON text begins with `@`. */
 export const placeholders = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
 
 const Members: Schema.Codec<ReadonlyArray<Member>> = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
@@ -22,12 +22,12 @@ export const EventTemplate = Schema.Struct({
   beside_data: Members,
   /** Unknown members beside `event`. */
   beside_event: Members,
-  /** What is unusual about it; empty for a plain event. */
+  /** What is unusual about the event; empty for a plain one. */
   note: Schema.String
 })
 export type EventTemplate = typeof EventTemplate.Type
 
-/** A pair of resource type and action that an integration can be bound to: `access_log:create`. */
+/** Returns the binding that selects the event, like `access_log:create`: resource type and action. */
 export const bindingOf = ({ action, resource_type }: Pick<EventTemplate, "action" | "resource_type">): string =>
   `${resource_type}:${action}`
 
@@ -35,7 +35,7 @@ export const bindingOf = ({ action, resource_type }: Pick<EventTemplate, "action
 export const isKnownKind = ({ action, resource_type }: EventTemplate): boolean =>
   builtInTable.get(resource_type)?.actions.includes(action) ?? false
 
-/** The body of a delivery of the event, as doorhook writes it: no space, `event` first. */
+/** Returns the body of a delivery as doorhook writes it: without whitespace, and with `event` first. */
 export const bodyOf = (event: EventTemplate): string =>
   object([
     [
@@ -59,7 +59,7 @@ const template = (resource_type: string, data: ReadonlyArray<Member>): EventTemp
   note: ""
 })
 
-/** A door that was unlocked; all documented members, in the document's order. */
+/** An unlocked door, with all documented members in the order of the interface document. */
 export const accessLog: EventTemplate = template("access_log", [
   ["id", placeholders.id],
   ["logged_at", placeholders.now],
@@ -70,7 +70,7 @@ export const accessLog: EventTemplate = template("access_log", [
   ["image_url", string("https://images.example.com/snapshots/5f0c2a91.jpg")]
 ])
 
-/** A video call that was placed. */
+/** A video call. */
 export const call: EventTemplate = template("call", [
   ["id", placeholders.id],
   ["guid", placeholders.guid],
@@ -94,25 +94,25 @@ export const call: EventTemplate = template("call", [
   ["image_url", string("https://images.example.com/calls/77d1e0b4.jpg")]
 ])
 
-/** The event with a note on what is unusual about it. */
+/** Adds a note on what is unusual about the event. */
 export const noted = (event: EventTemplate, note: string): EventTemplate => ({
   ...event,
   note: event.note === "" ? note : `${event.note}, ${note}`
 })
 
-/** The event with another raw value for one member of its data. */
+/** Replaces the value of one member of the data by this raw JSON text. */
 export const withMember = (event: EventTemplate, name: string, value: string): EventTemplate => ({
   ...event,
   data: event.data.map((member) => (member[0] === name ? [name, value] : member))
 })
 
-/** The event without one member of its data. */
+/** Removes one member of the data. */
 export const withoutMember = (event: EventTemplate, name: string): EventTemplate => ({
   ...event,
   data: event.data.filter((member) => member[0] !== name)
 })
 
-/** The event with more members at the end of its data. */
+/** Adds members at the end of the data. */
 export const withUnknown = (event: EventTemplate, ...members: ReadonlyArray<Member>): EventTemplate => ({
   ...event,
   data: [...event.data, ...members]
@@ -124,7 +124,7 @@ export const templates: Readonly<Record<string, EventTemplate>> = {
   [bindingOf(call)]: call
 }
 
-/** Plain events for these bindings in their usual mix: more doors than calls. */
+/** Returns plain events for these bindings in a usual mix: more doors than calls. */
 export const plainEvents = (bindings: ReadonlyArray<string> | null): ReadonlyArray<EventTemplate> => {
   const usual = [accessLog, accessLog, call, accessLog]
   const bound = usual.filter((event) => bindings === null || bindings.includes(bindingOf(event)))
@@ -134,18 +134,18 @@ export const plainEvents = (bindings: ReadonlyArray<string> | null): ReadonlyArr
 export interface CreatedEvent {
   readonly template: EventTemplate
   readonly webhook_id: string
-  /** Raw JSON text of `data.id`; empty where the template has none. */
+  /** Raw JSON text of `data.id`; empty if the template has none. */
   readonly data_id: string
   /** The template with every value filled in. */
   readonly filled: EventTemplate
   readonly body: string
   /** `sha256:HEX` of the RFC 8785 form of the data. */
   readonly digest: string
-  /** The same with every digit of its numbers; null if doubles hold them all. */
+  /** The same digest with all digits of numbers kept; null if doubles can store all the numbers. */
   readonly exactDigest: string | null
 }
 
-/** Values that an event gets instead of fresh ones. */
+/** Values to use instead of fresh ones. */
 export interface EventValues {
   readonly webhookId?: string
   readonly dataId?: string
@@ -153,14 +153,14 @@ export interface EventValues {
   readonly now?: number
 }
 
-/** Range of the first `data.id`: below 2^31, because receivers keep it in 32-bit columns. */
+/** Range of the first `data.id`. It is below 2^31, because receivers store ids in 32-bit columns. */
 const firstDataId = 100_000_000
 const lastDataId = 2_000_000_000
 
-/** Added for a `data.id` that is longer than 32 bits. */
+/** Added to get a `data.id` of more than 32 bits. */
 const beyond32Bits = 2 ** 33
 
-/** Makes events of templates, with identifiers that no event had before and that look like those of production. */
+/** Makes events from templates, with new ids that look like those in production. */
 export class EventFactory extends Context.Service<
   EventFactory,
   {
@@ -170,11 +170,11 @@ export class EventFactory extends Context.Service<
     /** A fresh `data.id`. */
     readonly dataId: Effect.Effect<number>
     readonly guid: Effect.Effect<string>
-    /** Every `webhook-id` so far. */
+    /** All `webhook-id`s made so far. */
     readonly handedOut: Effect.Effect<ReadonlySet<string>>
   }
 >()("@doorhook/conformance/history/EventFactory") {
-  /** Counts `data.id` up from a random place, as a database would. */
+  /** Counts `data.id` up from a random number, like a database. */
   static readonly layer: Layer.Layer<EventFactory, never, Crypto> = Layer.effect(
     EventFactory,
     Effect.gen(function* () {
@@ -225,11 +225,11 @@ export class EventFactory extends Context.Service<
 interface Identity {
   readonly webhookId: string
   readonly dataId: string
-  /** Whether its resource type is the other one. */
+  /** Set for the twin that has the other resource type. */
   readonly otherType?: true
 }
 
-/** The identity that twins are made from, and one more fresh webhook-id. */
+/** The ids that twins are made from, and one more fresh webhook-id. */
 interface Fresh extends Identity {
   readonly other: string
 }
@@ -237,20 +237,20 @@ interface Fresh extends Identity {
 interface TwinKindRow {
   readonly words: string
   readonly count: number
-  /** The identities of a pair; null if they have to be searched for (`createTwins`). */
+  /** Makes the ids of a pair; null if `createTwins` has to search for them. */
   readonly make: ((fresh: Fresh) => readonly [Identity, Identity]) | null
 }
 
-/** Another character in one place of an id, counted from its end where that is negative. */
+/** Replaces one character of an id. A negative `place` counts from the end. */
 export const changeAt = (text: string, place: number): string => {
   const at = place < 0 ? text.length + place : place
   return text.slice(0, at) + (text[at] === "1" ? "2" : "1") + text.slice(at + 1)
 }
 
-/** Ids differ after their prefix. */
+/** Index of the first character after the common prefix of ids. */
 const start = eventIdPrefix.length
 
-/** The first letter after the prefix, in the other case. */
+/** Changes the case of the first letter after the prefix. */
 const changeCase = (text: string): string => {
   const at = text.slice(start).search(/[a-z]/) + start
   return at < start ? changeAt(text, start) : text.slice(0, at) + (text[at] ?? "").toUpperCase() + text.slice(at + 1)
@@ -261,7 +261,7 @@ const plus =
   (dataId: string): string =>
     String(Number(dataId) + more)
 
-/** Above 2^53 the even numbers are doubles. The odd number after a multiple of four is rounded down to it. */
+/** Returns two numbers above 2^53: a multiple of four, and the next odd number, which is rounded down to it as a double. */
 const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
   const even = BigInt(2 ** 53 + 4 * (Number(dataId) % 1_000_000_000))
   return [String(even), String(even + 1n)]
@@ -269,7 +269,7 @@ const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
 
 const pair = (words: string, make: TwinKindRow["make"]): TwinKindRow => ({ words, count: 2, make })
 
-/** Twins: one like any event, the other with a webhook-id that differs in one place. */
+/** Makes a kind of twins whose webhook-ids differ in one character. */
 const near = (words: string, at: number, twin: (dataId: string) => string): TwinKindRow =>
   pair(words, ({ dataId, webhookId }) => [
     { webhookId, dataId },
@@ -279,11 +279,11 @@ const near = (words: string, at: number, twin: (dataId: string) => string): Twin
 const billion = 1_000_000_000
 
 /**
- * Events whose identities are nearly equal. A receiver may drop duplicates by `webhook-id` or by `resource_type` with `data.id`,
- * so both differ in the same manner, unless a kind says otherwise.
+ * Events whose ids are nearly equal. A receiver may drop duplicates by `webhook-id` or by `resource_type` with `data.id`, so both
+ * differ in the same manner, unless a kind says otherwise.
  */
 export const twins = {
-  everything_else_equal: near("nothing different but their ids", -4, plus(1)),
+  everything_else_equal: near("equal content and different ids", -4, plus(1)),
   last_character: near("ids that differ in the last character", -1, plus(1)),
   first_character: near("ids that differ in the first characters", start, (dataId) =>
     plus(Number(dataId) < billion ? billion : -billion)(dataId)
@@ -304,16 +304,16 @@ export const twins = {
     ]
   }),
   beyond_32_bits: near("data.id that differ by 2^32", -3, plus(2 ** 32)),
-  prefix: pair("one id the beginning of the other", ({ dataId, webhookId }) => [
+  prefix: pair("one id a prefix of the other", ({ dataId, webhookId }) => [
     { webhookId, dataId },
     { webhookId: `${webhookId}0`, dataId: `${dataId}0` }
   ]),
-  // Without doorhook's prefix, so that the ids read as numbers.
-  leading_zero: pair("webhook-ids that read as one number, or that differ in a leading zero", ({ dataId }) => [
+  // Without doorhook's prefix, so that the ids look like numbers.
+  leading_zero: pair("webhook-ids that are equal as numbers, or that differ in a leading zero", ({ dataId }) => [
     { webhookId: dataId, dataId },
     { webhookId: `0${dataId}`, dataId: plus(1)(dataId) }
   ]),
-  punctuation: pair("webhook-ids that are one without _ and -", ({ dataId, webhookId }) => [
+  punctuation: pair("webhook-ids that are equal without _ and -", ({ dataId, webhookId }) => [
     { webhookId: `${webhookId.slice(0, -8)}-${webhookId.slice(-8)}`, dataId },
     { webhookId: `${webhookId.slice(0, -8)}_${webhookId.slice(-8)}`, dataId: plus(1)(dataId) }
   ]),
@@ -322,7 +322,7 @@ export const twins = {
     { webhookId: other, dataId, otherType: true }
   ]),
   same_hash_32: {
-    words: "webhook-ids that are one to 32 bits of SHA-256, MD5, FNV-1a, CRC-32 or String.hashCode",
+    words: "webhook-ids with equal hashes (the first 32 bits of SHA-256 or MD5, FNV-1a, CRC-32 or String.hashCode)",
     count: 10,
     make: null
   },

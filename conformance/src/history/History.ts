@@ -1,6 +1,6 @@
 /**
- * A history: what is done to a receiver, in order, as plain JSON data. A case: a history with a title and a lane to run in.
- * The builders below write each in one line.
+ * A history is a list of operations on a receiver, as plain JSON data. A case is a history with a title and a lane to run in. The
+ * builders below make either in one line.
  */
 import { Schema } from "effect"
 import { accessLog, bindingOf, call, templates } from "./Events.ts"
@@ -15,11 +15,11 @@ export const History = Schema.Struct({ v: Schema.Literal(1), ops: Schema.Array(O
 export type History = typeof History.Type
 
 /**
- * Where a history runs, in this order (`run/Schedule.ts`).
+ * When and how a history runs. The lanes run in this order (`run/Schedule.ts`).
  *
  * - `timing`: alone, so that deadlines can be judged.
- * - `state`: several at once.
- * - `disturbed`: several at once, after the cases that a fault of the receiver would spoil.
+ * - `state`: in parallel with others.
+ * - `disturbed`: in parallel with others, after the cases that a fault of the receiver would spoil.
  * - `blocking`: alone, because it may block the receiver for all others.
  * - `load`: alone.
  * - `operated`: alone; the receiver is stopped and started.
@@ -30,31 +30,31 @@ export type History = typeof History.Type
 export const lanes = ["timing", "state", "disturbed", "blocking", "load", "operated", "last", "quiet", "aged"] as const
 export type Lane = (typeof lanes)[number]
 
-/** Cases with equal histories are one case and run once. */
+/** A history with a title. Cases with equal histories run only once. */
 export interface Case {
   readonly title: string
   readonly lane: Lane
   readonly history: History
-  /** Set if a breach of this case is weaker than the requirement. */
+  /** Strength of a breach in this case, if it is weaker than the requirement's. */
   readonly strength?: Strength
-  /** Consequence of a breach of this case, if it differs from the requirement's. */
+  /** Consequence of a breach in this case, if it differs from the requirement's. */
   readonly because?: string
 }
 
-/** Makes a case of these operations. */
+/** Makes a case from these operations. */
 export const makeCase = (lane: Lane, title: string, ...ops: ReadonlyArray<Operation>): Case => ({
   title,
   lane,
   history: { v: 1, ops }
 })
 
-/** The same cases with another strength. */
+/** Returns the same cases with this strength. */
 export const only = (strength: Strength, cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
   cases.map((one) => ({ ...one, strength }))
 
 const keys = new WeakMap<History, string>()
 
-/** Key of a history: equal for equal histories. */
+/** Returns the key of a history: equal for equal histories. */
 export const keyOf = (history: History): string => {
   const known = keys.get(history)
   if (known !== undefined) return known
@@ -84,8 +84,8 @@ export const inBody = (percent: number): Cut => ({ in: "body", percent })
 export const inAnswer = (share: number): Cut => ({ in: "answer", share })
 
 /**
- * The event that is sent in place of one: itself if a binding selects it; for a plain event, the plain event of another
- * binding; else null, because no other event can show what is unusual about it.
+ * Returns the event to send instead of this one: the event itself if a binding selects it, or else, for a plain event, the plain
+ * event of another binding. Null for an unusual event, which no other event can replace.
  */
 const substitute = (event: EventTemplate, bindings: ReadonlyArray<string>): EventTemplate | null => {
   if (bindings.includes(bindingOf(event))) return event
@@ -104,8 +104,8 @@ const adapted = (operation: Operation, bindings: ReadonlyArray<string>): Operati
 }
 
 /**
- * The case for a receiver with these bindings; null if it needs events that none of them selects. With null bindings (none
- * declared) everything is sent, and events that no binding could select are a SHOULD.
+ * Adapts a case to a receiver with these bindings; null if the case needs events that none of them selects. If no bindings were
+ * declared (null), every case stays as it is, and events that no binding could select are a SHOULD.
  */
 export const forBindings = (one: Case, bindings: ReadonlyArray<string> | null): Case | null => {
   if (bindings === null) return one
@@ -120,14 +120,14 @@ const inLane =
   (title, ...ops) =>
     makeCase(lane, title, ...ops)
 
-/** Cases in the lanes that most cases run in. */
+/** Make cases in the lanes that most cases run in. */
 export const state = inLane("state")
 export const disturbed = inLane("disturbed")
 export const operated = inLane("operated")
 
 export const newLog = newEvent(accessLog)
 export const newCall = newEvent(call)
-/** An event again, as doorhook retries it, with more variations. */
+/** Sends an event again as doorhook would retry it, with more variations. */
 export const retryOf = (ref: number, ...how: ReadonlyArray<Variation>): Operation => again(ref, [...retry, ...how])
 export const retryAll: Operation = { k: "again_all", how: retry }
 export const retryOpen: Operation = { k: "retry_open" }
@@ -135,6 +135,6 @@ export const restart: Operation = { k: "restart" }
 
 export const malformed = (event: EventTemplate, kind: Malformation): Operation => ({ k: "malformed", event, kind })
 export const filler = (count: number): Operation => ({ k: "filler", count })
-/** An operation, repeated. */
+/** Repeats an operation. */
 export const times = (count: number, operation: Operation): ReadonlyArray<Operation> =>
   Array.from({ length: count }, () => operation)

@@ -1,10 +1,10 @@
 /**
- * Operations: what a history can do to a receiver. One row each: schema, words and traits. `execution/Perform.ts` carries them
- * out, one row each, too.
+ * Operations: what a history can do to a receiver. Each has one row here with its schema, words and traits, and one in
+ * `execution/Perform.ts` that carries it out.
  *
- * A history refers to events by their place and holds no identifiers. Execution creates those, so that one history can run many
- * times against one receiver without looking like a duplicate. A reference counts modulo the events sent so far, so that any
- * part of a history is a history.
+ * A history contains no ids and refers to events by their index. Ids are made when it runs, so that a history can run many times
+ * against one receiver without producing duplicates. References are taken modulo the number of events sent so far, so that every
+ * part of a history is a valid history.
  */
 import { Schema } from "effect"
 import { EventTemplate, isKnownKind, TwinKind, twins } from "./Events.ts"
@@ -24,7 +24,7 @@ const Ref = Schema.Int
 const Count = Schema.Int
 const How = Schema.Array(Variation)
 
-/** Where the sender gives up: after a percentage of the body, or after the whole body and a share of the usual answer time. */
+/** When the sender hangs up: after a percentage of the body, or after the whole body and a share of the usual answer time. */
 export const Cut = Schema.Union([
   Schema.Struct({ in: Schema.Literal("body"), percent: Schema.Finite }),
   Schema.Struct({ in: Schema.Literal("answer"), share: Schema.Finite })
@@ -33,28 +33,28 @@ export type Cut = typeof Cut.Type
 
 export const methods = ["GET", "HEAD", "OPTIONS"] as const
 
-/** Names for the events that an operation makes or refers to. */
+/** Wording for the events that an operation makes or refers to. */
 interface Names {
-  /** The event that the operation makes, like ` (event 3)`; empty where the history has one event only. */
+  /** The event that the operation makes, like ` (event 3)`; empty if the history has only one event. */
   readonly made: string
   /** An event sent before, like `event 2` or `the same event`. */
   readonly known: (ref: number) => string
 }
 
-/** Traits that only some kinds have. Methods, not properties, so that one table can hold rows of all kinds. */
+/** Traits that only some kinds have. Methods rather than properties, so that one table can have rows of all kinds. */
 interface More<Op> {
-  /** How many events it makes that can be referred to; 0 by default. */
+  /** Number of events it makes that later operations can refer to; 0 by default. */
   events?(operation: Op): number
-  /** Whether curl commands, one after the other, do the same. */
+  /** Whether a sequence of curl commands can do the same. */
   readonly byCurl?: true
-  /** Whether it ends the receiver, which loses what it holds in memory. */
+  /** Whether it ends the receiver, which loses its memory. */
   readonly endsReceiver?: true
   readonly movesClock?: true
-  /** Whether it consists of ordinary events and retries alone. */
+  /** Whether it consists only of ordinary events and retries. */
   isPlain?(operation: Op): boolean
-  /** SHOULD if nothing that it does may break a MUST; MUST by default. */
+  /** SHOULD if a receiver that fails because of it breaks no MUST; MUST by default. */
   strength?(operation: Op): Strength
-  /** Least duration: answers in sequence, and milliseconds besides. */
+  /** Minimum duration: the number of answers in sequence, and additional milliseconds. */
   cost?(operation: Op): { readonly answers: number; readonly ms: number }
 }
 
@@ -87,7 +87,7 @@ const none = { answers: 0, ms: 0 }
 const isRetry = (how: ReadonlyArray<Variation>): boolean =>
   how.every((each) => each === "next_attempt" || each === "resigned")
 const ofEvent = ({ event }: { readonly event: EventTemplate }): Strength => (isKnownKind(event) ? "MUST" : "SHOULD")
-/** SHOULD for timestamps within the tolerance: the interface names no tolerance. */
+/** SHOULD for timestamps within the tolerance, because the interface document names no tolerance. */
 const ofHow = (how: ReadonlyArray<Variation>): Strength =>
   how.some((each) => {
     const { stamp } = variationOf(each)
@@ -109,41 +109,41 @@ const operations = {
       strength: ({ event, how }) => (ofEvent({ event }) === "SHOULD" ? "SHOULD" : ofHow(how))
     }
   ),
-  /** An event sent before, again. */
+  /** An earlier event, sent again. */
   again: kind("again", { ref: Ref, how: How }, ({ how, ref }, { known }) => `${known(ref)} again, ${howInWords(how)}`, {
     byCurl: true,
     isPlain: ({ how }) => isRetry(how),
     strength: ({ how }) => ofHow(how)
   }),
-  /** An event sent before, again until it is acknowledged: at most a few times, with growing pauses. */
+  /** An earlier event, sent again until it is acknowledged: a few times at most, with growing pauses. */
   retry: kind("retry", { ref: Ref }, ({ ref }, { known }) => `${known(ref)} again, until it is acknowledged`, {
     byCurl: true
   }),
-  /** The same for every event of the history that has no acknowledgement yet. */
+  /** Every event of the history without an acknowledgement, sent again like `retry`. */
   retry_open: kind("retry_open", {}, () => "every event without an acknowledgement again, until it is acknowledged", {
     byCurl: true,
     cost: () => ({ answers: 3, ms: 0 })
   }),
-  /** Every event of the history, again. */
+  /** Every event of the history, sent again. */
   again_all: kind("again_all", { how: How }, ({ how }) => `every event again, ${howInWords(how)}`, {
     byCurl: true,
     isPlain: ({ how }) => isRetry(how),
     cost: () => ({ answers: 4, ms: 0 })
   }),
-  /** A new event, sent in several copies at once: ten at most. */
+  /** Several copies of a new event, sent at the same time: ten at most. */
   race_new: kind(
     "race_new",
     { event: EventTemplate, copies: Count },
     ({ copies, event }, { made }) => `${described(event)}${made}, ${copies} times at once`,
     { events: one }
   ),
-  /** An event sent before, again in several copies at once: ten at most. */
+  /** Several copies of an earlier event, sent at the same time: ten at most. */
   race_again: kind(
     "race_again",
     { ref: Ref, copies: Count },
     ({ copies, ref }, { known }) => `${known(ref)} again, ${copies} times at once`
   ),
-  /** New events in sequence, each in several copies behind other events; the last bytes of the copies are sent in one turn. */
+  /** New events in sequence, each in several copies after some other events. The last bytes of all copies are sent in one turn. */
   volleys: kind(
     "volleys",
     { event: EventTemplate, copies: Count, rounds: Count },
@@ -171,7 +171,7 @@ const operations = {
       cost: ({ order }) => ({ answers: order.length, ms: 0 })
     }
   ),
-  /** Many new events, several at once, as far as the time allows. */
+  /** Many new events, several at the same time, until the time is up. */
   filler: kind("filler", { count: Count }, ({ count }) => `up to ${count} other new events`, {
     isPlain: () => true,
     cost: ({ count }) => ({ answers: count / 10, ms: 0 })
@@ -183,13 +183,13 @@ const operations = {
     ({ cut, event }, { made }) => `${described(event)}${made}, ${cutInWords(cut)}`,
     { events: one }
   ),
-  /** An event sent before, again; the sender hangs up. */
+  /** An earlier event, sent again by a sender that hangs up. */
   cut_again: kind(
     "cut_again",
     { ref: Ref, cut: Cut },
     ({ cut, ref }, { known }) => `${known(ref)} again, ${cutInWords(cut)}`
   ),
-  /** New events, ten at once, whose senders all hang up in the middle of the body. */
+  /** New events, ten at a time, whose senders all hang up in the middle of the body. */
   abort_storm: kind(
     "abort_storm",
     { count: Count, percent: Schema.Finite },
@@ -203,7 +203,7 @@ const operations = {
     ({ count, percent }) => `${count} new events at once, which stop after ${percent} % of their bodies and stay open`,
     { cost: () => ({ answers: 0, ms: 100 }) }
   ),
-  /** A new event with a forged signature. Later attempts are genuine. */
+  /** A new event with a forged signature. Later attempts to send the event are genuine. */
   forged: kind(
     "forged",
     { event: EventTemplate, kind: Forgery, by: Carrier },
@@ -215,7 +215,7 @@ const operations = {
       strength: ({ kind: forgery }) => forgeries[forgery].strength
     }
   ),
-  /** An event sent before, again with a forged signature. */
+  /** An earlier event, sent again with a forged signature. */
   forged_again: kind(
     "forged_again",
     { ref: Ref, kind: Forgery, by: Carrier },
@@ -225,7 +225,7 @@ const operations = {
       strength: ({ kind: forgery }) => forgeries[forgery].strength
     }
   ),
-  /** A new event with a malformed body. Later attempts are good. */
+  /** A new event with a malformed body. Later attempts to send the event are well-formed. */
   malformed: kind(
     "malformed",
     { event: EventTemplate, kind: Malformation },
@@ -236,7 +236,7 @@ const operations = {
       strength: ({ kind: malformation }) => malformations[malformation].strength
     }
   ),
-  /** A request with another method about a new event. The event counts as never sent. */
+  /** A request about a new event with a method other than POST. The event counts as never sent. */
   method_new: kind(
     "method_new",
     { event: EventTemplate, method: Schema.Literals(methods), with_body: Schema.Boolean },
@@ -247,40 +247,40 @@ const operations = {
       byCurl: true
     }
   ),
-  /** A request with another method about an event sent before. */
+  /** A request about an earlier event with a method other than POST. */
   method_again: kind(
     "method_again",
     { ref: Ref, method: Schema.Literals(methods), with_body: Schema.Boolean },
     ({ method, ref, with_body }, { known }) => `${method} about ${known(ref)}${with_body ? ", with its body" : ""}`,
     { byCurl: true }
   ),
-  /** An event sent before, to the receiver's other URL. */
+  /** An earlier event, sent to the receiver's other URL. */
   elsewhere: kind("elsewhere", { ref: Ref }, ({ ref }, { known }) => `${known(ref)} to the receiver's other URL`, {
     byCurl: true
   }),
-  /** Nothing, for this many milliseconds. */
+  /** A pause of this many milliseconds. */
   idle: kind("idle", { ms: Schema.Int }, ({ ms }) => `nothing for ${ms} ms`, {
     cost: ({ ms }) => ({ answers: 0, ms })
   }),
-  /** Nothing, until everything else of the run is done and this many milliseconds have passed. */
-  age: kind("age", { ms: Schema.Int }, ({ ms }) => `nothing until ${ms} ms have passed and all else is done`, {
+  /** A pause until all other cases are done and this many milliseconds have passed. */
+  age: kind("age", { ms: Schema.Int }, ({ ms }) => `nothing until ${ms} ms have passed and all other cases are done`, {
     cost: () => none
   }),
-  /** The receiver is ended and started. */
+  /** A restart of the receiver. */
   restart: kind("restart", {}, () => "the receiver is restarted", {
     endsReceiver: true,
     cost: () => ({ answers: 0, ms: 1_000 })
   }),
-  /** The receiver is killed in the middle of traffic, this many milliseconds after the first event, and started. */
+  /** A kill in the middle of traffic, `after` milliseconds after the first event, and a start. */
   kill_amid: kind(
     "kill_amid",
     {
       event: EventTemplate,
       workers: Count,
       after: Schema.Finite,
-      /** Counts from the first acknowledgement instead. */
+      /** Counts `after` from the first acknowledgement instead. */
       from: Schema.optionalKey(Schema.Literal("acknowledgement")),
-      /** Copies of each event that are sent at once; one by default. Workers times copies: ten at most. */
+      /** Number of copies of each event sent at the same time; 1 by default. Workers times copies is limited to ten. */
       copies: Schema.optionalKey(Count)
     },
     ({ after, copies = 1, from, workers }) =>
@@ -290,25 +290,25 @@ const operations = {
       cost: ({ after }) => ({ answers: 1, ms: after + 1_000 })
     }
   ),
-  /** The receiver is paused from before the first attempts until after their deadline; second attempts come in between. */
+  /** A pause of the receiver from before the first attempts until after their deadline. Second attempts are sent during the pause. */
   pause_during: kind(
     "pause_during",
     { events: Schema.Array(EventTemplate) },
     ({ events }, { made }) =>
-      `${events.length} new events while the receiver stands still until after their deadline, each again before it goes on${made}`,
+      `${events.length} new events while the receiver is paused until after their deadline, each sent again before it resumes${made}`,
     {
       events: ({ events }) => events.length,
       cost: () => ({ answers: 1, ms: 6_000 })
     }
   ),
-  /** The receiver's clock is moved forward. */
+  /** A move of the receiver's clock, forward. */
   advance: kind(
     "advance",
     { ms: Schema.Int },
     ({ ms }) => `the receiver's clock is moved forward by ${Math.round(ms / 60_000)} minutes`,
     { movesClock: true }
   ),
-  /** Events at a multiple of the declared peak rate. The one operation with more than ten requests at once. */
+  /** Events at a multiple of the declared peak rate. The only operation with more than ten requests in flight. */
   load: kind(
     "load",
     { factor: Schema.Finite, ms: Schema.Int },
@@ -331,7 +331,7 @@ const rows: Readonly<Record<OperationKind, { readonly about: About<Operation> }>
 /** The traits of an operation. */
 const aboutOf = ({ k }: Operation): About<Operation> => rows[k].about
 
-/** How many events an operation makes that can be referred to. */
+/** Returns the number of events that an operation makes and later ones can refer to. */
 const eventsOf = (operation: Operation): number => aboutOf(operation).events?.(operation) ?? 0
 export const isByCurl = (operation: Operation): boolean => aboutOf(operation).byCurl === true
 export const endsReceiver = (operation: Operation): boolean => aboutOf(operation).endsReceiver === true
@@ -340,11 +340,11 @@ export const isPlain = (operation: Operation): boolean => aboutOf(operation).isP
 export const costOf = (operation: Operation): { readonly answers: number; readonly ms: number } =>
   aboutOf(operation).cost?.(operation) ?? { answers: 1, ms: 0 }
 
-/** SHOULD if one of the operations may not break a MUST. Such operations are in cases of their own. */
+/** Returns SHOULD if one of the operations is a SHOULD. Such operations have cases of their own. */
 export const strengthOf = (ops: ReadonlyArray<Operation>): Strength =>
   ops.some((operation) => aboutOf(operation).strength?.(operation) === "SHOULD") ? "SHOULD" : "MUST"
 
-/** Each operation of a history in words. Events have numbers if there are several. */
+/** Describes each operation of a history in words. Events have numbers if there are several. */
 export const inWords = (ops: ReadonlyArray<Operation>): ReadonlyArray<string> => {
   const total = ops.reduce((sum, operation) => sum + eventsOf(operation), 0)
   let sent = 0

@@ -1,9 +1,9 @@
 /**
- * Random events and cases, drawn from a seed: what no directed case thought of. The same seed gives the same cases, whichever
- * requirements are selected. A case that fails is replayed by its path and shrunk by fast-check, operations and values alike.
+ * Random events and cases, drawn from a seed to find what the hand-written cases miss. The same seed gives the same cases,
+ * whichever requirements are selected. fast-check replays a failing case by its path and shrinks both operations and values.
  *
- * Numbers are made as digits. Left out on purpose, because a receiver may refuse them for good reasons: control characters and
- * lone surrogates in texts, numbers beyond the range of a double, members called `__proto__`.
+ * Numbers are made as digits. A receiver may have good reasons to refuse control characters and lone surrogates in texts, numbers
+ * beyond the range of a double, and members called `__proto__`, so these never occur.
  */
 import * as fc from "fast-check"
 import { accessLog, call, isKnownKind, noted, withMember, withoutMember, withUnknown } from "./Events.ts"
@@ -27,22 +27,22 @@ import type { Operation } from "./Operations.ts"
 import { retry } from "./Variations.ts"
 import type { Variation } from "./Variations.ts"
 
-/** Length of the longest name that a MUST sends, in Unicode code points: a usual text column holds it. */
+/** Length of the longest name sent for a MUST, in Unicode code points. It fits into a usual text column. */
 export const maxNameLength = 255
 
-/** One character of every Unicode plane that has any, and a few that are several code points. */
+/** Characters of every Unicode plane that has any, and some that consist of several code points. */
 export const everyPlane =
   "\u4e2d \u{10348}\u{1f511} \u{20000} \u{30000} \u{e0100} \u{f0000} \u{10fffd} \u{1f469}\u200d\u{1f469}\u200d\u{1f467} \u{1f1fa}\u{1f1f3}"
 
 /**
- * Invisible characters that get pasted with a name: line and paragraph separators (line ends in old JavaScript and YAML), a byte
- * order mark, a no-break space, a zero-width space. Sanitisers remove them.
+ * A name with invisible characters that are often pasted by accident: line and paragraph separators (line ends in old JavaScript
+ * and YAML), a byte order mark, a no-break space, a zero-width space. Sanitisers remove them.
  */
 export const unseen = "Dana\u2028Whitfield\u2029Unit\ufeff12\u00a0B\u200bguest"
 
 export const rightToLeft = "محمد الأحمد (שרה כהן)"
 
-/** A whole number of this many digits at most; all lengths come up. */
+/** Whole numbers of up to this many digits, of all lengths. */
 const digits = (maxLength: number): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -91,12 +91,12 @@ const ordinaryCall = fc
     )
   )
 
-/** Events like those of any day. */
+/** Ordinary events. */
 export const ordinary: fc.Arbitrary<EventTemplate> = fc.oneof(ordinaryAccessLog, ordinaryCall)
 
 const grapheme = (maxLength: number): fc.Arbitrary<string> => fc.string({ unit: "grapheme", maxLength })
 
-/** A name of any length: one of a fixed length could not be shrunk. */
+/** Names of any length, because names of a fixed length could not be shrunk. */
 const longName = fc
   .array(fc.constantFrom("a", "ñ", "ß", "ж", "ם", "字", "🔑"), {
     minLength: 1,
@@ -105,13 +105,13 @@ const longName = fc
   })
   .map((characters) => ({ text: characters.join(""), length: characters.length }))
 
-/** A text that is odd, and what is odd about it. */
+/** Unusual texts, each with what is unusual about it. */
 const oddText: fc.Arbitrary<readonly [text: string, what: string]> = fc.oneof(
   fc.constant(["", "empty"] as const),
   grapheme(24).map((text) => [text, "in any script"] as const),
   grapheme(8).map((text) => [`${rightToLeft} ${text}`, "right to left"] as const),
   grapheme(8).map((text) => [`${text} ${everyPlane}`, "of every Unicode plane"] as const),
-  grapheme(8).map((text) => [`${unseen} ${text}`, "with separators that are not seen"] as const),
+  grapheme(8).map((text) => [`${unseen} ${text}`, "with invisible separators"] as const),
   longName.map(({ length, text }) => [text, `of ${length} characters`] as const)
 )
 
@@ -151,7 +151,7 @@ const oddCall = fc
   .chain((event) => nullOrAbsent(event, "unit"))
   .chain((event) => nullOrAbsent(event, "image_url"))
 
-/** Events whose values are unusual but documented. */
+/** Events with unusual but documented values. */
 export const odd: fc.Arbitrary<EventTemplate> = fc.oneof(oddAccessLog, oddCall)
 
 const known: ReadonlySet<string> = new Set(
@@ -178,7 +178,7 @@ const unknownLeaf = fc.oneof(
 const membersOf = (value: fc.Arbitrary<string>, minLength: number): fc.Arbitrary<ReadonlyArray<Member>> =>
   fc.uniqueArray(fc.tuple(unknownName, value), { minLength, maxLength: 3, selector: ([name]) => name })
 
-/** Any JSON value, this many levels deep. */
+/** Any JSON value, up to this many levels deep. */
 const unknownValue = (depth: number): fc.Arbitrary<string> =>
   depth === 0
     ? unknownLeaf
@@ -190,11 +190,11 @@ const unknownValue = (depth: number): fc.Arbitrary<string> =>
 
 const unknownMembers = membersOf(unknownValue(4), 1)
 
-/** Names of resource types that do not exist (yet). */
+/** Resource types that do not exist (yet). */
 const unknownType = fc.constantFrom("intercom_status", "door_forced", "tenant", "access_log_v2", "Call")
 const unknownAction = fc.constantFrom("update", "delete", "archived")
 
-/** Events with members, or of a kind, that the receiver can't know. */
+/** Events with unknown members, or of an unknown resource type or action. */
 export const unknown: fc.Arbitrary<EventTemplate> = fc.tuple(ordinary, unknownMembers).chain(([event, members]) =>
   fc.oneof(
     fc.constant(noted(withUnknown(event, ...members), "unknown members in data")),
@@ -206,7 +206,7 @@ export const unknown: fc.Arbitrary<EventTemplate> = fc.tuple(ordinary, unknownMe
   )
 )
 
-/** How cases are drawn, and how many. */
+/** A way to draw cases, and how many to draw. */
 export interface Samples {
   readonly arbitrary: fc.Arbitrary<Case>
   readonly runs: number
@@ -214,16 +214,16 @@ export interface Samples {
 
 export const noSamples: Samples = { arbitrary: fc.constant(makeCase("state", "nothing")), runs: 0 }
 
-/** A case of a seed: `path` leads `fc.check` to it. */
+/** A case drawn from a seed. `fc.check` finds it by its `path`. */
 export interface Drawn extends Case {
   readonly path: string
 }
 
-/** The cases of a seed. */
+/** Draws the cases of a seed. */
 export const draw = ({ arbitrary, runs }: Samples, seed: number): ReadonlyArray<Drawn> =>
   runs === 0 ? [] : fc.sample(arbitrary, { seed, numRuns: runs }).map((one, index) => ({ ...one, path: String(index) }))
 
-/** Cases of some events of a kind, each sent once. */
+/** Makes cases of one or two of these events, each sent once. */
 export const single = (lane: Lane, title: string, events: fc.Arbitrary<EventTemplate>, runs: number): Samples => ({
   arbitrary: fc
     .array(events, { minLength: 1, maxLength: 2 })
@@ -246,7 +246,7 @@ const ref = fc.nat(15)
 const fresh = (events: fc.Arbitrary<EventTemplate>): fc.Arbitrary<Operation> => events.map((event) => newEvent(event))
 const repeated: fc.Arbitrary<Operation> = fc.tuple(ref, way).map(([to, how]) => again(to, how))
 
-/** Events that come again, in any order and among others. */
+/** Makes cases in which events are sent again, in any order and among other events. */
 export const duplicates = (title: string, runs: number): Samples => ({
   arbitrary: fc
     .tuple(
@@ -261,7 +261,7 @@ export const duplicates = (title: string, runs: number): Samples => ({
   runs
 })
 
-/** Only kinds that a binding can select: another kind would make the whole history a SHOULD. */
+/** Only kinds of events that a binding can select, because any other would make the whole history a SHOULD. */
 const events = fc.oneof(
   { weight: 4, arbitrary: ordinary },
   { weight: 1, arbitrary: odd },
@@ -303,7 +303,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 2, arbitrary: ref.map(retried) }
 )
 
-/** Histories of up to 14 operations, in any order, all of strength MUST. */
+/** Histories of up to 14 operations in any order, all with strength MUST. */
 export const randomHistories: Samples = {
   arbitrary: fc
     .tuple(fresh(events), fc.array(operation, { minLength: 2, maxLength: 13, size: "max" }))

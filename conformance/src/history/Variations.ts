@@ -1,6 +1,7 @@
 /**
- * How an attempt differs from the plain one. Three tables, one row per kind: variations (genuine: what a network, a proxy or a
- * later sender may do), forgeries (not genuine: each is an attack, or finds a mistake of a verifier), malformations (no event).
+ * Ways in which a request can differ from a plain one, in three tables. Variations are genuine requests, as a network, a proxy or a
+ * later version of the sender might change them. Forgeries are attacks, or detect mistakes of verifiers. Malformations have a body
+ * that is not an event.
  */
 import { Signature } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
@@ -9,17 +10,17 @@ import { bodyOf } from "./Events.ts"
 import type { EventTemplate } from "./Events.ts"
 import { escapeAll, inOtherCase, reencode, string } from "./Json.ts"
 
-/** How a request goes over the wire; everything but its head and body. */
+/** How a request is sent, apart from its headers and body. */
 export interface Form {
-  /** Without `content-length`. */
+  /** Sends the body in chunks, without `content-length`. */
   readonly chunked: boolean
-  /** The body in this many pieces, with a pause in milliseconds between them. */
+  /** Number of pieces of the body, and the pause between them in milliseconds. */
   readonly pieces: number
   readonly pause: number
   /** Sends the body after `100 Continue`, or after a second without it. */
   readonly expect: boolean
   readonly headerCase: "lower" | "upper" | "title"
-  /** With `connection: close`, over a connection of its own. */
+  /** Sends `connection: close`, over a new connection. */
   readonly close: boolean
 }
 
@@ -32,32 +33,32 @@ export const plainForm: Form = {
   close: false
 }
 
-/** One variation. A row lists only what it changes. */
+/** What a variation changes. A row lists only the differences from a plain request. */
 export interface VariationKind {
   readonly words: string
   readonly form?: Partial<Form>
-  /** A new connection, or the same one after a moment in which the receiver may close it. */
+  /** Uses a new connection, or the same one after a pause in which the receiver may close it. */
   readonly connection?: "new" | "kept"
-  /** The attempt number goes up by one. */
+  /** Increases the attempt number by one. */
   readonly nextAttempt?: true
-  /** Timestamp and signature: of the moment of sending, or off by milliseconds or by a share of the tolerance. */
+  /** Makes a new timestamp and signature: for now, or off by milliseconds or by a share of the tolerance. */
   readonly stamp?: "now" | { readonly off: number } | { readonly offInTolerance: 1 | -1 }
-  /** Replaces the event under the same ids; `text` replaces the bytes of its body. */
+  /** Replaces the event but keeps its ids; `text` replaces the text of its body. */
   readonly event?: (event: EventTemplate) => EventTemplate
   readonly text?: (body: string) => string
   readonly contentType?: string
-  /** The `webhook-signature` header, from the good signature. */
+  /** Makes the `webhook-signature` header from the correct signature. */
   readonly signature?: (good: string) => string
-  /** Arguments of a curl command; null if curl can't do it. */
+  /** Arguments for curl; null if curl can't do it. */
   readonly curl: string | null
 }
 
 const wrong = "v1,MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
 
-/** How far off a timestamp must be accepted, as a share of the tolerance (`--tolerance`). */
+/** How far off a timestamp may be and must still be accepted, as a share of the tolerance (`--tolerance`). */
 export const withinTolerance = 0.8
 
-/** Another event under the same ids. */
+/** Returns another event with the same ids. */
 const changed = (event: EventTemplate): EventTemplate => ({
   ...event,
   data: event.data.map(([name, value]) =>
@@ -129,40 +130,40 @@ export const variations = {
 export type Variation = keyof typeof variations
 export const Variation = Schema.Literals(Struct.keys(variations))
 
-/** The row of a variation. */
+/** Returns the row of a variation. */
 export const variationOf = (variation: Variation): VariationKind => variations[variation]
 
-/** What doorhook changes in a retry: the attempt number, the timestamp and so the signature. */
+/** What doorhook changes in a retry: the attempt number and the timestamp, and with it the signature. */
 export const retry: ReadonlyArray<Variation> = ["next_attempt", "resigned"]
 
-/** The form of several variations together. */
+/** Combines the forms of several variations. */
 export const formOf = (how: ReadonlyArray<Variation>): Form =>
   how.reduce<Form>((form, one) => ({ ...form, ...variationOf(one).form }), plainForm)
 
-/** The body of an event after variations. */
+/** Returns the body of an event with these variations. */
 export const variedBody = (event: EventTemplate, how: ReadonlyArray<Variation>): string => {
   const rows = how.map(variationOf)
   const varied = rows.reduce((one, row) => row.event?.(one) ?? one, event)
   return rows.reduce((body, row) => row.text?.(body) ?? body, bodyOf(varied))
 }
 
-/** A breach of a MUST is FAIL, of a SHOULD WARN. */
+/** A breach of a MUST gives FAIL, of a SHOULD WARN. */
 export type Strength = "MUST" | "SHOULD"
 
-/** The signed content, and the key if it is not the receiver's; times in milliseconds. */
+/** The content to sign, with times in milliseconds, and the key if it is not the receiver's. */
 export interface Signed {
   readonly id: string
   readonly signedAt: number
   readonly body: string
-  /** Another key: a stranger's, one of zeros, or the public key used as a secret. */
+  /** A wrong key: a stranger's, one of zeros, or the public key used as a secret. */
   readonly by?: "stranger" | "nobody" | "public"
 }
 
-/** How a forgery is made from the genuine request. A row lists only what it changes. */
+/** How a forgery is made from a genuine request. A row lists only the differences. */
 export interface ForgeryKind {
   readonly words: string
   readonly strength: Strength
-  /** Changes the signed content. The request gets all its headers from it, or `only` the signature. */
+  /** Changes the content to sign. The request gets all headers made for that content, or `only` the signature. */
   readonly signed?: (content: Signed, tolerance: number) => Partial<Signed>
   readonly only?: "signature"
   readonly without?: ReadonlyArray<string>
@@ -181,13 +182,13 @@ const others = {
     privateKey: Redacted.make("whsk_c29tZWJvZHkgZWxzZSdzIHByaXZhdGUga2V5LCAzMmI=")
   },
   nobody: {
-    // HMAC pads keys with zeros: this is the empty key, in a form that every implementation takes (RFC 2104, section 2).
+    // HMAC pads keys with zeros, so this is the empty key in a form that every implementation accepts (RFC 2104, section 2).
     secret: Redacted.make("whsec_AA=="),
     privateKey: Redacted.make(`whsk_${"A".repeat(43)}=`)
   }
 } as const
 
-/** The key that a forger signs with, of the same kind as the genuine one. */
+/** Returns the key that a forger signs with, of the same kind as the genuine one. */
 export const keyOf = (
   by: NonNullable<Signed["by"]>,
   genuine: Redacted.Redacted
@@ -200,26 +201,26 @@ export const keyOf = (
 
 type How = Omit<ForgeryKind, "words" | "strength">
 const must = (words: string, how: How): ForgeryKind => ({ words, strength: "MUST", ...how })
-/** A SHOULD: only the owner of the secret could send it, or the interface names no number for it. */
+/** Makes a forgery that is a SHOULD: only the owner of the secret could send it, or the interface document sets no limit for it. */
 const should = (words: string, how: How): ForgeryKind => ({ words, strength: "SHOULD", ...how })
 
-/** Where the base64 of a signature begins, behind its version and a comma. */
+/** Returns the index of the base64 in a signature, after the version and a comma. */
 const startOf = (signature: string): number => signature.indexOf(",") + 1
 const macOf = (signature: string): string => signature.slice(startOf(signature))
 
-/** The last character whose bits all count: decoders ignore some bits of the one before `=`. */
+/** Returns the index of the last character whose bits all count. Decoders ignore some bits of the one before `=`. */
 const lastFullCharacter = (signature: string): number => signature.replace(/=+$/, "").length - 2
 
-/** The same under the version of the other kind of key. */
+/** Replaces the version of a signature by that of the other kind of key. */
 const underOtherVersion = (good: string): string => `${good.startsWith("v1a,") ? "v1" : "v1a"},${macOf(good)}`
 
-/** Another base64 character, so that the bytes differ. */
+/** Replaces one base64 character so that the decoded bytes differ. */
 const flip = (text: string, at: number): string =>
   text.slice(0, at) + (text[at] === "A" ? "Q" : "A") + text.slice(at + 1)
 
 const otherId = (id: string): string => `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`
 
-/** Signed this many tolerances later. */
+/** Moves the time of signing by this multiple of the tolerance. */
 const later =
   (tolerances: number): NonNullable<ForgeryKind["signed"]> =>
   ({ signedAt }, tolerance) => ({ signedAt: signedAt + tolerances * tolerance })
@@ -281,9 +282,9 @@ export const forgeryOf = (kind: Forgery): ForgeryKind => forgeries[kind]
 export const forgeryInWords = (kind: Forgery): string => forgeries[kind].words
 
 interface CarrierKind {
-  /** Follows the words of a forgery. */
+  /** Words that follow those of a forgery. */
   readonly words: string
-  /** How the request goes over the wire. */
+  /** How the request is sent. */
   readonly form?: Partial<Form>
   readonly method?: "PUT"
   readonly contentType?: string
@@ -293,7 +294,10 @@ interface CarrierKind {
   readonly kept?: true
 }
 
-/** How a forged request is sent. A receiver may check only what its raw-body hook, its route or one header spelling sees. */
+/**
+ * Ways to send a forged request. A receiver may verify only the requests that reach its raw-body hook, use its route or spell the
+ * headers in one way.
+ */
 export const carriers = {
   plain: { words: "" },
   chunked: { words: ", in chunks", form: formOf(["chunked"]) },
@@ -317,7 +321,7 @@ interface MalformationKind {
 
 export const malformations = {
   truncated: {
-    words: "cut in the middle, with the length to match",
+    words: "cut in the middle, with a matching content-length",
     strength: "MUST",
     spoil: (body) => body.slice(0, body.length >> 1)
   },

@@ -1,5 +1,5 @@
 /**
- * Hooks that others provide: shell commands, the receiver's control URL, functions of a test.
+ * Hooks that users provide: shell commands, the receiver's control URL, and functions of a test.
  */
 import { Effect, Schema, Struct } from "effect"
 import { spawn } from "node:child_process"
@@ -9,26 +9,26 @@ import { ask } from "../http/Ask.ts"
 import { awaitReady, HookFailed, noHooks } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
 
-/** How long a hook may take, in milliseconds. */
+/** Time limit for a hook, in milliseconds. */
 export const hookPatience = 30_000
 
 type Environment = Readonly<Record<string, string>>
 
-/** Options that start a shell in its own process group, so that a signal reaches all that it starts. */
+/** Options that start a shell in its own process group, so that a signal reaches all processes that the shell starts. */
 export const inShell = (env: Environment) => ({ shell: true, detached: true, env: { ...process.env, ...env } }) as const
 
-/** Sends a signal to a shell and to all that it started. */
+/** Sends a signal to a shell and to all processes that it started. */
 export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, signal)
   } catch {
-    // It has just ended, or the system has no process groups.
+    // The group has just ended, or the system has no process groups.
     child.kill(signal)
   }
 }
 
-/** Whether any process of the shell's group is left. If none is, its number may soon be another's. */
+/** Whether any process of the shell's group is left. If none is, the system may soon reuse the group's number. */
 export const hasProcesses = ({ pid }: ChildProcess): boolean => {
   if (pid === undefined) return false
   try {
@@ -39,8 +39,8 @@ export const hasProcesses = ({ pid }: ChildProcess): boolean => {
 }
 
 /**
- * Runs a command until it ends. If it takes too long or is interrupted, it is killed with all that it started. What an ended
- * command left in the background stays: its output is ignored, so that a receiver may write as long as it runs.
+ * Runs a command until it ends. If it takes too long or is interrupted, kills it with all processes that it started. Processes that
+ * a finished command left in the background keep running. Their output is ignored, so that a receiver never blocks on it.
  */
 export const runHook = (name: string, command: string, env: Environment = {}): Effect.Effect<void, HookFailed> => {
   const failed = (what: string, help: string) =>
@@ -59,13 +59,13 @@ export const runHook = (name: string, command: string, env: Environment = {}): E
       orElse: () =>
         failed(
           `did not end within ${hookPatience / 1_000} s`,
-          "It must end, and leave what it starts in the background."
+          "It must end, and run what it starts in the background."
         )
     })
   )
 }
 
-/** The commands; null for those not given. */
+/** The commands; null if not given. */
 export type HookCommands = Readonly<Record<"restart" | "kill" | "pause" | "resume" | "advance", string | null>>
 
 export const commandHooks = (commands: HookCommands, url: URL, readyUrl: URL | null): Hooks => {
@@ -116,21 +116,21 @@ const post = (url: URL): Effect.Effect<void, HookFailed> =>
     })
   )
 
-/** Timeout of the request for the offered operations, in milliseconds. */
+/** Timeout of the request for the list of offered operations, in milliseconds. */
 const offerPatience = 2_000
 
-/** The operations that the receiver offers besides `double`: `GET {control}` answers `{"ops": ["restart", "kill", ...]}`. */
+/** Asks which operations the receiver offers besides `double`: `GET {control}` returns `{"ops": ["restart", "kill", ...]}`. */
 const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
   ask(control, "GET", offerPatience).pipe(
     Effect.flatMap(({ body, status }) => Schema.decodeEffect(Offer)(status === 200 ? body : `{"ops":[]}`)),
     Effect.map(({ ops }) => ops),
-    // Only `double` is required: a receiver that offers no more need not answer.
+    // A receiver that offers only `double`, which is required, need not answer.
     Effect.orElseSucceed(() => [])
   )
 
 /**
- * The hooks, with those that the control URL adds; commands come first. `POST {control}/double?id=WEBHOOK_ID` makes the receiver
- * record one more effect; each offered operation is a POST, too.
+ * Adds the hooks of the control URL. Commands take precedence. `POST {control}/double?id=WEBHOOK_ID` makes the receiver record one
+ * more effect. Each offered operation is a POST to a path with its name.
  */
 export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: URL): Effect.fn.Return<Hooks> {
   const ops = yield* offered(control)
@@ -143,7 +143,7 @@ export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: U
   return {
     ...hooks,
     restart: of("restart", hooks.restart, post(under(control, "restart"))),
-    // A receiver that kills itself can't answer.
+    // A receiver that kills itself can't respond to the request.
     kill: of("kill", hooks.kill, Effect.ignore(post(under(control, "kill")))),
     pause: of("pause", hooks.pause, post(under(control, "pause"))),
     resume: of("resume", hooks.resume, post(under(control, "resume"))),
@@ -155,7 +155,10 @@ export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: U
   }
 })
 
-/** A function of a test as a hook; null without one. A function that never settles fails: an interrupted run waits for its hooks. */
+/**
+ * Makes a hook from a function of a test; null without one. Fails if the function does not settle in time, because an interrupted run
+ * waits for its hooks.
+ */
 export const functionHook = <Arguments extends ReadonlyArray<unknown>>(
   name: string,
   act: ((...given: Arguments) => void | Promise<void>) | undefined

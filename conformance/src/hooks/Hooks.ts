@@ -1,6 +1,6 @@
 /**
- * The port through which the suite operates a receiver, and how it sees from outside whether one is there: ready after a start,
- * gone after an end. Commands and other people's code start and end it, and may do nothing.
+ * The hooks by which the suite operates a receiver. Hooks are commands and code of users and may have no effect, so this module also
+ * checks from outside whether the receiver is ready after a start, or gone after an end.
  */
 import { Deferred, Effect, Fiber, Option, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
@@ -11,16 +11,16 @@ import { accepts, ask, socketTo } from "../http/Ask.ts"
 export class HookFailed extends Schema.TaggedError<HookFailed>()("HookFailed", {
   /** The hook, the result, and what to do. */
   message: Schema.String,
-  /** Why the receiver is down although the hook did its part; missing if the hook may be at fault. */
+  /** Why the receiver is down although the hook worked; missing if the hook may be at fault. */
   down: Schema.optionalKey(Schema.String)
 }) {}
 
 type Act = Effect.Effect<void, HookFailed>
 
 export interface Hooks {
-  /** Ends the receiver if it runs, and starts it. */
+  /** Ends the receiver if it is running, and starts it. */
   readonly restart: Act | null
-  /** Ends the receiver at once (SIGKILL) and does not start it. */
+  /** Kills the receiver (SIGKILL) and does not start it. */
   readonly kill: Act | null
   /** Pauses and resumes the receiver (SIGSTOP and SIGCONT). */
   readonly pause: Act | null
@@ -31,13 +31,13 @@ export interface Hooks {
   readonly double: ((webhookId: string) => Act) | null
   /** Waits until the receiver is ready again after a restart. */
   readonly ready: Act
-  /** Whether the hooks have started the receiver before, so that it is at fault if it does not start again. */
+  /** Whether the hooks have already started the receiver, so that it is at fault if it does not start again. */
   readonly startsIt: boolean
   /** The hooks' names in reports. */
   readonly names: Readonly<Record<string, string>>
 }
 
-/** A receiver that can't be operated. */
+/** Hooks of a receiver that the suite can't operate. */
 export const noHooks: Hooks = {
   restart: null,
   kill: null,
@@ -50,18 +50,18 @@ export const noHooks: Hooks = {
   names: {}
 }
 
-/** How long a receiver may take to start, in milliseconds. */
+/** Time limit for a receiver to start, in milliseconds. */
 const startPatience = 30_000
-/** How long a killed receiver may keep its port, in milliseconds: its shell may end before it does. */
+/** Time limit for a killed receiver to release its port, in milliseconds. Its shell may end before the receiver does. */
 const longestEnd = 5_000
-/** How long the port may accept connections after the process's own have ended, in milliseconds. */
+/** How long the port may still accept connections after those of the killed process were closed, in milliseconds. */
 const longestPort = 250
-/** Timeout of one try, pause between two, and pause between requests that a proxy may answer, in milliseconds. */
+/** Timeout of a try, pause between tries, and pause between requests that a proxy may answer, in milliseconds. */
 const tryTimeout = 2_000
 export const retryInterval = 20
 const betweenQuestions = 50
 
-/** Whether something accepts connections there. */
+/** Whether something accepts connections at the host and port of the URL. */
 export const acceptsConnections = (url: URL): Effect.Effect<boolean> =>
   Effect.isSuccess(Effect.timeout(accepts(url), tryTimeout))
 
@@ -70,7 +70,7 @@ const answers = (url: URL): Effect.Effect<void, Error> =>
     status < 200 || status > 299 ? Effect.fail(new Error(`it answered status ${status}`)) : Effect.void
   )
 
-/** The message about a receiver that hooks did not start. */
+/** Message about a receiver that was not ready after a restart by hooks. */
 const byHooks = {
   what: "The receiver was not ready again",
   advice:
@@ -78,8 +78,8 @@ const byHooks = {
 }
 
 /**
- * Waits until the receiver's ready URL, if there is one, answers with a 2xx status, or else until `url` accepts connections.
- * Fails with the last error.
+ * Waits until the receiver's ready URL answers with a 2xx status or, without one, until `url` accepts connections. Fails with the
+ * last error when the time is up.
  */
 export const awaitReady = (url: URL, readyUrl: URL | null, words = byHooks): Effect.Effect<void, HookFailed> =>
   Effect.suspend(() => {
@@ -106,15 +106,15 @@ const within = (gone: Effect.Effect<unknown>): Effect.Effect<boolean> =>
   Effect.map(Effect.timeoutOption(gone, longestEnd), Option.isSome)
 
 /**
- * Waits until nothing accepts connections at `url` any more, for a while at most; returns whether that came. After that time
+ * Waits until nothing accepts connections at `url` any more, for `longestEnd` at most, and returns whether that happened. If not,
  * another process has the port.
  */
 export const awaitGone = (url: URL): Effect.Effect<boolean> => within(refused(url))
 
-/** Whether a proxy may have answered for a receiver that it does not reach. */
+/** Whether the status may come from a proxy that can't reach the receiver. */
 export const isProxyError = (status: number): boolean => status === 502 || status === 503 || status === 504
 
-/** Waits until a proxy answers for a receiver that is down. */
+/** Waits until a proxy answers instead of a receiver that is down. */
 const answeredFor = (url: URL): Effect.Effect<unknown> =>
   ask(url, "GET", longestEnd).pipe(
     Effect.map(({ status }) => isProxyError(status)),
@@ -124,10 +124,15 @@ const answeredFor = (url: URL): Effect.Effect<unknown> =>
   )
 
 /**
- * Watches a receiver that is about to be ended. Three things show its end: an open connection breaks, even if a supervisor
- * replaces the process at once; new connections are refused; a proxy answers for it. `cut` is a fourth: a request that was cut
- * off. Returns an effect that waits for any of them, for a while at most, and says whether it came. A killed process may accept
- * connections for some moments and must not be taken for its successor.
+ * Watches a receiver that is about to be ended. Any of these shows its end:
+ *
+ * - An open connection breaks, even if a supervisor replaces the process immediately.
+ * - New connections are refused.
+ * - A proxy answers instead of the receiver.
+ * - `cut`: a request was cut off.
+ *
+ * Returns an effect that waits for any of them, for `longestEnd` at most, and returns whether it happened. A killed process may
+ * still accept connections for some moments and must not be mistaken for its successor.
  */
 export const watchEnd = Effect.fnUntraced(function* (
   url: URL,
@@ -139,7 +144,7 @@ export const watchEnd = Effect.fnUntraced(function* (
     Effect.sync(() => {
       const socket = socketTo(url)
       socket.on("connect", () => Deferred.doneUnsafe(opened, Effect.void))
-      // `close` follows.
+      // The `close` event follows.
       socket.on("error", () => undefined)
       socket.on("close", () => Deferred.doneUnsafe(closed, Effect.void))
       return socket.resume()
@@ -147,7 +152,7 @@ export const watchEnd = Effect.fnUntraced(function* (
     (socket) => Effect.sync(() => socket.destroy())
   )
   yield* Effect.raceFirst(Deferred.await(opened), Deferred.await(closed)).pipe(Effect.timeoutOption(tryTimeout))
-  // The port may outlive the connections by some moments. Later connections reach the supervisor's next process.
+  // The port may accept connections for some moments longer. Later ones reach the next process of a supervisor.
   const replaced = Effect.raceAllFirst([Deferred.await(closed), cut, answeredFor(url)]).pipe(
     Effect.andThen(Effect.sleep(longestPort))
   )

@@ -1,6 +1,6 @@
 /**
- * A receiver that the suite starts itself (`--spawn`), at a free port if asked for. It can be killed, paused and started again
- * without other commands.
+ * A receiver that the suite starts itself (`--spawn`), on request at a free port. The suite can kill, pause and restart it without
+ * further commands.
  */
 import { Effect, Schedule } from "effect"
 import type { Scope } from "effect"
@@ -12,12 +12,12 @@ import { inShell, hasProcesses, signalGroup } from "./Commands.ts"
 import { awaitGone, awaitReady, retryInterval, HookFailed, acceptsConnections, noHooks } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
 
-/** Range of ports. Systems don't use these for outgoing connections, which might take the port while the receiver is down. */
+/** Range of ports. Systems don't use them for outgoing connections, which could otherwise take the port of a stopped receiver. */
 const ports = { from: 10_100, to: 30_000 }
-/** Tries in that range before any free port is taken. */
+/** Number of tries in that range before any free port is taken. */
 const mostTries = 100
 
-/** The port, or any free one for 0; null if it is taken. */
+/** Returns the port (any free one for 0) if it is free, else null. */
 const ifFree = (port: number): Effect.Effect<number | null> =>
   Effect.callback((resume) => {
     const server = createServer()
@@ -29,7 +29,7 @@ const ifFree = (port: number): Effect.Effect<number | null> =>
     })
   })
 
-/** A port of this machine that is free now. */
+/** Finds a port of this machine that is free now. */
 export const freePort: Effect.Effect<number> = Effect.gen(function* () {
   for (let tries = 0; tries < mostTries; tries++) {
     const port = yield* ifFree(randomInt(ports.from, ports.to))
@@ -38,10 +38,10 @@ export const freePort: Effect.Effect<number> = Effect.gen(function* () {
   return (yield* ifFree(0)) ?? 0
 })
 
-/** Error messages of a receiver whose port another process took while it was down. */
+/** Matches the error of a receiver whose port another process took while it was down. */
 const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
 
-/** How much of standard error is kept, in characters. */
+/** Number of characters of standard error to keep. */
 const mostComplaint = 2_000
 
 /** Longest wait for the rest of standard error after the process ended, in milliseconds. */
@@ -57,8 +57,8 @@ const nothingLeft = (shell: ChildProcess): Effect.Effect<unknown> =>
   )
 
 /**
- * Waits until the started processes have ended and standard error is read. A shell that ends with 0 may leave the receiver in the
- * background, where it may still become ready.
+ * Waits until the started processes have ended and their standard error was read. A shell that ends with 0 may leave the receiver
+ * in the background, where it may still become ready.
  */
 const endOf = (shell: ChildProcess): Effect.Effect<void> => {
   const closed = happened(shell, "close")
@@ -75,13 +75,13 @@ const endOf = (shell: ChildProcess): Effect.Effect<void> => {
   )
 }
 
-/** Another process has the port: later tests would not reach what was started. */
+/** Makes the error for a port that another process has: requests would not reach the started receiver. */
 const outlived = ({ origin }: URL): HookFailed =>
   new HookFailed({
     message: `--spawn: something at ${origin} still accepts connections after SIGKILL. Does a container or a service run it? Then leave --spawn out, and give --kill-cmd and --restart-cmd.`
   })
 
-/** Starts a receiver, ready when this returns; ends it with the scope. */
+/** Starts a receiver and waits until it is ready. Kills it when the scope ends. */
 export const spawned = Effect.fnUntraced(function* (
   command: string,
   env: Readonly<Record<string, string>>,

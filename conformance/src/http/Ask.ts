@@ -1,5 +1,6 @@
 /**
- * Requests beside the test: to the probe, the control URL and the ready URL; and connections that only show that something listens.
+ * Requests that are not part of the test: to the probe, the control URL and the ready URL. Also connections that only check whether
+ * something listens.
  */
 import { UrlPolicy } from "@doorhook/core"
 import { Effect } from "effect"
@@ -11,10 +12,10 @@ import type { Socket } from "node:net"
 export const portOf = ({ port, protocol }: URL): number =>
   port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)
 
-/** Begins a connection to the host of a URL. */
+/** Opens a connection to the host of a URL. */
 export const socketTo = (url: URL): Socket => connect({ host: UrlPolicy.hostOf(url), port: portOf(url) })
 
-/** Makes a connection and closes it. Fails if nothing accepts connections. */
+/** Opens a connection and closes it. Fails if nothing accepts connections. */
 export const accepts = (url: URL): Effect.Effect<void, Error> =>
   Effect.callback<void, Error>((resume) => {
     const socket = socketTo(url)
@@ -26,16 +27,16 @@ export const accepts = (url: URL): Effect.Effect<void, Error> =>
     return Effect.sync(() => socket.destroy())
   })
 
-/** How long an idle connection is kept, in milliseconds: a receiver with one connection must be free for the test. */
+/** How long an idle connection is kept, in milliseconds. A receiver that serves one connection must become free for the test. */
 const keptIdle = 20
 
-/** Connections for many requests to one server, kept while one follows another. */
+/** Makes a pool of connections for many requests to one server. They are closed once no request follows. */
 export const keptConnections = ({ protocol }: URL, maxSockets: number): AgentPlain => {
   const Agent = protocol === "https:" ? AgentTls : AgentPlain
   return new Agent({ keepAlive: true, timeout: keptIdle, maxSockets })
 }
 
-/** A request to the receiver's probe or control URL: status and body. Fails after `limit` milliseconds. */
+/** Sends a request to the receiver's probe, control or ready URL and returns status and body. Fails after `limit` milliseconds. */
 export const ask = (
   url: URL,
   method: "GET" | "POST",

@@ -1,7 +1,9 @@
 /**
- * The suite's HTTP client, on node:http and node:https alone: one connection at a time, kept alive or not. It sees what a sender
- * need not: an answer that never ends, bytes after its end, whether a broken connection had been used before. It sends header
- * names as they are written and bodies piece by piece. It does not follow redirects and never repeats a request by itself.
+ * The suite's HTTP client, on node:http and node:https: one connection at a time, kept alive or not.
+ *
+ * It notices what a sender can ignore: an answer that never ends, bytes after the end of an answer, and whether a broken connection
+ * had been used before. It can change the case of header names and send bodies piece by piece. It does not follow redirects and
+ * never repeats a request.
  */
 import { maxExcerptLength, UrlPolicy } from "@doorhook/core"
 import { Clock, Effect } from "effect"
@@ -21,30 +23,30 @@ import { portOf } from "./Ask.ts"
 /** How one request is sent. */
 export interface Sending extends Form {
   /**
-   * Longest wait for the end of the answer, in milliseconds. Pauses of the form are added, and the time in which the suite itself
-   * stood still.
+   * Longest wait for the end of the answer, in milliseconds. Pauses of the form, and the time during which the suite itself was
+   * stalled, are added.
    */
   readonly limit: number
   /**
-   * Gives up after this many bytes of the body (or sends no more and waits, if it stalls), or this many milliseconds after the
-   * whole body; null: waits for the answer.
+   * Hangs up after this many bytes of the body, or this many milliseconds after the whole body. With `stalls`, stays connected and
+   * sends no more. Null waits for the answer.
    */
   readonly cut: { readonly bytes: number; readonly stalls: boolean } | { readonly after: number } | null
-  /** Holds the last byte back at a barrier; null: sends at once. */
+  /** Holds the last byte back at a barrier; null sends it immediately. */
   readonly held: { readonly barrier: Barrier; readonly place: number } | null
 }
 
-/** A plain request whose answer is waited for. */
+/** Sends plainly and waits for the answer. */
 export const plainSending = (limit: number): Sending => ({ ...plainForm, limit, cut: null, held: null })
 
-/** An exchange, and over what kind of connection it went. */
+/** An exchange, and whether its connection had carried a request before. */
 export interface Exchanged {
   readonly exchange: Exchange
   readonly reused: boolean
 }
 
 export interface Connection {
-  /** Sends one request. Never fails; interrupting it closes the connection. */
+  /** Sends one request. Never fails. Interruption closes the connection. */
   readonly send: (request: HttpRequest, sending: Sending) => Effect.Effect<Exchanged>
   /** Closes an idle connection, so that the next request makes a new one. */
   readonly renew: Effect.Effect<void>
@@ -53,7 +55,7 @@ export interface Connection {
 /** Longest wait for `100 Continue` (RFC 9110 section 10.1.1), in milliseconds. */
 const continuePatience = 1_000
 
-/** Time for sent bytes to go out before the suite hangs up, in milliseconds. */
+/** Time for written bytes to leave this machine before the suite hangs up, in milliseconds. */
 const untilGivenUp = 10
 
 /** A stalled request lasts this many times the usual limit, to outlast several unanswered requests in sequence. */
@@ -62,7 +64,7 @@ const stallsFor = 10
 const titled = (name: string): string =>
   name.replaceAll(/(^|-)([a-z])/g, (_, dash, letter) => `${dash}${String(letter).toUpperCase()}`)
 
-/** A header's name as a form writes it. */
+/** Writes a header's name in this case. */
 export const cased = (name: string, headerCase: Form["headerCase"]): string =>
   headerCase === "upper" ? name.toUpperCase() : headerCase === "title" ? titled(name) : name
 
@@ -85,7 +87,7 @@ const piecesOf = (body: Buffer, count: number): ReadonlyArray<Buffer> => {
   )
 }
 
-/** Time that the suite itself may take for a request, in milliseconds: timers are late on a busy machine. */
+/** Time that the suite itself may take to send a request, in milliseconds. Pauses count twice: timers are late on a busy machine. */
 const ownTimeOf = ({ expect, pause, pieces }: Form): number =>
   2 * (pieces - 1) * pause + (expect ? continuePatience : 0)
 
@@ -103,7 +105,7 @@ const afterTurns = (turns: number, then: () => void): void => {
 interface Line {
   readonly socket: Socket
   connected: boolean
-  /** Whether a request is in flight: bytes that come at another time belong to no answer. */
+  /** Whether a request is in flight. Bytes that arrive at any other time are not part of an answer. */
   busy: boolean
   strayed: boolean
   used: boolean
@@ -123,19 +125,19 @@ const connectTo = (url: URL): Line => {
     line.strayed = true
     socket.destroy()
   })
-  // Between two requests there is no other listener; a request has its own.
+  // Between requests there is no other listener for errors.
   socket.on("error", () => undefined)
   return line
 }
 
-/** The exchange so far. */
+/** What was received of an answer so far. */
 interface Sighting {
   answer: Answer | null
   readonly chunks: Array<Buffer>
   bytes: number
 }
 
-/** Milliseconds since the exchange began, and a way to count from now. */
+/** Returns the milliseconds since the exchange began, and can restart the count. */
 interface Watch {
   readonly elapsed: () => number
   readonly restart: () => void
@@ -143,7 +145,10 @@ interface Watch {
 
 type Done = (exchange: Exchange, keeps: boolean) => void
 
-/** Sends over a line; calls `done` once, with whether the line can carry another request. Returns how to stop. */
+/**
+ * Sends over a connection. Calls `done` with the exchange and whether the connection can carry another request. Returns a function
+ * that stops timers and listeners.
+ */
 const begin = (
   url: URL,
   request: HttpRequest,
@@ -184,7 +189,7 @@ const begin = (
   const whole = cut !== null && "bytes" in cut ? body.subarray(0, cut.bytes) : body
   const pieces = piecesOf(whole, sending.pieces)
   const takesItsTime = ownTimeOf(sending) > 0
-  /** The receiver's time counts from the last byte. */
+  /** Restarts the receiver's time, which counts from the last byte. */
   const countFromHere = (): void => {
     if (sight.answer === null) watch.restart()
   }
@@ -212,7 +217,7 @@ const begin = (
     } else if (!breaksOff) {
       finish(piece)
     } else if (!cut.stalls) {
-      // Without a byte of the body nothing shows that the head has gone out, and the connection may not be open yet.
+      // Writing only headers does not show that they were sent: the connection may not be open yet.
       whenConnected(() => later(untilGivenUp, giveUp))
     }
   }
@@ -236,12 +241,12 @@ const begin = (
       const at = elapsed()
       finished = true
       line.busy = false
-      // Bytes beyond the end come in the same read and break the connection some turns of the event loop later.
+      // Bytes after the end arrive in the same read, but break the connection some turns of the event loop later.
       afterTurns(3, () => {
         const keeps = outgoing.shouldKeepAlive && !socket.destroyed && outgoing.writableFinished
         const doubled = outgoing.shouldKeepAlive && socket.destroyed && !socket.readableEnded
         if (!line.strayed && !doubled) end("complete", null, at, keeps)
-        else end("malformed", new Error("more bytes came than the answer had announced"), at)
+        else end("malformed", new Error("more bytes arrived than the answer announced"), at)
       })
     })
     response.on("error", (error) => (finished ? undefined : end(endingOf(error), error)))
@@ -267,7 +272,7 @@ const begin = (
   }
 }
 
-/** A connection to the host of a URL. Closing the scope closes it. */
+/** Opens a connection to the host of a URL. Closing the scope closes it. */
 export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Connection, never, Scope.Scope> {
   const clock = yield* Clock.Clock
   let idle: Line | null = null
@@ -321,7 +326,7 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
           else line.socket.destroy()
           resume(Effect.succeed(withStalls(exchange)))
         })
-        // Only an exchange without an end is interrupted: its connection can't be used again.
+        // Only an unfinished exchange is interrupted, and its connection can't be used again.
         return Effect.sync(() => {
           stop()
           line.socket.destroy()
@@ -340,25 +345,25 @@ export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Con
   return { send, renew }
 })
 
-/** Longest wait for the others after the first, in milliseconds: a receiver may not accept all of them. */
+/** Longest wait of the first request for the others, in milliseconds. A receiver may not accept all of them. */
 const patience = 500
 
-/** Pause before they go on, in milliseconds: the receiver reads what was sent in that time. */
+/** Pause before the last bytes are written, in milliseconds, in which the receiver reads what was sent. */
 const lull = 8
 
-/** The longest that a request is held, in milliseconds. */
+/** Longest time that a request is held, in milliseconds. */
 const longestHold = patience + lull
 
 /**
- * Holds requests until all of them are sent but for the last byte. Then every last byte is written in one turn of the event loop,
- * so that only the receiver decides about their order.
+ * Holds requests until all of them are sent except for the last byte. Then all last bytes are written in one turn of the event
+ * loop, so that only the receiver decides their order.
  */
 export interface Barrier {
-  /** Registers a request and how it goes on. Requests go on in the order of their places. */
+  /** Registers a request and a function that continues it. Requests continue in the order of their places. */
   readonly arrive: (place: number, goOn: () => void) => void
 }
 
-/** A barrier for this many requests. Once the barrier is open, later requests proceed at once. */
+/** Makes a barrier for this many requests. Once it is open, later requests continue immediately. */
 export const makeBarrier = (count: number): Barrier => {
   const waiting = new Map<number, () => void>()
   let open = false
@@ -382,21 +387,21 @@ export const makeBarrier = (count: number): Barrier => {
   }
 }
 
-/** Interval of the checks, and how late a check may be, in milliseconds. */
+/** Interval of the checks, and how late a check may be without counting as a stall, in milliseconds. */
 const tick = 50
 const mostLate = 50
 
 /**
- * Time in which the suite's own process stood still: because something else in it kept the event loop busy, as a receiver in the
- * same process may, or because the machine was busy. The suite sees an answer of that time later than it came.
+ * Time during which the suite's own process was stalled, because the machine was busy or something in the process blocked the event
+ * loop, such as a receiver in the same process. The suite notices answers from that time later than they arrived.
  */
 interface Stalls {
-  /** Milliseconds in which the process has stood still since the watch began. */
+  /** Returns the milliseconds during which the process was stalled since the watch began. */
   readonly total: () => number
   readonly stop: () => void
 }
 
-/** Watches the process until it is stopped. `now` is in milliseconds, by a clock that never jumps. */
+/** Watches the process for stalls until `stop`. `now` returns milliseconds of a monotonic clock. */
 const watchStalls = (now: () => number): Stalls => {
   let last = now()
   let total = 0

@@ -1,5 +1,5 @@
 /**
- * The parts that judgements of requirements are made of: pure functions from a trace and the terms of a run to a finding.
+ * Building blocks for judging requirements: pure functions from a trace and the terms of a run to a finding.
  */
 import { Acknowledgement } from "@doorhook/core"
 import type { Exchange } from "../evidence/Exchange.ts"
@@ -14,18 +14,18 @@ import type { Finding, Symptom } from "./Verdict.ts"
 
 export type Judge = (trace: Trace, terms: Terms) => Finding
 
-/** All of these judgements of one trace. */
+/** Combines several judges into one. */
 export const all =
   (...judges: ReadonlyArray<Judge>): Judge =>
   (trace, terms) =>
     both(...judges.map((judge) => judge(trace, terms)))
 
-/** Judges one attempt: a finding against it, `good`, or null if it does not concern the requirement. */
+/** Judges one attempt: returns a finding against it, `good`, or null if the attempt does not concern the requirement. */
 type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
 
 /**
- * Judges attempt by attempt. One breach breaks the requirement for the trace; one open attempt leaves it open. A wrong answer
- * counts before a late one, which may be an accident. A crowded attempt is not judged; the one sent alone after it is.
+ * Judges attempt by attempt. One breach breaks the requirement for the trace; otherwise one undecided attempt leaves it undecided.
+ * A wrong answer takes precedence over a late one, which may be an accident. Of a crowded attempt, only the repeat is judged.
  */
 export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Finding => {
   const good: Array<number> = []
@@ -43,11 +43,11 @@ export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Fi
   return late ?? open ?? (good.length === 0 ? nothing(none) : pass(good))
 }
 
-/** Earlier attempts of the same event. */
+/** Returns the earlier attempts of the same event. */
 const earlierThan = (attempt: Attempt, { attempts }: Trace): ReadonlyArray<Attempt> =>
   attempts.filter(({ crowded, event, op }) => event === attempt.event && op < attempt.op && !crowded)
 
-/** The symptom of an attempt that was not acknowledged: did the whole event come before? */
+/** Returns the symptom of an attempt that was not acknowledged. It depends on whether the whole event was sent before. */
 const unacknowledged = (attempt: Attempt, trace: Trace): Symptom | null =>
   attempt.raced || attempt.kind !== "delivery"
     ? null
@@ -55,7 +55,7 @@ const unacknowledged = (attempt: Attempt, trace: Trace): Symptom | null =>
       ? "duplicate_refused"
       : "unacknowledged"
 
-/** Judges an attempt whose answer must be one of `good`; `said` precedes the answer in the finding. */
+/** Judges an attempt whose answer must be one of `good`. The finding starts with `said`. */
 const answeredWell = (
   attempt: Attempt,
   index: number,
@@ -72,7 +72,7 @@ const answeredWell = (
     : fail(index, observed, { timing: restsOnTime(answer), symptom: unacknowledged(attempt, trace) })
 }
 
-/** The attempts that `isMeant` selects are acknowledged. */
+/** Requires that the attempts selected by `isMeant` are acknowledged. */
 export const acknowledged =
   (none: string, isMeant: (attempt: Attempt, index: number, trace: Trace) => boolean): Judge =>
   (trace, terms) =>
@@ -80,30 +80,30 @@ export const acknowledged =
       isMeant(attempt, index, trace) ? answeredWell(attempt, index, trace, terms) : null
     )
 
-/** Every event's first attempt is acknowledged. */
+/** Requires that every event's first attempt is acknowledged. */
 export const firstAttempts = acknowledged(
   "no event was sent for the first time",
   ({ first, kind, raced }) => first && kind === "delivery" && !raced
 )
 
-/** No attempt was refused for coming beside others: doorhook sends ten at once, and such a refusal costs a retry. */
+/** Requires that no attempt is refused because of other requests in flight. doorhook sends up to ten at a time. */
 export const uncrowded: Judge = (trace) => {
   const index = trace.attempts.findIndex(({ crowded }) => crowded)
   const attempt = trace.attempts[index]
   return attempt === undefined
-    ? nothing("nothing was refused for coming beside others")
+    ? nothing("nothing was refused because of other requests in flight")
     : fail(
         index,
-        `${exchangeInWords(attempt.exchange)} with ${attempt.inFlight} requests at once; acknowledged when it was sent again alone`,
+        `${exchangeInWords(attempt.exchange)} with ${attempt.inFlight} requests in flight; acknowledged when it was sent again alone`,
         {
           strength: "SHOULD",
           because:
-            "The sender has up to ten requests in flight at a receiver. A request that is refused for that is sent again later, so events come late in a busy hour."
+            "The sender has up to ten requests in flight to a receiver. A request that is refused because of that is sent again later, so events arrive late in a busy hour."
         }
       )
 }
 
-/** Every answer has a status that acknowledges. A redirect is an answer like any other. */
+/** Requires that every answer has a status that acknowledges. A redirect is an answer like any other. */
 export const exactStatus: Judge = (trace, { rule }) =>
   eachAttempt(trace, "no answer came, so there was no status to judge", ({ exchange, kind }, index) => {
     if (kind !== "delivery" || exchange._tag === "Failed") return null
@@ -112,7 +112,7 @@ export const exactStatus: Judge = (trace, { rule }) =>
       : fail(index, exchangeInWords(exchange))
   })
 
-/** Judges the time of an answer; `near` describes how close to the deadline it came, if that is too close to judge. */
+/** Judges the time of an answer. If it is too close to the deadline to judge, the finding ends with `near`. */
 const timed = (exchange: Exchange, time: Timeliness, index: number, near: string): Finding | "good" => {
   if (time === "in_time") return "good"
   const observed = exchangeInWords(exchange)
@@ -120,7 +120,7 @@ const timed = (exchange: Exchange, time: Timeliness, index: number, near: string
   return inconclusive(index, exchange.stalled === undefined ? `${observed}${near}` : observed)
 }
 
-/** Every answer's status comes within the deadline. */
+/** Requires that the status of every answer arrives within the deadline. */
 export const statusInTime: Judge = (trace, terms) => {
   const none = "the connection broke before an answer, so there was no time to judge"
   return eachAttempt(trace, none, ({ exchange, kind }, index) => {
@@ -133,7 +133,7 @@ export const statusInTime: Judge = (trace, terms) => {
   })
 }
 
-/** Every answer that begins also ends: complete, within the deadline, with the connection usable or closed properly. */
+/** Requires that every answer is complete and ends within the deadline, with the connection usable or closed properly. */
 export const completeAnswers: Judge = (trace, terms) =>
   eachAttempt(trace, "no answer began in time, so there was no end to judge", ({ exchange, kind }, index) => {
     if (kind !== "delivery") return null
@@ -148,29 +148,29 @@ export const completeAnswers: Judge = (trace, terms) =>
 
 /** One event of a trace: whether it was acknowledged, what that requires, and the effects that the probe counted. */
 export interface EventStory {
-  /** Its place in the trace. */
+  /** Index of the event in the trace. */
   readonly event: number
   readonly sent: SentEvent
-  /** Its attempts, with their places in the trace. */
+  /** Its attempts, with their indexes in the trace. */
   readonly attempts: ReadonlyArray<readonly [index: number, attempt: Attempt]>
   /** `acknowledged` requires one effect; `open` allows one or none; `never` allows none. */
   readonly state: "acknowledged" | "open" | "never"
-  /** Events whose number equals this one's as a double: a probe may count effects of this event for them. */
+  /** Events whose `data.id` is the same double as this one's. A probe may count effects of this event for them. */
   readonly alike: ReadonlyArray<number>
   /** Effects at the latest reading, including those of `alike`; null if nothing was read. */
   readonly last: number | null
-  /** The most at any answer. */
+  /** Most effects at any reading. */
   readonly most: number | null
-  /** Expected count: one for each event or URL that the probe can't distinguish from this one. */
+  /** Expected number of effects: one for each event or URL that the probe can't distinguish from this one. */
   readonly shared: number
-  /** Whether an acknowledgement requires an effect of its own: not for kinds that may be ignored, nor for duplicates. */
+  /** Whether an acknowledgement requires an effect. Not for events that may be ignored, or that share their `data.id`. */
   readonly owed: boolean
 }
 
-/** Whether a receiver should act on it. */
+/** Whether a receiver should act on the request. */
 const isGenuine = ({ kind }: Attempt): boolean => kind !== "forged" && kind !== "malformed" && kind !== "method"
 
-/** Whether the whole request went out: a receiver can't act on one that was given up in the body. */
+/** Whether the whole request was sent. A receiver can't act on one whose sender hung up in the body. */
 const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
   if (attempt.kind !== "cut") return isGenuine(attempt)
   const operation = history.ops[attempt.op]
@@ -178,11 +178,11 @@ const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
   return !(operation !== undefined && "cut" in operation && operation.cut.in === "body")
 }
 
-/** How many of the receiver's URLs an event was sent to. */
+/** Counts the URLs of the receiver that an event was sent to. */
 export const endpointsOf = (attempts: EventStory["attempts"]): number =>
   new Set(attempts.map(([, { endpoint }]) => endpoint)).size
 
-/** Whether `data.id` is a number, as documented. An unknown kind of event may have a text or none. */
+/** Whether `data.id` is a number, as documented. In an unknown kind of event it may be a text or missing. */
 export const isNumbered = ({ dataId }: SentEvent): boolean => /^\d+$/.test(dataId)
 
 /** Whether the suite waited for the answer. */
@@ -204,16 +204,16 @@ const groupBy = <Key, Value>(values: Iterable<Value>, keyOf: (value: Value) => K
   return groups
 }
 
-/** The stories of all events of a trace. */
+/** Returns the stories of all events of a trace. */
 export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory> => {
   const attemptsOf = groupBy(trace.attempts.entries(), ([, { event }]) => event)
   const shares = sharesDataId(trace, terms)
   const byNumber = (sent: SentEvent): boolean => trace.sight.byDataId && isNumbered(sent)
   const askedBy = (sent: SentEvent): string => (byNumber(sent) ? sent.dataId : sent.webhookId)
-  // Long numbers are rounded if they pass through a double, for example on their way into a log.
+  // Receivers may round long numbers to doubles, for example when they log them.
   const shownBy = (sent: SentEvent): number | string => (byNumber(sent) ? Number(sent.dataId) : sent.webhookId)
   const sharers = groupBy(trace.events.entries(), ([, sent]) => shownBy(sent))
-  // A probe that ignores case counts such events together, so the effects of each are not known.
+  // A probe that ignores case counts events together whose ids differ only in case, so the effects of each are unknown.
   const folded = trace.sight.foldsCase
     ? groupBy(new Set(trace.events.map(({ webhookId }) => webhookId)), (id) => id.toLowerCase())
     : null
@@ -247,7 +247,7 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<EventStory>
 
 const times = (count: number): string => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`)
 
-/** The effects of an event, in words. Only genuine attempts count as sent and acknowledged. */
+/** Describes the effects of an event. Only genuine attempts count as sent and acknowledged. */
 const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Terms): string => {
   const genuine = attempts.filter(([, attempt]) => isGenuine(attempt))
   const count = genuine.filter(([, attempt]) => isAcknowledged(attempt, terms)).length
@@ -258,7 +258,7 @@ const effectsInWords = ({ attempts, event, last, sent }: EventStory, terms: Term
   return `effects = ${last ?? "unknown"} for event ${event + 1} (${sent.webhookId}), ${how}`
 }
 
-/** The symptom of wrong effects of a genuine event; null for right ones. */
+/** Returns the symptom of wrong effects of a genuine event; null if they are right. */
 const symptomOf = ({ attempts, last, most, owed, shared, state }: EventStory): Symptom | null => {
   if (last === null || most === null || state === "never") return null
   if (most > shared) {
@@ -272,8 +272,8 @@ const symptomOf = ({ attempts, last, most, owed, shared, state }: EventStory): S
 }
 
 /**
- * Judges event by event, from the probe's counts. A judge returns the breach in words (may be empty), true for a good event, null
- * for one that does not concern the requirement.
+ * Judges event by event, from the probe's counts. `judge` returns the breach in words (possibly empty), true if the event passes, or
+ * null if it does not concern the requirement.
  */
 export const eachEvent = (
   trace: Trace,
@@ -294,28 +294,28 @@ export const eachEvent = (
   return good === 0 ? nothing(none) : pass([], good)
 }
 
-/** Whether an earlier attempt timed out and none was acknowledged: a receiver that still works on it may refuse another. */
+/** Whether the receiver may still be working on an earlier attempt and may refuse another: one timed out, none was acknowledged. */
 const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => {
   const answers = earlier.flatMap(({ exchange, kind }) => (kind === "delivery" ? [classify(exchange, terms)] : []))
   return !answers.includes("acknowledged") && answers.some(restsOnTime)
 }
 
-/** Every undisturbed attempt is acknowledged. */
+/** Requires that every attempt without interference is acknowledged. */
 export const everyAttempt: Judge = (trace, terms) =>
   eachAttempt(trace, "no attempt was made", (attempt, index) => {
     if (attempt.kind !== "delivery" || attempt.provisional) return null
     const found = answeredWell(attempt, index, trace, terms)
     if (found === "good" || found.verdict !== "FAIL") return found
-    // A refusal after a late answer may be as much of an accident.
+    // Like a late answer, a refusal that follows one may be an accident.
     return { ...found, timing: found.timing || mayStillRun(earlierThan(attempt, trace), terms) }
   })
 
 const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "Answered" ? exchange.status : null)
 
 /**
- * Every further attempt of an event is acknowledged, whatever happened to the earlier ones. A duplicate that fails like the first
- * attempt is left to other requirements. A refusal is allowed while an earlier attempt may still run, and for copies sent at
- * once.
+ * Requires that every further attempt of an event is acknowledged, whatever happened to the earlier ones. A duplicate that fails
+ * like the first attempt is left to other requirements. A refusal is allowed while an earlier attempt may still run, and for copies
+ * sent at the same time.
  */
 export const everyDuplicate: Judge = (trace, terms) =>
   eachAttempt(trace, "no event was sent again", (attempt, index) => {
@@ -326,7 +326,7 @@ export const everyDuplicate: Judge = (trace, terms) =>
     const observed = `sent again (attempt ${attempt.number}): ${exchangeInWords(attempt.exchange)}`
     if (answer === "borderline") return inconclusive(index, observed)
     const earlier = earlierThan(attempt, trace)
-    // An attempt whose sender hung up may still run.
+    // The receiver may still be working on an attempt whose sender hung up.
     if (earlier.some(({ kind }) => kind === "cut")) return null
     if (mayStillRun(earlier, terms)) {
       return inconclusive(index, `${observed}, while an earlier attempt may still have run`)
@@ -339,7 +339,7 @@ export const everyDuplicate: Judge = (trace, terms) =>
       : fail(index, observed, { timing: restsOnTime(answer), symptom: unacknowledged(attempt, trace) })
   })
 
-/** The last attempt of each event is acknowledged. */
+/** Requires that the last attempt of each event is acknowledged. */
 export const lastAttempts: Judge = (trace, terms) => {
   const last = new Map<number, number>()
   for (const [index, { crowded, event, kind, provisional, raced }] of trace.attempts.entries()) {
@@ -350,7 +350,7 @@ export const lastAttempts: Judge = (trace, terms) => {
   )
 }
 
-/** Each of several copies sent at once is acknowledged or refused promptly: none hangs, none is cut off. */
+/** Requires that each of several copies sent at the same time is acknowledged or refused promptly, and neither hangs nor breaks. */
 export const copiesAnswered: Judge = (trace, terms) =>
   eachAttempt(trace, "no copies were sent at once", (attempt, index) => {
     if (!attempt.raced) return null
@@ -362,19 +362,19 @@ export const copiesAnswered: Judge = (trace, terms) =>
 
 const unread = "no event's effects were read"
 
-/** No event has more than one effect, at any reading. */
+/** Requires that no event has more than one effect at any reading. */
 export const atMostOnce: Judge = (trace, terms) =>
   eachEvent(trace, terms, unread, ({ last, most, shared }) =>
     most === null || last === null ? null : most > shared ? (most === last ? "" : `${most} of them for a while`) : true
   )
 
-/** Every acknowledged event of a known kind has its effect. */
+/** Requires that every acknowledged event of a known kind has an effect. */
 export const acknowledgedHasEffect: Judge = (trace, terms) =>
   eachEvent(trace, terms, "no acknowledged event's effects were read", ({ last, owed, state }) =>
     last === null || !owed || state !== "acknowledged" ? null : last < 1 ? "" : true
   )
 
-/** An acknowledged event has exactly one effect, any other at most one. */
+/** Requires exactly one effect of an acknowledged event, and at most one of any other. */
 export const exactlyOnce: Judge = (trace, terms) =>
   eachEvent(trace, terms, unread, ({ last, most, owed, shared, state }) => {
     if (last === null || most === null || !owed) return null
@@ -383,13 +383,13 @@ export const exactlyOnce: Judge = (trace, terms) =>
     return state === "open" ? true : null
   })
 
-/** An event that was never sent as a genuine, whole event has no effect. */
+/** Requires that an event has no effect if it was never sent as a genuine, whole event. */
 export const noPhantom: Judge = (trace, terms) =>
-  eachEvent(trace, terms, "no phantom was looked for", ({ most, state }) =>
+  eachEvent(trace, terms, "no effects of unsent events were read", ({ most, state }) =>
     most === null || state !== "never" ? null : most > 0 ? "" : true
   )
 
-/** Whether events of a history have undocumented members, which a receiver need not keep. */
+/** Whether events of a history have undocumented members, which a receiver need not store. */
 const hasUnknown = ({ ops }: History): boolean =>
   ops.some((op) => {
     if (!("event" in op)) return false
@@ -397,7 +397,7 @@ const hasUnknown = ({ ops }: History): boolean =>
     return op.event.data.some(([name]) => !documented.includes(name))
   })
 
-/** Whether the stored data holds the nearest double instead of a number that no double holds. */
+/** Whether a number that is not a double was stored as the nearest double. */
 const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): boolean => {
   if (sent.exactDigest === undefined || digest === sent.exactDigest) return false
   if (digest === sent.digest) return true
@@ -406,8 +406,8 @@ const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): bo
 }
 
 /**
- * The stored data is what the first attempt sent, if that was acknowledged (else a later attempt may have come first).
- * Undocumented members may be missing. A number that was rounded to a double is a breach of strength SHOULD.
+ * Requires that the stored data is what the first attempt sent. Judged only if that attempt was acknowledged, because otherwise a
+ * later one may have been stored. Undocumented members may be missing. Rounding a number to a double breaks a SHOULD.
  */
 export const storedAsSent: Judge = (trace, terms) => {
   const mayLack = hasUnknown(trace.history)
@@ -423,12 +423,12 @@ export const storedAsSent: Judge = (trace, terms) => {
     if (isRounded(effects, sent, first.request.body)) {
       rounded ??= fail(
         attempts.at(-1)?.[0] ?? null,
-        `${effectsInWords(story, terms)}: what is stored holds a number that was rounded to a double`,
+        `${effectsInWords(story, terms)}: the stored data has a number that was rounded to a double`,
         {
           event,
           strength: "SHOULD",
           because:
-            "A double keeps only 15 digits of every number. The interface promises no longer numbers, but what is stored is not what was sent."
+            "A double keeps only 15 digits of every number. The interface does not promise longer numbers, but what is stored is not what was sent."
         }
       )
     }
@@ -437,14 +437,14 @@ export const storedAsSent: Judge = (trace, terms) => {
   return rounded === null ? found : both(found, rounded)
 }
 
-/** The receiver starts again whenever it was ended. If it was not ended, nothing shows what outlives an end. */
+/** Requires that the receiver starts again after every end. Undecided if nothing showed that it ended. */
 export const startsAgain: Judge = ({ interventions }) => {
   const own = interventions.filter(({ op }) => op !== null)
   const down = own.find((one) => one.down !== undefined)?.down
   if (down !== undefined) {
     return fail(null, `the receiver did not start again after it was killed: ${down}`, {
       because:
-        "A receiver that needs help to start after a crash, because of a stale lock or half-written data, misses every event until somebody helps."
+        "A receiver that needs help to start after a crash, because of a stale lock or half-written data, misses every event until someone intervenes."
     })
   }
   const unended = own.find((one) => one.unended !== undefined)?.unended
@@ -453,13 +453,13 @@ export const startsAgain: Judge = ({ interventions }) => {
     : inconclusive(null, unended)
 }
 
-/** No answer leaks a signature that a forger could use, or the secret. */
+/** Requires that no answer leaks the secret, or a signature that a forger could use. */
 export const leaksNothing: Judge = (trace) => {
   const index = trace.attempts.findIndex(({ leaked }) => leaked !== null)
   const attempt = trace.attempts[index]
-  if (attempt === undefined) return nothing("no answer gave anything away")
-  const what = attempt.leaked === "secret" ? "the secret" : "the signature that would have been good"
-  return fail(index, `${exchangeInWords(attempt.exchange)}: the answer holds ${what}`, {
-    because: "A forger reads it in the answer and sends the request again with a good signature."
+  if (attempt === undefined) return nothing("no answer leaked anything")
+  const what = attempt.leaked === "secret" ? "the secret" : "the correct signature"
+  return fail(index, `${exchangeInWords(attempt.exchange)}: the answer contains ${what}`, {
+    because: "A forger can read it in the answer and send the request again with a correct signature."
   })
 }

@@ -1,6 +1,6 @@
 /**
- * The terms of a run, and what one exchange means under them. Core's rule decides which answers acknowledge an event. The suite is stricter in
- * one point: the body must end within the deadline, too.
+ * The terms of a run, and the meaning of an exchange under them. Core's rule decides which answers acknowledge an event. The suite
+ * is stricter in one point: the body must also end within the deadline.
  */
 import { Acknowledgement, DurationText } from "@doorhook/core"
 import { Schema } from "effect"
@@ -10,22 +10,22 @@ export const DedupKey = Schema.Literals(["both", "header", "body"])
 export type DedupKey = typeof DedupKey.Type
 
 export const Terms = Schema.Struct({
-  /** How long a receiver has, in milliseconds. */
+  /** Time for a receiver to answer, in milliseconds. */
   deadline: Schema.Finite,
-  /** The suite's own measuring error, in milliseconds: nothing is decided this close to the deadline. */
+  /** Measuring error of the suite, in milliseconds. Answers this close to the deadline are not judged. */
   guard: Schema.Finite,
   rule: Schema.Literals(["200", "2xx"]),
   /** Which deduplication key is stressed; with `both` the two vary together. */
   dedupKey: DedupKey,
-  /** How old, or how early, a signature may be, in milliseconds (`--tolerance`). */
+  /** How far in the past or the future a signature's timestamp may be, in milliseconds (`--tolerance`). */
   tolerance: Schema.Finite
 })
 export type Terms = typeof Terms.Type
 
-/** Doorhook's own decision: Standard Webhooks names no number. */
+/** Chosen by doorhook, because Standard Webhooks names no number. */
 export const defaultTolerance = 300_000
 
-/** The terms of the interface, as far as a clock can keep to them. */
+/** The terms of the interface document, with a usual measuring error. */
 export const defaultTerms: Terms = {
   deadline: Acknowledgement.defaultDeadline,
   guard: 50,
@@ -34,26 +34,26 @@ export const defaultTerms: Terms = {
   tolerance: defaultTolerance
 }
 
-/** The acknowledging status, in words. */
+/** Describes the statuses that acknowledge. */
 export const statusInWords = ({ rule }: Terms): string => (rule === "200" ? "status 200" : "a 2xx status")
 
-/** The acknowledging status and the deadline, in words. */
+/** Describes the statuses that acknowledge, and the deadline. */
 export const inWords = (terms: Terms): string => `${statusInWords(terms)} within ${DurationText.format(terms.deadline)}`
 
 /**
- * Until when an answer is in time beyond doubt. On a busy machine the guard may reach the deadline. The suite then still only
- * sees answers later than they came, so the limit stays at three quarters of the deadline.
+ * Returns the time up to which an answer is certainly in time. On a busy machine the guard may be as long as the deadline. Even
+ * then the suite can only notice answers too late and never too early, so the limit is at least three quarters of the deadline.
  */
 export const certainlyInTime = ({ deadline, guard }: Terms): number => deadline - Math.min(guard, deadline / 4)
 
-/** How long the suite waits for an answer before it counts as late. */
+/** Returns how long the suite waits for an answer before the answer counts as late. */
 export const patienceOf = ({ deadline, guard }: Terms): number => deadline + guard
 
 export type AnswerKind =
   | "acknowledged"
-  /** Too close to the deadline to judge, or after it while the suite itself stood still. */
+  /** Too close to the deadline to judge, or after it while the suite itself was stalled. */
   | "borderline"
-  /** A whole answer with a status that does not acknowledge. */
+  /** An answer with a status that does not acknowledge. */
   | "refused"
   /** No status in time. */
   | "late"
@@ -62,19 +62,19 @@ export type AnswerKind =
   /** The connection or the answer broke. */
   | "broken"
 
-/** Whether it rests on a measured time. */
+/** Whether the kind of answer depends on a measured time. */
 export const restsOnTime = (answer: AnswerKind): boolean => answer === "late" || answer === "unfinished"
 
 type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 
-/** A time against the deadline. */
+/** How a time compares with the deadline. */
 export type Timeliness = "in_time" | "borderline" | "late"
 
-/** Time in which the suite itself stood still makes no answer late. */
+/** Compares a time with the deadline. An answer is not late because of time during which the suite itself was stalled. */
 const timeliness = ({ stalled = 0 }: Answered, isInTime: (deadline: number) => boolean, terms: Terms): Timeliness =>
   isInTime(certainlyInTime(terms)) ? "in_time" : isInTime(patienceOf(terms) + stalled) ? "borderline" : "late"
 
-/** The time of the status against the deadline, by core's rule. */
+/** Compares the time of the status with the deadline, by core's rule. */
 export const statusTime = (answered: Answered, terms: Terms): Timeliness =>
   timeliness(
     answered,
@@ -82,7 +82,7 @@ export const statusTime = (answered: Answered, terms: Terms): Timeliness =>
     terms
   )
 
-/** The time of the body's end against the deadline. */
+/** Compares the time of the body's end with the deadline. */
 export const bodyTime = (answered: Answered, terms: Terms): Timeliness =>
   answered.ending === "unfinished" ? "late" : timeliness(answered, (deadline) => answered.elapsed <= deadline, terms)
 
@@ -97,7 +97,7 @@ export const classify = (exchange: Exchange, terms: Terms): AnswerKind => {
   return status === "borderline" || body === "borderline" ? "borderline" : "acknowledged"
 }
 
-/** A time in whole milliseconds; short ones with a decimal. */
+/** Formats a time in milliseconds, with one decimal below 10 ms. */
 export const millis = (elapsed: number): string =>
   elapsed < 10 ? `${Math.round(elapsed * 10) / 10} ms` : `${Math.round(elapsed)} ms`
 
@@ -125,8 +125,8 @@ const plainlyInWords = (exchange: Exchange): string => {
   }
 }
 
-/** One exchange in words, like `409 after 3 ms`. */
+/** Describes an exchange, like `409 after 3 ms`. */
 export const exchangeInWords = (exchange: Exchange): string =>
   exchange.stalled === undefined
     ? plainlyInWords(exchange)
-    : `${plainlyInWords(exchange)}; the suite itself stood still for ${millis(exchange.stalled)} of that`
+    : `${plainlyInWords(exchange)}; the suite itself was stalled for ${millis(exchange.stalled)} of that`

@@ -1,5 +1,5 @@
 /**
- * The finding on one trace, and how several findings become one.
+ * Findings on a trace, and how several of them are combined into one.
  */
 import type { Strength } from "../history/Variations.ts"
 
@@ -7,42 +7,42 @@ import type { Strength } from "../history/Variations.ts"
 export const verdicts = ["PASS", "FAIL", "WARN", "INCONCLUSIVE", "NOT_OBSERVABLE", "SKIPPED", "ERROR"] as const
 export type Verdict = (typeof verdicts)[number]
 
-/** What a breach comes down to for a genuine event. A basic requirement about just that may be the cause (`causesOf`). */
+/** Effect of a breach on a genuine event. A basic requirement about the same effect may be the cause (`causesOf`). */
 export type Symptom = "unacknowledged" | "duplicate_refused" | "lost" | "doubled" | "doubled_at_once"
 
 export type Finding =
   | {
       readonly verdict: "PASS"
-      /** The attempts that passed, by their place in the trace. */
+      /** Indexes in the trace of the attempts that passed. */
       readonly attempts: ReadonlyArray<number>
-      /** How many events passed by their effects. */
+      /** Number of events whose effects passed. */
       readonly events: number
     }
   | {
       readonly verdict: "FAIL"
-      /** The attempt that breaks the requirement; null if no single attempt does. */
+      /** Index of the attempt that breaks the requirement; null if no single attempt does. */
       readonly attempt: number | null
-      /** The event concerned, by its place in the trace; null for none. */
+      /** Index in the trace of the event concerned; null if none is. */
       readonly event: number | null
       readonly observed: string
-      /** Whether it rests on a measured time. A late answer is proof only if another is late, too. */
+      /** Whether it depends on a measured time. A late answer is proof only if another answer is also late. */
       readonly timing: boolean
       /** SHOULD if this breach is weaker than the requirement. */
       readonly strength: Strength
       readonly symptom: Symptom | null
-      /** The consequence; null for the one of the case or the requirement. */
+      /** The consequence; null to use that of the case or the requirement. */
       readonly because: string | null
     }
   | {
       readonly verdict: "INCONCLUSIVE"
-      /** The attempt that left it open; null if there was none to judge. */
+      /** Index of the attempt that could not be decided; null if there was none to judge. */
       readonly attempt: number | null
       readonly observed: string
       /** Whether nothing in the trace concerns the requirement. Other findings then decide. */
       readonly empty: boolean
     }
   | {
-      /** The judgement itself failed: a fault of the suite that says nothing about the receiver. */
+      /** The judgement itself failed, which is a fault of the suite and says nothing about the receiver. */
       readonly verdict: "ERROR"
       readonly attempt: null
       readonly observed: string
@@ -74,7 +74,7 @@ export const inconclusive = (attempt: number | null, observed: string): Finding 
   empty: false
 })
 
-/** Nothing to judge. */
+/** Makes the finding that the trace has nothing to judge. */
 export const nothing = (observed: string): Finding => ({
   verdict: "INCONCLUSIVE",
   attempt: null,
@@ -82,17 +82,17 @@ export const nothing = (observed: string): Finding => ({
   empty: true
 })
 
-/** A judgement that threw. */
+/** Makes the finding of a judgement that threw. */
 export const thrown = (cause: unknown): Finding => ({
   verdict: "ERROR",
   attempt: null,
   observed: `the suite's own judgement failed (${cause instanceof Error ? cause.message : String(cause)}): please report it, with the evidence of --trace FILE`
 })
 
-/** Order of breaches: a MUST before a SHOULD, proof before what may be an accident. */
+/** Rank of a breach: a MUST before a SHOULD, and proof before what may be an accident. */
 const weight = ({ strength, timing }: Failed): number => (strength === "MUST" ? 0 : 2) + (timing ? 1 : 0)
 
-/** Several findings on one trace as one: a breach counts first, then what is open. */
+/** Combines several findings on one trace. A breach of a MUST comes first, then an undecided finding, then a breach of a SHOULD. */
 export const both = (...findings: ReadonlyArray<Finding>): Finding => {
   const [broken] = findings.filter((finding) => finding.verdict === "FAIL").toSorted((a, b) => weight(a) - weight(b))
   const open = findings.find((finding) => finding.verdict === "INCONCLUSIVE" && !finding.empty)
