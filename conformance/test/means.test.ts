@@ -469,7 +469,10 @@ describe("what failed", () => {
       assert.strictEqual(known.exitCode, 0, known.output)
       const earlier = { requirements: ["FAIL", "PASS"].map((verdict) => ({ id: `R-${verdict}`, verdict })) }
       for (const [text, why] of [
-        ['["R-HTTP-1"]', "R-HTTP-1 is no requirement. The file must list ids, on lines or as a JSON list, or be the JSON"],
+        [
+          '["R-HTTP-1"]',
+          "R-HTTP-1 is no requirement. The file must list ids, on lines or as a JSON list, or be the JSON"
+        ],
         [JSON.stringify(earlier), "R-FAIL is no requirement"]
       ] as const) {
         writeFileSync(baseline, text)

@@ -158,7 +158,7 @@ describe("what came of a wrong receiver", () => {
   })
 
   it("is a weakness where a requirement finds out none", () => {
-    assert.match(weaknesses([killed], ["R-DUP-01", "R-ACK-02"])[0] ?? "", /^R-ACK-02 fails no wrong receiver/)
+    assert.match(weaknesses([killed], ["R-DUP-01", "R-ACK-02"])[0] ?? "", /^R-ACK-02 fails no faulty receiver/)
   })
 
   it("is one line, with what else it broke", () => {

@@ -143,7 +143,10 @@ const mutants = Command.make(
       Flag.withDefault(1)
     ),
     seed: Flag.Int("seed").pipe(Flag.withDescription("The seed of random histories"), Flag.withDefault(1)),
-    list: Flag.Boolean("list").pipe(Flag.withDescription("Lists the receivers without testing them"), Flag.withDefault(false)),
+    list: Flag.Boolean("list").pipe(
+      Flag.withDescription("Lists the receivers without testing them"),
+      Flag.withDefault(false)
+    ),
     maxTime: duration("max-time", "Longest time for each receiver", 120_000)
   },
   (flags) =>
@@ -169,7 +172,7 @@ const sender = Command.make(
       Flag.withDefault(0)
     ),
     secret: Flag.Redacted("secret").pipe(
-      Flag.withDescription(`The whsec_ secret that the sender signs with. Better in ${secretVariable}`),
+      Flag.withDescription(`The whsec_ secret that the sender signs with. It is safer to set ${secretVariable}`),
       Flag.withFallbackConfig(Config.Redacted(secretVariable)),
       Flag.optional
     ),

@@ -1,5 +1,6 @@
 /**
- * `conformance doctor`: reports what the suite can observe and control, whether that works, and the highest level it allows.
+ * `conformance doctor`: reports what the suite can observe and control, whether that works, and the highest level it
+ * allows.
  */
 import { columns, CommandFailure, UrlPolicy } from "@doorhook/core"
 import { Console, Effect } from "effect"
@@ -43,7 +44,8 @@ const levelOf = ({ hooks, probe }: Means): Level =>
 export const runDoctor = (flags: TargetFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
-      if (flags.report.length > 0) return yield* CommandFailure.usage("--report: doctor writes no reports; leave it out")
+      if (flags.report.length > 0)
+        return yield* CommandFailure.usage("--report: doctor writes no reports; leave it out")
       const { given, means } = yield* prepare(flags)
       const { probe, urls } = means
       const level = levelOf(means)
@@ -72,9 +74,7 @@ export const runDoctor = (flags: TargetFlags) =>
         ({ missing, requirement, unproven }) => requirement.profile === null && (missing !== null || unproven !== null)
       )
       const left =
-        unseen.length === 0
-          ? ""
-          : `\nNot observable: ${unseen.map(({ requirement }) => requirement.id).join(", ")}`
+        unseen.length === 0 ? "" : `\nNot observable: ${unseen.map(({ requirement }) => requirement.id).join(", ")}`
       yield* Console.log(`\nLevel ${level} can be tested: --level ${level}${left}`)
     })
   )

@@ -1,5 +1,6 @@
 /**
- * Flags of the commands that test a receiver. They are checked and converted to settings before anything is sent or started.
+ * Flags of the commands that test a receiver. They are checked and converted to settings before anything is sent or
+ * started.
  */
 import { CommandFailure, DurationText, Signature } from "@doorhook/core"
 import { Config, Effect, Option, Redacted, Result, Schema, Struct } from "effect"
@@ -45,7 +46,7 @@ export const runFlags = {
   binding: texts("binding"),
   secret: Flag.Redacted("secret").pipe(
     Flag.withDescription(
-      `Signs the requests: the receiver's whsec_ secret, or a whsk_ private key if it verifies with the public key. Better in ${secretVariable}`
+      `Signs the requests: the receiver's whsec_ secret, or a whsk_ private key if it verifies with the public key. It is safer to set ${secretVariable}`
     ),
     Flag.withFallbackConfig(Config.Redacted(secretVariable)),
     orNull
@@ -290,7 +291,10 @@ const JsonBaseline = Schema.fromJsonString(
   ])
 )
 
-/** Reads the entries of a baseline file: a JSON list of ids, the failures in a report, or lines of ids with `#` comments. */
+/**
+ * Reads the entries of a baseline file: a JSON list of ids, the failures in a report, or lines of ids with `#`
+ * comments.
+ */
 const wordsOf = (content: string): ReadonlyArray<string> => {
   const json = Option.getOrNull(Schema.decodeOption(JsonBaseline)(content))
   if (json === null) return content.split("\n").flatMap((line) => (line.split("#")[0] ?? "").split(/[\s,]+/))

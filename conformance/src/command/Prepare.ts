@@ -27,8 +27,8 @@ export const unusable = ({ message }: { readonly message: string }): CommandFail
 const stop = (): void => void process.kill(process.pid, "SIGTERM")
 
 /**
- * Makes SIGHUP stop the process like SIGTERM until the scope is closed. By default, Node.js exits immediately when its terminal
- * closes, and the processes that a run has started would keep running.
+ * Makes SIGHUP stop the process like SIGTERM until the scope is closed. By default, Node.js exits immediately when its
+ * terminal closes, and the processes that a run has started would keep running.
  */
 export const stopOnHangup: Effect.Effect<void, never, Scope.Scope> = Effect.asVoid(
   Effect.acquireRelease(
@@ -143,7 +143,10 @@ export interface Prepared {
   readonly means: Means
 }
 
-/** Checks the flags, starts the receiver and probe that they ask for, and locks out other runs until the scope is closed. */
+/**
+ * Checks the flags, starts the receiver and probe that they ask for, and locks out other runs until the scope is
+ * closed.
+ */
 export const prepare = Effect.fnUntraced(function* (
   flags: TargetFlags
 ): Effect.fn.Return<Prepared, CommandFailure, Scope.Scope> {

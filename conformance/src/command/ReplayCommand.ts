@@ -42,7 +42,10 @@ interface Answer {
 
 const open = (observed: string): Answer => ({ replayed: "OPEN", observed })
 
-/** Returns the plan of a requirement with the stored history as its only case; null if this version has no such requirement. */
+/**
+ * Returns the plan of a requirement with the stored history as its only case; null if this version has no such
+ * requirement.
+ */
 const planFor = (one: Case, id: string, options: Options, sight: ReturnType<typeof sightOf>): Plan | null => {
   const profile = find(id)?.profile ?? null
   const asked = {

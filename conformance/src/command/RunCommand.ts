@@ -1,5 +1,6 @@
 /**
- * `conformance run`: tests a receiver, writes reports and sets the exit code. With `--dry-run`, only prints what it would send.
+ * `conformance run`: tests a receiver, writes reports and sets the exit code. With `--dry-run`, only prints what it
+ * would send.
  */
 import { CommandFailure, terminalLine, UrlPolicy } from "@doorhook/core"
 import { Console, Effect } from "effect"

@@ -1,6 +1,6 @@
 /**
- * A request of the suite and its result. An exchange extends core's `TransportResult`, so that core's own rule can judge it, by how
- * the answer ended.
+ * A request of the suite and its result. An exchange extends core's `TransportResult`, so that core's own rule can
+ * judge it, by how the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
 import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"
@@ -95,7 +95,10 @@ const isUnreadable = (error: unknown): boolean => {
   return code.startsWith("HPE_") || code.startsWith("UND_ERR_RES_") || code === "UND_ERR_HEADERS_OVERFLOW"
 }
 
-/** Returns the outcome of an error. Without a connection, every error that is not of the network or DNS counts as one of TLS. */
+/**
+ * Returns the outcome of an error. Without a connection, every error that is not of the network or DNS counts as one of
+ * TLS.
+ */
 const outcomeOf = (error: unknown, connected: boolean): Failure =>
   isUnreadable(error) ? "invalid_response" : (byCode[codeOf(error)] ?? (connected ? "connection_reset" : "tls"))
 
@@ -147,7 +150,9 @@ export const answeredOf = (
   elapsed: at
 })
 
-/** Returns the milliseconds that the receiver took at least: without the time during which the suite itself was stalled. */
+/**
+ * Returns the milliseconds that the receiver took at least: without the time during which the suite itself was stalled.
+ */
 export const leastElapsed = ({ elapsed, stalled = 0 }: Exchange): number => elapsed - stalled
 
 /** Makes an exchange that has no answer. */

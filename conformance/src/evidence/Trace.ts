@@ -1,5 +1,6 @@
 /**
- * What happened when a history was executed. Requirements are judged by this evidence: plain data in the order of sending.
+ * What happened when a history was executed. Requirements are judged by this evidence: plain data in the order of
+ * sending.
  */
 import { Schema } from "effect"
 import { History } from "../history/History.ts"
@@ -12,7 +13,7 @@ import { Exchange, HttpRequest } from "./Exchange.ts"
  * - `cut`: the suite hung up before an answer could arrive.
  * - `amid`: sent while the receiver was being stopped.
  * - `forged`, `malformed`, `method`: not an event that a receiver should act on.
- * - `load`: one of many attempts that are judged together. If sent at a rate, it is timed from the moment when it was due.
+ * - `load`: one of many attempts that are judged together. At a rate, timed from when it was due.
  */
 const AttemptKind = Schema.Literals(["delivery", "cut", "amid", "forged", "malformed", "method", "load"])
 export type AttemptKind = typeof AttemptKind.Type
@@ -35,8 +36,8 @@ export const Attempt = Schema.Struct({
   /** Highest number of requests of the suite in flight during this one, itself included. */
   inFlight: Schema.Int,
   /**
-   * Whether it was refused with 429 or 503 while other requests were in flight. Such a request is sent again alone, and the new
-   * attempt counts instead.
+   * Whether it was refused with 429 or 503 while other requests were in flight. Such a request is sent again alone, and
+   * the new attempt counts instead.
    */
   crowded: Schema.Boolean,
   webhook_id: Schema.String,
@@ -99,8 +100,8 @@ export const Shortfall = Schema.Struct({
   op: Schema.Int,
   what: Schema.Literals(["events", "wait", "load", "steps", "connections"]),
   /**
-   * How much was done, and of how much: milliseconds for a wait or a load. For `connections`: events. The events not counted as
-   * done were answered late only because all connections of the suite were busy when they were due.
+   * How much was done, and of how much: milliseconds for a wait or a load. For `connections`: events. The events not
+   * counted as done were answered late only because all connections of the suite were busy when they were due.
    */
   done: Schema.Finite,
   of: Schema.Finite

@@ -1,5 +1,6 @@
 /**
- * Operations that deliver events: retries, several copies at the same time, many events, and events with nearly equal ids.
+ * Operations that deliver events: retries, several copies at the same time, many events, and events with nearly equal
+ * ids.
  */
 import { Effect } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
@@ -45,8 +46,8 @@ export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
 ]
 
 /**
- * Sends an event until it is acknowledged. While an earlier attempt still runs, a receiver may refuse the event. So only a refusal
- * of the last retry counts, which is sent after the deadline of all earlier attempts.
+ * Sends an event until it is acknowledged. While an earlier attempt still runs, a receiver may refuse the event. So
+ * only a refusal of the last retry counts, which is sent after the deadline of all earlier attempts.
  */
 export const retryUntil = Effect.fnUntraced(function* (
   execution: Execution,
@@ -122,9 +123,9 @@ const mostConnections = 200
 const slack = 2
 
 /**
- * Sends events at a rate. Each is sent when it is due and timed from that moment, so that a slow receiver can't slow down the
- * sender (no coordinated omission). Events that are late because the rate needs more connections than the suite has are not the
- * receiver's fault and are counted as held up.
+ * Sends events at a rate. Each is sent when it is due and timed from that moment, so that a slow receiver can't slow
+ * down the sender (no coordinated omission). Events that are late because the rate needs more connections than the
+ * suite has are not the receiver's fault and are counted as held up.
  */
 export const load = Effect.fnUntraced(function* (
   execution: Execution,
@@ -160,21 +161,24 @@ export const load = Effect.fnUntraced(function* (
   noteShortfall(execution, { op, what: "connections", done: total - heldUp, of: total })
 })
 
-/** Number of events sent ahead of the copies of a volley. Without them, three of four races miss; with four, one of ten. */
+/**
+ * Number of events sent ahead of the copies of a volley. Without them, three of four races miss; with four, one of ten.
+ */
 const ahead = 4
 
 /** Share of the filler time that one case of volleys may take. */
 const share = 0.5
 
 /**
- * Sends several copies of one event that become complete at the same moment. This detects a receiver that checks first and records
- * later, even if only one turn of its event loop lies between the two.
+ * Sends several copies of one event that become complete at the same moment. This detects a receiver that checks first
+ * and records later, even if only one turn of its event loop lies between the two.
  *
- * The copies are sent without their last bytes, and then all last bytes in one turn. A receiver could still finish the first copy
- * before it reads the next. Therefore some other events are sent just before, which keep it busy while the copies arrive.
+ * The copies are sent without their last bytes, and then all last bytes in one turn. A receiver could still finish the
+ * first copy before it reads the next. Therefore some other events are sent just before, which keep it busy while the
+ * copies arrive.
  *
- * Only the effects are judged. A receiver that accepts few connections may drop some that wait half sent, which says nothing about
- * how it handles copies.
+ * Only the effects are judged. A receiver that accepts few connections may drop some that wait half sent, which says
+ * nothing about how it handles copies.
  */
 const volley = Effect.fnUntraced(function* (
   execution: Execution,
@@ -225,7 +229,9 @@ const fnv1a = (text: string): number => {
   return value
 }
 
-/** Candidates differ in eight characters, because FNV-1a has no collisions among ids that differ only in the last four. */
+/**
+ * Candidates differ in eight characters, because FNV-1a has no collisions among ids that differ only in the last four.
+ */
 const four = 36 ** 4
 const spread = 7_919
 const digits = (number: number): string => number.toString(36).padStart(4, "0")
@@ -246,7 +252,10 @@ const collision = Effect.fnUntraced(function* (stem: string, digest: (text: stri
   return null
 })
 
-/** Pairs of endings that collide after any common prefix: the first with CRC-32, the second with Java's `String.hashCode`. */
+/**
+ * Pairs of endings that collide after any common prefix: the first with CRC-32, the second with Java's
+ * `String.hashCode`.
+ */
 const sameEndings = [
   ["0xdhqnv1", "dtbp0059"],
   ["an", "c0"]

@@ -96,7 +96,9 @@ const forge = Effect.fnUntraced(function* (
   return request
 })
 
-/** Sends an event with a forged signature in the way that the carrier says. This does not count as sending the event. */
+/**
+ * Sends an event with a forged signature in the way that the carrier says. This does not count as sending the event.
+ */
 export const forged = Effect.fnUntraced(function* (
   execution: Execution,
   actor: Actor,

@@ -1,6 +1,6 @@
 /**
- * State of a history that is being executed: what was created, sent and seen so far. `Send.ts` sends, `Perform.ts` carries out
- * operations, and `traceOf` turns the state into evidence.
+ * State of a history that is being executed: what was created, sent and seen so far. `Send.ts` sends, `Perform.ts`
+ * carries out operations, and `traceOf` turns the state into evidence.
  */
 import type { Crypto } from "@doorhook/core"
 import { Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
@@ -84,7 +84,10 @@ export interface Execution {
   readonly shortfalls: Array<Shortfall>
   /** This history's actions on the receiver, each with its operation. */
   readonly interventions: Map<Intervention, number>
-  /** Number of requests that run in parallel with the history. They keep their slots, so that no request can be sent alone. */
+  /**
+   * Number of requests that run in parallel with the history. They keep their slots, so that no request can be sent
+   * alone.
+   */
   beside: number
 }
 
@@ -153,8 +156,8 @@ export const createEvent = Effect.fnUntraced(function* (
 export const find = ({ actors }: Execution, ref: number): Actor | null => actors[ref % actors.length] ?? null
 
 /**
- * Runs an effect in parallel with the history, until the history ends at the latest. Ignores its failure, because the following
- * requests show whether the receiver can't be reached.
+ * Runs an effect in parallel with the history, until the history ends at the latest. Ignores its failure, because the
+ * following requests show whether the receiver can't be reached.
  */
 export const forkBeside = <E, R>(
   execution: Execution,
@@ -232,7 +235,10 @@ export const maxInFlight = 10
 /** Maximum number of refused requests that are sent again alone in a run. */
 const mostRepeats = 20
 
-/** Caps the requests in flight as doorhook does. Every request takes a slot, except those of `load`, which tests higher numbers. */
+/**
+ * Caps the requests in flight as doorhook does. Every request takes a slot, except those of `load`, which tests higher
+ * numbers.
+ */
 export class Slots extends Context.Service<
   Slots,
   {
@@ -250,7 +256,8 @@ export class Slots extends Context.Service<
     Slots,
     Effect.gen(function* () {
       const semaphore = yield* Semaphore.make(maxInFlight)
-      // A semaphore prefers those who want few slots. The queue in front makes sure that one who wants all slots gets a turn.
+      // A semaphore prefers those who want few slots. The queue in front makes sure that one who wants all slots gets a
+      // turn.
       const row = yield* Semaphore.make(1)
       const underWay = new Set<{ atOnce: number }>()
       let repeats = 0

@@ -1,6 +1,6 @@
 /**
- * Executes a history against a receiver, operation by operation over one connection, like a worker of a sender, and records what
- * happened. `performers` has one row for each kind of operation.
+ * Executes a history against a receiver, operation by operation over one connection, like a worker of a sender, and
+ * records what happened. `performers` has one row for each kind of operation.
  */
 import { Effect } from "effect"
 import { leastElapsed } from "../evidence/Exchange.ts"
@@ -101,7 +101,10 @@ const performers: Performers = {
   load
 }
 
-/** Type of a method, whose parameters TypeScript checks less strictly: one table can then store the functions of all kinds. */
+/**
+ * Type of a method, whose parameters TypeScript checks less strictly: one table can then store the functions of all
+ * kinds.
+ */
 type Perform = { of(execution: Execution, operation: Operation, place: number): Doing }["of"]
 const rows: Readonly<Record<OperationKind, Perform>> = performers
 
@@ -111,7 +114,10 @@ export interface Executed {
   readonly broke: TargetUnusable | null
 }
 
-/** Number of single attempts without an answer in time after which a history ends early, because more would show nothing new. */
+/**
+ * Number of single attempts without an answer in time after which a history ends early, because more would show nothing
+ * new.
+ */
 const lateUntilGivenUp = 3
 
 const isGivenUp = ({ attempts, setting }: Execution, { ops }: History): boolean => {

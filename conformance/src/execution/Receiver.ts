@@ -21,8 +21,8 @@ const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, 
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
 /**
- * Calls a hook and waits until it has finished, even if the run is interrupted. A command broken off in the middle might already
- * have stopped the receiver.
+ * Calls a hook and waits until it has finished, even if the run is interrupted. A command broken off in the middle
+ * might already have stopped the receiver.
  */
 const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   Effect.uninterruptible(act(hook))
@@ -53,7 +53,9 @@ const end = (
     })
   )
 
-/** First and longest pause between tries to start a receiver, in milliseconds. The pauses double like a supervisor's. */
+/**
+ * First and longest pause between tries to start a receiver, in milliseconds. The pauses double like a supervisor's.
+ */
 const betweenStarts = { first: 250, most: 8_000 }
 /** Minimum number of tries to start a receiver. */
 const leastStarts = 2
@@ -65,8 +67,8 @@ interface Begun {
 }
 
 /**
- * Starts the receiver, waits until it is ready, and records what was done. A receiver that does not start again is at fault only
- * if the same hook has started it before; otherwise the hook may be wrong.
+ * Starts the receiver, waits until it is ready, and records what was done. A receiver that does not start again is at
+ * fault only if the same hook has started it before; otherwise the hook may be wrong.
  */
 const start = Effect.fnUntraced(function* (
   execution: Execution,
@@ -193,8 +195,8 @@ const isTaken = (exchange: Exchange | null): boolean =>
   exchange?._tag === "Answered" && exchange.status >= 200 && exchange.status <= 299
 
 /**
- * Pauses the receiver from before the first attempts until after their deadline. The second attempts are sent during the pause, as
- * a sender would send retries, so that the receiver handles both when it resumes.
+ * Pauses the receiver from before the first attempts until after their deadline. The second attempts are sent during
+ * the pause, as a sender would send retries, so that the receiver handles both when it resumes.
  */
 export const pauseDuring = Effect.fnUntraced(function* (
   execution: Execution,

@@ -1,6 +1,6 @@
 /**
- * Functions that send requests. A request is exactly what doorhook would send, except for its variations. Every request takes a
- * slot and is recorded.
+ * Functions that send requests. A request is exactly what doorhook would send, except for its variations. Every request
+ * takes a slot and is recorded.
  */
 import { Crypto, DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect, Redacted, Schema, Scope } from "effect"
@@ -68,8 +68,8 @@ export const requestOf = (
   ).pipe(Effect.map((headers) => ({ method: "POST", headers: withHeaders(headers, how), body })))
 
 /**
- * Returns the timestamp of the next attempt. Those of retries differ by a second or more, to detect receivers that use the timestamp
- * in their deduplication key.
+ * Returns the timestamp of the next attempt. Those of retries differ by a second or more, to detect receivers that use
+ * the timestamp in their deduplication key.
  */
 const nextSignedAt = (
   { sent, signedAt }: Actor,
@@ -184,7 +184,8 @@ const sendOver = (
           if (!isUnreached(exchanged.exchange)) break
           if (pause !== null) yield* Effect.sleep(pause)
           else if (setting.hooks.startsIt) {
-            // If the suite has started the receiver itself, waits until it is ready or fails with the reason why it ended.
+            // If the suite has started the receiver itself, waits until it is ready or fails with the reason why it
+            // ended.
             yield* Effect.mapError(setting.hooks.ready, ({ message }) => new TargetUnusable({ message }))
           } else return yield* unusable(about.endpoint ?? setting.urls[0], exchanged.exchange)
           exchanged = yield* send
@@ -211,7 +212,9 @@ const transmit = Effect.fnUntraced(function* (execution: Execution, over: Connec
   return (yield* slots.alone(sendOver(execution, over, repeat, true))).exchange
 })
 
-/** Sends over a new connection. Closes the idle one first, because a receiver may serve only one connection at a time. */
+/**
+ * Sends over a new connection. Closes the idle one first, because a receiver may serve only one connection at a time.
+ */
 const overItsOwn = (execution: Execution, one: Transmission): Sent =>
   Effect.scopedWith((own) =>
     execution.connection.renew.pipe(
@@ -227,9 +230,10 @@ const untilClosed = 40
 /**
  * Sends an event with variations, by default over the history's own connection.
  *
- * If it is refused with 429 or 503 while other requests are in flight, it is sent again alone, and only that attempt counts. This
- * does not apply to copies sent at the same time. If a kept connection is reset without an answer, the event is sent again over a
- * new one, as a sender would do: the first request is recorded as `cut`, and the second counts.
+ * If it is refused with 429 or 503 while other requests are in flight, it is sent again alone, and only that attempt
+ * counts. This does not apply to copies sent at the same time. If a kept connection is reset without an answer, the
+ * event is sent again over a new one, as a sender would do: the first request is recorded as `cut`, and the second
+ * counts.
  */
 export const send = Effect.fnUntraced(function* (
   execution: Execution,
@@ -296,8 +300,8 @@ export const sendOnce = (
   )
 
 /**
- * Runs several senders at the same time, each with a new connection. Closes the idle one first, because a receiver may serve few
- * connections.
+ * Runs several senders at the same time, each with a new connection. Closes the idle one first, because a receiver may
+ * serve few connections.
  */
 export const atOnce = Effect.fnUntraced(function* <E, R>(
   { connection, setting }: Execution,

@@ -261,7 +261,9 @@ const plus =
   (dataId: string): string =>
     String(Number(dataId) + more)
 
-/** Returns two numbers above 2^53: a multiple of four, and the next odd number, which is rounded down to it as a double. */
+/**
+ * Returns two numbers above 2^53: a multiple of four, and the next odd number, which is rounded down to it as a double.
+ */
 const beyondDouble = (dataId: string): readonly [even: string, odd: string] => {
   const even = BigInt(2 ** 53 + 4 * (Number(dataId) % 1_000_000_000))
   return [String(even), String(even + 1n)]
@@ -279,8 +281,8 @@ const near = (words: string, at: number, twin: (dataId: string) => string): Twin
 const billion = 1_000_000_000
 
 /**
- * Events whose ids are nearly equal. A receiver may drop duplicates by `webhook-id` or by `resource_type` with `data.id`, so both
- * differ in the same manner, unless a kind says otherwise.
+ * Events whose ids are nearly equal. A receiver may drop duplicates by `webhook-id` or by `resource_type` with
+ * `data.id`, so both differ in the same manner, unless a kind says otherwise.
  */
 export const twins = {
   everything_else_equal: near("equal content and different ids", -4, plus(1)),

@@ -1,6 +1,6 @@
 /**
- * A history is a list of operations on a receiver, as plain JSON data. A case is a history with a title and a lane to run in. The
- * builders below make either in one line.
+ * A history is a list of operations on a receiver, as plain JSON data. A case is a history with a title and a lane to
+ * run in. The builders below make either in one line.
  */
 import { Schema } from "effect"
 import { accessLog, bindingOf, call, templates } from "./Events.ts"
@@ -84,8 +84,8 @@ export const inBody = (percent: number): Cut => ({ in: "body", percent })
 export const inAnswer = (share: number): Cut => ({ in: "answer", share })
 
 /**
- * Returns the event to send instead of this one: the event itself if a binding selects it, or else, for a plain event, the plain
- * event of another binding. Null for an unusual event, which no other event can replace.
+ * Returns the event to send instead of this one: the event itself if a binding selects it, or else, for a plain event,
+ * the plain event of another binding. Null for an unusual event, which no other event can replace.
  */
 const substitute = (event: EventTemplate, bindings: ReadonlyArray<string>): EventTemplate | null => {
   if (bindings.includes(bindingOf(event))) return event
@@ -104,8 +104,8 @@ const adapted = (operation: Operation, bindings: ReadonlyArray<string>): Operati
 }
 
 /**
- * Adapts a case to a receiver with these bindings; null if the case needs events that none of them selects. If no bindings were
- * declared (null), every case stays as it is, and events that no binding could select are a SHOULD.
+ * Adapts a case to a receiver with these bindings; null if the case needs events that none of them selects. If no
+ * bindings were declared (null), every case stays as it is, and events that no binding could select are a SHOULD.
  */
 export const forBindings = (one: Case, bindings: ReadonlyArray<string> | null): Case | null => {
   if (bindings === null) return one

@@ -1,6 +1,6 @@
 /**
- * JSON as text, to keep numbers that doubles would round. Also its canonical form (RFC 8785), whose digest a probe returns for
- * stored data. Doesn't import Effect, because the bundled receivers load this module at each start.
+ * JSON as text, to keep numbers that doubles would round. Also its canonical form (RFC 8785), whose digest a probe
+ * returns for stored data. Doesn't import Effect, because the bundled receivers load this module at each start.
  */
 import { createHash } from "node:crypto"
 
@@ -96,7 +96,10 @@ const inFull = (text: string): string => {
 const mark = "\u0000number "
 const marked = /"\\u0000number ([^"]*)"/g
 
-/** Returns the canonical form of a JSON text with all digits of its numbers; null if doubles, as in RFC 8785, keep them all. */
+/**
+ * Returns the canonical form of a JSON text with all digits of its numbers; null if doubles, as in RFC 8785, keep them
+ * all.
+ */
 const exactCanonical = (text: string): string | null => {
   let longer = false
   const held = text.replaceAll(tokens, (token) => {

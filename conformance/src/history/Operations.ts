@@ -2,9 +2,9 @@
  * Operations: what a history can do to a receiver. Each has one row here with its schema, words and traits, and one in
  * `execution/Perform.ts` that carries it out.
  *
- * A history contains no ids and refers to events by their index. Ids are made when it runs, so that a history can run many times
- * against one receiver without producing duplicates. References are taken modulo the number of events sent so far, so that every
- * part of a history is a valid history.
+ * A history contains no ids and refers to events by their index. Ids are made when it runs, so that a history can run
+ * many times against one receiver without producing duplicates. References are taken modulo the number of events sent
+ * so far, so that every part of a history is a valid history.
  */
 import { Schema } from "effect"
 import { EventTemplate, isKnownKind, TwinKind, twins } from "./Events.ts"
@@ -24,7 +24,10 @@ const Ref = Schema.Int
 const Count = Schema.Int
 const How = Schema.Array(Variation)
 
-/** When the sender hangs up: after a percentage of the body, or after the whole body and a share of the usual answer time. */
+/**
+ * When the sender hangs up: after a percentage of the body, or after the whole body and a share of the usual answer
+ * time.
+ */
 export const Cut = Schema.Union([
   Schema.Struct({ in: Schema.Literal("body"), percent: Schema.Finite }),
   Schema.Struct({ in: Schema.Literal("answer"), share: Schema.Finite })
@@ -143,7 +146,10 @@ const operations = {
     { ref: Ref, copies: Count },
     ({ copies, ref }, { known }) => `${known(ref)} again, ${copies} times at once`
   ),
-  /** New events in sequence, each in several copies after some other events. The last bytes of all copies are sent in one turn. */
+  /**
+   * New events in sequence, each in several copies after some other events. The last bytes of all copies are sent in
+   * one turn.
+   */
   volleys: kind(
     "volleys",
     { event: EventTemplate, copies: Count, rounds: Count },
@@ -290,7 +296,10 @@ const operations = {
       cost: ({ after }) => ({ answers: 1, ms: after + 1_000 })
     }
   ),
-  /** A pause of the receiver from before the first attempts until after their deadline. Second attempts are sent during the pause. */
+  /**
+   * A pause of the receiver from before the first attempts until after their deadline. Second attempts are sent during
+   * the pause.
+   */
   pause_during: kind(
     "pause_during",
     { events: Schema.Array(EventTemplate) },

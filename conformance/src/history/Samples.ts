@@ -1,9 +1,10 @@
 /**
- * Random events and cases, drawn from a seed to find what the hand-written cases miss. The same seed gives the same cases,
- * whichever requirements are selected. fast-check replays a failing case by its path and shrinks both operations and values.
+ * Random events and cases, drawn from a seed to find what the hand-written cases miss. The same seed gives the same
+ * cases, whichever requirements are selected. fast-check replays a failing case by its path and shrinks both operations
+ * and values.
  *
- * Numbers are made as digits. A receiver may have good reasons to refuse control characters and lone surrogates in texts, numbers
- * beyond the range of a double, and members called `__proto__`, so these never occur.
+ * Numbers are made as digits. A receiver may have good reasons to refuse control characters and lone surrogates in
+ * texts, numbers beyond the range of a double, and members called `__proto__`, so these never occur.
  */
 import * as fc from "fast-check"
 import { accessLog, call, isKnownKind, noted, withMember, withoutMember, withUnknown } from "./Events.ts"
@@ -35,8 +36,8 @@ export const everyPlane =
   "\u4e2d \u{10348}\u{1f511} \u{20000} \u{30000} \u{e0100} \u{f0000} \u{10fffd} \u{1f469}\u200d\u{1f469}\u200d\u{1f467} \u{1f1fa}\u{1f1f3}"
 
 /**
- * A name with invisible characters that are often pasted by accident: line and paragraph separators (line ends in old JavaScript
- * and YAML), a byte order mark, a no-break space, a zero-width space. Sanitisers remove them.
+ * A name with invisible characters that are often pasted by accident: line and paragraph separators (line ends in old
+ * JavaScript and YAML), a byte order mark, a no-break space, a zero-width space. Sanitisers remove them.
  */
 export const unseen = "Dana\u2028Whitfield\u2029Unit\ufeff12\u00a0B\u200bguest"
 

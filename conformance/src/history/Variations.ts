@@ -1,7 +1,7 @@
 /**
- * Ways in which a request can differ from a plain one, in three tables. Variations are genuine requests, as a network, a proxy or a
- * later version of the sender might change them. Forgeries are attacks, or detect mistakes of verifiers. Malformations have a body
- * that is not an event.
+ * Ways in which a request can differ from a plain one, in three tables. Variations are genuine requests, as a network,
+ * a proxy or a later version of the sender might change them. Forgeries are attacks, or detect mistakes of verifiers.
+ * Malformations have a body that is not an event.
  */
 import { Signature } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
@@ -182,7 +182,8 @@ const others = {
     privateKey: Redacted.make("whsk_c29tZWJvZHkgZWxzZSdzIHByaXZhdGUga2V5LCAzMmI=")
   },
   nobody: {
-    // HMAC pads keys with zeros, so this is the empty key in a form that every implementation accepts (RFC 2104, section 2).
+    // HMAC pads keys with zeros, so this is the empty key in a form that every implementation accepts (RFC 2104,
+    // section 2).
     secret: Redacted.make("whsec_AA=="),
     privateKey: Redacted.make(`whsk_${"A".repeat(43)}=`)
   }
@@ -201,7 +202,10 @@ export const keyOf = (
 
 type How = Omit<ForgeryKind, "words" | "strength">
 const must = (words: string, how: How): ForgeryKind => ({ words, strength: "MUST", ...how })
-/** Makes a forgery that is a SHOULD: only the owner of the secret could send it, or the interface document sets no limit for it. */
+/**
+ * Makes a forgery that is a SHOULD: only the owner of the secret could send it, or the interface document sets no limit
+ * for it.
+ */
 const should = (words: string, how: How): ForgeryKind => ({ words, strength: "SHOULD", ...how })
 
 /** Returns the index of the base64 in a signature, after the version and a comma. */
@@ -295,8 +299,8 @@ interface CarrierKind {
 }
 
 /**
- * Ways to send a forged request. A receiver may verify only the requests that reach its raw-body hook, use its route or spell the
- * headers in one way.
+ * Ways to send a forged request. A receiver may verify only the requests that reach its raw-body hook, use its route or
+ * spell the headers in one way.
  */
 export const carriers = {
   plain: { words: "" },

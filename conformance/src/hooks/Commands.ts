@@ -14,7 +14,9 @@ export const hookPatience = 30_000
 
 type Environment = Readonly<Record<string, string>>
 
-/** Options that start a shell in its own process group, so that a signal reaches all processes that the shell starts. */
+/**
+ * Options that start a shell in its own process group, so that a signal reaches all processes that the shell starts.
+ */
 export const inShell = (env: Environment) => ({ shell: true, detached: true, env: { ...process.env, ...env } }) as const
 
 /** Sends a signal to a shell and to all processes that it started. */
@@ -39,8 +41,9 @@ export const hasProcesses = ({ pid }: ChildProcess): boolean => {
 }
 
 /**
- * Runs a command until it ends. If it takes too long or is interrupted, kills it with all processes that it started. Processes that
- * a finished command left in the background keep running. Their output is ignored, so that a receiver never blocks on it.
+ * Runs a command until it ends. If it takes too long or is interrupted, kills it with all processes that it started.
+ * Processes that a finished command left in the background keep running. Their output is ignored, so that a receiver
+ * never blocks on it.
  */
 export const runHook = (name: string, command: string, env: Environment = {}): Effect.Effect<void, HookFailed> => {
   const failed = (what: string, help: string) =>
@@ -57,10 +60,7 @@ export const runHook = (name: string, command: string, env: Environment = {}): E
     Effect.timeoutOrElse({
       duration: hookPatience,
       orElse: () =>
-        failed(
-          `did not end within ${hookPatience / 1_000} s`,
-          "It must end, and run what it starts in the background."
-        )
+        failed(`did not end within ${hookPatience / 1_000} s`, "It must end, and run what it starts in the background.")
     })
   )
 }
@@ -119,7 +119,10 @@ const post = (url: URL): Effect.Effect<void, HookFailed> =>
 /** Timeout of the request for the list of offered operations, in milliseconds. */
 const offerPatience = 2_000
 
-/** Asks which operations the receiver offers besides `double`: `GET {control}` returns `{"ops": ["restart", "kill", ...]}`. */
+/**
+ * Asks which operations the receiver offers besides `double`: `GET {control}` returns `{"ops": ["restart", "kill",
+ * ...]}`.
+ */
 const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
   ask(control, "GET", offerPatience).pipe(
     Effect.flatMap(({ body, status }) => Schema.decodeEffect(Offer)(status === 200 ? body : `{"ops":[]}`)),
@@ -129,8 +132,8 @@ const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
   )
 
 /**
- * Adds the hooks of the control URL. Commands take precedence. `POST {control}/double?id=WEBHOOK_ID` makes the receiver record one
- * more effect. Each offered operation is a POST to a path with its name.
+ * Adds the hooks of the control URL. Commands take precedence. `POST {control}/double?id=WEBHOOK_ID` makes the receiver
+ * record one more effect. Each offered operation is a POST to a path with its name.
  */
 export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: URL): Effect.fn.Return<Hooks> {
   const ops = yield* offered(control)
@@ -156,8 +159,8 @@ export const withControl = Effect.fnUntraced(function* (hooks: Hooks, control: U
 })
 
 /**
- * Makes a hook from a function of a test; null without one. Fails if the function does not settle in time, because an interrupted run
- * waits for its hooks.
+ * Makes a hook from a function of a test; null without one. Fails if the function does not settle in time, because an
+ * interrupted run waits for its hooks.
  */
 export const functionHook = <Arguments extends ReadonlyArray<unknown>>(
   name: string,

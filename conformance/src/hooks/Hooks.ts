@@ -1,6 +1,6 @@
 /**
- * The hooks by which the suite operates a receiver. Hooks are commands and code of users and may have no effect, so this module also
- * checks from outside whether the receiver is ready after a start, or gone after an end.
+ * The hooks by which the suite operates a receiver. Hooks are commands and code of users and may have no effect, so
+ * this module also checks from outside whether the receiver is ready after a start, or gone after an end.
  */
 import { Deferred, Effect, Fiber, Option, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
@@ -52,7 +52,9 @@ export const noHooks: Hooks = {
 
 /** Time limit for a receiver to start, in milliseconds. */
 const startPatience = 30_000
-/** Time limit for a killed receiver to release its port, in milliseconds. Its shell may end before the receiver does. */
+/**
+ * Time limit for a killed receiver to release its port, in milliseconds. Its shell may end before the receiver does.
+ */
 const longestEnd = 5_000
 /** How long the port may still accept connections after those of the killed process were closed, in milliseconds. */
 const longestPort = 250
@@ -78,8 +80,8 @@ const byHooks = {
 }
 
 /**
- * Waits until the receiver's ready URL answers with a 2xx status or, without one, until `url` accepts connections. Fails with the
- * last error when the time is up.
+ * Waits until the receiver's ready URL answers with a 2xx status or, without one, until `url` accepts connections.
+ * Fails with the last error when the time is up.
  */
 export const awaitReady = (url: URL, readyUrl: URL | null, words = byHooks): Effect.Effect<void, HookFailed> =>
   Effect.suspend(() => {
@@ -106,8 +108,8 @@ const within = (gone: Effect.Effect<unknown>): Effect.Effect<boolean> =>
   Effect.map(Effect.timeoutOption(gone, longestEnd), Option.isSome)
 
 /**
- * Waits until nothing accepts connections at `url` any more, for `longestEnd` at most, and returns whether that happened. If not,
- * another process has the port.
+ * Waits until nothing accepts connections at `url` any more, for `longestEnd` at most, and returns whether that
+ * happened. If not, another process has the port.
  */
 export const awaitGone = (url: URL): Effect.Effect<boolean> => within(refused(url))
 
@@ -131,8 +133,8 @@ const answeredFor = (url: URL): Effect.Effect<unknown> =>
  * - A proxy answers instead of the receiver.
  * - `cut`: a request was cut off.
  *
- * Returns an effect that waits for any of them, for `longestEnd` at most, and returns whether it happened. A killed process may
- * still accept connections for some moments and must not be mistaken for its successor.
+ * Returns an effect that waits for any of them, for `longestEnd` at most, and returns whether it happened. A killed
+ * process may still accept connections for some moments and must not be mistaken for its successor.
  */
 export const watchEnd = Effect.fnUntraced(function* (
   url: URL,

@@ -1,6 +1,6 @@
 /**
- * A receiver that the suite starts itself (`--spawn`), on request at a free port. The suite can kill, pause and restart it without
- * further commands.
+ * A receiver that the suite starts itself (`--spawn`), on request at a free port. The suite can kill, pause and restart
+ * it without further commands.
  */
 import { Effect, Schedule } from "effect"
 import type { Scope } from "effect"
@@ -12,7 +12,10 @@ import { inShell, hasProcesses, signalGroup } from "./Commands.ts"
 import { awaitGone, awaitReady, retryInterval, HookFailed, acceptsConnections, noHooks } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
 
-/** Range of ports. Systems don't use them for outgoing connections, which could otherwise take the port of a stopped receiver. */
+/**
+ * Range of ports. Systems don't use them for outgoing connections, which could otherwise take the port of a stopped
+ * receiver.
+ */
 const ports = { from: 10_100, to: 30_000 }
 /** Number of tries in that range before any free port is taken. */
 const mostTries = 100
@@ -57,8 +60,8 @@ const nothingLeft = (shell: ChildProcess): Effect.Effect<unknown> =>
   )
 
 /**
- * Waits until the started processes have ended and their standard error was read. A shell that ends with 0 may leave the receiver
- * in the background, where it may still become ready.
+ * Waits until the started processes have ended and their standard error was read. A shell that ends with 0 may leave
+ * the receiver in the background, where it may still become ready.
  */
 const endOf = (shell: ChildProcess): Effect.Effect<void> => {
   const closed = happened(shell, "close")

@@ -1,6 +1,6 @@
 /**
- * Requests that are not part of the test: to the probe, the control URL and the ready URL. Also connections that only check whether
- * something listens.
+ * Requests that are not part of the test: to the probe, the control URL and the ready URL. Also connections that only
+ * check whether something listens.
  */
 import { UrlPolicy } from "@doorhook/core"
 import { Effect } from "effect"
@@ -27,7 +27,10 @@ export const accepts = (url: URL): Effect.Effect<void, Error> =>
     return Effect.sync(() => socket.destroy())
   })
 
-/** How long an idle connection is kept, in milliseconds. A receiver that serves one connection must become free for the test. */
+/**
+ * How long an idle connection is kept, in milliseconds. A receiver that serves one connection must become free for the
+ * test.
+ */
 const keptIdle = 20
 
 /** Makes a pool of connections for many requests to one server. They are closed once no request follows. */
@@ -36,7 +39,10 @@ export const keptConnections = ({ protocol }: URL, maxSockets: number): AgentPla
   return new Agent({ keepAlive: true, timeout: keptIdle, maxSockets })
 }
 
-/** Sends a request to the receiver's probe, control or ready URL and returns status and body. Fails after `limit` milliseconds. */
+/**
+ * Sends a request to the receiver's probe, control or ready URL and returns status and body. Fails after `limit`
+ * milliseconds.
+ */
 export const ask = (
   url: URL,
   method: "GET" | "POST",

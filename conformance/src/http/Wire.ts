@@ -1,9 +1,9 @@
 /**
  * The suite's HTTP client, on node:http and node:https: one connection at a time, kept alive or not.
  *
- * It notices what a sender can ignore: an answer that never ends, bytes after the end of an answer, and whether a broken connection
- * had been used before. It can change the case of header names and send bodies piece by piece. It does not follow redirects and
- * never repeats a request.
+ * It notices what a sender can ignore: an answer that never ends, bytes after the end of an answer, and whether a
+ * broken connection had been used before. It can change the case of header names and send bodies piece by piece. It
+ * does not follow redirects and never repeats a request.
  */
 import { maxExcerptLength, UrlPolicy } from "@doorhook/core"
 import { Clock, Effect } from "effect"
@@ -23,13 +23,13 @@ import { portOf } from "./Ask.ts"
 /** How one request is sent. */
 export interface Sending extends Form {
   /**
-   * Longest wait for the end of the answer, in milliseconds. Pauses of the form, and the time during which the suite itself was
-   * stalled, are added.
+   * Longest wait for the end of the answer, in milliseconds. Pauses of the form, and the time during which the suite
+   * itself was stalled, are added.
    */
   readonly limit: number
   /**
-   * Hangs up after this many bytes of the body, or this many milliseconds after the whole body. With `stalls`, stays connected and
-   * sends no more. Null waits for the answer.
+   * Hangs up after this many bytes of the body, or this many milliseconds after the whole body. With `stalls`, stays
+   * connected and sends no more. Null waits for the answer.
    */
   readonly cut: { readonly bytes: number; readonly stalls: boolean } | { readonly after: number } | null
   /** Holds the last byte back at a barrier; null sends it immediately. */
@@ -87,7 +87,10 @@ const piecesOf = (body: Buffer, count: number): ReadonlyArray<Buffer> => {
   )
 }
 
-/** Time that the suite itself may take to send a request, in milliseconds. Pauses count twice: timers are late on a busy machine. */
+/**
+ * Time that the suite itself may take to send a request, in milliseconds. Pauses count twice: timers are late on a busy
+ * machine.
+ */
 const ownTimeOf = ({ expect, pause, pieces }: Form): number =>
   2 * (pieces - 1) * pause + (expect ? continuePatience : 0)
 
@@ -146,8 +149,8 @@ interface Watch {
 type Done = (exchange: Exchange, keeps: boolean) => void
 
 /**
- * Sends over a connection. Calls `done` with the exchange and whether the connection can carry another request. Returns a function
- * that stops timers and listeners.
+ * Sends over a connection. Calls `done` with the exchange and whether the connection can carry another request. Returns
+ * a function that stops timers and listeners.
  */
 const begin = (
   url: URL,
@@ -355,8 +358,8 @@ const lull = 8
 const longestHold = patience + lull
 
 /**
- * Holds requests until all of them are sent except for the last byte. Then all last bytes are written in one turn of the event
- * loop, so that only the receiver decides their order.
+ * Holds requests until all of them are sent except for the last byte. Then all last bytes are written in one turn of
+ * the event loop, so that only the receiver decides their order.
  */
 export interface Barrier {
   /** Registers a request and a function that continues it. Requests continue in the order of their places. */
@@ -392,8 +395,9 @@ const tick = 50
 const mostLate = 50
 
 /**
- * Time during which the suite's own process was stalled, because the machine was busy or something in the process blocked the event
- * loop, such as a receiver in the same process. The suite notices answers from that time later than they arrived.
+ * Time during which the suite's own process was stalled, because the machine was busy or something in the process
+ * blocked the event loop, such as a receiver in the same process. The suite notices answers from that time later than
+ * they arrived.
  */
 interface Stalls {
   /** Returns the milliseconds during which the process was stalled since the watch began. */

@@ -20,12 +20,15 @@ export const all =
   (trace, terms) =>
     both(...judges.map((judge) => judge(trace, terms)))
 
-/** Judges one attempt: returns a finding against it, `good`, or null if the attempt does not concern the requirement. */
+/**
+ * Judges one attempt: returns a finding against it, `good`, or null if the attempt does not concern the requirement.
+ */
 type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
 
 /**
- * Judges attempt by attempt. One breach breaks the requirement for the trace; otherwise one undecided attempt leaves it undecided.
- * A wrong answer takes precedence over a late one, which may be an accident. Of a crowded attempt, only the repeat is judged.
+ * Judges attempt by attempt. One breach breaks the requirement for the trace; otherwise one undecided attempt leaves it
+ * undecided. A wrong answer takes precedence over a late one, which may be an accident. Of a crowded attempt, only the
+ * repeat is judged.
  */
 export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Finding => {
   const good: Array<number> = []
@@ -47,7 +50,9 @@ export const eachAttempt = (trace: Trace, none: string, judge: JudgeAttempt): Fi
 const earlierThan = (attempt: Attempt, { attempts }: Trace): ReadonlyArray<Attempt> =>
   attempts.filter(({ crowded, event, op }) => event === attempt.event && op < attempt.op && !crowded)
 
-/** Returns the symptom of an attempt that was not acknowledged. It depends on whether the whole event was sent before. */
+/**
+ * Returns the symptom of an attempt that was not acknowledged. It depends on whether the whole event was sent before.
+ */
 const unacknowledged = (attempt: Attempt, trace: Trace): Symptom | null =>
   attempt.raced || attempt.kind !== "delivery"
     ? null
@@ -133,7 +138,9 @@ export const statusInTime: Judge = (trace, terms) => {
   })
 }
 
-/** Requires that every answer is complete and ends within the deadline, with the connection usable or closed properly. */
+/**
+ * Requires that every answer is complete and ends within the deadline, with the connection usable or closed properly.
+ */
 export const completeAnswers: Judge = (trace, terms) =>
   eachAttempt(trace, "no answer began in time, so there was no end to judge", ({ exchange, kind }, index) => {
     if (kind !== "delivery") return null
@@ -163,7 +170,9 @@ export interface EventStory {
   readonly most: number | null
   /** Expected number of effects: one for each event or URL that the probe can't distinguish from this one. */
   readonly shared: number
-  /** Whether an acknowledgement requires an effect. Not for events that may be ignored, or that share their `data.id`. */
+  /**
+   * Whether an acknowledgement requires an effect. Not for events that may be ignored, or that share their `data.id`.
+   */
   readonly owed: boolean
 }
 
@@ -272,8 +281,8 @@ const symptomOf = ({ attempts, last, most, owed, shared, state }: EventStory): S
 }
 
 /**
- * Judges event by event, from the probe's counts. `judge` returns the breach in words (possibly empty), true if the event passes, or
- * null if it does not concern the requirement.
+ * Judges event by event, from the probe's counts. `judge` returns the breach in words (possibly empty), true if the
+ * event passes, or null if it does not concern the requirement.
  */
 export const eachEvent = (
   trace: Trace,
@@ -294,7 +303,10 @@ export const eachEvent = (
   return good === 0 ? nothing(none) : pass([], good)
 }
 
-/** Whether the receiver may still be working on an earlier attempt and may refuse another: one timed out, none was acknowledged. */
+/**
+ * Whether the receiver may still be working on an earlier attempt and may refuse another: one timed out, none was
+ * acknowledged.
+ */
 const mayStillRun = (earlier: ReadonlyArray<Attempt>, terms: Terms): boolean => {
   const answers = earlier.flatMap(({ exchange, kind }) => (kind === "delivery" ? [classify(exchange, terms)] : []))
   return !answers.includes("acknowledged") && answers.some(restsOnTime)
@@ -313,9 +325,9 @@ export const everyAttempt: Judge = (trace, terms) =>
 const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "Answered" ? exchange.status : null)
 
 /**
- * Requires that every further attempt of an event is acknowledged, whatever happened to the earlier ones. A duplicate that fails
- * like the first attempt is left to other requirements. A refusal is allowed while an earlier attempt may still run, and for copies
- * sent at the same time.
+ * Requires that every further attempt of an event is acknowledged, whatever happened to the earlier ones. A duplicate
+ * that fails like the first attempt is left to other requirements. A refusal is allowed while an earlier attempt may
+ * still run, and for copies sent at the same time.
  */
 export const everyDuplicate: Judge = (trace, terms) =>
   eachAttempt(trace, "no event was sent again", (attempt, index) => {
@@ -350,7 +362,10 @@ export const lastAttempts: Judge = (trace, terms) => {
   )
 }
 
-/** Requires that each of several copies sent at the same time is acknowledged or refused promptly, and neither hangs nor breaks. */
+/**
+ * Requires that each of several copies sent at the same time is acknowledged or refused promptly, and neither hangs nor
+ * breaks.
+ */
 export const copiesAnswered: Judge = (trace, terms) =>
   eachAttempt(trace, "no copies were sent at once", (attempt, index) => {
     if (!attempt.raced) return null
@@ -406,8 +421,9 @@ const isRounded = ({ data, digest }: Effects, sent: SentEvent, body: string): bo
 }
 
 /**
- * Requires that the stored data is what the first attempt sent. Judged only if that attempt was acknowledged, because otherwise a
- * later one may have been stored. Undocumented members may be missing. Rounding a number to a double breaks a SHOULD.
+ * Requires that the stored data is what the first attempt sent. Judged only if that attempt was acknowledged, because
+ * otherwise a later one may have been stored. Undocumented members may be missing. Rounding a number to a double breaks
+ * a SHOULD.
  */
 export const storedAsSent: Judge = (trace, terms) => {
   const mayLack = hasUnknown(trace.history)

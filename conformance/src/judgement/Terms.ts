@@ -1,6 +1,6 @@
 /**
- * The terms of a run, and the meaning of an exchange under them. Core's rule decides which answers acknowledge an event. The suite
- * is stricter in one point: the body must also end within the deadline.
+ * The terms of a run, and the meaning of an exchange under them. Core's rule decides which answers acknowledge an
+ * event. The suite is stricter in one point: the body must also end within the deadline.
  */
 import { Acknowledgement, DurationText } from "@doorhook/core"
 import { Schema } from "effect"
@@ -41,8 +41,9 @@ export const statusInWords = ({ rule }: Terms): string => (rule === "200" ? "sta
 export const inWords = (terms: Terms): string => `${statusInWords(terms)} within ${DurationText.format(terms.deadline)}`
 
 /**
- * Returns the time up to which an answer is certainly in time. On a busy machine the guard may be as long as the deadline. Even
- * then the suite can only notice answers too late and never too early, so the limit is at least three quarters of the deadline.
+ * Returns the time up to which an answer is certainly in time. On a busy machine the guard may be as long as the
+ * deadline. Even then the suite can only notice answers too late and never too early, so the limit is at least three
+ * quarters of the deadline.
  */
 export const certainlyInTime = ({ deadline, guard }: Terms): number => deadline - Math.min(guard, deadline / 4)
 
@@ -70,7 +71,9 @@ type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 /** How a time compares with the deadline. */
 export type Timeliness = "in_time" | "borderline" | "late"
 
-/** Compares a time with the deadline. An answer is not late because of time during which the suite itself was stalled. */
+/**
+ * Compares a time with the deadline. An answer is not late because of time during which the suite itself was stalled.
+ */
 const timeliness = ({ stalled = 0 }: Answered, isInTime: (deadline: number) => boolean, terms: Terms): Timeliness =>
   isInTime(certainlyInTime(terms)) ? "in_time" : isInTime(patienceOf(terms) + stalled) ? "borderline" : "late"
 

@@ -92,7 +92,10 @@ export const thrown = (cause: unknown): Finding => ({
 /** Rank of a breach: a MUST before a SHOULD, and proof before what may be an accident. */
 const weight = ({ strength, timing }: Failed): number => (strength === "MUST" ? 0 : 2) + (timing ? 1 : 0)
 
-/** Combines several findings on one trace. A breach of a MUST comes first, then an undecided finding, then a breach of a SHOULD. */
+/**
+ * Combines several findings on one trace. A breach of a MUST comes first, then an undecided finding, then a breach of a
+ * SHOULD.
+ */
 export const both = (...findings: ReadonlyArray<Finding>): Finding => {
   const [broken] = findings.filter((finding) => finding.verdict === "FAIL").toSorted((a, b) => weight(a) - weight(b))
   const open = findings.find((finding) => finding.verdict === "INCONCLUSIVE" && !finding.empty)

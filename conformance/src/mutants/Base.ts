@@ -1,6 +1,7 @@
 /**
- * The receiver that wrong ones are made of: `@doorhook/receiver` with the parts that a change replaces, as an HTTP server with the
- * hook under `/hook` and below, a probe and a control URL. Then the changes that several wrong receivers share, and the ledger.
+ * Base of the faulty receivers: `@doorhook/receiver`, some of whose parts a change replaces, as an HTTP server. The
+ * hook is at `/hook` and below, next to a probe and a control URL. Also the changes that several faulty receivers
+ * share, and the ledger.
  */
 import {
   createReceiver,
@@ -27,32 +28,32 @@ export const deadline = 5_000
 /** The state of a receiver process. */
 export interface ReceiverState {
   readonly ledger: Ledger
-  /** Its clock, which the control can advance; milliseconds since the epoch. */
+  /** Returns the receiver's time in milliseconds since the epoch. The control URL can move this clock forward. */
   readonly now: () => number
-  /** Signatures are checked when there is one. */
+  /** Secret to check signatures with; null to check none. */
   readonly secret: string | null
-  /** Marks a key as seen; whether it was not marked before. */
+  /** Marks a key as seen; returns whether it was not marked before. */
   readonly mark: (key: string) => boolean
-  /** Acts on a delivery; `stored` is the body that is kept. */
+  /** Acts on a delivery; `stored` is the body to store. */
   readonly act: (delivery: Delivery, request: ReceivedRequest, stored?: string) => void
   /** Marks and acts in one transaction; resolves to whether the key was new. */
   readonly once: (key: string, delivery: Delivery, request: ReceivedRequest, stored?: string) => Promise<boolean>
 }
 
-/** The parts of the server around the kit's receiver. */
+/** Parts of the server around the kit's receiver. */
 interface ServerParts {
-  /** What happens before the first request. */
+  /** Runs before the server listens. */
   readonly start: () => void | Promise<void>
-  /** Handles a request that waits for `100 Continue`: an answer refuses it, `ignore` lets it wait. */
+  /** Handles a request that waits for `100 Continue`: an answer refuses it, `ignore` lets it wait, null continues. */
   readonly expect: (request: IncomingMessage) => Answer | "ignore" | null
   readonly send: (answer: Answer, request: IncomingMessage, response: ServerResponse) => void
-  /** How many effects the probe counts. */
+  /** Returns the number of effects that the probe reports. */
   readonly count: (id: string, scope: string | null) => number
 }
 
 type Parts = ReceiverParts & ServerParts
 
-/** How a receiver differs from the correct one. */
+/** Difference of a receiver from the correct one: returns the parts to replace. */
 export type Change = (correct: Parts, box: ReceiverState) => Partial<Parts>
 
 export const plain = (status: number, body = "", headers: Readonly<Record<string, string>> = {}): Answer => ({
@@ -63,7 +64,7 @@ export const plain = (status: number, body = "", headers: Readonly<Record<string
 
 export const acknowledged = plain(200, "ok")
 
-/** The URL's path that a request came to. */
+/** Returns the path that a request was sent to. */
 export const scopeOf = ({ url }: ReceivedRequest): string => url.split("?")[0] ?? url
 
 export const socketOf = ({ source }: ReceivedRequest): Socket => incoming(source).socket
@@ -76,7 +77,7 @@ export const incoming = (source: unknown): IncomingMessage => {
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds))
 
-/** A probe may be asked for a URL as it was given or for its path. */
+/** Returns the path in a probe request, which may contain the whole URL. */
 const scopeAsked = (given: string | null): string | null =>
   given === null || given.startsWith("/") ? given : new URL(given).pathname
 
@@ -111,9 +112,9 @@ const operate = (
 }
 
 export interface ServerOptions {
-  /** 0 takes any free one. */
+  /** 0 takes any free port. */
   readonly port: number
-  /** A file, or `:memory:`. */
+  /** A file name, or `:memory:`. */
   readonly database: string
   readonly secret: string | null
   readonly change: Change
@@ -121,11 +122,11 @@ export interface ServerOptions {
 
 export interface RunningServer {
   readonly port: number
-  /** Ends the server and every connection, as a process that dies does. */
+  /** Closes the server and every connection, as if the process died. */
   readonly die: () => Promise<void>
 }
 
-/** Starts a receiver that is correct but for a change. */
+/** Starts a receiver that is correct except for a change. */
 export const startServer = async ({ change, database, port, secret }: ServerOptions): Promise<RunningServer> => {
   const clock = { ahead: 0 }
   const now = (): number => Date.now() + clock.ahead
@@ -147,7 +148,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     secrets: secret === null ? "allow_unsigned" : [secret],
     store,
     now,
-    // Slow parts must be slow: the kit would otherwise answer for them.
+    // Parts may be slow on purpose. With the usual limit, the kit would answer for them.
     answerWithinMs: 3_600_000,
     onProblem: () => undefined,
     parts: (standard) => {
@@ -172,7 +173,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
     }
     void receiver.handle(nodeRequest(request)).then((given) => around.send(given, request, response))
   }
-  // A sender may be slow, and keeps its connections.
+  // A sender may be slow and keep its connections.
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 60_000 }, listener)
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     const refusal = around.expect(request)
@@ -197,7 +198,7 @@ export const startServer = async ({ change, database, port, secret }: ServerOpti
   }
 }
 
-/** Wrong receivers by the requirement that must fail them and by name. */
+/** Faulty receivers by name, grouped by the requirement that must fail them. */
 export interface Rows {
   readonly [requirement: Requirement["id"]]: Readonly<Record<string, Row>>
 }
@@ -206,7 +207,7 @@ type Row = readonly [
   /** What it does wrong, in one sentence. */
   does: string,
   change: Change,
-  /** How it is tried, if not like its requirement. */
+  /** How to test it, where that differs from its requirement. */
   tried?: { readonly level?: Level; readonly profile?: Profile; readonly found?: "FAIL" | "WARN" }
 ]
 
@@ -272,7 +273,7 @@ export const besideOthers =
     }
   }
 
-/** Does something else with a copy that comes while the first is in work, for some milliseconds. */
+/** Calls `otherwise` for a copy that arrives while the first is being processed, which takes this many milliseconds. */
 export const besideItself =
   (milliseconds: number, otherwise: () => Promise<boolean>): Change =>
   (correct) => {
@@ -289,14 +290,14 @@ export const besideItself =
     }
   }
 
-/** Acknowledges some events and does nothing. */
+/** Acknowledges some events without acting on them. */
 export const drops =
   (isDropped: (delivery: Delivery, request: ReceivedRequest) => boolean): Change =>
   (correct) => ({
     keep: async (key, ...given) => !isDropped(...given) && correct.keep(key, ...given)
   })
 
-/** Checks whether it knows the event, waits, acts, and then marks it. */
+/** Checks whether the event is known, waits, acts, and then marks it. */
 export const checkThenAct =
   (wait: () => Promise<unknown>): Change =>
   (_, { act, ledger, mark }) => ({
@@ -310,7 +311,7 @@ export const checkThenAct =
 
 interface StoredEffect {
   readonly id: string
-  /** The path of the URL it came to. */
+  /** Path that the event was sent to. */
   readonly scope: string
   /** The body as the receiver stored it. */
   readonly stored: string
@@ -320,16 +321,16 @@ interface Ledger {
   readonly database: DatabaseSync
   /** Whether the key is marked as seen. */
   readonly isKnown: (key: string) => boolean
-  /** Marks the key; whether it was not marked before. */
+  /** Marks the key; returns whether it was not marked before. */
   readonly mark: (key: string, at: number) => boolean
-  /** Forgets keys: a condition on the rows of marks, with `?` for each value. */
+  /** Deletes the marks that meet an SQL condition, with `?` for each value. */
   readonly forget: (condition: string, ...values: ReadonlyArray<string | number>) => void
   readonly act: (effect: StoredEffect) => void
-  /** How often it acted; in one scope, or in all of them. */
+  /** Counts the effects of an event in one scope, or in all scopes for null. */
   readonly count: (id: string, scope: string | null) => number
-  /** The first stored body; null if none. */
+  /** Returns the first stored body; null if there is none. */
   readonly stored: (id: string, scope: string | null) => string | null
-  /** Replaces what was stored. */
+  /** Replaces the stored body. */
   readonly restore: (effect: StoredEffect) => void
   readonly close: () => void
 }
@@ -338,7 +339,7 @@ const schema = `
 CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL, scope TEXT NOT NULL, stored TEXT NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS effects_by_id ON effects (id, scope);`
 
-/** Opens a file, or memory with `:memory:`. */
+/** Opens a database file, or one in memory with `:memory:`. */
 const openLedger = (file: string): Ledger => {
   const database = new DatabaseSync(file)
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 3000;")
@@ -372,7 +373,9 @@ const openLedger = (file: string): Ledger => {
   }
 }
 
-/** The probe's answer for a stored body: its data, and the SHA-256 of the data's RFC 8785 form; null if it holds no event. */
+/**
+ * Returns what the probe shows of a stored body: its data and the digest of the data. Null if the body is not an event.
+ */
 const shownOf = (stored: string): { readonly data: unknown; readonly digest: string } | null => {
   const read = parseEvent(Buffer.from(stored))
   if ("wrong" in read) return null

@@ -1,11 +1,11 @@
 /**
- * Receivers whose faults show when an answer is lost, during a pause, in a crash or at a restart.
+ * Receivers with faults that appear when an answer is lost, during a pause, in a crash or at a restart.
  */
 import type { Answer, Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { acknowledged, besideItself, checkThenAct, deadline, isGone, pause, plain } from "./Base.ts"
 import type { Change, Rows } from "./Base.ts"
 
-/** Keeps known ids in a Set, which starts with the last ones of the database. */
+/** Keeps known ids in a Set that initially contains the last `loaded` ids in the database. */
 const seenInMemory =
   (loaded: number): Change =>
   (_, { act, ledger, mark }) => {
@@ -22,7 +22,7 @@ const seenInMemory =
     }
   }
 
-/** Marks the id, waits, and then works, unless it is cancelled. */
+/** Marks the id, waits, and then acts unless the request was cancelled. */
 const markThenAct =
   (wait: number, isCancelled: (request: ReceivedRequest) => boolean = () => false): Change =>
   (_, { act, mark }) => ({
@@ -50,9 +50,12 @@ const first =
 
 export const crashRows: Rows = {
   "R-LATE-01": {
-    "cancelled-with-mark": ["Stops working when the sender hangs up, but has marked the id.", markThenAct(60, isGone)],
+    "cancelled-with-mark": [
+      "Stops when the sender hangs up, although the id is already marked.",
+      markThenAct(60, isGone)
+    ],
     "effect-then-mark": [
-      "Marks the id only once the answer could be sent.",
+      "Marks the id only if the answer can still be sent.",
       (_, { act, ledger, mark }) => ({
         keep: async (key, delivery, request) => {
           if (ledger.isKnown(key)) return false
@@ -65,12 +68,12 @@ export const crashRows: Rows = {
   },
   "R-LATE-02": {
     "two-after-a-standstill": [
-      "Does twice what came twice while it stood still: both find the id unknown.",
+      "Acts twice on an event that arrived twice while it was paused: both find the id unknown.",
       checkThenAct(() => pause(25)),
       { level: 3 }
     ],
     "leases-run-out": [
-      "Takes what it was working on for abandoned after a standstill of a second, and forgets that it was done.",
+      "After a pause of a second, treats its work as abandoned and forgets that it was done.",
       (_, { ledger }) => {
         let last = Date.now()
         setInterval(() => {
@@ -84,7 +87,7 @@ export const crashRows: Rows = {
   },
   "R-LATE-03": {
     "hung-up-means-never": [
-      "Refuses an event for good once its sender hung up before the answer.",
+      "Refuses an event forever once the sender has hung up before the answer.",
       () => {
         const abandoned = new Set<string>()
         return {
@@ -98,7 +101,7 @@ export const crashRows: Rows = {
       }
     ],
     "released-with-the-answer": [
-      "Locks an event until its answer is sent, and answers 409 to attempts in between: an answer that nobody took releases nothing.",
+      "Locks an event until its answer is sent, and answers 409 until then. If the sender has hung up, the lock stays.",
       () => {
         const locks = new Set<string>()
         return {
@@ -127,13 +130,13 @@ export const crashRows: Rows = {
         return { keep: async (...given) => buffer.push(given) > 0 }
       }
     ],
-    "copies-in-flight": ["Answers a copy while the first is not committed yet.", besideItself(60, async () => false)],
+    "copies-in-flight": ["Answers a copy before the first is committed.", besideItself(60, async () => false)],
     "starts-empty": [
-      "Keeps its database where a restart begins with an empty disk.",
+      "Keeps its database on a disk that a restart empties.",
       (_, { ledger }) => ({ start: () => ledger.database.exec("DELETE FROM doorhook_deliveries; DELETE FROM effects") })
     ],
     "jobs-done-again": [
-      "Takes a job out of its queue some time after the work: a crash in between has it done again.",
+      "Removes a job from its queue some time after doing it, so that a crash in between repeats it.",
       (correct, { ledger, mark }) => ({
         start: () =>
           ledger.database.exec(
@@ -148,7 +151,7 @@ export const crashRows: Rows = {
     ]
   },
   "R-CRA-02": {
-    "mark-then-effect": ["Commits the mark, works, and commits the effect.", markThenAct(120)],
+    "mark-then-effect": ["Commits the mark, and later the effect.", markThenAct(120)],
     "effect-then-mark-apart": [
       "Commits the effect, then the mark, in two transactions; copies wait for each other.",
       (_, { act, ledger, mark }) => {
@@ -169,7 +172,7 @@ export const crashRows: Rows = {
       }
     ],
     "stale-lock": [
-      "Leaves a lock behind when it dies, and never starts again.",
+      "Leaves a lock behind when it dies, which prevents any further start.",
       (_, { mark }) => ({
         start: () => {
           if (!mark("lock")) throw new Error("the lock is held: does another receiver run?")
@@ -179,20 +182,17 @@ export const crashRows: Rows = {
   },
   "R-CRA-03": {
     "seen-in-memory": ["Keeps the ids it has seen in a Set.", seenInMemory(0)],
-    "warm-100": [
-      "Keeps the ids it has seen in memory, and reads the last hundred back at the start.",
-      seenInMemory(100)
-    ],
+    "warm-100": ["Keeps the ids it has seen in memory, and loads the last hundred at the start.", seenInMemory(100)],
     "replays-its-journal": [
-      "Does everything in its journal again after a restart.",
+      "Repeats everything in its journal after a restart.",
       (_, { ledger }) => ({ start: () => ledger.database.exec("INSERT INTO effects SELECT * FROM effects") })
     ]
   },
   "R-CRA-04": {
     "cold-start": [
-      "Loads its models at the first request after a start.",
+      "Loads its models during the first request after a start, which takes longer than the deadline.",
       first(() => pause(deadline * 1.4).then(() => acknowledged))
     ],
-    "refuses-while-warming": ["Answers 503 to what comes first after a start.", first(() => plain(503, "warming up"))]
+    "refuses-while-warming": ["Answers 503 to the first event after a start.", first(() => plain(503, "warming up"))]
   }
 }

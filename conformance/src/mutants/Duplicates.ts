@@ -1,5 +1,5 @@
 /**
- * Receivers that handle duplicates wrongly, or take two events for one.
+ * Receivers that handle duplicates wrongly, or mistake two events for one.
  */
 import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { createHash } from "node:crypto"
@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises"
 import { besideItself, checkThenAct, drops, refuses, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
 import type { ReceiverState, Change, Rows } from "./Base.ts"
 
-/** Recognises duplicates by another key than the id and the URL. */
+/** Recognises duplicates by a key other than the id and the URL. */
 const knownBy =
   (key: (delivery: Delivery, request: ReceivedRequest) => string): Change =>
   () => ({ identify: key })
@@ -15,7 +15,7 @@ const knownBy =
 const minute = 60_000
 const day = 24 * 60 * minute
 
-/** Forgets what it has seen after a while, in milliseconds. */
+/** Forgets ids after this many milliseconds. */
 const forgetsAfter =
   (age: number): Change =>
   (correct, { ledger, now }) => ({
@@ -25,7 +25,7 @@ const forgetsAfter =
     }
   })
 
-/** Does something more after an event was kept, or dropped as a duplicate. */
+/** Does something more after an event was stored or dropped as a duplicate. */
 const afterwards =
   (more: (box: ReceiverState, isNew: boolean, delivery: Delivery, request: ReceivedRequest) => void): Change =>
   (correct, box) => ({
@@ -43,7 +43,7 @@ const repeated: Rows = {
   },
   "R-DUP-02": {
     "no-memory": [
-      "Drops no duplicates.",
+      "Acts on every attempt, including duplicates.",
       (_, { act }) => ({
         keep: async (_key, ...given) => {
           act(...given)
@@ -58,21 +58,21 @@ const repeated: Rows = {
       })
     ],
     "queued-again": [
-      "Drops a duplicate, and a job that was queued for it acts all the same, a while later.",
+      "Drops a duplicate, but has queued a job for it that acts 900 ms later.",
       afterwards(({ act, ledger }, isNew, ...given) => {
         const work = (): void => (ledger.database.isOpen ? act(...given) : undefined)
         if (!isNew) setTimeout(work, 900)
       })
     ],
     "by-worker": [
-      "Has four workers, each with a memory of its own.",
+      "Has four workers that each remember only the ids they have seen themselves.",
       () => {
         let requests = 0
         return { identify: ({ id }) => `${id}/${requests++ % 4}` }
       }
     ],
     "lagging-replica": [
-      "Looks ids up in a copy of its database that is half a second behind.",
+      "Looks ids up in a replica of its database that lags by half a second.",
       (_, { act }) => {
         const seen = new Map<string, number>()
         return {
@@ -89,28 +89,28 @@ const repeated: Rows = {
   },
   "R-DUP-03": {
     "by-bytes": [
-      "Knows duplicates by a hash of the body's bytes.",
+      "Recognises duplicates by a hash of the body's bytes.",
       knownBy(({ body }) => createHash("sha256").update(body).digest("hex"))
     ],
     "by-connection": [
-      "Keeps what it has seen with the connection.",
+      "Remembers ids only for the connection they were sent over.",
       knownBy(({ id }, request) => `${id}/${socketOf(request).remotePort}`)
     ]
   },
   "R-DUP-04": {
     "check-then-act": [
-      "Looks whether it knows the id, and marks it a turn of the event loop later.",
+      "Checks whether it knows the id, and marks it a turn of the event loop later.",
       checkThenAct(() => setImmediate()),
       { level: 2 }
     ],
     deadlock: [
-      "Lets copies that come together wait for each other forever.",
+      "Makes copies that arrive together wait for each other forever.",
       besideItself(25, () => new Promise(() => undefined))
     ]
   },
   "R-DUP-05": {
     "lru-db-5000": [
-      "Remembers the last 5,000 ids only.",
+      "Remembers only the last 5,000 ids.",
       (correct, { ledger }) => ({
         keep: (...given) => {
           ledger.forget("rowid <= (SELECT max(rowid) - 5000 FROM doorhook_deliveries)")
@@ -122,9 +122,9 @@ const repeated: Rows = {
   },
   "R-DUP-06": {
     "ttl-db-60s": ["Remembers ids for a minute, in its database.", forgetsAfter(minute)],
-    "one-day": ["Remembers ids for a day; retries come for three.", forgetsAfter(day)],
+    "one-day": ["Remembers ids for a day, although retries arrive for three days.", forgetsAfter(day)],
     "late-refused": [
-      "Refuses what was first sent more than a day ago.",
+      "Refuses an event more than a day after its first attempt.",
       refusesUnlike(
         ({ receivedAt }) => receivedAt,
         (own, first) => own - first <= day
@@ -133,20 +133,20 @@ const repeated: Rows = {
   },
   "R-DUP-07": {
     "last-wins": [
-      "Writes a later body over the first one.",
+      "Overwrites the stored body with that of a duplicate.",
       afterwards(({ ledger }, isNew, { body, id }, request) => {
         if (!isNew) ledger.restore({ id, scope: scopeOf(request), stored: body })
       })
     ],
     "changed-refused": [
-      "Refuses a duplicate whose data differ from the first.",
+      "Refuses a duplicate with other data than the first attempt.",
       refusesUnlike(({ event }) => String(event.data["name"] ?? event.data["status"]), Object.is)
     ]
   },
   "R-DUP-08": {
-    "one-scope": ["Drops an event at one URL because another URL had it.", knownBy(({ id }) => id)],
+    "one-scope": ["Drops an event at one URL because it was already sent to another.", knownBy(({ id }) => id)],
     "first-url-only": [
-      "Acknowledges what comes to a tenant's URL and does nothing.",
+      "Acknowledges events at a tenant's URL without acting on them.",
       drops((_, request) => scopeOf(request) !== "/hook")
     ]
   }
@@ -154,7 +154,7 @@ const repeated: Rows = {
 
 const dataId = ({ event }: Delivery): string => String(event.data["id"])
 
-/** As `String.hashCode` of Java. */
+/** Hashes like Java's `String.hashCode`. */
 const stringHash = (text: string): number => {
   let hash = 0
   for (let at = 0; at < text.length; at++) hash = (Math.imul(31, hash) + text.charCodeAt(at)) | 0
@@ -164,28 +164,28 @@ const stringHash = (text: string): number => {
 const takenForOne: Rows = {
   "R-NEW-01": {
     "folded-ids": [
-      "Compares ids without regard to case, as a database's collation does.",
+      "Ignores case when it compares ids, like the collation of a database.",
       knownBy(({ id }) => id.toLowerCase())
     ],
     "cut-ids": [
-      "Keeps the first 30 characters of an id, in a column too short for it.",
+      "Keeps only the first 30 characters of an id, because its column is too short.",
       knownBy(({ id }) => id.slice(0, Math.min(30, id.length - 1)))
     ],
     "rounded-ids": [
-      "Reads data.id as a double: ids beyond 2^53 fall together.",
+      "Reads data.id as a double, which makes ids beyond 2^53 equal.",
       knownBy((delivery) => `${delivery.event.resource_type} ${dataId(delivery)}`)
     ],
-    "id-without-type": ["Takes an access log and a call with the same data.id for one.", knownBy(dataId)],
+    "id-without-type": ["Treats an access log and a call with the same data.id as duplicates.", knownBy(dataId)],
     "numeric-ids": [
-      "Has a column of a type without a fixed one, which turns ids that look like numbers into numbers.",
+      "Stores ids in an untyped column, which turns those that look like numbers into numbers.",
       knownBy(({ id }) => (/^\d+$/.test(id) ? String(Number(id)) : id))
     ],
     "letters-and-digits": [
-      "Takes all but letters and digits out of ids before it compares them.",
+      "Compares only the letters and digits of ids.",
       knownBy(({ id }) => id.replaceAll(/[^A-Za-z0-9]/g, ""))
     ],
     "string-hash-ids": [
-      "Keeps the hash code that its language gives to texts instead of the id.",
+      "Stores its language's hash code of the id instead of the id.",
       knownBy(({ id }) => String(stringHash(id)))
     ],
     "one-a-minute": [

@@ -1,5 +1,6 @@
 /**
- * The wrong receivers as faults of a requirement, their trial against the suite, and the result: which requirement finds which.
+ * The faulty receivers by requirement, running the suite against them, and the result: which requirement detects which
+ * receiver.
  */
 import { Shell } from "@doorhook/core"
 import { Effect, FileSystem, Redacted } from "effect"
@@ -27,10 +28,10 @@ export interface Fault {
   /** What it does wrong, in one sentence. */
   readonly does: string
   readonly change: Change
-  /** The lowest level that shows it. */
+  /** The lowest level that detects it. */
   readonly level: Level
   readonly profile: Profile | null
-  /** `WARN` if a SHOULD fails it. */
+  /** Expected verdict: `WARN` if it breaks a SHOULD. */
   readonly found: "FAIL" | "WARN"
 }
 
@@ -41,13 +42,13 @@ export const faults: ReadonlyArray<Fault> = requirements.flatMap(({ id, level, p
   })
 )
 
-/** How long the suite tries to start one again, in milliseconds: they start in less than a second. */
+/** How long the suite tries to start a receiver again, in milliseconds. All start in less than a second. */
 const comeback = 10_000
 
-/** The secret of the bundled receivers; it protects nothing. */
+/** Secret of the bundled receivers. It protects nothing. */
 const secret = "whsec_ZG9vcmhvb2stYnVuZGxlZC1yZWNlaXZlcg=="
 
-/** The declared peak rate, in events a second. */
+/** Declared peak rate, in events a second. */
 const peakRate = 20
 
 export interface TrialOptions {
@@ -58,10 +59,13 @@ export interface TrialOptions {
   readonly maxTime: number
 }
 
-/** A receiver under trial. */
+/** A receiver to test. */
 type Tried = Pick<Fault, "change" | "level" | "name" | "profile">
 
-/** The address of a receiver in this process, until the scope ends: a real HTTP server, but one that can't be killed. */
+/**
+ * Starts a receiver in this process until the scope ends, and returns its address. Unlike a process, it can't be
+ * killed.
+ */
 export const inProcess = (options: Omit<ServerOptions, "port" | "database">): Effect.Effect<URL, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() => startServer({ ...options, port: 0, database: ":memory:" })),
@@ -73,7 +77,7 @@ const inThisProcess = Effect.fnUntraced(function* ({ change, profile }: Tried) {
   return { origin, hooks: yield* withControl(noHooks, new URL("/control", origin)) }
 })
 
-/** Starts a receiver as a process of its own, operated by the hooks that users get, and ends it with the scope. */
+/** Starts a receiver in its own process until the scope ends, operated by the same hooks as `--spawn`. */
 const inItsOwn = Effect.fnUntraced(function* ({ name, profile }: Tried) {
   const fs = yield* FileSystem.FileSystem
   const port = yield* freePort
@@ -126,7 +130,10 @@ type Trial = Effect.Effect<Report, HookFailed | PlatformError.PlatformError, Fil
 export const tryFault = (fault: Fault, { maxTime, narrow, seed }: TrialOptions): Trial =>
   attempt(fault, { only: narrow ? [fault.requirement] : [], seed, maxTime }, null)
 
-/** Runs the suite against a receiver that is right but different: at level 3, or quickly with the requirements that it concerns. */
+/**
+ * Runs the suite against an unusual but correct receiver: at level 3, or with `quick` only the requirements that may
+ * misjudge it.
+ */
 export const tryRight = (
   { change, met, name, profile, said }: RightReceiver,
   { quick, seed }: { readonly quick: boolean; readonly seed: number }
@@ -137,14 +144,14 @@ export const tryRight = (
     quick ? 0.1 : null
   )
 
-/** The result of one wrong receiver. */
+/** The result of one faulty receiver. */
 export interface Kill {
   readonly fault: Fault
-  /** Whether its own requirement failed it with the expected verdict. */
+  /** Whether its requirement gave the expected verdict. */
   readonly isKilled: boolean
   /** Other requirements that it broke. */
   readonly others: ReadonlyArray<string>
-  /** The observation of its own requirement. */
+  /** What its requirement observed. */
   readonly observed: string
   /** Milliseconds. */
   readonly took: number
@@ -162,7 +169,7 @@ export const killOf = (fault: Fault, { durationMs, endedBecause, requirements }:
   }
 }
 
-/** The weaknesses of the suite, by the kills: the suite's proof of itself. */
+/** Returns the weaknesses of the suite: receivers that it did not detect, and requirements that detected none. */
 export const weaknesses = (kills: ReadonlyArray<Kill>, requirements: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...kills.flatMap(({ fault: { found, name, requirement }, isKilled, observed, others }) => {
     const instead = others.length === 0 ? "" : `, but failed ${others.join(", ")}`
@@ -170,10 +177,10 @@ export const weaknesses = (kills: ReadonlyArray<Kill>, requirements: ReadonlyArr
   }),
   ...requirements
     .filter((id) => !kills.some(({ fault, isKilled }) => isKilled && fault.requirement === id))
-    .map((id) => `${id} fails no wrong receiver of its own`)
+    .map((id) => `${id} fails no faulty receiver of its own`)
 ]
 
-/** One line for a terminal. */
+/** Describes a result in one line. */
 export const killLine = ({
   fault: { found, level, name, profile, requirement },
   isKilled,

@@ -1,5 +1,5 @@
 /**
- * Receivers that do not speak all of HTTP, that answer wrongly, or that fall short at the rate they are made for.
+ * Receivers that do not implement all of HTTP, answer wrongly, or can't keep up with the rate they are made for.
  */
 import { Refusal, sendAnswer } from "@doorhook/receiver"
 import type { ReceivedRequest } from "@doorhook/receiver"
@@ -20,7 +20,7 @@ import {
 } from "./Base.ts"
 import type { Change, Rows } from "./Base.ts"
 
-/** Refuses bodies above a length, in KiB. */
+/** Refuses bodies longer than this many KiB. */
 const upTo =
   (kib: number): Change =>
   (correct) => ({
@@ -31,7 +31,7 @@ const upTo =
     }
   })
 
-/** Whether a header came with its name spelled like this. */
+/** Whether a request has a header whose name is spelled in one of these ways. */
 const hasSpelling = ({ source }: ReceivedRequest, ...names: ReadonlyArray<string>): boolean =>
   incoming(source).rawHeaders.some((name, index) => index % 2 === 0 && names.includes(name))
 
@@ -43,7 +43,7 @@ export const httpRows: Rows = {
   "R-HTTP-01": {
     "length-wanted": ["Answers 411 to a chunked request.", turnsAway(411, hasNoLength)],
     "no-length-no-body": [
-      "Takes a request without content-length for one without a body.",
+      "Treats a request without content-length as one without a body.",
       (correct) => ({
         readBody: async (request) => {
           const body = await correct.readBody(request)
@@ -54,7 +54,7 @@ export const httpRows: Rows = {
   },
   "R-HTTP-02": {
     "first-packet": [
-      "Reads once from the socket and parses what is there.",
+      "Reads once from the socket and parses only that.",
       () => ({
         readBody: async ({ source }) => {
           const request = incoming(source)
@@ -65,7 +65,7 @@ export const httpRows: Rows = {
       })
     ],
     "decodes-pieces": [
-      "Makes a text of each piece of the body as it comes.",
+      "Decodes each piece of the body separately, which breaks characters that are split.",
       () => ({
         readBody: async ({ source }) => {
           let body = ""
@@ -78,15 +78,15 @@ export const httpRows: Rows = {
   },
   "R-HTTP-03": {
     "no-continue": ["Answers 417 to expect: 100-continue.", () => ({ expect: () => plain(417, "no expectations") })],
-    "deaf-to-expect": ["Does nothing about expect: 100-continue.", () => ({ expect: () => "ignore" })]
+    "deaf-to-expect": ["Ignores expect: 100-continue.", () => ({ expect: () => "ignore" })]
   },
   "R-HTTP-04": {
     "lower-case-headers": [
-      "Looks for webhook-id in just this spelling.",
+      "Accepts only the spelling webhook-id.",
       turnsAway(400, (request) => !hasSpelling(request, "webhook-id"))
     ],
     "two-spellings": [
-      "Looks for webhook-id and Webhook-Id, as it met them, and in no other spelling.",
+      "Accepts only the spellings webhook-id and Webhook-Id.",
       turnsAway(400, (request) => !hasSpelling(request, "webhook-id", "Webhook-Id"))
     ]
   },
@@ -96,7 +96,7 @@ export const httpRows: Rows = {
       turnsAway(415, (request) => contentTypeOf(request).includes(";"))
     ],
     "type-in-lower-case": [
-      "Compares the content type letter by letter.",
+      "Compares the content type without ignoring case.",
       turnsAway(415, (request) => !contentTypeOf(request).startsWith("application/json"))
     ]
   },
@@ -115,7 +115,7 @@ export const httpRows: Rows = {
       }
     ],
     "forgets-the-third": [
-      "Answers two requests on a connection and no more.",
+      "Answers only the first two requests on a connection.",
       ({ send }) => {
         const counts = new WeakMap<object, number>()
         return {
@@ -134,7 +134,7 @@ export const httpRows: Rows = {
       turnsAway(400, ({ headers }) => headers["connection"] === "close")
     ],
     "closes-too-soon": [
-      "Closes a connection that is to be closed before its answer is out.",
+      "After connection: close, closes the connection before the answer is sent.",
       () => ({
         send: (given, request, response) => {
           if (request.headers.connection === "close") request.socket.destroy()
@@ -145,11 +145,11 @@ export const httpRows: Rows = {
   },
   "R-HTTP-08": {
     "one-hundred-kib": ["Answers 413 to bodies of more than 100 KiB, as its framework does.", upTo(100)],
-    "quarter-mebibyte": ["Answers 413 to bodies of more than 256 KiB; data alone may have as much.", upTo(256)]
+    "quarter-mebibyte": ["Answers 413 to bodies of more than 256 KiB, although data alone may be that long.", upTo(256)]
   },
   "R-HTTP-09": {
     "dies-of-bad-json": [
-      "Lets what the parser throws end its only worker.",
+      "Loses its only worker when the parser throws.",
       (correct) => {
         let isDead = false
         return {
@@ -162,7 +162,7 @@ export const httpRows: Rows = {
       }
     ],
     "slots-not-given-back": [
-      "Has four slots for uploads and never gives back that of a broken one.",
+      "Has four slots for uploads, and never frees the slot of a broken upload.",
       (correct) => {
         let free = 4
         return {
@@ -177,7 +177,7 @@ export const httpRows: Rows = {
       }
     ],
     "one-body-at-a-time": [
-      "Reads bodies under a lock, one after the other.",
+      "Reads only one body at a time.",
       (correct) => {
         let last: Promise<unknown> = Promise.resolve()
         return {
@@ -196,25 +196,25 @@ export const answerRows: Rows = {
   "R-ACK-01": {
     "access-logs-only": ["Answers 404 to calls, although it is bound to them.", refuses(404, isCall)],
     "milliseconds-wanted": [
-      "Reads times with a pattern that wants three digits of a second.",
+      "Parses times with a pattern that requires milliseconds.",
       refuses(422, ({ event }) => !/\.\d{3}Z$/.test(String(event.data["logged_at"])))
     ],
     "five-at-once": [
-      "Has five connections to its database, and answers 503 to a sixth request.",
+      "Has five connections to its database, and answers 503 to a sixth request in flight.",
       besideOthers(5, () => {
         throw unavailable()
       }),
       { found: "WARN" }
     ],
     "whole-secret": [
-      "Uses the text of the secret as the key, whsec_ and all: nothing genuine fits.",
+      "Uses the text of the secret including whsec_ as the key, so that no genuine signature matches.",
       (correct, { secret }) => ({
         verify: (request, body) => correct.verify(request, Buffer.concat([Buffer.from(secret ?? ""), body]))
       }),
       { profile: "signed" }
     ],
     "stale-keep-alive": [
-      "Resets a connection that was idle for two seconds when the next request comes, instead of closing it.",
+      "Does not close a connection that was idle for two seconds, but resets it when the next request arrives.",
       () => {
         const answered = new WeakMap<object, number>()
         return {
@@ -229,7 +229,7 @@ export const answerRows: Rows = {
       }
     ],
     "wakes-with-an-error": [
-      "Finds its database connection gone after three quiet seconds, and answers 500 to the event that finds it out.",
+      "Loses its database connection after three idle seconds, and answers 500 to the next event.",
       () => {
         let last = Infinity
         return {
@@ -245,7 +245,7 @@ export const answerRows: Rows = {
   "R-ACK-02": {
     "ack-202": ["Answers 202 Accepted, because the work is only queued.", refuses(202)],
     "redirect-308": [
-      "Redirects to the URL with a slash at its end, and handles events there.",
+      "Redirects to the URL with a slash at the end, and handles events there.",
       () => ({
         acknowledge: (_, __, { url }) => (url.endsWith("/") ? acknowledged : plain(308, "", { location: `${url}/` }))
       })
@@ -256,7 +256,7 @@ export const answerRows: Rows = {
       "Does the work first and answers after the deadline.",
       () => ({ acknowledge: () => pause(deadline * 1.4).then(() => acknowledged) })
     ],
-    "never-answers": ["Forgets to answer.", () => ({ send: () => undefined })]
+    "never-answers": ["Never answers.", () => ({ send: () => undefined })]
   },
   "R-ACK-04": {
     "endless-body": [
@@ -264,7 +264,7 @@ export const answerRows: Rows = {
       () => ({ send: ({ headers, status }, _, response) => void response.writeHead(status, headers).write("ok") })
     ],
     "short-body": [
-      "Announces more bytes than it sends, and closes.",
+      "Sends fewer bytes than it announces, and closes the connection.",
       () => ({
         send: ({ headers, status }, { socket }, response) => {
           response.writeHead(status, { ...headers, "content-length": "512" }).write("ok")

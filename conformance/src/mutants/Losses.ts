@@ -1,16 +1,16 @@
 /**
- * Receivers that lose events, make them up, depend on their order, act on other methods, refuse content, or store other content
- * than what came.
+ * Receivers that lose or invent events, depend on their order, act on other methods, refuse content, or store content
+ * other than what was sent.
  */
 import { Refusal } from "@doorhook/receiver"
 import type { Delivery, ReceivedRequest } from "@doorhook/receiver"
 import { besideOthers, drops, idOf, isCall, isEvent, keyOf, pause, refuses, scopeOf, unavailable } from "./Base.ts"
 import type { ReceiverState, Change, Rows } from "./Base.ts"
 
-/** Strings, whose braces don't count, and braces. */
+/** Matches strings, whose braces don't count, and braces. */
 const textOrBrace = /"(?:[^"\\]|\\.)*"|[{}]/gs
 
-/** The body up to the brace that closes the first event, or the whole body. */
+/** Returns the body up to the end of the first event, or the whole body if it does not start with an event. */
 export const firstValue = (body: Uint8Array): Uint8Array => {
   const text = Buffer.from(body).toString()
   let open = 0
@@ -24,25 +24,25 @@ export const firstValue = (body: Uint8Array): Uint8Array => {
   return body
 }
 
-/** An effect without an event. */
+/** Records an effect without an event. */
 const actOnNothing = ({ ledger }: ReceiverState, request: ReceivedRequest): void =>
   ledger.act({ id: idOf(request), scope: scopeOf(request), stored: "{}" })
 
 export const lossRows: Rows = {
   "R-LOS-01": {
     "busy-swallowed": [
-      "Logs «the database is locked», which comes when two requests write at once, and answers 200.",
+      "When two requests write at the same time, logs «the database is locked» and answers 200.",
       besideOthers(1, () => false)
     ],
     "mark-stays": [
-      "Marks the id, then works: when that fails because too much comes at once, the retry is a duplicate of nothing.",
+      "Marks the id before it acts. If the work fails under load, it drops the retry as a duplicate.",
       besideOthers(3, ({ mark }, key) => {
         mark(key)
         throw unavailable()
       })
     ],
     "queue-overflows": [
-      "Answers 200 and puts events into a queue with room for 40, which is emptied at 30 a second; what finds no room is dropped.",
+      "Answers 200 and queues up to 40 events, handles 30 a second, and drops the others.",
       (_, { act, ledger, mark }) => {
         const queue: Array<() => void> = []
         const timer = setInterval(() => {
@@ -62,7 +62,7 @@ export const lossRows: Rows = {
   },
   "R-LOS-02": {
     "marked-before-read": [
-      "Marks the id when the headers are there, before the body is.",
+      "Marks the id when it has read the headers but not the body.",
       (correct, { mark }) => {
         const first = new WeakSet<object>()
         return {
@@ -74,11 +74,11 @@ export const lossRows: Rows = {
         }
       }
     ],
-    "first-attempts-only": ["Takes every attempt after the first for a duplicate.", drops(({ attempt }) => attempt > 1)]
+    "first-attempts-only": ["Treats every attempt after the first as a duplicate.", drops(({ attempt }) => attempt > 1)]
   },
   "R-LOS-03": {
     "acts-on-headers": [
-      "Acts once the headers are there, and reads the body to see whether it was right to.",
+      "Acts when it has read the headers, and checks the body later.",
       (correct, box) => ({
         readBody: (request) => {
           if (box.mark(`acted ${keyOf(request)}`)) actOnNothing(box, request)
@@ -88,14 +88,14 @@ export const lossRows: Rows = {
       })
     ],
     "text-behind-it": [
-      "Reads the first value of a body and leaves what stands behind it.",
+      "Reads the first value in a body and ignores the rest.",
       (correct) => ({ parse: (request, body) => correct.parse(request, firstValue(body)) }),
       { found: "WARN" }
     ]
   },
   "R-ORD-01": {
     "newest-only": [
-      "Drops events that are older than the newest it has.",
+      "Drops events that are older than the newest so far.",
       (...given) => {
         let newest = ""
         return drops(({ event }) => {
@@ -112,7 +112,7 @@ export const lossRows: Rows = {
   },
   "R-GET-01": {
     "acts-on-any-method": [
-      "Acts on GET as on POST: the router takes any method.",
+      "Acts on GET as on POST, because its router accepts any method.",
       (correct, box) => ({
         admit: (request) => {
           if (request.method !== "POST") actOnNothing(box, request)
@@ -137,7 +137,7 @@ export const lossRows: Rows = {
   }
 }
 
-/** Stores other data than what came. */
+/** Stores changed data. */
 const stores =
   (change: (data: Readonly<Record<string, unknown>>) => unknown): Change =>
   (_, { once }) => ({
@@ -147,7 +147,7 @@ const stores =
     }
   })
 
-/** Stores other texts, at every depth. */
+/** Stores changed texts, at every depth. */
 const storesTexts = (change: (text: string) => unknown): Change =>
   stores((data) =>
     JSON.parse(JSON.stringify(data), (_, value: unknown) => (typeof value === "string" ? change(value) : value))
@@ -167,7 +167,7 @@ const nameOf = ({ event: { data } }: Delivery): string => (typeof data["name"] =
 export const contentRows: Rows = {
   "R-FWD-01": {
     "strict-data": [
-      "Refuses unknown members in data: its schema is closed.",
+      "Refuses unknown members in data, because its schema is closed.",
       refuses(422, ({ event }) => Object.keys(event.data).some((name) => !known.has(name)))
     ],
     "twenty-levels": [
@@ -188,7 +188,7 @@ export const contentRows: Rows = {
   "R-FWD-02": {
     "null-image": ["Fails when image_url is null.", refuses(500, ({ event }) => event.data["image_url"] === null)],
     "closed-lists": [
-      "Knows the notification types that there were when it was written.",
+      "Refuses notification types that did not exist when it was written.",
       refuses(
         422,
         (delivery) =>
@@ -196,38 +196,38 @@ export const contentRows: Rows = {
       )
     ],
     "integer-column": [
-      "Has a column of 32 bits for data.id, and lets its error end in a 500.",
+      "Has a 32-bit column for data.id, and answers 500 to longer ids.",
       refuses(500, ({ event }) => Number(event.data["id"]) >= 2 ** 31)
     ],
     "three-byte-utf8": [
-      "Has a database that knows no characters beyond the basic plane.",
+      "Answers 500 to characters beyond the basic plane, which its database does not support.",
       refuses(500, (delivery) => /[\u{10000}-\u{10ffff}]/u.test(nameOf(delivery)))
     ],
     "no-nul": [
-      "Has a database that takes no U+0000 in texts, and lets its error end in a 500.",
+      "Answers 500 to U+0000 in texts, which its database refuses.",
       refuses(500, (delivery) => nameOf(delivery).includes("\u0000")),
       { found: "WARN" }
     ],
-    "cut-names": ["Cuts long names in silence.", storesTexts((text) => text.slice(0, 80)), { level: 2 }],
+    "cut-names": ["Truncates long names silently.", storesTexts((text) => text.slice(0, 80)), { level: 2 }],
     normalised: [
-      "Brings texts into Unicode's composed form before it stores them.",
+      "Normalises texts to Unicode NFC before it stores them.",
       storesTexts((text) => text.normalize("NFC")),
       { level: 2 }
     ],
     "numbers-guessed": [
-      "Guesses types: a text of digits is stored as a number.",
+      "Stores a text of digits as a number.",
       storesTexts((text) => (/^\d+$/.test(text) ? Number(text) : text)),
       { level: 2 }
     ],
     "32-bit-points": [
-      "Stores access points in 32 bits, without a word.",
+      "Truncates access points to 32 bits silently.",
       stores((data) =>
         typeof data["access_point"] === "number" ? { ...data, access_point: data["access_point"] | 0 } : data
       ),
       { level: 2 }
     ],
     "shared-field": [
-      "Keeps the event it works on in a field of its only handler: of two at once, one is stored with the data of the other.",
+      "Has one shared field for the current event: when two arrive together, one is stored with the data of the other.",
       (_, { once }) => {
         let body = ""
         return {
@@ -241,7 +241,7 @@ export const contentRows: Rows = {
       { level: 2 }
     ],
     "times-rewritten": [
-      "Stores times in a column for times, and so in another form than they came.",
+      "Stores times in a time column, which changes how they are written.",
       stores((data) => {
         const at = new Date(String(data["logged_at"]))
         return Number.isNaN(at.getTime()) ? data : { ...data, logged_at: at.toISOString() }

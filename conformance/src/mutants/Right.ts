@@ -1,5 +1,5 @@
 /**
- * Receivers that are right but different: the suite must find nothing wrong with them.
+ * Unusual but correct receivers. The suite must not fail them.
  */
 import { Refusal } from "@doorhook/receiver"
 import type { Delivery } from "@doorhook/receiver"
@@ -15,18 +15,18 @@ export interface RightReceiver {
   /** What it does. */
   readonly does: string
   readonly change: Change
-  /** What its author declares. */
+  /** Settings that its author would declare. */
   readonly said: Partial<Pick<Options, "binding" | "tolerance">>
   readonly profile: Profile | null
-  /** Requirements of which a SHOULD is broken, so that they may end as WARN. */
+  /** Requirements that may end as WARN, because the receiver breaks a SHOULD. */
   readonly warned: ReadonlyArray<Requirement["id"]>
-  /** Requirements that its difference concerns. */
+  /** Requirements that might misjudge the receiver. */
   readonly met: ReadonlyArray<string>
 }
 
 const minute = 60_000
 
-/** Without those that use all the time of a run. */
+/** Requirements on duplicates, except those that use all the time of a run. */
 const duplicates = ["R-DUP-01", "R-DUP-02", "R-DUP-03", "R-DUP-04"]
 
 /** Refuses events that it is not bound to. */
@@ -44,7 +44,7 @@ const slow =
   (milliseconds: number): Change =>
   () => ({ acknowledge: () => pause(milliseconds).then(() => acknowledged) })
 
-/** A time in another zone, as a database column might hold it. */
+/** Writes a time in another zone, as a database column might. */
 const inZone = (time: unknown): string =>
   new Date(String(time)).toLocaleString("sv-SE", { timeZone: "Asia/Kolkata", timeZoneName: "longOffset" })
 
@@ -73,7 +73,7 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
   ),
   right(
     "limit-of-five",
-    "Answers 503 with Retry-After to a sixth request at once, and handles it when it comes again.",
+    "Answers 503 with Retry-After to a sixth request in flight, and handles its retry.",
     ["R-ACK-0*", ...duplicates, "R-FWD-0*"],
     besideOthers(5, () => {
       throw unavailable()
@@ -82,14 +82,14 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
   ),
   right(
     "first-value",
-    "Has a streaming parser, which takes the first value of a body and leaves what stands behind it.",
+    "Has a streaming parser, which reads the first value in a body and ignores the rest.",
     ["R-LOS-0*", "R-HTTP-09"],
     (correct) => ({ parse: (request, body) => correct.parse(request, firstValue(body)) }),
     { warned: ["R-LOS-03"] }
   ),
   right(
     "answers-early",
-    "Handles an event as soon as its last brace is there, and answers before the body's end.",
+    "Handles an event as soon as it has read the last brace, and answers before the end of the body.",
     ["R-LOS-0*", "R-HTTP-0*"],
     () => ({
       readBody: async ({ source }) => {
@@ -104,7 +104,7 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
   ),
   right(
     "worker-that-polls",
-    "Writes events into a table at once, and acts on them in a worker that looks every three seconds.",
+    "Writes events into a table, and acts on them in a worker that polls the table every three seconds.",
     ["R-ACK-01", ...duplicates, "R-LOS-0*"],
     (_, { ledger, mark }) => {
       ledger.database.exec("CREATE TABLE IF NOT EXISTS inbox (id TEXT, scope TEXT, stored TEXT) STRICT")
@@ -130,21 +130,21 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
       }
     }
   ),
-  right("tolerance-3m", "Accepts signatures of three minutes.", ["R-SIG-0*"], checks(isSigned, 180), {
+  right("tolerance-3m", "Accepts signatures for three minutes.", ["R-SIG-0*"], checks(isSigned, 180), {
     said: { tolerance: 3 * minute },
     profile: "signed"
   }),
-  right("tolerance-10m", "Accepts signatures of ten minutes.", ["R-SIG-0*"], checks(isSigned, 600), {
+  right("tolerance-10m", "Accepts signatures for ten minutes.", ["R-SIG-0*"], checks(isSigned, 600), {
     said: { tolerance: 10 * minute },
     profile: "signed"
   }),
-  right("clock-2m-fast", "Has a clock two minutes ahead.", ["R-SIG-0*"], checks(isSigned, 180, 420), {
+  right("clock-2m-fast", "Has a clock that is two minutes ahead.", ["R-SIG-0*"], checks(isSigned, 180, 420), {
     profile: "signed",
     warned: ["R-SIG-08", "R-SIG-09"]
   }),
   right(
     "text-behind-the-signature",
-    "Compares as many characters as a signature has, and leaves what stands behind: nobody without the secret has it.",
+    "Ignores text after the signature, which only the owner of the secret can send.",
     ["R-SIG-0*"],
     (correct) => ({
       verify: (request, body) => {
@@ -154,7 +154,7 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
     }),
     { profile: "signed", warned: ["R-SIG-02"] }
   ),
-  right("get-404", "Answers 404 to all but POST.", ["R-GET-01"], () => ({
+  right("get-404", "Answers 404 to every method except POST.", ["R-GET-01"], () => ({
     admit: ({ method }) => {
       if (method !== "POST") throw new Refusal(404, "")
     }
@@ -179,11 +179,11 @@ export const rightReceivers: ReadonlyArray<RightReceiver> = [
       )
   })),
   right("slow-300ms", "Takes 300 ms for each answer.", ["R-ACK-0*", ...duplicates, "R-HTTP-0*"], slow(300)),
-  right("slow-3s", "Takes 3 s for each answer, of 5 s.", ["R-HTTP-03", "R-HTTP-04"], slow(3_000)),
+  right("slow-3s", "Takes 3 s for each answer, with a deadline of 5 s.", ["R-HTTP-03", "R-HTTP-04"], slow(3_000)),
   right("starts-slowly", "Takes five seconds to start.", ["R-ACK-0*"], () => ({ start: () => pause(5_000) })),
   right(
     "another-time-zone",
-    "Stores times in another zone, and so shows no digest of what it got.",
+    "Stores times in another zone, so that its probe can't return a digest of what was sent.",
     ["R-FWD-02", "R-ORD-01", "R-LOS-01"],
     (_, { once }) => ({
       keep: (key, delivery, request) => once(key, delivery, request, inZone(delivery.event.data["logged_at"]))

@@ -1,5 +1,5 @@
 /**
- * Every wrong receiver of this version.
+ * All faulty receivers of this version.
  */
 import type { Rows } from "./Base.ts"
 import { crashRows } from "./Crashes.ts"

@@ -7,7 +7,7 @@ import { createHmac } from "node:crypto"
 import { idOf, incoming, keyOf, refusesUnlike, scopeOf, socketOf } from "./Base.ts"
 import type { ReceiverState, Change, Rows } from "./Base.ts"
 
-/** A request as a verifier sees it. */
+/** The parts of a request that a verifier needs, and the key. */
 interface Signed {
   readonly id: string
   readonly timestamp: string
@@ -29,7 +29,7 @@ const signatureOf = ({ body, id, key, timestamp }: Signed): string =>
 
 export const isSigned = (signed: Signed): boolean => signed.signatures.split(" ").includes(signatureOf(signed))
 
-/** Verifies in a way of its own; timestamps within tolerances, in seconds. */
+/** Verifies with `isGenuine`, and timestamps with these tolerances in seconds. */
 export const checks =
   (isGenuine: (signed: Signed) => boolean, past = 300, future = past): Change =>
   (_, box) => ({
@@ -40,7 +40,7 @@ export const checks =
     }
   })
 
-/** Verifies some requests only. */
+/** Verifies only the requests that `isLeftOut` does not select. */
 const leavesOut =
   (isLeftOut: (request: ReceivedRequest, body: Uint8Array, box: ReceiverState) => boolean): Change =>
   (correct, box) => ({
@@ -49,7 +49,7 @@ const leavesOut =
     }
   })
 
-/** Does something with a forged request before it is refused. */
+/** Does something with a forged request before refusing it. */
 const otherwise =
   (more: (signed: Signed, request: ReceivedRequest, box: ReceiverState) => void): Change =>
   (correct, box) => ({
@@ -76,25 +76,25 @@ const stringified = (body: Uint8Array): Buffer => {
 export const signatureRows: Rows = {
   "R-SIG-01": {
     "unsigned-welcome": [
-      "Lets a request without a signature through.",
+      "Accepts a request without a signature.",
       leavesOut(({ headers }) => !headers["webhook-signature"])
     ],
     "large-unchecked": [
-      "Verifies bodies up to 64 KiB only, because larger ones come as a stream.",
+      "Verifies only bodies up to 64 KiB, because it reads larger ones as a stream.",
       leavesOut((_, body) => body.length > 65_536)
     ]
   },
   "R-SIG-02": {
     "json-only": [
-      "Verifies in a hook of its parser for application/json, and reads other bodies without it.",
+      "Verifies only bodies with content type application/json, in a hook of its parser.",
       leavesOut(({ headers }) => headers["content-type"] !== "application/json")
     ],
     "one-spelling": [
-      "Finds the signature under one spelling of the header's name, and lets through what seems to have none.",
+      "Finds the signature only under one spelling of the header's name, and accepts requests without one.",
       leavesOut(({ source }) => !incoming(source).rawHeaders.includes("webhook-signature"))
     ],
     "puts-unchecked": [
-      "Takes events by PUT as well, on a route without the hook that verifies.",
+      "Also accepts events by PUT, on a route without the hook that verifies.",
       (correct) => ({
         admit: (request) => {
           if (request.method !== "PUT") correct.admit(request)
@@ -105,29 +105,29 @@ export const signatureRows: Rows = {
       })
     ],
     "length-only": [
-      "Compares the lengths of signatures: the comparison that was meant to be safe was never called.",
+      "Compares only the lengths of signatures, because the safe comparison is never called.",
       checks((signed) => signed.signatures.length === signatureOf(signed).length)
     ],
     "chunks-unchecked": [
-      "Verifies in a hook that runs for requests with content-length only.",
+      "Verifies only requests with content-length.",
       leavesOut(({ headers }) => headers["content-length"] === undefined)
     ],
     "empty-old-secret": [
-      "Takes an old secret too, which is not set and reads as an empty key.",
+      "Also accepts an old secret, which is not set and therefore is an empty key.",
       checks((signed) => isSigned(signed) || isSigned({ ...signed, key: Buffer.from("") }))
     ],
     "known-before-checked": [
-      "Answers 200 to an id it knows before it looks at the signature.",
+      "Answers 200 to an id that it knows before it checks the signature.",
       leavesOut((request, _, box) => isKnown(box, request))
     ],
     "wrong-answered-200": [
-      "Drops what is not genuine, and answers 200 all the same.",
+      "Drops forged requests, but answers 200 to them.",
       otherwise(() => {
         throw new Refusal(200, "ok")
       })
     ],
     "says-what-it-expected": [
-      "Answers a wrong signature with the one that it expected, in hex.",
+      "Returns the signature that it expected, in hex.",
       otherwise((signed) => {
         const expected = Buffer.from(signatureOf(signed).slice("v1,".length), "base64").toString("hex")
         throw new Refusal(401, "not genuine", { headers: { "x-expected-signature": expected } })
@@ -141,26 +141,26 @@ export const signatureRows: Rows = {
       { level: 2 }
     ],
     "seen-before-checked": [
-      "Notes an id as seen before it checks the signature: after a forged request the genuine one is a duplicate.",
+      "Marks an id as seen before it checks the signature, so that a forged request makes the genuine one a duplicate.",
       otherwise((_, request, { mark }) => void mark(keyOf(request))),
       { level: 2 }
     ]
   },
   "R-SIG-03": {
     "any-version": [
-      "Looks at what stands behind the comma and not at the version before it.",
+      "Compares the signature after the comma and ignores the version before it.",
       checks((signed) =>
         signed.signatures.split(" ").some((one) => one.split(",").at(-1) === signatureOf(signed).split(",")[1])
       )
     ],
     "versions-that-begin-with-1": [
-      "Takes every version that begins with v1.",
+      "Accepts every version that begins with v1.",
       checks((signed) => isSigned({ ...signed, signatures: signed.signatures.replaceAll(/v1[^,]*,/g, "v1,") }))
     ]
   },
   "R-SIG-04": {
     "lenient-clock": [
-      "Tries timestamps around the one that was sent, for clocks that are off.",
+      "Also tries timestamps around the one that was sent, to allow for wrong clocks.",
       checks((signed) =>
         Array.from({ length: 601 }, (_, index) => String(Number(signed.timestamp) + index - 300)).some((timestamp) =>
           isSigned({ ...signed, timestamp })
@@ -168,7 +168,7 @@ export const signatureRows: Rows = {
       )
     ],
     "trusts-the-connection": [
-      "Verifies the first request of a connection, and trusts the others on it.",
+      "Verifies only the first request on a connection.",
       (correct) => {
         const trusted = new WeakSet<object>()
         return {
@@ -180,7 +180,7 @@ export const signatureRows: Rows = {
       }
     ],
     "stores-before-checked": [
-      "Writes the body of a known id over the one before, and then checks its signature.",
+      "Overwrites the stored body of a known id before it checks the signature.",
       otherwise(({ body, id }, request, { ledger }) =>
         ledger.restore({ id, scope: scopeOf(request), stored: Buffer.from(body).toString() })
       ),
@@ -189,31 +189,31 @@ export const signatureRows: Rows = {
   },
   "R-SIG-05": {
     "one-signature": [
-      "Takes the header for one signature.",
+      "Treats the whole header as one signature.",
       checks((signed) => signed.signatures === signatureOf(signed))
     ],
     "first-signature": [
-      "Looks at the first signature only.",
+      "Checks only the first signature.",
       checks((signed) => signed.signatures.split(" ")[0] === signatureOf(signed))
     ]
   },
   "R-SIG-06": {
     "written-again": [
-      "Verifies the body as its framework writes it again.",
+      "Verifies the body after its framework has parsed and serialised it again.",
       checks((signed) => isSigned({ ...signed, body: stringified(signed.body) }))
     ],
     "decoded-first": [
-      "Verifies the body as its text in Latin-1, written in UTF-8.",
+      "Decodes the body as Latin-1 and verifies it encoded as UTF-8.",
       checks((signed) => isSigned({ ...signed, body: Buffer.from(Buffer.from(signed.body).toString("latin1")) }))
     ]
   },
   "R-SIG-07": {
     "first-signature-kept": [
-      "Knows duplicates by their signature, and refuses an id under another one.",
+      "Refuses a known id with another signature than before.",
       refusesUnlike((_, { headers }) => headers["webhook-signature"], Object.is)
     ],
     "half-a-minute-apart": [
-      "Refuses a retry that is stamped more than half a minute after the first attempt.",
+      "Refuses a retry with a timestamp more than half a minute after the first attempt's.",
       refusesUnlike(
         (_, { headers }) => Number(headers["webhook-timestamp"]),
         (own, first) => own - first <= 30
@@ -229,12 +229,12 @@ export const signatureRows: Rows = {
   },
   "R-SIG-09": {
     "open-on-garbage": [
-      "Lets a request through whose timestamp it can't read: what throws while it verifies is logged, and no more.",
+      "Accepts a request with an unreadable timestamp, because it only logs errors of the verification.",
       leavesOut(({ headers }) => Number.isNaN(Number(headers["webhook-timestamp"])))
     ],
-    "an-hour": ["Allows an hour.", checks(isSigned, 3_600), { found: "WARN" }],
+    "an-hour": ["Accepts timestamps that are up to an hour off.", checks(isSigned, 3_600), { found: "WARN" }],
     "any-age-once-known": [
-      "Looks at the timestamp of new ids only: an overheard request is good forever.",
+      "Checks the timestamp only of new ids, so that a recorded request stays valid forever.",
       leavesOut((request, body, box) => isKnown(box, request) && isSigned(signedOf(request, body, box))),
       { found: "WARN" }
     ]

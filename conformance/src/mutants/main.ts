@@ -1,6 +1,6 @@
 /**
- * A bundled receiver as a process of its own, so that it can be killed. Settings come from the environment; a line on standard
- * output says that it listens.
+ * Runs a bundled receiver in its own process, so that it can be killed. Reads its settings from the environment, and
+ * prints a line on standard output once it listens.
  */
 import { startServer } from "./Base.ts"
 import { rightReceivers } from "./Right.ts"
@@ -14,7 +14,7 @@ if (FAULT !== "" && change === undefined) {
   process.stderr.write(`FAULT=${FAULT}: there is no such receiver; leave it empty for the plain one\n`)
   process.exitCode = 3
 } else {
-  // No `await` here: the one file is a CommonJS module.
+  // No top-level `await`, because the single-file suite is a CommonJS module.
   startServer({
     port: Number(PORT),
     database: DATABASE,

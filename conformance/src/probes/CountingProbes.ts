@@ -1,5 +1,5 @@
 /**
- * Probes that count what they find, for all events at once: matches in a log file, requests at a sink.
+ * Probes that count the effects of all events themselves: matches in a log file, or requests to a sink.
  */
 import { CommandFailure, eventIdPrefix, eventIdsIn, fileTroubleOf } from "@doorhook/core"
 import { Effect, Result } from "effect"
@@ -17,22 +17,22 @@ import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 
 const unusable = (file: string, what: string): ProbeUnusable =>
   new ProbeUnusable({
-    message: `The log ${file} can't be read: ${what}. Start the receiver with its log there, or correct --probe.`
+    message: `The log ${file} can't be read: ${what}. Start the receiver so that it logs to this file, or correct --probe.`
   })
 
-/** A log that began again: earlier lines may be lost. */
+/** Makes the error for a log that was overwritten, whose earlier lines may be lost. */
 const replaced = (file: string): ProbeUnusable =>
   new ProbeUnusable({
     message: `The log ${file} was overwritten during the run, so earlier lines may be lost. It must only grow: let the receiver append to it (>> instead of >), and don't rotate it during a run.`
   })
 
-/** The most that is read at once, in bytes: a log may be long. */
+/** Maximum number of bytes to read at a time. */
 const mostAtOnce = 1_048_576
 
-/** A log is recognised by this many of the bytes that were read last. */
+/** Number of bytes read last by which a log is recognised as the same. */
 const mostKnown = 256
 
-/** Counts matches by id as the log grows. Reads whole lines only: the last may be incomplete. */
+/** Counts matches by id as the log grows. Reads only whole lines, because the last may be incomplete. */
 class Tail {
   readonly #file: string
   readonly #pattern: RegExp
@@ -46,7 +46,7 @@ class Tail {
     this.#pattern = pattern
   }
 
-  /** Opens the file; null if only its folder exists: a receiver may create it at its first effect. */
+  /** Opens the file. Null if only its folder exists, because a receiver may create the log at its first effect. */
   async #open(): Promise<FileHandle | null> {
     try {
       return await open(this.#file, "r")
@@ -66,7 +66,7 @@ class Tail {
     return bytesRead === known.length && buffer.equals(known)
   }
 
-  /** Reads on; returns whether the log only grew. */
+  /** Reads new lines. Returns whether the log has only grown. */
   async catchUp(): Promise<boolean> {
     const handle = await this.#open()
     if (handle === null) return this.#position === 0
@@ -112,7 +112,7 @@ interface Log {
   readonly pattern: RegExp
 }
 
-/** Reads `FILE:REGEX`. Either may hold colons: an existing file is preferred, else the shortest name. */
+/** Parses `FILE:REGEX`. Either may contain colons: an existing file is preferred, otherwise the shortest name. */
 export const parseLog = (text: string): Result.Result<Log, CommandFailure> => {
   const colons = Array.from(text.matchAll(/:/g), ({ index }) => index).filter(
     (at) => at > 0 && at < text.length - 1 && !(at === 1 && /^[A-Za-z]:[\\/]/.test(text))
@@ -126,11 +126,13 @@ export const parseLog = (text: string): Result.Result<Log, CommandFailure> => {
   const readable = readings.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
   const log = readable.find(({ file }) => existsSync(file)) ?? readable[0]
   if (log !== undefined) return Result.succeed(log)
-  const form = CommandFailure.usage("--probe log: write log:FILE:REGEX, the expression with a group for the id")
+  const form = CommandFailure.usage("--probe log: write log:FILE:REGEX, where a group of REGEX matches the id")
   return readings[0] ?? Result.fail(form)
 }
 
-/** A log file: each match is one effect, of the event whose webhook-id or `data.id` the group holds. */
+/**
+ * Makes the probe of a log file. Each match is one effect of the event whose webhook-id or `data.id` the group matches.
+ */
 export const logProbe = (file: string, pattern: RegExp): Probe => {
   const tail = new Tail(file, pattern)
   let reading: Promise<boolean> = Promise.resolve(true)
@@ -160,7 +162,9 @@ export const logProbe = (file: string, pattern: RegExp): Probe => {
 
 const mostBytes = 1_048_576
 
-/** All places where a receiver may write the id: path, query, headers and body, leniently decoded. */
+/**
+ * Returns all parts of a request in which a receiver may send the id: path, query, headers and body, leniently decoded.
+ */
 const textOf = (request: IncomingMessage, body: string): string =>
   [
     unescape(request.url ?? "").replaceAll("+", " "),
@@ -168,7 +172,7 @@ const textOf = (request: IncomingMessage, body: string): string =>
     body
   ].join("\n")
 
-/** The `Idempotency-Key`, which all requests for one effect share; null without one. */
+/** Returns the `Idempotency-Key`, which all requests for one effect share; null if there is none. */
 const keyOf = ({ headers }: IncomingMessage): string | null => {
   const key = headers["idempotency-key"]
   return key === undefined || key === "" ? null : String(key)
@@ -178,14 +182,14 @@ const isEventId = new RegExp(`^${eventIdPrefix}[0-9A-Za-z]{1,80}$`)
 /** The form of `data.id`. */
 const isNumber = /^\d{1,20}$/
 
-/** Counts the requests that mention an id. Keeps no bodies: a receiver may send many. */
+/** Counts the requests that mention an id. Stores no bodies, because a receiver may send many. */
 class Mentions {
   readonly #requests = new Map<string, number>()
   readonly #keys = new Set<string>()
 
   /**
-   * An id counts once per request, as a whole word. A number counts only in a request without webhook-ids, because events of two
-   * types may share it. A request whose key came before is no further effect.
+   * Adds a request. Each webhook-id in it counts once, as a whole word. Numbers count only in a request without
+   * webhook-ids, because events of two types may have the same number. A request with a known key is not counted again.
    */
   add(text: string, key: string | null): void {
     if (key !== null && this.#keys.has(key)) return
@@ -197,7 +201,7 @@ class Mentions {
     }
   }
 
-  /** The number of requests about an event, by its webhook-id or by `data.id` alone. */
+  /** Returns the number of requests about an event: those with its webhook-id, and those with only its `data.id`. */
   countOf(webhookId: string, dataId: string): number {
     return (this.#requests.get(webhookId) ?? 0) + (this.#requests.get(dataId) ?? 0)
   }
@@ -240,8 +244,9 @@ const listen = (port: number, received: Mentions): Effect.Effect<Server, ProbeUn
   )
 
 /**
- * Plays the peer that the receiver calls: each request with an event's id is one effect, and all requests with one
- * `Idempotency-Key` are one. A receiver that was killed before it noted its call must call again. Listens until the scope ends.
+ * Acts as a service that the receiver calls, until the scope ends. Each request with an event's id is one effect.
+ * Requests with the same `Idempotency-Key` count as one, because a receiver that was killed before it recorded its call
+ * must call again.
  */
 export const sinkProbe = Effect.fnUntraced(function* (
   port: number

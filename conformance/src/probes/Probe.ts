@@ -1,6 +1,6 @@
 /**
- * The port through which the suite sees what a receiver did: how often the effect of an event was committed. Here also the
- * probes that are asked for one event at a time: a command and a URL.
+ * The interface through which the suite observes what a receiver did: how often the effect of an event was committed.
+ * Also the probes that read one event at a time: a command and a URL.
  */
 import { Effect, Predicate, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"
@@ -14,13 +14,13 @@ import { ask, keptConnections } from "../http/Ask.ts"
 export interface Subject {
   readonly webhookId: string
   readonly resourceType: string
-  /** `event.data.id` as raw JSON text: it may be longer than a double holds. */
+  /** `event.data.id` as raw JSON text, because a double might round it. */
   readonly dataId: string
   /** The URL that the event was sent to; null if there is only one. */
   readonly endpoint: string | null
 }
 
-/** An event as the subject of a reading. */
+/** Makes the subject of a reading from an event. */
 export const subjectOf = ({ dataId, resourceType, webhookId }: SentEvent, endpoint: string | null): Subject => ({
   webhookId,
   resourceType,
@@ -36,13 +36,13 @@ export interface ProbeReading {
   readonly data: string | null
 }
 
-/** The probe gave no usable answer: nothing can be said about what the receiver did. */
+/** The probe returned no usable answer, so it is unknown what the receiver did. */
 export class ProbeUnusable extends Schema.TaggedError<ProbeUnusable>()("ProbeUnusable", {
   /** The request, its result, and what to do. */
   message: Schema.String
 }) {}
 
-/** A wrong value, in words: a database client may return a count as a string. */
+/** Describes a wrong value with its type, because a database client may return a count as a string. */
 const inWords = (value: unknown): string =>
   Predicate.isString(value)
     ? `${JSON.stringify(value.slice(0, 100))}, a text`
@@ -55,7 +55,9 @@ const inWords = (value: unknown): string =>
 const fieldOf = (given: unknown, name: string): unknown =>
   Predicate.hasProperty(given, name) ? given[name] : undefined
 
-/** A probe's answer as a reading, with the digest in lower case: hex digits have no case (RFC 4648, section 8). */
+/**
+ * Checks a probe's answer. Digests get lower case, because the case of hex digits has no meaning (RFC 4648, section 8).
+ */
 export const readReading = (
   given: unknown,
   unusable: (what: string) => ProbeUnusable
@@ -65,7 +67,7 @@ export const readReading = (
     return Effect.fail(unusable(`effects: ${inWords(effects)}; give a whole number, 0 or more`))
   }
   const stored = fieldOf(given, "data")
-  // The data is only shown: digests decide.
+  // Reports show the data. Only the digest is judged.
   const data = stored === undefined ? null : Predicate.isString(stored) ? stored : JSON.stringify(stored)
   if (digest === null) return Effect.succeed({ effects, digest, data })
   return Predicate.isString(digest) && /^sha256:[0-9a-f]{64}$/i.test(digest)
@@ -79,16 +81,18 @@ type ProbeKind = (typeof probeKinds)[number]
 
 export interface Probe {
   readonly kind: ProbeKind
-  /** Its source, for reports. */
+  /** Source of the counts, for reports. */
   readonly name: string
-  /** How many readings may run at once. */
+  /** Maximum number of readings at the same time. */
   readonly concurrency: number
   readonly read: (subject: Subject) => Effect.Effect<ProbeReading, ProbeUnusable>
-  /** The ids of all events with effects, from any sender; missing if the probe knows one event at a time. */
+  /**
+   * Reads the ids of all events with effects, from any sender; missing if the probe can only read one event at a time.
+   */
   readonly seen?: Effect.Effect<ReadonlyArray<string>, ProbeUnusable>
 }
 
-/** How long the command may take, in milliseconds. */
+/** Time limit for the command, in milliseconds. */
 const commandPatience = 15_000
 
 interface Ended {
@@ -116,16 +120,16 @@ const commandUnusable = (command: string, what: string, help = ""): ProbeUnusabl
     message: `The probe command ${what}: ${command}. It gets EVENT_ID and DATA_ID in its environment and must print the number of effects and nothing else.${help}`
   })
 
-/** The number of effects, if nothing else was printed. */
+/** Returns the number of effects; null if anything else was printed. */
 const numberIn = (output: string): number | null => {
   const text = output.trim()
   return /^\d{1,9}$/.test(text) ? Number(text) : null
 }
 
-/** Output of a command, short enough for a line. */
+/** Quotes the start of a command's output. */
 const quoted = (text: string): string => (text === "" ? "nothing" : JSON.stringify(text.slice(0, 100)))
 
-/** What to do about an exit code other than 0. */
+/** Returns advice on an exit code other than 0. */
 const helpFor = (code: number | null, output: string): string => {
   if (code === null) return ""
   if (code === 126 || code === 127) return " Does the program exist, and is it executable?"
@@ -134,7 +138,10 @@ const helpFor = (code: number | null, output: string): string => {
     : " The number counts only if standard error is empty: correct the error, or add 2>/dev/null."
 }
 
-/** A command that gets EVENT_ID, DATA_ID and RESOURCE_TYPE in its environment and prints the number of effects. */
+/**
+ * Makes the probe of a command that gets EVENT_ID, DATA_ID and RESOURCE_TYPE in its environment and prints the number
+ * of effects.
+ */
 export const execProbe = (command: string): Probe => ({
   kind: "exec",
   name: command,
@@ -149,25 +156,25 @@ export const execProbe = (command: string): Probe => ({
     const { code, complaint, output } = ended
     const effects = numberIn(output)
     const silent = complaint.trim() === ""
-    // An exit code need not be a failure: `grep -c` prints 0 and ends with 1.
+    // A non-zero exit code is not always a failure: `grep -c` prints 0 and exits with 1.
     if (effects !== null && (code === 0 || (code !== null && silent))) return { effects, digest: null, data: null }
     const complained = silent ? "" : `, with ${quoted(complaint.trim().split("\n").at(-1) ?? "")} on standard error`
     const printed = `printed ${quoted(output.trim())}${complained}`
     if (code === 0) return yield* commandUnusable(command, printed)
-    const how = code === null ? "did not end by itself" : `ended with ${code}`
+    const how = code === null ? "was ended by a signal" : `ended with ${code}`
     return yield* commandUnusable(command, `${how} and ${printed}`, helpFor(code, output))
   })
 })
 
 const decode = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
 
-/** How long the probe may take in all, in milliseconds. */
+/** Time limit for a reading including retries, in milliseconds. */
 const httpPatience = 10_000
-/** How many requests run at once. */
+/** Maximum number of requests at the same time. */
 const concurrency = 8
 /**
- * A receiver that was just started may not listen yet, and one that ended has closed its connections: the request is repeated for
- * about three seconds.
+ * Retries of a request, for about three seconds: a receiver may not listen yet after a start, and its end closes
+ * connections.
  */
 const whileStarting = { schedule: Schedule.exponential(50), times: 6 }
 
@@ -183,24 +190,27 @@ const httpUnusable = (base: URL, what: string): ProbeUnusable =>
     message: `The probe ${base.origin}${base.pathname} ${what}. It must answer GET ?id=... with 200 and {"effects": n}, with 0 for an unknown id.`
   })
 
-/** A wrong status. Values of the probe's own query may be secrets. */
+/** Makes the error for a wrong status, without the values of the probe's own query, which may be secrets. */
 const refused = (base: URL, { endpoint, webhookId }: Subject, status: number): ProbeUnusable => {
   const asked = `${base.origin}${base.pathname}?${base.search === "" ? "" : "...&"}id=${webhookId}${endpoint === null ? "" : "&endpoint=..."}`
   return new ProbeUnusable({
     message: `GET ${asked} was answered with ${status}. Expected: 200 and {"effects": n}, the number of effects of this event${
       status === 404
         ? `; {"effects": 0}, not 404, for an event that it does not know. Correct --probe if nothing is served at ${base.pathname}, or the probe if it answers 404 for unknown events.`
-        : `, with 0 for an unknown one. Ask it by hand to see why.`
+        : `, with 0 for an unknown one. Send the request by hand to see why.`
     }`
   })
 }
 
-/** A URL that answers `GET {probe}?id=WEBHOOK_ID` with `effects`, and optionally with `digest` and `data`. */
+/**
+ * Makes the probe of a URL that answers `GET {probe}?id=WEBHOOK_ID` with `effects`, and optionally with `digest` and
+ * `data`.
+ */
 export const httpProbe = (base: URL): Probe => {
   const connections = keptConnections(base, concurrency)
   const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
     const { body, status } = yield* ask(urlOf(base, subject), "GET", httpPatience, connections).pipe(
-      Effect.mapError((error) => httpUnusable(base, `could not be asked (${detailOf(error)})`)),
+      Effect.mapError((error) => httpUnusable(base, `could not be reached (${detailOf(error)})`)),
       Effect.retry(whileStarting),
       Effect.timeoutOrElse({
         duration: httpPatience,
@@ -211,7 +221,7 @@ export const httpProbe = (base: URL): Probe => {
     const wrong = (what: string): ProbeUnusable => httpUnusable(base, `answered ${what}`)
     const given = yield* decode(body).pipe(Effect.mapError(() => wrong(JSON.stringify(body.slice(0, 100)))))
     const reading = yield* readReading(given, wrong)
-    // `JSON.parse` rounds long numbers. The stored data must keep every digit that the probe sent.
+    // `JSON.parse` rounds long numbers, but reports must show every digit that the probe sent.
     const stored = fieldOf(parseExact(body), "data")
     const isText = Predicate.isString(stored) && !isExactNumber(stored)
     return stored === undefined || isText ? reading : { ...reading, data: exactText(stored) }

@@ -1,5 +1,5 @@
 /**
- * The evidence of a run: everything that happened, as plain data. Verdicts and reports are made from it by pure functions.
+ * The evidence of a run: everything that happened, as plain data. Pure functions make verdicts and reports from it.
  * `--trace FILE` writes it as one line of JSON by this schema.
  */
 import { eventIdPrefix, Signature, UrlPolicy } from "@doorhook/core"
@@ -11,7 +11,7 @@ import { Terms } from "../judgement/Terms.ts"
 import { probeKinds } from "../probes/Probe.ts"
 import { Options } from "./Options.ts"
 
-/** The package's version, which reports name. */
+/** Version of the package, for reports. */
 export const version = "0.1.0"
 
 /** The `suite` member of a report. */
@@ -24,16 +24,16 @@ export const CaseRun = Schema.Struct({
   /** Whether it ran alone, so that measured times count. */
   alone: Schema.Boolean,
   trace: Trace,
-  /** Whether it was executed to the end: the receiver may have become unreachable. */
+  /** Whether it was executed to the end. False if the receiver became unreachable before. */
   whole: Schema.Boolean,
-  /** Whether its effects were read; also true without a probe. */
+  /** Whether its effects were read. Also true without a probe. */
   settled: Schema.Boolean,
-  /** Traces of the same case executed again, alone and one at a time. */
+  /** Traces of further executions of the same case, each of them alone. */
   repeats: Schema.Array(Trace)
 })
 export type CaseRun = typeof CaseRun.Type
 
-/** A control reading of the probe. */
+/** A reading of the probe during calibration. */
 export const Control = Schema.Struct({ expected: Schema.Int, observed: Schema.Int })
 
 /** The result of the probe's calibration. */
@@ -43,19 +43,19 @@ export const ProbeCalibration = Schema.Struct({
   neverSent: Control,
   one: Control,
   two: Control,
-  /** After the receiver was asked to record one more effect; null without a control URL. */
+  /** Reading after the receiver had to record one more effect; null without a control URL. */
   double: Schema.NullOr(Control),
   digest: Schema.Boolean,
   byDataId: Schema.Boolean,
   blindToUrls: Schema.Boolean,
-  /** Whether it ignores the case of ids. */
+  /** Whether the probe ignores the case of ids. */
   foldsCase: Schema.Boolean,
-  /** From the acknowledgement to the effect, in milliseconds. */
+  /** Time from the acknowledgement to the effect, in milliseconds. */
   lag: Schema.Finite
 })
 export type ProbeCalibration = typeof ProbeCalibration.Type
 
-/** How often a failed history was repeated, alone and one at a time, and how often it failed. */
+/** How often a failed history was executed again, each time alone, and how often it failed. */
 export const Confirmed = Schema.Struct({ tried: Schema.Int, failed: Schema.Int })
 export type Confirmed = typeof Confirmed.Type
 
@@ -64,8 +64,8 @@ export const Refinement = Schema.Struct({
   requirement: Schema.String,
   confirmed: Confirmed,
   /**
-   * The history that represents the failure: the shortest that still failed. If the failure needs them, it has the actions of
-   * others on the receiver as operations. Null if no history failed again by itself.
+   * Trace of the shortest history that still failed, which represents the failure. If the failure needs actions of
+   * other histories on the receiver, it includes them as operations. Null if no history failed again when it ran alone.
    */
   reproduced: Schema.NullOr(Trace)
 })
@@ -81,16 +81,16 @@ export type Ended = typeof Ended.Type
 
 export const Evidence = Schema.Struct({
   suite: Schema.String,
-  /** The settings as they may be shown. */
+  /** The settings without secrets. */
   options: Options,
   terms: Terms,
-  /** The needs that are met, apart from the digest. */
+  /** Needs that are met, except for the digest. */
   given: Schema.Array(Schema.String),
-  /** The hooks' names in reports. */
+  /** Names of the hooks in reports. */
   hooks: Schema.Record(Schema.String, Schema.String),
-  /** Whether a command can repeat the run: not for a run in a test. */
+  /** Whether a command can repeat the run. False for a run inside a test. */
   repeatable: Schema.Boolean,
-  /** The 99th percentile of an exchange with an echo server in the suite's own process, in milliseconds. */
+  /** 99th percentile of the time of an exchange with an echo server in the suite's own process, in milliseconds. */
   echo: Schema.Finite,
   /** ISO 8601, UTC. */
   startedAt: Schema.String,
@@ -101,12 +101,12 @@ export const Evidence = Schema.Struct({
   /** All actions on the receiver, in order. */
   interventions: Schema.Array(Intervention),
   refinements: Schema.Array(Refinement),
-  /** Ids of events that took effect during the run and were sent by others. */
+  /** Ids of events from other senders that took effect during the run. */
   strangers: Schema.Array(Schema.String)
 })
 export type Evidence = typeof Evidence.Type
 
-/** Headers without the signature, which is valid for some minutes: reports are shared. */
+/** Removes the signature, which is valid for some minutes, because reports are shared. */
 export const withoutSignature = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
@@ -115,7 +115,10 @@ export const withoutSignature = (headers: Readonly<Record<string, string>>): Rea
     ])
   )
 
-/** Endpoints without the values of their queries. A number keeps endpoints apart that differ only in these. */
+/**
+ * Makes a function that removes the values of queries from endpoints. Adds a number to those that would otherwise be
+ * equal.
+ */
 const shownEndpoints = (): ((endpoint: string) => string) => {
   const known = new Map<string, string>()
   return (endpoint) => {
@@ -129,7 +132,7 @@ const shownEndpoints = (): ((endpoint: string) => string) => {
   }
 }
 
-/** The evidence as it may be stored: without signatures and without the values of queries. */
+/** Returns the evidence to store, without signatures and the values of queries. */
 export const shownEvidence = (evidence: Evidence): Evidence => {
   const endpointOf = shownEndpoints()
   const shownTrace = (trace: Trace): Trace => ({
@@ -152,7 +155,7 @@ export const shownEvidence = (evidence: Evidence): Evidence => {
 
 export const EvidenceLine = Schema.fromJsonString(Evidence)
 
-/** Whether the probe was seen to count past one: after `double`, or for a double effect. */
+/** Whether the probe has counted past one: after `double`, or for an event that took effect twice. */
 export const countsPastOne = ({ calibration, runs }: Pick<Evidence, "runs" | "calibration">): boolean =>
   calibration?.double?.observed === 2 ||
   runs.some(({ trace }) => trace.effects.some((effects) => (effects?.most ?? 0) > 1))
@@ -162,14 +165,17 @@ interface Memory {
   readonly ids: number
 }
 
-/** The longest time, and the most other events, after which a duplicate was recognised; null if none was sent that late. */
+/**
+ * Longest time, and largest number of other events, after which a duplicate was recognised; null if no late one was
+ * sent.
+ */
 export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Memory | null => {
   const known = { seconds: -1, ids: 0 }
   for (const { lane, settled, trace } of runs) {
-    // In other lanes duplicates come soon.
+    // In the other lanes, duplicates follow soon.
     if (!settled || (lane !== "aged" && lane !== "last")) continue
     const hasWaited = trace.history.ops.some(({ k }) => k === "age")
-    // A map keeps the last value of a key: here the place of the first attempt.
+    // A map keeps the last value of a key, which in reverse order is the place of the first attempt.
     const beginnings = new Map(trace.attempts.map(({ event }, index) => [event, index] as const).toReversed())
     const placesOfNew = [...beginnings.values()]
     for (const { attempts, last, most, shared, state } of storiesOf(trace, terms)) {
@@ -184,13 +190,13 @@ export const memoryOf = ({ runs, terms }: Pick<Evidence, "runs" | "terms">): Mem
   return known.seconds < 0 ? null : known
 }
 
-/** How long the receiver was seen to remember ids, in words. */
+/** Describes how long the receiver has remembered ids. */
 export const memoryInWords = ({ ids, seconds }: Memory): string =>
   `ids were remembered for ${seconds} s and ${ids.toLocaleString("en-US")} other events`
 
 /**
- * Characters at either end of an id that identify it: they hold a time and a random number. A receiver that changes the case of
- * ids, or cuts them, is wrong in its own way, but not a sign of another sender.
+ * Number of characters at either end of an id that identify it, by a time and a random number. A receiver may wrongly
+ * change the case of ids or truncate them. Such ids are not a sign of another sender.
  */
 const identifying = 16
 
@@ -198,8 +204,8 @@ const beginning = (id: string): string => id.slice(0, eventIdPrefix.length + ide
 const end = (id: string): string => id.slice(-identifying).toLowerCase()
 
 /**
- * The ids of events from other senders: those that are neither the run's own nor made of one. Another sender may cause restarts, a
- * full memory or late answers, which are not the receiver's fault.
+ * Returns the ids of events from other senders: those that are neither ids of the run nor truncated or changed ids of
+ * the run. Another sender may cause restarts, full memory or late answers, which are not the receiver's fault.
  */
 export const strangersAmong = (seen: Iterable<string>, own: Iterable<string>): ReadonlyArray<string> => {
   const beginnings = new Set<string>()
@@ -211,10 +217,10 @@ export const strangersAmong = (seen: Iterable<string>, own: Iterable<string>): R
   return [...new Set(seen)].filter((id) => !beginnings.has(beginning(id)) && !ends.has(end(id)))
 }
 
-/** How many ids are named. */
+/** Maximum number of ids in a message. */
 const mostNamed = 3
 
-/** Events from other senders, in words. */
+/** Describes events from other senders. */
 export const strangersInWords = (strangers: ReadonlyArray<string>): string => {
   const named = strangers.slice(0, mostNamed).join(", ")
   const more = strangers.length > mostNamed ? ` and ${strangers.length - mostNamed} more` : ""

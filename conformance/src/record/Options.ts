@@ -1,8 +1,8 @@
 /**
- * The settings of a run, one row for each. Their schema, their defaults, the flags of the commands and the command that repeats a
- * run follow from the rows.
+ * The settings of a run, one row for each. The rows determine their schema and defaults, the flags of the commands, and
+ * the command that repeats a run.
  *
- * Settings are plain data without secrets. `Means` is what they stand for in a process: probe, hooks, secret.
+ * Settings are plain data without secrets. `Means` has the probe, the hooks and the secret that are made from them.
  */
 import { Acknowledgement, DurationText, Shell, UrlPolicy } from "@doorhook/core"
 import { Effect, Schema, Struct } from "effect"
@@ -16,26 +16,26 @@ import { profiles } from "../requirements/Requirement.ts"
 
 export const levels = [1, 2, 3] as const
 
-/** The default time of a run, in milliseconds. A shorter run shortens its waits. */
+/** Default time of a run, in milliseconds. A shorter run shortens its waits. */
 export const defaultMaxTime = 120_000
 export const defaultSettle = 10_000
-/** The least deadline that the suite can time. */
+/** Shortest deadline that the suite can time, in milliseconds. */
 export const leastDeadline = 200
 /** Seeds have up to 31 bits. */
 export const seedLimit = 2 ** 31
 
 /** A setting and its flag (`command/Flags.ts`). */
 interface Setting<S extends Schema.Top> {
-  /** Without the two dashes. */
+  /** Name without the two dashes. */
   readonly flag: string
   readonly help: string
   readonly schema: S
   /** The default. */
   readonly usual: S["Type"]
   readonly metavar: string | undefined
-  /** How its value is written, if not as it is held. */
+  /** Form of its value in the flag, if it differs from the setting's. */
   readonly unit: "duration" | "rate" | null
-  /** Whether the command that repeats one history needs it. */
+  /** Whether the command that repeats a history needs it. */
   readonly repeats: boolean
 }
 
@@ -53,7 +53,7 @@ const Text = Schema.NullOr(Schema.String)
 const text = (flag: string, metavar: string, help: string) => setting(flag, Text, null, help, { metavar })
 const texts = (flag: string, metavar: string, help: string, repeats = true) =>
   setting(flag, Texts, [], help, { metavar, repeats })
-/** Milliseconds. */
+/** Makes a setting in milliseconds. */
 const duration = (flag: string, usual: number, help: string) =>
   setting(flag, Schema.Finite, usual, help, { unit: "duration" })
 
@@ -68,7 +68,7 @@ export const rows = {
     "i-own-this-target",
     Schema.Boolean,
     false,
-    "Allows a receiver outside this machine and private networks: it is yours"
+    "Confirms that the receiver is yours, and allows one outside this machine and private networks"
   ),
   binding: setting(
     "binding",
@@ -102,11 +102,11 @@ export const rows = {
     "profile",
     Schema.Array(Schema.Literals(Struct.keys(profiles))),
     [],
-    "Also tests these: signed, tenant, clock, load",
+    "Also tests these profiles: signed, tenant, clock, load",
     { metavar: "NAMES" }
   ),
-  only: texts("only", "IDS", "Tests these requirements alone: ids, or patterns like R-DUP-*", false),
-  skip: texts("skip", "IDS", "Leaves these out", false),
+  only: texts("only", "IDS", "Tests only these requirements: ids, or patterns like R-DUP-*", false),
+  skip: texts("skip", "IDS", "Leaves out these requirements", false),
   /** Ids of requirements that are known to fail. */
   baseline: setting(
     "baseline",
@@ -143,7 +143,7 @@ export const rows = {
   tolerance: duration(
     "tolerance",
     defaultTolerance,
-    "How far off a signature's timestamp may be for the receiver; 5m by default"
+    "How far off the receiver lets a signature's timestamp be; 5m by default"
   ),
   dedupKey: setting(
     "dedup-key",
@@ -151,7 +151,7 @@ export const rows = {
     "both",
     "Which deduplication key to stress: webhook-id (header), data.id (body), or both together"
   ),
-  /** Null: stored nowhere. */
+  /** Null stores no failed histories. */
   cases: setting(
     "cases",
     Text,
@@ -182,7 +182,7 @@ export const Options = Schema.Struct({
     rows,
     Struct.lambda<SchemaOf>(({ schema }) => schema)
   ),
-  /** Whether what is sent is signed; the secret itself is one of the means. */
+  /** Whether requests are signed. The secret itself is one of the means. */
   signed: Schema.Boolean
 })
 export type Options = typeof Options.Type
@@ -199,7 +199,7 @@ const {
 /** All settings with a default. A URL must be given, and a seed is drawn. */
 export const defaults: Omit<Options, "url" | "seed"> = { ...usual, signed: false }
 
-/** What the settings stand for in a process: how the suite reaches, sees and operates the receiver. */
+/** Means made from the settings: how the suite reaches, observes and operates the receiver. */
 export interface Means {
   /** The URLs, with port 0 resolved; most events go to the first. */
   readonly urls: readonly [URL, ...ReadonlyArray<URL>]
@@ -210,9 +210,9 @@ export interface Means {
   readonly progress: (what: string) => Effect.Effect<void>
   /** How long the suite tries to start a killed receiver again, in milliseconds. */
   readonly comeback: number
-  /** Factor of waiting times; null for the run's share of two minutes, at most 1. */
+  /** Factor for waiting times, 1 at most; null to use the run's share of two minutes. */
   readonly pace: number | null
-  /** Whether a command can repeat the run: not for a run in a test. */
+  /** Whether a command can repeat the run. False for a run inside a test. */
   readonly repeatable: boolean
 }
 
@@ -226,10 +226,10 @@ export const noMeans = {
   repeatable: true
 } as const
 
-/** The name of the variable that holds the secret of a receiver that checks signatures. */
+/** Name of the environment variable with the secret of a receiver that checks signatures. */
 export const secretVariable = "DOORHOOK_CONFORMANCE_SECRET"
 
-/** The settings as they may be shown: without the values of queries in URLs. */
+/** Returns the settings to show, without the values of queries in URLs. */
 export const shown = (options: Options): Options => {
   const url = (text: string): string => (URL.canParse(text) ? UrlPolicy.shownUrl(new URL(text)) : text)
   const orNull = (text: string | null): string | null => (text === null ? null : url(text))
@@ -251,12 +251,12 @@ const wordsOf = (name: keyof typeof rows, value: Options[keyof typeof rows]): Re
   return [`--${flag}`, unit === "rate" ? `${value}/s` : String(value)]
 }
 
-/** The command that repeats a stored history, or all of one requirement. */
+/** Returns the command that repeats a stored history, or all of one requirement. */
 export const repeatCommand = (options: Options, what: string): string => {
   const said = shown(options)
   const words = Struct.keys(rows).flatMap((name) => {
     if (!rows[name].repeats) return []
-    // With a probe, another level is the usual one.
+    // With a probe, the default level is higher, so the level is written.
     const isSaid = name === "url" || name === "seed" || (name === "level" && said.probe !== null)
     return !isSaid && JSON.stringify(said[name]) === JSON.stringify(defaults[name]) ? [] : wordsOf(name, said[name])
   })

@@ -1,6 +1,6 @@
 /**
- * From evidence to verdicts: pure functions. A plan is what a run has to do for a requirement; an outcome is its verdict. A run
- * asks for verdicts again and again, so that it stops where everything is decided.
+ * Pure functions that make verdicts from evidence. A plan says what a run has to do for a requirement; an outcome is
+ * its verdict. A run computes verdicts repeatedly, so that it can stop when everything is decided.
  */
 import type { Shortfall, Trace } from "../evidence/Trace.ts"
 import { forBindings, keyOf } from "../history/History.ts"
@@ -26,13 +26,13 @@ export interface Plan {
   readonly given: ReadonlyArray<Case>
   readonly further: ReadonlyArray<Case>
   readonly sampled: ReadonlyArray<Drawn>
-  /** The strengths of its cases, by the keys of their histories. */
+  /** Strengths of the cases, by the keys of their histories. */
   readonly strengths: ReadonlyMap<string, Strength>
-  /** An unmet need without which it can't be tested. */
+  /** An unmet need without which the requirement can't be tested; null if there is none. */
   readonly missing: Need | null
-  /** An unmet need without which it can't pass. */
+  /** An unmet need without which the requirement can't pass; null if there is none. */
   readonly unproven: Need | null
-  /** The bindings, if they select none of its events; else null. */
+  /** The bindings if they select none of the events that the requirement needs, else null. */
   readonly unsent: ReadonlyArray<string> | null
 }
 
@@ -46,9 +46,9 @@ const planOf = (
   sight: ReadonlySet<Need>
 ): Plan => {
   const isListed = requirement.profile !== null && !profile.includes(requirement.profile)
-  // A requirement that is listed without its profile lacks what the profile needs, whatever the hooks can do.
+  // A requirement that is listed without its profile lacks what that profile needs, even if hooks could provide it.
   const missing = (isListed ? requirement.needs.at(-1) : requirement.needs.find((need) => !sight.has(need))) ?? null
-  /** The cases for the bindings: each history once, without those of other cases. */
+  /** Adapts the cases to the bindings and drops those whose history occurs twice or in `others`. */
   const adapt = <One extends Case>(cases: ReadonlyArray<One>, ...others: ReadonlyArray<Case>): ReadonlyArray<One> => {
     const known = keysOf(others)
     const own = cases.flatMap((one) => {
@@ -78,7 +78,7 @@ const planOf = (
   }
 }
 
-/** The plans of all selected requirements, and of those that are listed without their profile. */
+/** Returns the plans of all selected requirements, and of those that are listed without their profile. */
 export const plansOf = (options: Options, sight: ReadonlySet<Need>): ReadonlyArray<Plan> => {
   const { listed, selected } = select(options)
   return [...selected, ...listed].map((requirement) => planOf(requirement, options, sight))
@@ -88,25 +88,25 @@ export const plansOf = (options: Options, sight: ReadonlySet<Need>): ReadonlyArr
 export const concerns = ({ requirement, strengths }: Plan, { trace }: CaseRun): boolean =>
   requirement.examines === "all" || strengths.has(keyOf(trace.history))
 
-/** The strength of a breach of a history: the least of requirement, case and operations. */
+/** Returns the strength of a breach in a history: the weakest of requirement, case and operations. */
 const strengthFor = ({ requirement, strengths }: Plan, history: History): Strength =>
   least(strengths.get(keyOf(history)) ?? requirement.strength, strengthOf(history.ops))
 
-/** The needs that a run meets. */
+/** Returns the needs that a run meets. */
 export const sightOf = ({ calibration, given }: Pick<Evidence, "given" | "calibration">): ReadonlySet<Need> => {
   const sight = new Set(allNeeds.filter((need) => given.includes(need)))
-  // Only the probe's answers show whether it gives a digest.
+  // Only the probe's answers show whether it returns a digest.
   if (calibration?.digest === true && sight.has("effects")) sight.add("digest")
   else sight.delete("digest")
   return sight
 }
 
-/** How often a case is repeated if its failure may be an accident. */
+/** How often a case is repeated whose failure may be an accident. */
 export const maxRepeats = 2
 
 const findings = new WeakMap<Trace, Map<Judge, Finding>>()
 
-/** A requirement's finding on a trace, cached by trace. */
+/** Returns a requirement's finding on a trace, cached by trace. */
 export const judged = ({ judge: judgement }: Requirement, trace: Trace, terms: Terms): Finding => {
   const known = findings.get(trace) ?? new Map<Judge, Finding>()
   findings.set(trace, known)
@@ -127,18 +127,20 @@ export const judged = ({ judge: judgement }: Requirement, trace: Trace, terms: T
 const weakened = (finding: Finding, strength: Strength): Finding =>
   finding.verdict === "FAIL" ? { ...finding, strength: least(finding.strength, strength) } : finding
 
-/** The finding of a case's run and its repeats on a requirement. */
+/** Finding for a requirement on the run of a case and its repeats. */
 export interface Assessment {
   readonly finding: Finding
   /** The trace of the finding: of the run or of a repeat. */
   readonly trace: Trace
-  /** Whether it is a failure that may be an accident, not yet repeated and not seen in another case. */
+  /** Whether the finding may be an accident: the case must be repeated, and no other case has confirmed it. */
   readonly suspect: boolean
 }
 
 const isLate = (finding: Finding): boolean => finding.verdict === "FAIL" && finding.timing
 
-/** Whether the times may not be the receiver's: other requests were in flight, or the suite itself stood still. */
+/**
+ * Whether times may not be the receiver's fault, because other requests were in flight or the suite itself was stalled.
+ */
 const isDisturbed = ({ alone, trace }: CaseRun, attempt: number): boolean =>
   !alone || trace.attempts[attempt]?.exchange.stalled !== undefined
 
@@ -152,9 +154,9 @@ const mayBeAccident = (finding: Finding, run: CaseRun): boolean =>
 /**
  * Judges one run of a case for one requirement.
  *
- * The strength of a breach is the least of four: of requirement, case, operations (`strengthOf`) and finding. A breach that rests
- * on a measured time counts as an accident until another case that ran alone, or a repeat, breaks the same requirement so. It is
- * dropped only if it happened beside other requests and passes alone.
+ * The strength of a breach is the weakest of four: those of the requirement, the case, the operations (`strengthOf`)
+ * and the finding. A late answer counts as an accident until a repeat, or another case that ran alone, confirms it. It
+ * is dropped only if other requests were in flight and a repeat passes alone.
  */
 export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>, terms: Terms): Assessment => {
   const { requirement } = plan
@@ -166,7 +168,7 @@ export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>,
   for (const trace of run.repeats) {
     const repeated = of(trace)
     if (repeated.verdict === "FAIL") return { finding: repeated, trace, suspect: false }
-    // Beside other histories, or while the suite stood still, times don't count: if it passes alone, it passes.
+    // Times don't count while other histories run or the suite is stalled, so a case that then passes alone has passed.
     if ((!run.alone || finding.verdict === "INCONCLUSIVE") && repeated.verdict === "PASS")
       return { finding: repeated, trace, suspect: false }
   }
@@ -180,7 +182,7 @@ export const assess = (plan: Plan, run: CaseRun, others: ReadonlyArray<CaseRun>,
   if (isSeenAgain) return proven
   if (run.repeats.length < maxRepeats) return { ...proven, suspect: true }
   if (finding.verdict !== "FAIL") return proven
-  const observed = `${finding.observed}; seen once, and not again in ${maxRepeats} repeats`
+  const observed = `${finding.observed}; seen once, but not in ${maxRepeats} repeats`
   return { ...proven, finding: inconclusive(finding.attempt, observed) }
 }
 
@@ -188,27 +190,27 @@ export interface Outcome {
   readonly requirement: Requirement
   readonly verdict: Verdict
   readonly observed: string
-  /** What decided the verdict; null for nothing. */
+  /** What decided the verdict; null if no single run did. */
   readonly decisive: {
     readonly run: CaseRun
     readonly trace: Trace
     readonly attempt: number | null
     readonly event: number | null
     readonly symptom: Symptom | null
-    /** Whether ordinary events alone break it, too. */
+    /** Whether ordinary events alone break the requirement. */
     readonly isOrdinary: boolean
     readonly because: string
     readonly terms: Terms
   } | null
   readonly confirmed: Confirmed | null
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
-  /** Its cases that were cut short, and how far they came. */
+  /** Cases that were cut short, and how much of them was done. */
   readonly cutShort: ReadonlyArray<string>
-  /** Whether it is undecided only for lack of time. */
+  /** Whether the requirement is undecided only for lack of time. */
   readonly lacksTime: boolean
 }
 
-/** Whether the receiver has acknowledged anything at all. */
+/** Whether the receiver has acknowledged anything. */
 export const acknowledgesAtAll = (runs: ReadonlyArray<CaseRun>, terms: Terms): boolean =>
   runs.some(({ trace }) => trace.attempts.some(({ exchange }) => classify(exchange, terms) === "acknowledged"))
 
@@ -285,7 +287,7 @@ const passedInWords = ({ strengths }: Plan, assessed: ReadonlyArray<Assessed>): 
   ].join("; ")
 }
 
-/** How many cut-short cases a verdict names. */
+/** Maximum number of cut-short cases in a message. */
 const mostNamed = 3
 
 const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -295,19 +297,21 @@ const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
         `CUT SHORT ${all.slice(0, mostNamed).join("; ")}${all.length > mostNamed ? ` and ${all.length - mostNamed} more` : ""}`
       ]
 
-/** The number of variations in a history. */
 const variationsIn = ({ ops }: History): number => ops.reduce((sum, op) => sum + ("how" in op ? op.how.length : 0), 0)
 
-/** A kill by another case this soon after the last attempt may be what lost an event, in milliseconds. */
+/**
+ * If another case kills the receiver within this time after the last attempt, the kill may have lost the event.
+ * Milliseconds.
+ */
 const soon = 5_000
 
-/** Whether a trace has ordinary events only, and no action of other cases on the receiver. */
+/** Whether a trace has only ordinary events, and no other case acted on the receiver during it or soon after. */
 const isOrdinary = ({ attempts, began, history, interventions }: Trace): boolean => {
   const over = began + Math.max(0, ...attempts.map(({ exchange, started }) => started + exchange.elapsed))
   return history.ops.every(isPlain) && interventions.every(({ from }) => from > over + soon)
 }
 
-/** The failure that explains most: of ordinary events, short, and plain. */
+/** Returns the failure that is easiest to explain: with ordinary events, short, and with few variations. */
 const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
   assessed.toSorted(
     ({ trace: a }, { trace: b }) =>
@@ -317,17 +321,17 @@ const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
       variationsIn(a.history) - variationsIn(b.history)
   )[0]
 
-/** The consequence of a finding: its own, else its case's, else the requirement's for the symptom. */
+/** Returns the consequence of a finding: its own, or else its case's, or else the requirement's for the symptom. */
 const becauseOf = (finding: Finding, { because, becauses }: Requirement, own: Case | undefined): string => {
   const [said, symptom] = finding.verdict === "FAIL" ? [finding.because, finding.symptom] : [null, null]
   return said ?? own?.because ?? (symptom === null ? because : (becauses[symptom] ?? because))
 }
 
-/** Whether the receiver is gone; a probe is often a part of it. */
+/** Whether the receiver may be gone. A probe is often part of the receiver, so its failure counts. */
 const isGone = ({ how }: Ended): boolean =>
   how === "target_unusable" || how === "probe_unusable" || how === "stayed_down"
 
-/** A connection that broke while the receiver was dying is not a failure. */
+/** Makes a failure undecided if its connection broke, which may have happened because the receiver was dying. */
 const sparingDeath = (one: Assessed): Assessed => {
   const { finding, trace } = one
   if (finding.verdict !== "FAIL" || finding.attempt === null) return one
@@ -346,7 +350,7 @@ const isDone = ({ settled, whole }: CaseRun, { requirement: { needs: needed, pro
 
 type Known = Pick<Evidence, "runs" | "terms" | "calibration" | "refinements" | "strangers" | "repeatable">
 
-/** The outcome of one requirement, from all evidence so far. */
+/** Judges one requirement by all evidence so far. */
 export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const { further, given, requirement, sampled } = plan
   const { refinements, repeatable, runs, strangers, terms } = known
@@ -379,14 +383,14 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
     .filter(({ finding, whole }) => whole || finding.verdict === "FAIL" || finding.verdict === "ERROR")
   const isFailed = ({ finding }: Assessed): boolean => finding.verdict === "FAIL"
   const isOpen = ({ finding }: Assessed): boolean => finding.verdict === "INCONCLUSIVE"
-  /** Whether a breach is weaker than the requirement. */
+  /** Whether a finding is a breach that is weaker than the requirement. */
   const isWeak = ({ finding }: Assessed): boolean =>
     finding.verdict === "FAIL" && finding.strength === "SHOULD" && requirement.strength === "MUST"
 
   const decided = (one: Assessed, verdict: Verdict): Outcome => {
     const { run, suspect } = one
     const isProven = isFailed(one) && !suspect
-    // The shortest history that failed by itself represents the failure.
+    // The shortest history that failed when it ran alone represents the failure.
     const reproduced = refinement?.reproduced ?? null
     const again = reproduced === null ? null : judged(requirement, reproduced, terms)
     const [trace, finding] =
@@ -421,7 +425,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   if (strong !== undefined) return broken(strong, requirement.strength === "MUST" ? "FAIL" : "WARN")
   const thrownAt = assessed.find(({ finding }) => finding.verdict === "ERROR")
   if (thrownAt !== undefined) return decided(thrownAt, "ERROR")
-  // A weaker case that is open does not leave the requirement open.
+  // An undecided case that is weaker does not leave the requirement undecided.
   const counted = assessed.filter(({ run }) => strengthFor(plan, run.trace.history) === requirement.strength)
   const saysSomething = (one: Assessed): boolean => isFailed(one) || one.finding.verdict === "PASS"
   const open =
@@ -451,6 +455,6 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
       )
 }
 
-/** The verdicts of a run. */
+/** Returns the verdicts of a run. */
 export const outcomesOf = (evidence: Evidence): ReadonlyArray<Outcome> =>
   plansOf(evidence.options, sightOf(evidence)).map((plan) => judge(plan, evidence, evidence.ended))
