@@ -190,7 +190,7 @@ describe("a command", () => {
       )
       assert.match(yield* said("echo two; exit 1"), /ended with 1 and printed "two": .* with EVENT_ID set to see why/)
       assert.match(yield* said("no-such-program"), /ended with 127 .* Does the program exist, and is it executable\?$/)
-      assert.match(yield* said("echo 7; kill -9 $$"), /was ended by a signal and printed "7"/)
+      assert.match(yield* said("echo 7; kill -9 $$"), /did not exit normally and printed "7"/)
       assert.match(yield* said("echo many"), /^The probe command printed "many": echo many\. It gets EVENT_ID/)
     })
   )

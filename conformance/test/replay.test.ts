@@ -176,7 +176,7 @@ describe("a stored history", () => {
         `json=${file}.report`
       )
       assert.strictEqual(exitCode, 3, message)
-      assert.match(message, /^--report: the replay of a stored history .*; leave --report out, or replay R-DUP-01$/)
+      assert.match(message, /^--report: replaying a stored history .*; leave out --report, or replay R-DUP-01$/)
       assert.isEmpty(target.received)
       assert.isTrue(existsSync(file))
     })

@@ -87,7 +87,7 @@ const check = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Judges the evidence of an earlier run by the rules of this version. Sends nothing. The exit codes are those of run."
+    "Judges the evidence of an earlier run by the rules of this version. Sends nothing. The exit codes are those of `conformance run`."
   )
 )
 

@@ -30,7 +30,7 @@ const calibrationLines = (calibration: ProbeCalibration): ReadonlyArray<string> 
   ]
 }
 
-/** Failure of a doctor that could not try the probe because no event was acknowledged. */
+/** Makes the failure for a probe that could not be tried because no event was acknowledged. */
 const acknowledgesNothing = ({ secret, urls: [url] }: Means): CommandFailure =>
   unusable({
     message: `No event was acknowledged, so the probe could not be tried. \`${program.called} run --url ${UrlPolicy.shownUrl(url)} --only R-ACK-01\` shows the answers.${secret === null ? ` If the receiver checks signatures, give its secret: --secret SECRET, or ${secretVariable}.` : ""}`

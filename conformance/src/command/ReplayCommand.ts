@@ -79,7 +79,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Opt
   }
   if (able.missing !== null) {
     return yield* CommandFailure.usage(
-      `${violates} can't be replayed with less than the run had: ${needs[able.missing].toGive}`
+      `${violates} can't be replayed without what the run had: ${needs[able.missing].toGive}`
     )
   }
   const { acknowledges, calibration, terms, tryOut } = yield* Effect.mapError(prepareReceiver(options, means), unusable)

@@ -85,7 +85,7 @@ export const runConformance = Effect.fnUntraced(function* (flags: RunFlags) {
   yield* runAndReport({ given: { ...given, baseline, only, skip, trace }, means }, requests)
 }, Effect.scoped)
 
-/** Returns whether a run would meet each need: yes, no, or in words on which answer of the receiver it depends. */
+/** Returns for each need whether a run would meet it, or the condition in words if that depends on the receiver. */
 const sightOf = ({ controlUrl, options, secret, urls }: Checked) => {
   const { advanceCmd, killCmd, level, pauseCmd, peakRate, probe, spawn } = options
   const offered = controlUrl === null ? false : "if the control URL offers it"

@@ -1,6 +1,6 @@
 /**
- * A request of the suite and its result. An exchange extends core's `TransportResult`, so that core's own rule can
- * judge it, by how the answer ended.
+ * A request of the suite and its result. An exchange extends core's `TransportResult`, so core's own rule can judge
+ * it. In addition, it says how the answer ended.
  */
 import type { TransportResult } from "@doorhook/core"
 import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"
@@ -102,7 +102,7 @@ const isUnreadable = (error: unknown): boolean => {
 const outcomeOf = (error: unknown, connected: boolean): Failure =>
   isUnreadable(error) ? "invalid_response" : (byCode[codeOf(error)] ?? (connected ? "connection_reset" : "tls"))
 
-/** Returns how an answer ended in which this error occurred. */
+/** Returns the ending of an answer that failed with this error. */
 export const endingOf = (error: unknown): Ending => (isUnreadable(error) ? "malformed" : "cut_off")
 
 /** Returns the message of an error, or else its code; at most 300 characters. */
@@ -151,7 +151,7 @@ export const answeredOf = (
 })
 
 /**
- * Returns the milliseconds that the receiver took at least: without the time during which the suite itself was stalled.
+ * Returns the time that the receiver certainly took, in milliseconds. Excludes time during which the suite was stalled.
  */
 export const leastElapsed = ({ elapsed, stalled = 0 }: Exchange): number => elapsed - stalled
 

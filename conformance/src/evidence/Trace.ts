@@ -59,7 +59,7 @@ export const SentEvent = Schema.Struct({
   resourceType: Schema.String,
   /** Raw JSON text of `data.id`. */
   dataId: Schema.String,
-  /** Whether a binding can select its kind. A receiver must act on such an event. */
+  /** Whether a binding can select its kind, so that a receiver must act on it. */
   documented: Schema.Boolean,
   /** `sha256:HEX` of the RFC 8785 form of its data. */
   digest: Schema.String,

@@ -67,7 +67,7 @@ export const retryUntil = Effect.fnUntraced(function* (
   }
 })
 
-/** Number of events retried at the same time, because doorhook retries several at the same time. */
+/** Number of events retried at the same time. doorhook also retries several at a time. */
 const retriesAtOnce = 3
 
 /** Retries every event that was not acknowledged. */
@@ -217,7 +217,9 @@ export const volleys = Effect.fnUntraced(function* (
   noteShortfall(execution, { op, what: "events", done: made, of: operation.rounds })
 })
 
-/** Maximum number of ids to try. Two of 80,000 ids usually have the same 32 bits, so this many hardly ever fail. */
+/**
+ * Maximum number of ids to try. Some 80,000 usually contain a pair with equal 32 bits, so this many almost always do.
+ */
 const candidates = 400_000
 const candidatesAtOnce = 1_000
 

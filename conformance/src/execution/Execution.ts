@@ -85,7 +85,7 @@ export interface Execution {
   /** This history's actions on the receiver, each with its operation. */
   readonly interventions: Map<Intervention, number>
   /**
-   * Number of requests that run in parallel with the history. They keep their slots, so that no request can be sent
+   * Number of requests that run in parallel with the history. As long as they keep their slots, no request can be sent
    * alone.
    */
   beside: number
@@ -256,7 +256,7 @@ export class Slots extends Context.Service<
     Slots,
     Effect.gen(function* () {
       const semaphore = yield* Semaphore.make(maxInFlight)
-      // A semaphore prefers those who want few slots. The queue in front makes sure that one who wants all slots gets a
+      // A semaphore serves small requests before large ones. Thanks to the queue, a request for all slots gets its
       // turn.
       const row = yield* Semaphore.make(1)
       const underWay = new Set<{ atOnce: number }>()

@@ -102,8 +102,8 @@ const performers: Performers = {
 }
 
 /**
- * Type of a method, whose parameters TypeScript checks less strictly: one table can then store the functions of all
- * kinds.
+ * Type of a method. TypeScript checks the parameters of methods less strictly, so one table can store the functions of
+ * all kinds.
  */
 type Perform = { of(execution: Execution, operation: Operation, place: number): Doing }["of"]
 const rows: Readonly<Record<OperationKind, Perform>> = performers

@@ -305,7 +305,7 @@ export const twins = {
       { webhookId: changeAt(webhookId, -2), dataId: odd }
     ]
   }),
-  beyond_32_bits: near("data.id that differ by 2^32", -3, plus(2 ** 32)),
+  beyond_32_bits: near("values of data.id that differ by 2^32", -3, plus(2 ** 32)),
   prefix: pair("one id a prefix of the other", ({ dataId, webhookId }) => [
     { webhookId, dataId },
     { webhookId: `${webhookId}0`, dataId: `${dataId}0` }

@@ -127,7 +127,7 @@ export const operated = inLane("operated")
 
 export const newLog = newEvent(accessLog)
 export const newCall = newEvent(call)
-/** Sends an event again as doorhook would retry it, with more variations. */
+/** Makes the operation that sends an event again as doorhook would retry it, with more variations. */
 export const retryOf = (ref: number, ...how: ReadonlyArray<Variation>): Operation => again(ref, [...retry, ...how])
 export const retryAll: Operation = { k: "again_all", how: retry }
 export const retryOpen: Operation = { k: "retry_open" }

@@ -50,7 +50,7 @@ interface More<Op> {
   events?(operation: Op): number
   /** Whether a sequence of curl commands can do the same. */
   readonly byCurl?: true
-  /** Whether it ends the receiver, which loses its memory. */
+  /** Whether it ends the receiver, and with it everything that the receiver has only in memory. */
   readonly endsReceiver?: true
   readonly movesClock?: true
   /** Whether it consists only of ordinary events and retries. */
@@ -80,10 +80,10 @@ const howInWords = (how: ReadonlyArray<Variation>): string =>
 
 const cutInWords = (cut: Cut): string =>
   cut.in === "body"
-    ? `given up after ${cut.percent} % of its body`
+    ? `cut off after ${cut.percent} % of its body`
     : cut.share === 0
-      ? "given up as soon as it was sent"
-      : `given up after ${Math.round(cut.share * 100)} % of the time an answer usually takes`
+      ? "cut off as soon as it was sent"
+      : `cut off after ${Math.round(cut.share * 100)} % of the usual answer time`
 
 const one = () => 1
 const none = { answers: 0, ms: 0 }
@@ -154,7 +154,7 @@ const operations = {
     "volleys",
     { event: EventTemplate, copies: Count, rounds: Count },
     ({ copies, event, rounds }) =>
-      `up to ${rounds} new ${event.resource_type} events one after the other, each ${copies} times at once to the last byte`,
+      `up to ${rounds} new ${event.resource_type} events one after the other, each in ${copies} copies that end at the same moment`,
     { cost: ({ rounds }) => ({ answers: rounds, ms: 0 }) }
   ),
   /** Events that are nearly the same, each sent once. */
@@ -171,7 +171,7 @@ const operations = {
   shuffled: kind(
     "shuffled",
     { events: Schema.Array(EventTemplate), order: Schema.Array(Schema.Int) },
-    ({ order }, { made }) => `${order.length} new events, not in the order they happened in${made}`,
+    ({ order }, { made }) => `${order.length} new events, not in the order in which they happened${made}`,
     {
       events: ({ order }) => order.length,
       cost: ({ order }) => ({ answers: order.length, ms: 0 })
@@ -199,14 +199,15 @@ const operations = {
   abort_storm: kind(
     "abort_storm",
     { count: Count, percent: Schema.Finite },
-    ({ count, percent }) => `${count} new events, all given up after ${percent} % of their bodies`,
+    ({ count, percent }) => `${count} new events, all cut off after ${percent} % of their bodies`,
     { cost: ({ count }) => ({ answers: 0, ms: 15 * Math.ceil(count / 10) }) }
   ),
   /** New events whose senders stop in the middle of the body and keep the connection open until the history ends. */
   stalled: kind(
     "stalled",
     { count: Count, percent: Schema.Finite },
-    ({ count, percent }) => `${count} new events at once, which stop after ${percent} % of their bodies and stay open`,
+    ({ count, percent }) =>
+      `${count} new events at once, whose requests stop after ${percent} % of their bodies and stay open`,
     { cost: () => ({ answers: 0, ms: 100 }) }
   ),
   /** A new event with a forged signature. Later attempts to send the event are genuine. */
@@ -277,7 +278,7 @@ const operations = {
     endsReceiver: true,
     cost: () => ({ answers: 0, ms: 1_000 })
   }),
-  /** A kill in the middle of traffic, `after` milliseconds after the first event, and a start. */
+  /** A kill during traffic, `after` milliseconds after the first event, followed by a start. */
   kill_amid: kind(
     "kill_amid",
     {
@@ -310,7 +311,7 @@ const operations = {
       cost: () => ({ answers: 1, ms: 6_000 })
     }
   ),
-  /** A move of the receiver's clock, forward. */
+  /** A jump of the receiver's clock forward. */
   advance: kind(
     "advance",
     { ms: Schema.Int },

@@ -3,7 +3,7 @@
  * cases, whichever requirements are selected. fast-check replays a failing case by its path and shrinks both operations
  * and values.
  *
- * Numbers are made as digits. A receiver may have good reasons to refuse control characters and lone surrogates in
+ * Numbers are generated as text. A receiver may have good reasons to refuse control characters and lone surrogates in
  * texts, numbers beyond the range of a double, and members called `__proto__`, so these never occur.
  */
 import * as fc from "fast-check"

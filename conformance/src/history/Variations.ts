@@ -242,7 +242,7 @@ export const forgeries = {
   empty_secret: must("signed with an empty secret", { signed: () => ({ by: "nobody" }) }),
   public_key: must("signed with the public key as if it were a secret", { signed: () => ({ by: "public" }) }),
   truncated: must("with half of the good signature", { signature: (good) => good.slice(0, startOf(good) + 22) }),
-  lengthened: should("with the good signature and more text behind it", { signature: (good) => `${good}AAAA` }),
+  lengthened: should("with the good signature followed by more text", { signature: (good) => `${good}AAAA` }),
   first_byte: must("with a signature whose first byte is wrong", { signature: (good) => flip(good, startOf(good)) }),
   last_byte: must("with a signature whose last byte is wrong", {
     signature: (good) => flip(good, lastFullCharacter(good))
@@ -268,15 +268,15 @@ export const forgeries = {
     signed: ({ body }) => ({ body: body.replace('"create"', '"delete"') }),
     only: "signature"
   }),
-  changed_body: must("with another name in data than what was signed", {
+  changed_body: must("with another name in data than in the signed body", {
     body: (_, event) => bodyOf(changed(event))
   }),
   added_space: must("with a space added to the signed body", { body: (body) => `${body} ` }),
   two_wrong: must("with two wrong signatures", { signature: (good) => `${flip(good, startOf(good) + 2)} ${random}` }),
   past: should("signed twice the tolerance ago", { signed: later(-2) }),
-  future: should("signed twice the tolerance ahead", { signed: later(2) }),
+  future: should("signed twice the tolerance in the future", { signed: later(2) }),
   past_soon: should("signed a little more than the tolerance ago", { signed: later(-1.1) }),
-  future_soon: should("signed a little more than the tolerance ahead", { signed: later(1.1) }),
+  future_soon: should("signed a little more than the tolerance in the future", { signed: later(1.1) }),
   no_number: must("signed, with a timestamp that is no number", { header: [names.timestamp, "now"] })
 } satisfies Readonly<Record<string, ForgeryKind>>
 
@@ -330,7 +330,7 @@ export const malformations = {
     spoil: (body) => body.slice(0, body.length >> 1)
   },
   unclosed: { words: "without its last brace", strength: "MUST", spoil: (body) => body.slice(0, -1) },
-  trailing: { words: "with more text behind it", strength: "SHOULD", spoil: (body) => `${body}{"x"` },
+  trailing: { words: "followed by more text", strength: "SHOULD", spoil: (body) => `${body}{"x"` },
   single_quotes: { words: "with single quotes", strength: "MUST", spoil: (body) => body.replaceAll('"', "'") }
 } satisfies Readonly<Record<string, MalformationKind>>
 

@@ -36,7 +36,7 @@ export interface Sending extends Form {
   readonly held: { readonly barrier: Barrier; readonly place: number } | null
 }
 
-/** Sends plainly and waits for the answer. */
+/** Returns the settings of a plain request that waits for its answer. */
 export const plainSending = (limit: number): Sending => ({ ...plainForm, limit, cut: null, held: null })
 
 /** An exchange, and whether its connection had carried a request before. */
@@ -140,7 +140,7 @@ interface Sighting {
   bytes: number
 }
 
-/** Returns the milliseconds since the exchange began, and can restart the count. */
+/** Counts the milliseconds since the exchange began. The count can be restarted. */
 interface Watch {
   readonly elapsed: () => number
   readonly restart: () => void

@@ -110,7 +110,7 @@ export const uncrowded: Judge = (trace) => {
 
 /** Requires that every answer has a status that acknowledges. A redirect is an answer like any other. */
 export const exactStatus: Judge = (trace, { rule }) =>
-  eachAttempt(trace, "no answer came, so there was no status to judge", ({ exchange, kind }, index) => {
+  eachAttempt(trace, "there was no answer, so no status to judge", ({ exchange, kind }, index) => {
     if (kind !== "delivery" || exchange._tag === "Failed") return null
     return Acknowledgement.isAcknowledgingStatus(exchange.status, rule)
       ? "good"
@@ -133,7 +133,7 @@ export const statusInTime: Judge = (trace, terms) => {
     const observed = exchangeInWords(exchange)
     if (exchange._tag === "Failed")
       return exchange.outcome === "timeout" ? fail(index, observed, { timing: true }) : null
-    const near = `: within ${terms.guard} ms of the deadline, nearer than can be measured`
+    const near = `: within ${terms.guard} ms of the deadline, which is too close to measure`
     return timed(exchange, statusTime(exchange, terms), index, near)
   })
 }
@@ -147,7 +147,7 @@ export const completeAnswers: Judge = (trace, terms) =>
     const observed = exchangeInWords(exchange)
     if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? null : fail(index, observed)
     if (exchange.ending === "cut_off" || exchange.ending === "malformed") return fail(index, observed)
-    // The end of a late answer says nothing more.
+    // `statusInTime` already judges a late answer.
     if (statusTime(exchange, terms) === "late") return null
     const near = `, the body's end ${terms.guard} ms or less from the deadline`
     return timed(exchange, bodyTime(exchange, terms), index, near)
@@ -380,7 +380,13 @@ const unread = "no event's effects were read"
 /** Requires that no event has more than one effect at any reading. */
 export const atMostOnce: Judge = (trace, terms) =>
   eachEvent(trace, terms, unread, ({ last, most, shared }) =>
-    most === null || last === null ? null : most > shared ? (most === last ? "" : `${most} of them for a while`) : true
+    most === null || last === null
+      ? null
+      : most > shared
+        ? most === last
+          ? ""
+          : `up to ${most} at earlier readings`
+        : true
   )
 
 /** Requires that every acknowledged event of a known kind has an effect. */

@@ -1,6 +1,6 @@
 /**
- * Base of the faulty receivers: `@doorhook/receiver`, some of whose parts a change replaces, as an HTTP server. The
- * hook is at `/hook` and below, next to a probe and a control URL. Also the changes that several faulty receivers
+ * Base of the faulty receivers: an HTTP server with `@doorhook/receiver`, in which a change replaces some parts. It
+ * serves the hook at `/hook` and below, a probe and a control URL. Also the changes that several faulty receivers
  * share, and the ledger.
  */
 import {

@@ -130,7 +130,7 @@ export const crashRows: Rows = {
         return { keep: async (...given) => buffer.push(given) > 0 }
       }
     ],
-    "copies-in-flight": ["Answers a copy before the first is committed.", besideItself(60, async () => false)],
+    "copies-in-flight": ["Acknowledges a copy before the first is committed.", besideItself(60, async () => false)],
     "starts-empty": [
       "Keeps its database on a disk that a restart empties.",
       (_, { ledger }) => ({ start: () => ledger.database.exec("DELETE FROM doorhook_deliveries; DELETE FROM effects") })

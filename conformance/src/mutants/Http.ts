@@ -96,7 +96,7 @@ export const httpRows: Rows = {
       turnsAway(415, (request) => contentTypeOf(request).includes(";"))
     ],
     "type-in-lower-case": [
-      "Compares the content type without ignoring case.",
+      "Compares the content type case-sensitively.",
       turnsAway(415, (request) => !contentTypeOf(request).startsWith("application/json"))
     ]
   },

@@ -42,7 +42,7 @@ export const lossRows: Rows = {
       })
     ],
     "queue-overflows": [
-      "Answers 200 and queues up to 40 events, handles 30 a second, and drops the others.",
+      "Answers 200, handles 30 events a second, and drops events while its queue of 40 is full.",
       (_, { act, ledger, mark }) => {
         const queue: Array<() => void> = []
         const timer = setInterval(() => {

@@ -90,7 +90,7 @@ export const signatureRows: Rows = {
       leavesOut(({ headers }) => headers["content-type"] !== "application/json")
     ],
     "one-spelling": [
-      "Finds the signature only under one spelling of the header's name, and accepts requests without one.",
+      "Finds the signature only under one spelling of the header's name, and accepts requests that seem to have none.",
       leavesOut(({ source }) => !incoming(source).rawHeaders.includes("webhook-signature"))
     ],
     "puts-unchecked": [

@@ -161,7 +161,7 @@ export const execProbe = (command: string): Probe => ({
     const complained = silent ? "" : `, with ${quoted(complaint.trim().split("\n").at(-1) ?? "")} on standard error`
     const printed = `printed ${quoted(output.trim())}${complained}`
     if (code === 0) return yield* commandUnusable(command, printed)
-    const how = code === null ? "was ended by a signal" : `ended with ${code}`
+    const how = code === null ? "did not exit normally" : `ended with ${code}`
     return yield* commandUnusable(command, `${how} and ${printed}`, helpFor(code, output))
   })
 })

@@ -81,7 +81,7 @@ export type Ended = typeof Ended.Type
 
 export const Evidence = Schema.Struct({
   suite: Schema.String,
-  /** The settings without secrets. */
+  /** The settings, without the values of queries in URLs. */
   options: Options,
   terms: Terms,
   /** Needs that are met, except for the digest. */

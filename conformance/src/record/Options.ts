@@ -84,7 +84,7 @@ export const rows = {
   ),
   portEnv: text("port-env", "NAME", "The variable in which a spawned receiver finds the port of --url"),
   restartCmd: text("restart-cmd", "CMD", "Ends the receiver if it runs, and starts it in the background"),
-  killCmd: text("kill-cmd", "CMD", "Kills the receiver at once (SIGKILL)"),
+  killCmd: text("kill-cmd", "CMD", "Kills the receiver immediately (SIGKILL)"),
   readyUrl: text("ready-url", "URL", "Answers 2xx once the receiver is ready; without it, an open port is enough"),
   pauseCmd: text("pause-cmd", "CMD", "Pauses the receiver (SIGSTOP)"),
   resumeCmd: text("resume-cmd", "CMD", "Resumes the receiver (SIGCONT)"),
@@ -96,7 +96,7 @@ export const rows = {
     "level",
     Schema.Literals(levels),
     1,
-    "1 the URL alone, 2 also a probe, 3 also --spawn or a restart or kill command; by default the highest that the flags allow"
+    "1 needs only the URL, 2 also a probe, 3 also --spawn or a restart or kill command; by default the highest that the flags allow"
   ),
   profile: setting(
     "profile",
@@ -143,7 +143,7 @@ export const rows = {
   tolerance: duration(
     "tolerance",
     defaultTolerance,
-    "How far off the receiver lets a signature's timestamp be; 5m by default"
+    "Largest error of a signature's timestamp that the receiver accepts; 5m by default"
   ),
   dedupKey: setting(
     "dedup-key",

@@ -101,7 +101,7 @@ export const sightOf = ({ calibration, given }: Pick<Evidence, "given" | "calibr
   return sight
 }
 
-/** How often a case is repeated whose failure may be an accident. */
+/** Maximum number of repeats of a case whose failure may be an accident. */
 export const maxRepeats = 2
 
 const findings = new WeakMap<Trace, Map<Judge, Finding>>()
@@ -227,7 +227,7 @@ const shortfallInWords = ({ done, of, what }: Shortfall): string => {
     case "connections":
       return `${of - done} of ${of} events late because all connections of the suite were busy`
     case "steps":
-      return `given up after ${done} of ${of} steps, because answers did not come in time`
+      return `stopped after ${done} of ${of} steps, because answers did not arrive in time`
   }
 }
 
@@ -300,8 +300,8 @@ const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
 const variationsIn = ({ ops }: History): number => ops.reduce((sum, op) => sum + ("how" in op ? op.how.length : 0), 0)
 
 /**
- * If another case kills the receiver within this time after the last attempt, the kill may have lost the event.
- * Milliseconds.
+ * If another case kills the receiver within this many milliseconds after the last attempt, the kill may have lost the
+ * event.
  */
 const soon = 5_000
 
@@ -416,7 +416,7 @@ export const judge = (plan: Plan, known: Known, ended: Ended): Outcome => {
   const broken = (one: Assessed, verdict: Verdict): Outcome => {
     const found = decided(one, verdict)
     if (strangers.length === 0) return found
-    const others = `${strangersInWords(strangers)}: let no other sender use the receiver during a run`
+    const others = `${strangersInWords(strangers)}: make sure that no other sender uses the receiver during a run`
     return { ...found, verdict: "INCONCLUSIVE", observed: `${found.observed}; but ${others}` }
   }
 
