@@ -67,7 +67,7 @@ describe("a damaged row", () => {
           yield* tamper(filename, `UPDATE events SET ${column} = ${value} WHERE id = '${eventId(1)}'`)
           const { message } = yield* Effect.flip(DeliveryStore.use((store) => store.find(damaged)))
           assert.include(message, `at ["event"]${place}`)
-          assert.include(message, "a stored row is not as doorhook writes it")
+          assert.include(message, "a stored row is damaged or was changed by another program")
 
           assert.deepEqual(idsOf(yield* claim(start)), [sound])
           assert.lengthOf(lines, 1)

@@ -53,7 +53,7 @@ describe("signing secrets in a file", () => {
       yield* onStore({ filename, encryptionKey: key }, StoreFixtures.createIntegration())
       const without = yield* refusal({ filename })
       assert.strictEqual(without.why, "sealed_secrets")
-      assert.include(without.message, "Give the encryption key")
+      assert.include(without.message, "Set the encryption key")
       const wrong = yield* refusal({ filename, encryptionKey: Redacted.make("another key") })
       assert.strictEqual(wrong.why, "sealed_secrets")
       assert.include(wrong.message, "under another key")
@@ -128,7 +128,7 @@ describe("secrets among the settings of a file", () => {
       for (const encryptionKey of [undefined, Redacted.make("another key")]) {
         const { message, why } = yield* refusal({ filename, encryptionKey })
         assert.strictEqual(why, "sealed_secrets")
-        assert.match(message, /Give the (encryption )?key that they were stored under/)
+        assert.match(message, /Set the (encryption )?key that they were encrypted with/)
       }
     })
   )

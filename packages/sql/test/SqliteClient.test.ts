@@ -108,7 +108,7 @@ describe("SqliteClient", () => {
       const nonsense = yield* Effect.flip(sql.unsafe("SELEC"))
       assert.strictEqual(nonsense._tag, "SqlError")
       const unsupported = yield* Effect.flip(sql.unsafe("SELECT ?", [{}]))
-      assert.include(String(unsupported.reason.cause), "SQLite stores no object")
+      assert.include(String(unsupported.reason.cause), "SQLite can't store a value of type object")
     }).pipe(Effect.provide(onNewFile))
   )
 

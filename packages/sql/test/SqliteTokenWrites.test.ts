@@ -188,7 +188,7 @@ describe("a damaged row of a token", () => {
           { filename },
           Effect.flatMap(TokenStore, (store) => Effect.flip(store.findAccessToken({ seq: 1, hash: hash("access") })))
         )
-        assert.include(error.message, "a stored row is not as doorhook writes it")
+        assert.include(error.message, "a stored row is damaged or was changed by another program")
       })
     )
   }

@@ -404,7 +404,7 @@ await describeOnPostgres("opening a database", (server) => {
       )
       const { message, why } = yield* refusal(server.url(name))
       assert.strictEqual(why, "newer_version")
-      assert.match(message, new RegExp(`version 99, this doorhook knows ${Migrations.newest}`))
+      assert.match(message, new RegExp(`version 99; this doorhook supports up to ${Migrations.newest}`))
     })
   )
 })

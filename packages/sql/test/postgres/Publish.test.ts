@@ -416,7 +416,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
       const refused = yield* Effect.flip(PostgresPublish.publish([newEvent(1)]).pipe(Effect.provideContext(host)))
       assert.match(
         refused.message,
-        /no transaction has begun on this client\. Nothing was changed; put sql\.withTransaction/
+        /no transaction has begun on this client\. Nothing was changed; call publish inside sql\.withTransaction/
       )
       const { events } = yield* Context.get(services, DeliveryStore).summary(start)
       assert.strictEqual(events, 0)
