@@ -1,6 +1,4 @@
-/**
- * Results from rounds, and the page from results.
- */
+/** Results are calculated from rounds, and the page is generated from results. */
 import { describe, expect, it } from "vitest"
 import { Effect } from "effect"
 import type { Benchmark } from "../src/harness/Benchmark.ts"

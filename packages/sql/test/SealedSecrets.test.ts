@@ -23,7 +23,7 @@ describe("signing secrets in a file", () => {
       return rows.map(({ signing_secret }) => String(signing_secret))
     })
 
-  it.effect("are sealed with a key and in clear without one; with the key both kinds are read", () =>
+  it.effect("are sealed with a key and stored in clear without one; with the key, both kinds can be read", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const plain = yield* onStore({ filename }, StoreFixtures.createIntegration())
@@ -79,7 +79,7 @@ describe("signing secrets in a file", () => {
     })
   )
 
-  it.effect("and so do rows that doorhook did not write", () =>
+  it.effect("in rows that doorhook did not write cause a StoreError", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const error = yield* onStore(
@@ -113,7 +113,7 @@ describe("secrets among the settings of a file", () => {
       return String(row?.["value"])
     })
 
-  it.effect("are sealed with a key, also when they are replaced, and refused without it at the start", () =>
+  it.effect("are sealed with a key, including replaced ones, and refused at start without it", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       assert.strictEqual(yield* onStore({ filename, encryptionKey: key }, secretOr("sentinel one")), "sentinel one")

@@ -1,6 +1,4 @@
-/**
- * All benchmarks: one per file in `benches`.
- */
+/** All benchmarks, one per file in `benches`. */
 import { readdirSync } from "node:fs"
 import { basename } from "node:path"
 import type { Benchmark } from "./Benchmark.ts"

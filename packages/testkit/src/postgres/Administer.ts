@@ -1,6 +1,4 @@
-/**
- * Runs one statement on a PostgreSQL server, on a connection of its own.
- */
+/** Runs one statement on a PostgreSQL server, on a separate connection. */
 import pg from "pg"
 
 /** Runs a statement on a database and returns its rows. */
