@@ -1,4 +1,6 @@
-/** Runs one benchmark in this process. Usage: `run.ts NAME`. The last lines of output are the results as JSON. */
+/**
+ * Runs one benchmark in this process. Usage: `run.ts NAME`. The last lines of output are the results as JSON.
+ */
 import { Cause, Effect, Exit } from "effect"
 import { resultOf } from "./harness/Benchmark.ts"
 import { loadBenchmark } from "./harness/Catalog.ts"

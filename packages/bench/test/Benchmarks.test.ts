@@ -1,4 +1,6 @@
-/** Benchmarks run from the command line in small sizes, and their results have the expected form. */
+/**
+ * Benchmarks run from the command line in small sizes, and their results have the expected form.
+ */
 import { execFile } from "node:child_process"
 import { readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"

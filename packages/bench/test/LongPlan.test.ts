@@ -1,4 +1,6 @@
-/** The memory of a plan, measured as in the benchmark, does not grow with the plan's length. */
+/**
+ * The memory of a plan, measured as in the benchmark, does not grow with the plan's length.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"

@@ -1,4 +1,6 @@
-/** Results are calculated from rounds, and the page is generated from results. */
+/**
+ * Results are calculated from rounds, and the page is generated from results.
+ */
 import { describe, expect, it } from "vitest"
 import { Effect } from "effect"
 import type { Benchmark } from "../src/harness/Benchmark.ts"

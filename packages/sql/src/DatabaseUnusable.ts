@@ -1,4 +1,6 @@
-/** Error for a database that can't be opened or that doorhook must not use. */
+/**
+ * Error for a database that can't be opened or that doorhook must not use.
+ */
 import { Schema } from "effect"
 
 export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseUnusable", {

@@ -40,7 +40,7 @@ export interface EndedRow extends StandingRow {
 
 const Events = Schema.Array(Event)
 // Compiled, because it decodes every claimed delivery. Schemas with transformations can't be compiled, so the JSON is
-// parsed before.
+// parsed first.
 SchemaJITCompiler.enable(Events.ast)
 const decodeParsedEvents = Schema.decodeUnknownEffect(Events)
 

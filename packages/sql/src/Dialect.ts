@@ -1,4 +1,6 @@
-/** The differences between the databases' SQL. */
+/**
+ * The differences between the databases' SQL.
+ */
 
 /** The value for a `?` placeholder. */
 export type Parameter = unknown

@@ -1,7 +1,9 @@
-/** Whether a change must be on disk before its call returns. */
+/**
+ * Whether a change must be on disk before its call returns.
+ */
 import { Context, Effect } from "effect"
 
-/** Whether a call returns only once its change is on disk. */
+/** Whether a call returns only after its change is on disk. */
 export const Durable = Context.Reference<boolean>("@doorhook/sql/Durable", { defaultValue: () => true })
 
 /** For changes that may be lost in a crash. A lease, for example, is worthless after its process has ended. */

@@ -1,4 +1,6 @@
-/** Result of inspecting a database. An inspection changes nothing. */
+/**
+ * Result of inspecting a database. An inspection changes nothing.
+ */
 export interface Inspection {
   /** Whether the database exists and has doorhook's tables. */
   readonly exists: boolean

@@ -1,4 +1,6 @@
-/** Decodes integrations from their rows. Returns the same object as long as the row is unchanged. */
+/**
+ * Decodes integrations from their rows. Returns the same object as long as the row is unchanged.
+ */
 import type { DeliveryOverrides, PreviousSecret, SigningSecret } from "@doorhook/core"
 import { Integration, RecentMap, rootMessage } from "@doorhook/core"
 import { Effect, Predicate, Redacted, Schema } from "effect"
@@ -19,7 +21,7 @@ import {
 } from "./IntegrationRows.ts"
 import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
 
-/** How many integrations are cached. */
+/** Maximum number of cached integrations. */
 const maxRemembered = 10_000
 
 /** Error for an integration whose row is damaged or was changed by another program. */

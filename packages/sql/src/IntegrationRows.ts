@@ -74,7 +74,7 @@ export const bindings = Schema.fromJsonString(Schema.Array(Binding))
 const encodeBindings = Schema.encodeSync(bindings)
 const readBindings = remembering(Schema.decodeUnknownOption(bindings))
 
-/** The decoded bindings; null if they can't be read. */
+/** Decodes the bindings; null if they can't be read. */
 export const bindingsOf = (row: Pick<IntegrationRow, "bindings">): Integration["bindings"] | null =>
   readBindings(row.bindings)
 
@@ -82,7 +82,7 @@ export const overrides = Schema.fromJsonString(DeliveryOverrides)
 const encodeOverrides = Schema.encodeSync(overrides)
 const readOverrides = remembering(Schema.decodeUnknownOption(overrides))
 
-/** The decoded overrides, with header values still sealed; null if they can't be read. */
+/** Decodes the overrides, with header values still sealed; null if they can't be read. */
 export const overridesOf = (row: Pick<IntegrationRow, "overrides">): DeliveryOverrides | null =>
   readOverrides(row.overrides)
 
@@ -123,7 +123,7 @@ export const integrationColumns = [
   "updated_at"
 ] as const satisfies ReadonlyArray<keyof IntegrationRow>
 
-/** The values of `integrationColumns` for an integration that is not failing. */
+/** Returns the values of `integrationColumns` for an integration that is not failing. */
 export const toValues = (integration: NewIntegration, secrets: SecretBox): ReadonlyArray<string | number | null> => {
   const row: Omit<IntegrationRow, "id"> = {
     scope_type: integration.scope.type,
@@ -162,7 +162,7 @@ export const failingOf = (row: Pick<IntegrationRow, FailingColumn>): FailureStat
         retry_after: row.failing_retry_after
       }
 
-/** The parameters of the statement `setFailing`, without the id. */
+/** Returns the parameters of the statement `setFailing`, without the id. */
 export const failingValues = (failing: FailureState.FailureState | null): ReadonlyArray<number | null> => [
   failing?.since ?? null,
   failing?.warnings ?? 0,
@@ -180,7 +180,7 @@ export const isStatus = (value: unknown): value is Integration["status"] => valu
 const isReason = Schema.is(DisabledReason)
 export const isDisabledReason = (value: unknown): value is DisabledReason | null => value === null || isReason(value)
 
-/** The scope of a row; null if it can't be read. */
+/** Returns the scope of a row; null if it can't be read. */
 export const scopeOf = ({
   scope_id: id,
   scope_type: type

@@ -1,4 +1,6 @@
-/** The row of a notification. Members that all kinds share have columns; the others are JSON text. */
+/**
+ * The row of a notification. Members that all kinds share have columns; the others are JSON text.
+ */
 import type { NewNotification, Notification } from "@doorhook/core"
 import { NewNotification as NotificationSchema, NotificationId } from "@doorhook/core"
 import { Effect, Schema } from "effect"

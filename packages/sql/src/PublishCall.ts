@@ -1,9 +1,11 @@
-/** The SQL call of `doorhook.publish` on PostgreSQL. A host can run it with any client, inside its own transaction. */
+/**
+ * The SQL call of `doorhook.publish` on PostgreSQL. A host can run it with any client, inside its own transaction.
+ */
 import type { NewEvent } from "@doorhook/core"
 
 /**
- * An event as JSON for `doorhook.publish`. Other members of the host's object are left out, because they might not be
- * serializable.
+ * Returns an event as JSON for `doorhook.publish`. Other members of the host's object are left out, because they might
+ * not be serializable.
  */
 const textOf = ({ action, building_id, data, resource_type, tenant_ids }: NewEvent): string =>
   `${JSON.stringify({ resource_type, action, building_id, tenant_ids }).slice(0, -1)},"data":${data}}`

@@ -3,7 +3,7 @@
  */
 import { Predicate } from "effect"
 
-/** The SQLSTATE of an error or of its causes, like `3D000`; empty if there is none. */
+/** Returns the SQLSTATE of an error or of its causes, like `3D000`; empty if there is none. */
 export const sqlStateOf = (error: unknown): string => {
   for (let at = error; Predicate.isObject(at); at = Predicate.hasProperty(at, "cause") ? at.cause : undefined) {
     if (Predicate.hasProperty(at, "code") && typeof at.code === "string" && /^[0-9A-Z]{5}$/.test(at.code))

@@ -1,4 +1,6 @@
-/** Converts database failures to `StoreError`, which names the operation and gives advice. */
+/**
+ * Converts database failures to `StoreError`, which names the operation and gives advice.
+ */
 import { isStoreLost, IdempotencyConflict, StoreError } from "@doorhook/core"
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"

@@ -1,4 +1,6 @@
-/** Storage in SQL databases. PostgreSQL has its own entry point, `@doorhook/sql/postgres`. */
+/**
+ * Storage in SQL databases. PostgreSQL has its own entry point, `@doorhook/sql/postgres`.
+ */
 export * from "./DatabaseUnusable.ts"
 export * from "./Inspection.ts"
 export { publishCall } from "./PublishCall.ts"

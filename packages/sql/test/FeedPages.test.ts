@@ -1,4 +1,6 @@
-/** Every page of a feed except the last is full, because readers take an incomplete page for the last one. */
+/**
+ * Every page of a feed except the last is full, because readers take an incomplete page for the last one.
+ */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { assert, it } from "@effect/vitest"

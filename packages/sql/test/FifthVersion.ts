@@ -1,4 +1,6 @@
-/** Statements that convert a new file to the fifth version. */
+/**
+ * Statements that convert a new file to the fifth version.
+ */
 export const asFifthVersion = `ALTER TABLE integrations DROP COLUMN failing_attempts;
   ALTER TABLE integrations DROP COLUMN failing_retry_after;
   DROP TABLE deliveries; DROP TABLE deliveries_of; DROP TABLE owner; DROP TABLE cancellations;

@@ -1,4 +1,6 @@
-/** Replaces the process's `fdatasync`, so that tests can delay syncs and make them fail. */
+/**
+ * Replaces the process's `fdatasync`, so that tests can delay syncs and make them fail.
+ */
 import { Effect } from "effect"
 import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"

@@ -1,4 +1,6 @@
-/** A request for a single integration on SQLite runs synchronously, without a fiber. */
+/**
+ * A request for a single integration on SQLite runs synchronously, without a fiber.
+ */
 import {
   Crypto,
   DeliverySettings,

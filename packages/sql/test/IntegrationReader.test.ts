@@ -1,4 +1,6 @@
-/** An integration is decoded again only if its row has changed, including changes by another process. */
+/**
+ * An integration is decoded again only if its row has changed, including changes by another process.
+ */
 import type { Integration } from "@doorhook/core"
 import { IntegrationId, IntegrationStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"

@@ -1,4 +1,6 @@
-/** Every statement on a growing table uses its intended index and contains no full scan. */
+/**
+ * Every statement on a growing table uses its intended index and contains no full scan.
+ */
 import { IntegrationId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { SqliteDatabase } from "@doorhook/sql"

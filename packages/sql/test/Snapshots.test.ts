@@ -1,4 +1,6 @@
-/** Reads on a second connection show exactly what the writing one has committed, in any order of events. */
+/**
+ * Reads on a second connection show exactly what the writing one has committed, in any order of events.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { mkdtempSync, rmSync } from "node:fs"

@@ -1,4 +1,6 @@
-/** Opening files: which ones are refused and why, and what a second opening restores. */
+/**
+ * Opening files: which ones are refused and why, and what a second opening restores.
+ */
 import { DeliveryStore, SettingStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { SqliteStore } from "@doorhook/sql"

@@ -1,4 +1,6 @@
-/** The SQLite store passes the contract suite. Cases that read or write secrets are repeated with an encryption key. */
+/**
+ * The SQLite store passes the contract suite. Cases that read or write secrets are repeated with an encryption key.
+ */
 import { IntegrationStoreSuite, provideEach, StoreSuite } from "@doorhook/core/testing"
 import { SqliteStore } from "@doorhook/sql"
 import { it } from "@effect/vitest"

@@ -1,4 +1,6 @@
-/** Random sequences of calls that must have the same results on all token stores. */
+/**
+ * Random sequences of calls that must have the same results on all token stores.
+ */
 import type { AuthorizationCode, Grant, IssuedTokens, NewAccessToken, RefreshToken, StoreError } from "@doorhook/core"
 import { ClientId, GrantId, TokenHash, TokenStore, UserId } from "@doorhook/core"
 import { Effect, Layer } from "effect"

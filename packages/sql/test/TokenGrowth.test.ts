@@ -1,4 +1,6 @@
-/** Over months of use, grants and tokens only have rows if they are valid or must be remembered. */
+/**
+ * Over months of use, grants and tokens only have rows if they are valid or must be remembered.
+ */
 import type { AuthorizeRequest, TokenResponse } from "@doorhook/core"
 import {
   AuthorizationServer,

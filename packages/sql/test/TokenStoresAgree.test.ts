@@ -1,4 +1,6 @@
-/** SQLite returns the same as the memory store on any sequence of token calls. */
+/**
+ * SQLite returns the same as the memory store on any sequence of token calls.
+ */
 import { MemoryStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"

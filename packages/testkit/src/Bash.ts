@@ -1,4 +1,6 @@
-/** Parses commands that were printed for copying, like bash. */
+/**
+ * Parses commands that were printed for copying, like bash.
+ */
 import { execFileSync } from "node:child_process"
 
 /** Returns the words of a command in a locale, by default the plain C locale. */

@@ -1,4 +1,6 @@
-/** Simulates name look-ups on a thread pool: a fixed number run at a time, in order, and none is cancelled. */
+/**
+ * Simulates name look-ups on a thread pool: a fixed number run at a time, in order, and none is cancelled.
+ */
 
 export interface LookUps {
   readonly ask: (name: string) => Promise<ReadonlyArray<string>>

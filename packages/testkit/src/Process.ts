@@ -1,4 +1,6 @@
-/** Runs programs in separate processes, and keeps their output and exit code. */
+/**
+ * Runs programs in separate processes, and keeps their output and exit code.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"

@@ -1,4 +1,6 @@
-/** An HTTP server in the test's process that keeps requests and responds as scripted by the test. */
+/**
+ * An HTTP server in the test's process that keeps requests and responds as scripted by the test.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { createServer } from "node:http"

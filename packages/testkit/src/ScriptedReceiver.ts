@@ -1,4 +1,6 @@
-/** The receivers of the transport contract suite, implemented on real sockets. */
+/**
+ * The receivers of the transport contract suite, implemented on real sockets.
+ */
 import { TransportSuite } from "@doorhook/core/testing"
 import { Effect, Layer } from "effect"
 import type { Socket } from "node:net"

@@ -1,4 +1,6 @@
-/** Lets pending I/O arrive before virtual time advances. */
+/**
+ * Lets pending I/O arrive before virtual time advances.
+ */
 import { Effect } from "effect"
 
 /** Waits for one turn of the event loop, during which pending input is read. */

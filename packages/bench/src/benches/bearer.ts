@@ -1,4 +1,6 @@
-/** Measures the cost of an authenticated request beyond the response itself. */
+/**
+ * Measures the cost of an authenticated request beyond the response itself.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { fileURLToPath } from "node:url"
@@ -19,7 +21,7 @@ const name = "bearer"
 
 const connections = 32
 
-/** Number of grants, so many that none exceeds the service's limit of requests per minute. */
+/** Number of grants, enough to keep each below the service's limit of requests per minute. */
 const grants = 400
 
 const bareProgram = fileURLToPath(new URL("../bare.ts", import.meta.url))

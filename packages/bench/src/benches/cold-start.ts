@@ -1,4 +1,6 @@
-/** Measures the start-up time of `doorhook serve`. */
+/**
+ * Measures the start-up time of `doorhook serve`.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"

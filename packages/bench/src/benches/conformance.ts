@@ -1,4 +1,6 @@
-/** Measures how long a run of the receiver suite takes, and whether it ever fails a correct receiver. */
+/**
+ * Measures how long a run of the receiver suite takes, and whether it ever fails a correct receiver.
+ */
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import type { Benchmark } from "../harness/Benchmark.ts"

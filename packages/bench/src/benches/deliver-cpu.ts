@@ -1,4 +1,6 @@
-/** Measures processor time per delivery, at a rate that all contenders sustain. */
+/**
+ * Measures processor time per delivery, at a rate that all contenders sustain.
+ */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
 import { answersOf, contest, failureOf } from "../harness/Contest.ts"

@@ -1,4 +1,6 @@
-/** Compares the engine with queues that a Node.js backend would otherwise use for webhooks. */
+/**
+ * Compares the engine with queues that a Node.js backend would otherwise use for webhooks.
+ */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
 import { answersOf, contest, failureOf } from "../harness/Contest.ts"

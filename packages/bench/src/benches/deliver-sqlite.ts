@@ -1,4 +1,6 @@
-/** Compares the engine on its default storage with a loop that only sends. */
+/**
+ * Compares the engine on its default storage with a loop that only sends.
+ */
 import { Effect } from "effect"
 import { againstBareLoop } from "../harness/AgainstBareLoop.ts"
 import type { Benchmark } from "../harness/Benchmark.ts"

@@ -1,4 +1,6 @@
-/** Measures how much slow DNS names delay other clients. */
+/**
+ * Measures how much slow DNS names delay other clients.
+ */
 import { NameResolver, Publisher } from "@doorhook/core"
 import { NameLookup, NodeNameResolver } from "@doorhook/node"
 import { lookUpsOn } from "@doorhook/testkit/LookUps"

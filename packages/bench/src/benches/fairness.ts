@@ -1,4 +1,6 @@
-/** Measures how much dead receivers delay others. */
+/**
+ * Measures how much dead receivers delay others.
+ */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Benchmark } from "../harness/Benchmark.ts"

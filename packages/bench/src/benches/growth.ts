@@ -1,4 +1,6 @@
-/** Measures whether old deliveries slow down new ones. */
+/**
+ * Measures whether old deliveries slow down new ones.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import type { Benchmark } from "../harness/Benchmark.ts"

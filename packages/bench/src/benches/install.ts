@@ -1,4 +1,6 @@
-/** Measures the size of an installation. */
+/**
+ * Measures the size of an installation.
+ */
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"

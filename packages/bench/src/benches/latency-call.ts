@@ -1,4 +1,6 @@
-/** Measures the time from publishing a doorbell call until its request is sent, when idle and with a large backlog. */
+/**
+ * Measures the time from publishing a doorbell call until its request is sent, when idle and with a large backlog.
+ */
 import { bodyOf, DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
 import { DatabaseSync } from "node:sqlite"

@@ -1,4 +1,6 @@
-/** Measures how much clients that read long lists delay others. */
+/**
+ * Measures how much clients that read long lists delay others.
+ */
 import { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
 import { once } from "node:events"

@@ -1,4 +1,6 @@
-/** Measures the memory that a backlog takes. */
+/**
+ * Measures the memory that a backlog takes.
+ */
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
 import type { Benchmark } from "../harness/Benchmark.ts"

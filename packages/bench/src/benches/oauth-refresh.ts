@@ -1,4 +1,6 @@
-/** Compares the token endpoint with other OAuth servers for Node.js. */
+/**
+ * Compares the token endpoint with other OAuth servers for Node.js.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"

@@ -1,4 +1,6 @@
-/** Measures how delivery scales with the number of workers on one database. */
+/**
+ * Measures how delivery scales with the number of workers on one database.
+ */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Scope } from "effect"

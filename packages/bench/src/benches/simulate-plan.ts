@@ -1,4 +1,6 @@
-/** Measures how fast the simulator generates events, and whether long plans take more memory than short ones. */
+/**
+ * Measures how fast the simulator generates events, and whether long plans take more memory than short ones.
+ */
 import { Effect } from "effect"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"

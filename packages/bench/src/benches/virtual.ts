@@ -1,4 +1,6 @@
-/** Measures how much faster than real time the simulator runs the engine. */
+/**
+ * Measures how much faster than real time the simulator runs the engine.
+ */
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { mkdtemp, readFile, rm } from "node:fs/promises"

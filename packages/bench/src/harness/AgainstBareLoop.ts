@@ -1,4 +1,6 @@
-/** Compares the engine, from publish to settled, with the bare loop, for `deliver-sqlite` and `deliver-postgres`. */
+/**
+ * Compares the engine, from publish to settled, with the bare loop, for `deliver-sqlite` and `deliver-postgres`.
+ */
 import type { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Layer, Scope } from "effect"

@@ -1,4 +1,6 @@
-/** The built `doorhook` command, started as npm starts it in a project with `doorhook` installed. */
+/**
+ * The built `doorhook` command, started as npm starts it in a project with `doorhook` installed.
+ */
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
@@ -19,10 +21,10 @@ export const runScript = (name: string, ...args: ReadonlyArray<string>): void =>
 }
 
 /**
- * Returns arguments of Node.js that start the command. Builds the command before, once per process, so that no
- * benchmark measures an old build.
+ * Returns arguments of Node.js that start the command. Builds the command first, once per process, so that no benchmark
+ * measures an old build.
  *
- * Only inside a `node_modules` folder, the command runs from `dist`, so the workspace's symbolic link must not be
+ * The command runs from `dist` only inside a `node_modules` folder, so the workspace's symbolic link must not be
  * resolved.
  */
 export const builtCommand: Effect.Effect<ReadonlyArray<string>> = Effect.sync(() => {

@@ -1,4 +1,6 @@
-/** All benchmarks, one per file in `benches`. */
+/**
+ * All benchmarks, one per file in `benches`.
+ */
 import { readdirSync } from "node:fs"
 import { basename } from "node:path"
 import type { Benchmark } from "./Benchmark.ts"

@@ -1,4 +1,6 @@
-/** Measures the rate from publish to settled, with events published as fast as the engine accepts them. */
+/**
+ * Measures the rate from publish to settled, with events published as fast as the engine accepts them.
+ */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
 import { countDelivered, delivered } from "./Integrations.ts"

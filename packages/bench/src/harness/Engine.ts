@@ -1,4 +1,6 @@
-/** The real engine (publisher, store, dispatcher, sender) without its HTTP server. */
+/**
+ * The real engine (publisher, store, dispatcher, sender) without its HTTP server.
+ */
 import type {
   DeliverySettingsShape,
   DeliveryStore,

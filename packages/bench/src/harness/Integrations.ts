@@ -1,4 +1,6 @@
-/** Creates integrations for a run, and waits for deliveries. */
+/**
+ * Creates integrations for a run, and waits for deliveries.
+ */
 import { bindAll, BuildingId, builtInTable, ClientId, DeliveryStore, IntegrationStore, UserId } from "@doorhook/core"
 import { Effect, Redacted, Schedule } from "effect"
 import { integrationCount, signingSecret } from "./Workload.ts"

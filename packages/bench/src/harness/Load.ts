@@ -1,4 +1,6 @@
-/** Sends requests from another process, as fast as the server answers. */
+/**
+ * Sends requests from another process, as fast as the server answers.
+ */
 import type { Effect } from "effect"
 import { fileURLToPath } from "node:url"
 import type { ProgramFailed } from "./RunProgram.ts"

@@ -1,4 +1,6 @@
-/** Reads the processor time of a server with all its processes from Linux's `/proc`. */
+/**
+ * Reads the processor time of a server with all its processes from Linux's `/proc`.
+ */
 import { readdirSync, readFileSync } from "node:fs"
 
 /** Milliseconds per tick of the counters. Linux reports hundredths of a second. */

@@ -1,4 +1,6 @@
-/** A minimal receiver on `node:http` in its own process, which reads each request and responds with 200. */
+/**
+ * A minimal receiver on `node:http` in its own process, which reads each request and responds with 200.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"

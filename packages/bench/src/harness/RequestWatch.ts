@@ -1,4 +1,6 @@
-/** Records when requests are sent and answered, by event number. Times are from `performance.now()`. */
+/**
+ * Records when requests are sent and answered, by event number. Times are from `performance.now()`.
+ */
 import { Transport } from "@doorhook/core"
 import type { TransportRequest } from "@doorhook/core"
 import { UndiciTransport } from "@doorhook/node"

@@ -1,4 +1,6 @@
-/** Runs programs in separate processes until they end. */
+/**
+ * Runs programs in separate processes until they end.
+ */
 import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"

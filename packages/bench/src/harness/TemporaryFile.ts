@@ -1,4 +1,6 @@
-/** Temporary folders and database files, which are removed even if the benchmark is interrupted. */
+/**
+ * Temporary folders and database files, which are removed even if the benchmark is interrupted.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"

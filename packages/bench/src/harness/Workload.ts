@@ -1,4 +1,6 @@
-/** The workload of all contenders, which is events of about 420 bytes for 16 integrations, signed at each attempt. */
+/**
+ * The workload of all contenders: events of about 420 bytes for 16 integrations, signed at each attempt.
+ */
 import type { NewEvent } from "@doorhook/core"
 import { BuildingId, JsonText, TenantId } from "@doorhook/core"
 

@@ -30,7 +30,7 @@ import { keepWorkers, pause } from "./statements/DeliveryStatements.ts"
 /** Maximum number of retries while other claims have locked all due deliveries. */
 const claimTries = 3
 
-/** Maximum number of times that a claim replaces deliveries that can't be read by others. */
+/** Maximum number of times that a claim chooses other deliveries in place of unreadable ones. */
 const refills = 3
 
 /** Delay before an unreadable delivery is read and logged again, in milliseconds. */
@@ -142,7 +142,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
 
   const waiting = sql.unsafe<Head>(Statements.waiting)
 
-  /** When the first delivery that is not leased becomes due. */
+  /** Reads when the first delivery that is not leased becomes due. */
   const nextDue = Effect.map(waiting, nextOf)
 
   /**
@@ -157,7 +157,8 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     now: number
   ) {
     if (room <= 0 || heads.length === 0) return []
-    // With more integrations than room there is only one round, and the heads alone determine who is in it.
+    // With more integrations than room there is only one round, and the heads alone determine which integrations are in
+    // it.
     const wanted = heads.length > room ? heads.toSorted(byDue).slice(0, room) : heads
     const integrations = int8s(wanted.map(({ integration_id }) => integration_id))
     const deepest = Math.min(room, Math.max(...wanted.map(({ integration_id }) => placesOf(integration_id))))

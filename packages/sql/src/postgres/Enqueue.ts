@@ -1,6 +1,6 @@
 /**
- * Stores events with their deliveries. Usually takes one statement, and a transaction if an integration has changed
- * since the events were matched.
+ * Stores events with their deliveries. Usually one statement is enough. A transaction is needed if an integration has
+ * changed since the events were matched.
  */
 import type {
   DeliveryId,

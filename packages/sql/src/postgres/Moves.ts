@@ -143,7 +143,7 @@ export const move = Effect.fnUntraced(function* (sql: Sql, tally: Tally, moves: 
   }
 })
 
-/** The ids that a query returns. */
+/** Returns the ids of a query's rows. */
 export const idsOf = <Id>(rows: Answer<ReadonlyArray<{ readonly id: Id }>>): Answer<ReadonlyArray<Id>> =>
   Effect.map(rows, (found) => found.map(({ id }) => id))
 

@@ -1,4 +1,6 @@
-/** Connects to a PostgreSQL database and migrates doorhook's schema to the current version. */
+/**
+ * Connects to a PostgreSQL database and migrates doorhook's schema to the current version.
+ */
 import { ResourceTypes } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgClients from "@effect/sql-pg/PgClient"
@@ -101,7 +103,7 @@ export const explain = (database: string, error: SqlError.SqlError | Migrator.Mi
   return new DatabaseUnusable({ database, why, explanation, cause: error })
 }
 
-/** The version of the existing tables; 0 without tables. */
+/** Reads the version of the existing tables; 0 without tables. */
 export const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* sql.unsafe<{ readonly there: boolean }>(
     `SELECT to_regclass('${schema}.${Migrations.table}') IS NOT NULL AS there`

@@ -1,4 +1,6 @@
-/** The PostgreSQL dialect. Reads `bigint` as JavaScript numbers, and passes lists as typed arrays. */
+/**
+ * The PostgreSQL dialect. Reads `bigint` as JavaScript numbers, and passes lists as typed arrays.
+ */
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Result } from "effect"
 import type { Dialect, Parameter } from "../Dialect.ts"

@@ -17,7 +17,7 @@ interface Found {
   readonly writable: boolean
 }
 
-// The user may write if it may create the schema, or objects in an existing one, unless the server is a standby or
+// A user who may create the schema, or objects in the existing one, may write, unless the server is a standby or
 // read-only.
 const statement = `SELECT current_setting('server_version') AS engine,
   floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,

@@ -99,7 +99,7 @@ export const list = Effect.fnUntraced(function* (sql: Sql, filter: DeliveryFilte
   }))
 })
 
-/** A page of an integration's deliveries after an id, up to the feed's watermark. */
+/** Reads a page of an integration's deliveries after an id, up to the feed's watermark. */
 const feedPage = Effect.fnUntraced(function* (
   sql: Sql,
   integration_id: IntegrationId,
@@ -214,7 +214,7 @@ export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, lim
   // Reads one more than the limit, to learn whether there are further events.
   const found = yield* sql.unsafe<OldEvent>(records.oldEvents, [after, limit + 1])
   const looked = found.slice(0, limit)
-  // After a wrong clock, old events may follow younger ones.
+  // If a clock was wrong, old events may follow younger ones.
   const old = looked.filter(({ created_at }) => created_at < before)
   if (old.length === 0) return { events: 0, deliveries: 0, next: null } satisfies Purged
   const next = found.length > limit ? (looked.at(-1)?.seq ?? null) : null

@@ -70,7 +70,7 @@ const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
   return { acknowledged: acknowledged.toSorted((a, b) => a.delivery_id - b.delivery_id), others }
 }
 
-/** The queue entry of a leased delivery that has not changed since its claim. */
+/** Returns the queue entry of a leased delivery that has not changed since its claim. */
 const underLease = ({ attempt, early, lane }: Acknowledged, worker: string): Transitions.QueueEntry => ({
   state: "delivering",
   reason: null,
@@ -97,8 +97,8 @@ const sound: Omit<SubjectRow, "id"> = {
 }
 
 /**
- * The part of an integration that decides whether a settlement can have consequences. Decoding the whole row takes
- * longer.
+ * Returns the part of an integration that decides whether a settlement can have consequences. Decoding the whole row
+ * takes longer.
  */
 const outlineOf = (id: IntegrationId, row: Outline): HealthRules.HealthSubject => ({
   integration: {

@@ -24,7 +24,7 @@ export interface Endpoint {
 /** Idle time before TCP keep-alive probes, in milliseconds. */
 const keepAliveAfter = 10_000
 
-/** The endpoint in a libpq URI, as the client reads it. */
+/** Returns the endpoint in a libpq URI, as the client reads it. */
 export const endpointOf = (text: string): Endpoint => {
   const url = new URL(text)
   const host = url.searchParams.get("host") ?? (decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost")

@@ -19,7 +19,7 @@ export interface SqliteCancellations {
   readonly cancelNow: (id: IntegrationId, reason: DeliveryReason) => void
   /** Updates the rows of an integration's cancelled deliveries. Runs inside a change. */
   readonly finishNow: (id: IntegrationId) => void
-  /** Like `finishNow`, but outside of a change: updates in changes of its own. */
+  /** Updates the rows of an integration's cancelled deliveries in separate changes. */
   readonly finish: (id: IntegrationId) => Effect.Effect<void, SqlError.SqlError>
   /** Updates the cancelled deliveries that a filter selects. */
   readonly finishFor: (filter: DeliveryFilter) => Effect.Effect<void, SqlError.SqlError>

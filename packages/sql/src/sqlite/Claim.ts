@@ -1,4 +1,6 @@
-/** Chooses due deliveries and leases them to workers. */
+/**
+ * Chooses due deliveries and leases them to workers.
+ */
 import type { Claimed, ClaimRequest, DeliveryId, DeliveryStore, IntegrationId, LeasedDelivery } from "@doorhook/core"
 import { Event, lanes } from "@doorhook/core"
 import { Cause, Effect, Exit, Schema } from "effect"
@@ -12,7 +14,7 @@ import * as Sql from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import type { Head, Lease } from "./OwnerState.ts"
 
-/** Maximum number of times that a claim replaces deliveries that can't be read by others. */
+/** Maximum number of times that a claim chooses other deliveries in place of unreadable ones. */
 const refills = 3
 
 /** Maximum number of deliveries named in one log line. */
@@ -20,7 +22,7 @@ const maxNamed = 5
 
 const Events = Schema.Array(Event)
 // Compiled, because it decodes every claimed delivery. Schemas with transformations can't be compiled, so the JSON is
-// parsed before.
+// parsed first.
 SchemaJITCompiler.enable(Events.ast)
 const decodeEvents = Schema.decodeUnknownExit(Events)
 
@@ -118,7 +120,8 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
       )
       if (open.length === 0) continue
       const byDue = (a: Head, b: Head): number => a.next - b.next || a.integration - b.integration
-      // With more integrations than room there is only one round, and the heads alone determine who is in it.
+      // With more integrations than room there is only one round, and the heads alone determine which integrations are
+      // in it.
       const wanted = open.length > room ? open.toSorted(byDue).slice(0, room) : open
       const deepest = Math.min(room, Math.max(...wanted.map(({ integration }) => placesOf(integration))))
       let rounds: ReadonlyArray<readonly [Head, Chosen]> = []

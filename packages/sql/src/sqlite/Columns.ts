@@ -1,4 +1,6 @@
-/** Converts column values to domain types. Rows are arrays in the order of the statement's columns. */
+/**
+ * Converts column values to domain types. Rows are arrays in the order of the statement's columns.
+ */
 import type { DeliveryId, IntegrationId, Lane } from "@doorhook/core"
 import { DeliveryId as DeliveryIds, IntegrationId as IntegrationIds, lanes } from "@doorhook/core"
 import type { StatementSync } from "node:sqlite"

@@ -216,7 +216,7 @@ export const makeRecords = (
     // Reads one more than the limit, to learn whether there are further events.
     const found = q.oldEvents.all(after, limit + 1)
     const looked = found.slice(0, limit)
-    // After a wrong clock, old events may follow younger ones.
+    // If a clock was wrong, old events may follow younger ones.
     const old = looked.filter((row) => Number(row[1]) < before)
     if (old.length === 0) return { events: 0, deliveries: 0, next: null }
     const next = found.length > limit ? Number(looked.at(-1)?.[0]) : null

@@ -1,4 +1,6 @@
-/** Records the outcomes of leased deliveries and their consequences for integrations. */
+/**
+ * Records the outcomes of leased deliveries and their consequences for integrations.
+ */
 import type {
   Attempt,
   DeliveryId,
@@ -112,7 +114,7 @@ export const makeSettle = (
     return { from, to }
   }
 
-  // ---- What follows
+  // ---- Consequences
 
   const subjectOf = (
     id: IntegrationId,

@@ -1,10 +1,13 @@
-/** Creates, identifies and checks database files. */
+/**
+ * Creates, identifies and checks database files.
+ */
 import { closeSync, existsSync, openSync, realpathSync, statSync } from "node:fs"
 import * as LogFrames from "./LogFrames.ts"
 
 /**
- * Creates a file that only its owner can read, which SQLite would not do. Does not open an existing file, because
- * closing a second descriptor would drop all locks of this process on it (sqlite.org/howtocorrupt.html, section 2.2).
+ * Creates a file that only its owner can read, unlike the files that SQLite creates. Does not open an existing file,
+ * because closing a second descriptor would drop all locks of this process on it (sqlite.org/howtocorrupt.html, section
+ * 2.2).
  */
 export const makeFile = (path: string): void => {
   try {

@@ -1,4 +1,6 @@
-/** Statements on integrations. An index on (scope_type, scope_id) lists the integrations of a scope in order of id. */
+/**
+ * Statements on integrations. An index on (scope_type, scope_id) lists the integrations of a scope in order of id.
+ */
 import { FailureState } from "@doorhook/core"
 import type { Dialect } from "../Dialect.ts"
 import { integrationColumns } from "../IntegrationRows.ts"

@@ -73,8 +73,8 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     deleteEvents: text(`DELETE FROM events WHERE ${isOneOfIds("seq")}`),
 
     /**
-     * The last attempts of some deliveries. Takes the ids as a parameter twice. Cost: one search by id in each of two
-     * tables, per id.
+     * The last attempts of some deliveries. Takes the ids as a parameter twice. Cost per id: one search in each of two
+     * tables.
      */
     lastAttempts: text(`SELECT a.delivery_id, a.number, a.started_at, a.duration_ms, a.outcome, a.status, a.detail
       FROM attempts AS a WHERE ${isOneOfIds("a.delivery_id")}

@@ -1,4 +1,6 @@
-/** Statements on settings. The cost of each is one search by name, if its comment says nothing else. */
+/**
+ * Statements on settings. The cost of each is one search by name, unless its comment says otherwise.
+ */
 import type { Dialect } from "../Dialect.ts"
 
 export const settingStatements = ({ text }: Dialect) => ({

@@ -1,6 +1,6 @@
 /**
- * Statements on grants, codes and tokens. The cost of each is one search by primary key in each of its tables, if its
- * comment says nothing else.
+ * Statements on grants, codes and tokens. The cost of each is one search by primary key in each of its tables, unless
+ * its comment says otherwise.
  */
 import type { Dialect } from "../Dialect.ts"
 import { grantColumns } from "../TokenRows.ts"

@@ -1,4 +1,6 @@
-/** Stores idempotency keys in the same transaction as the changes of their call. */
+/**
+ * Stores idempotency keys in the same transaction as the changes of their call.
+ */
 import type { IdempotencyRecord } from "@doorhook/core"
 import { IdempotencyConflict } from "@doorhook/core"
 import { Effect } from "effect"

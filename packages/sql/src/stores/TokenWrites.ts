@@ -1,4 +1,6 @@
-/** Changes of tokens that requests wait for. Each database has an implementation with little overhead. */
+/**
+ * Changes of tokens that requests wait for. Each database has an implementation with little overhead.
+ */
 import type { TokenStore } from "@doorhook/core"
 import { Context } from "effect"
 

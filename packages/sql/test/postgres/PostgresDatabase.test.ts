@@ -13,7 +13,6 @@ import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/Test
 
 const { building } = StoreFixtures
 
-/** Reverts the migration to leases by worker. */
 /** Reverts the migration to numbered access tokens. */
 const hashedTokens = `DROP FUNCTION refresh_access;
   DROP INDEX access_tokens_by_grant, access_tokens_without_number;
@@ -21,6 +20,7 @@ const hashedTokens = `DROP FUNCTION refresh_access;
   CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
   CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at);`
 
+/** Also reverts the migration to leases by worker. */
 const tokenLeases = `${hashedTokens}
   ALTER TABLE integrations DROP COLUMN failing_attempts, DROP COLUMN failing_retry_after;
   DROP INDEX queue_due, deliveries_leased;
@@ -227,7 +227,7 @@ await describeOnPostgres("opening a database", (server) => {
             INSERT INTO events_of (event_seq, scope_type, scope_id, resource_type)
               SELECT seq, 'building', 1, 'call' FROM events UNION ALL
               SELECT seq, 'tenant', t.id, 'call' FROM events CROSS JOIN (VALUES (7), (8)) AS t (id);
-            -- One of now, and an entry of an event that stays.
+            -- Event 4 is written like current versions do, and event 5 is too new to be purged.
             INSERT INTO events (seq, id, building_id, created_at, resource_type, action, tenant_ids, data)
               SELECT 4, 'evt_0000000040000000000000000', 1, created_at, 'call', 'create', '[7]', '{}' FROM events WHERE seq = 2;
             INSERT INTO events_of (event_seq, created_at, scope_type, scope_id, resource_type)

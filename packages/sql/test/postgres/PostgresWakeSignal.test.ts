@@ -1,4 +1,6 @@
-/** Wake signals reach every process on the same database when their transaction commits. */
+/**
+ * Wake signals reach every process on the same database when their transaction commits.
+ */
 import { DeliveryId, DeliveryStore, IntegrationId, IntegrationStore, WakeSignal } from "@doorhook/core"
 import { provideEach, StoreFixtures, WakeSignalSuite } from "@doorhook/core/testing"
 import { PgClient } from "@effect/sql-pg/PgClient"

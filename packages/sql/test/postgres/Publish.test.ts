@@ -1,4 +1,6 @@
-/** Publishing in the caller's own transaction, by the SQL function and through Effect SQL. */
+/**
+ * Publishing in the caller's own transaction, by the SQL function and through Effect SQL.
+ */
 import type { Integration, IntegrationId, NewEvent, ResourceTypeTable, Scope } from "@doorhook/core"
 import {
   bindAll,

@@ -1,4 +1,6 @@
-/** PostgreSQL returns the same as the memory store on any sequence of calls. */
+/**
+ * PostgreSQL returns the same as the memory store on any sequence of calls.
+ */
 import { MemoryStore } from "@doorhook/core"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { assert, it } from "@effect/vitest"

@@ -1,4 +1,6 @@
-/** The timeout for an answer starts with the request, however long the connection was idle before. */
+/**
+ * The timeout for an answer starts with the request, however long the connection was idle before.
+ */
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

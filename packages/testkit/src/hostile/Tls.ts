@@ -1,4 +1,6 @@
-/** Receivers that fail in TLS, and one that works. */
+/**
+ * Receivers that fail in TLS, and one that works.
+ */
 import { createSecureContext, TLSSocket } from "node:tls"
 import type { SecureContextOptions } from "node:tls"
 import type { Authority, Certificate } from "./Certificates.ts"

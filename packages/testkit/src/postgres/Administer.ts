@@ -1,4 +1,6 @@
-/** Runs one statement on a PostgreSQL server, on a separate connection. */
+/**
+ * Runs one statement on a PostgreSQL server, on a separate connection.
+ */
 import pg from "pg"
 
 /** Runs a statement on a database and returns its rows. */

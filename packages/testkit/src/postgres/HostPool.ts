@@ -1,4 +1,6 @@
-/** A `pg` connection pool, as a host might use it. */
+/**
+ * A `pg` connection pool, as a host might use it.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import pg from "pg"

@@ -1,4 +1,6 @@
-/** BullMQ as a contender. See the README in this folder. */
+/**
+ * BullMQ as a contender. See the README in this folder.
+ */
 import { Queue, Worker } from "bullmq"
 import { createClient } from "redis"
 import { openRequests } from "../../harness/Workload.ts"

@@ -1,4 +1,6 @@
-/** graphile-worker as a contender. See the README in this folder. */
+/**
+ * graphile-worker as a contender. See the README in this folder.
+ */
 import { Logger, makeWorkerUtils, run } from "graphile-worker"
 import pg from "pg"
 import { openRequests } from "../../harness/Workload.ts"

@@ -1,4 +1,6 @@
-/** Token storage for `@node-oauth/oauth2-server`, in maps or in a SQLite file. */
+/**
+ * Token storage for `@node-oauth/oauth2-server`, in maps or in a SQLite file.
+ */
 import type { Client, RefreshToken, Token, User } from "@node-oauth/oauth2-server"
 import { DatabaseSync } from "node:sqlite"
 

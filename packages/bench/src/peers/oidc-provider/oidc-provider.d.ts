@@ -1,4 +1,6 @@
-/** Types of the members of `oidc-provider` that are used here. The package has none. */
+/**
+ * Types of the members of `oidc-provider` that are used here. The package has none.
+ */
 declare module "oidc-provider" {
   import type { IncomingMessage, ServerResponse } from "node:http"
 

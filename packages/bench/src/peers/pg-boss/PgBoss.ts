@@ -1,4 +1,6 @@
-/** pg-boss as a contender. See the README in this folder. */
+/**
+ * pg-boss as a contender. See the README in this folder.
+ */
 import { PgBoss } from "pg-boss"
 import type { Contender } from "../Contender.ts"
 import type { Job } from "../SignedPost.ts"

@@ -42,7 +42,7 @@ const statements: ReadonlyArray<string> = [
   )`,
   `CREATE INDEX integrations_by_scope ON integrations (scope_type, scope_id, id)`,
 
-  // The ids of an event's deliveries are between these two; null if it has none.
+  // first_delivery, last_delivery: the first and last id of the event's deliveries; null if it has none.
   `CREATE TABLE events (
     seq bigint PRIMARY KEY,
     id text NOT NULL UNIQUE,

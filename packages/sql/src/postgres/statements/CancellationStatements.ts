@@ -1,4 +1,6 @@
-/** Statements on endings, which cancel all deliveries of an integration (`stores/Cancellations`). */
+/**
+ * Statements on endings, which cancel all deliveries of an integration (`stores/Cancellations`).
+ */
 import { lastId } from "../FeedWatermark.ts"
 
 /** All endings. OFFSET 0 makes plans start with this small table. */

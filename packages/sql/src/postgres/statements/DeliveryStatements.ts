@@ -111,7 +111,7 @@ export const insert = `WITH fresh AS MATERIALIZED (
     FROM taken LEFT JOIN signalled ON true
   UNION ALL SELECT NULL, true WHERE NOT EXISTS (SELECT 1 FROM fresh)`
 
-/** Inserts deliveries into the queue that `takeEnded` has removed from the ended ones. */
+/** Inserts into `queue` the deliveries that `takeEnded` has removed from `deliveries`. */
 export const insertQueued = `INSERT INTO queue (${queuedNames})
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[],
     $8::bigint[], $9::bigint[], $10::text[], $11::bigint[])`
@@ -123,8 +123,8 @@ const toAttempts = `INSERT INTO attempts
     (delivery_id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)`
 
 /**
- * Ends acknowledged deliveries, given in order of id with their attempts, and updates the counts. Only ends a delivery
- * that is leased to the worker, whose next attempt this is, and for which no resend is requested. Its integration must
+ * Ends acknowledged deliveries, given in order of id with their attempts, and updates the counts. A delivery is ended
+ * only if it is leased to the worker, the attempt is its next one, and no resend is requested. Its integration must
  * also be enabled and not failing, unless $11 is null. Returns the ids of the ended deliveries.
  */
 export const acknowledge = `WITH sound AS MATERIALIZED (
@@ -169,9 +169,9 @@ const countReleased = (from: string): string =>
     FROM ${from} HAVING count(*) > 0`
 
 /**
- * Releases deliveries leased to a worker, given in order of id with their due times, and updates the counts.
- * Afterwards, in the order of locks, clears the worker of deliveries that were cancelled under the lease. Returns the
- * ids of both.
+ * Releases deliveries leased to a worker, given in order of id with their due times, and updates the counts. Then
+ * clears the worker of deliveries that were cancelled under the lease; this is the order of locks. Returns the ids of
+ * both.
  */
 export const release = `WITH held AS MATERIALIZED (
     SELECT q.place, r.due_at FROM unnest($2::bigint[], $3::bigint[]) AS r (id, due_at) CROSS JOIN LATERAL (
