@@ -1,7 +1,8 @@
 /**
- * Runs one round of one contender in this process: `contend.ts TASK`, with the task as JSON. Prints the result as JSON.
+ * Runs one round of one contender in this process. Usage: `contend.ts TASK`, with the task as JSON. Prints the result
+ * as JSON.
  *
- * Each round has a process of its own, so that no contender inherits another's memory or compiled code.
+ * Each round has a separate process, so that no contender inherits another's memory or compiled code.
  */
 import { Effect } from "effect"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -16,7 +17,7 @@ const settled = async (session: Session, count: number): Promise<void> => {
   while ((await session.settled()) < count) await sleep(5)
 }
 
-/** Publishes the events numbered from `first` on, with the contender's own batch size and number of callers. */
+/** Publishes `count` events numbered from `first`, with the contender's batch size and number of callers. */
 const publish = async (contender: Contender, session: Session, first: number, count: number): Promise<void> => {
   const batches = Array.from({ length: Math.ceil(count / contender.batch) }, (_, batch) =>
     Array.from(

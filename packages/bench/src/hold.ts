@@ -1,8 +1,9 @@
 /**
- * Measures how much memory a backlog takes: `hold.ts FILE LIVE_PORT DEAD_PORT COUNT REST`. Prints megabytes as JSON.
+ * Measures the memory that a backlog takes. Usage: `hold.ts FILE LIVE_PORT DEAD_PORT COUNT REST`. Prints megabytes as
+ * JSON.
  *
- * The engine delivers for a while, rests for REST milliseconds and is measured. Then COUNT deliveries arrive for receivers
- * that are down, and after another rest it is measured again.
+ * The engine delivers for a while and rests for REST milliseconds, after which its memory is measured. Then COUNT
+ * deliveries arrive for receivers that are down, and after another rest its memory is measured again.
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -18,7 +19,7 @@ const publishBatch = 1_000
 
 const megabytes = Effect.sync(() => process.memoryUsage.rss() / 1_000_000)
 
-/** The median of the second half of a rest. */
+/** Waits for a rest. Returns the median memory in the second half. */
 const afterRest = Effect.gen(function* () {
   yield* Effect.sleep(Number(rest) / 2)
   const samples: Array<number> = []

@@ -1,6 +1,6 @@
 /**
- * Instruments a measured server from inside; loaded with `--import`. Counts the statements that reach the SQLite driver,
- * and runs the profiler when the parent process asks.
+ * Instruments a measured server, into which it is loaded with `--import`. Counts the statements that reach the SQLite
+ * driver, and runs the profiler at the parent process's request.
  */
 import { Effect } from "effect"
 import { DatabaseSync, StatementSync } from "node:sqlite"
@@ -14,7 +14,7 @@ const count = (statement: string): void => {
   else counted.queries++
 }
 
-/** Calls a function before a method. */
+/** Wraps a method, so that each call calls a function first. */
 const before = (
   prototype: object,
   method: string,
@@ -33,7 +33,7 @@ for (const method of ["all", "get", "iterate", "run"]) {
 }
 before(DatabaseSync.prototype, "exec", (_, [statement]) => count(String(statement)))
 
-/** Ends the running profile. Resolves when its tables are printed. */
+/** Ends the running profile. Resolves after its tables are printed. */
 let endProfile: () => Promise<unknown> = () => Promise.resolve()
 
 const profile = async (name: string): Promise<void> => {

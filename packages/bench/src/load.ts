@@ -1,8 +1,8 @@
 /**
- * Sends requests over keep-alive connections for some seconds: `load.ts`, with the task as JSON on standard input. Prints
- * the result as JSON.
+ * Sends requests over keep-alive connections for some seconds. Usage: `load.ts`, with the task as JSON on standard
+ * input. Prints the result as JSON.
  *
- * It writes raw requests and splits responses by their lengths, without an HTTP client. It shares the cores with the
+ * Uses no HTTP client, but writes raw requests and splits responses by their lengths: it shares the cores with the
  * measured server, so its own work must be small.
  */
 import { once } from "node:events"
@@ -18,7 +18,7 @@ const from = performance.now() + warmUp * 1_000
 const until = from + seconds * 1_000
 const latencies: Array<number> = []
 
-/** The server's processor time in milliseconds, at the first and after the last request that counts. */
+/** The server's processor time in milliseconds, before the first and after the last counted request. */
 const cpu = { begun: Number.NaN, ended: Number.NaN }
 const readCpu = (): number => (canMeasureServers ? cpuOfServer(pid) : Number.NaN)
 
@@ -30,14 +30,14 @@ const noteEnd = (): void => {
   if (Number.isNaN(cpu.ended)) cpu.ended = readCpu()
 }
 
-/** The end of the first response in a text; 0 while it is incomplete. */
+/** Returns the end of the first response in a text; 0 while it is incomplete. */
 const endOfAnswer = (received: string): number => {
   const headEnd = received.indexOf("\r\n\r\n")
   if (headEnd < 0) return 0
   const head = received.slice(0, headEnd)
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
   if (!head.startsWith("HTTP/1.1 200 ") || length === undefined) {
-    throw new Error(`answered with what is no 200 of a known length: ${received.slice(0, 1_000)}`)
+    throw new Error(`the answer is not a 200 of known length: ${received.slice(0, 1_000)}`)
   }
   const end = headEnd + 4 + Number(length)
   return received.length < end ? 0 : end

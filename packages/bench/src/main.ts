@@ -51,7 +51,7 @@ const main = async (given: ReadonlyArray<string>): Promise<number> => {
   try {
     const { profile, quick } = readOptions(args)
     if (write && (profile || quick))
-      return refuse("--write keeps real measurements only: not with --quick or --profile.")
+      return refuse("--write stores only real measurements: leave out --quick and --profile.")
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error))
   }

@@ -20,7 +20,9 @@ const program = fileURLToPath(new URL("run.ts", import.meta.url))
 const resultsFile = new URL("../results.jsonl", import.meta.url)
 const pageFile = new URL("../../../docs/measurements.md", import.meta.url)
 
-/** Time limit of one benchmark in milliseconds: several times its usual time on a quiet machine. */
+/**
+ * Returns the time limit of a benchmark in milliseconds, which is several times its usual duration on a quiet machine.
+ */
 const patienceFor = ({ minutes }: Benchmark): number => (3 * minutes + 2) * 60_000
 
 /** Runs a benchmark and shows its output. Returns its results, or a text that says how it failed. */
@@ -32,7 +34,7 @@ const runOne = async (
   const child = spawn(process.execPath, ["--conditions=source", program, benchmark.name, ...args], {
     stdio: ["ignore", "pipe", "inherit"]
   })
-  // It handles this signal and removes its servers and files.
+  // The process handles this signal and removes its servers and files.
   const stop = patience === null ? null : setTimeout(() => child.kill("SIGTERM"), patience)
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "close")])
   if (stop !== null) clearTimeout(stop)
@@ -46,7 +48,7 @@ const runOne = async (
   return results
 }
 
-/** One line for each benchmark, in the order of their names. */
+/** Reads the stored results, one line per benchmark in the order of names. */
 const readResults = (): ReadonlyArray<Measured> =>
   existsSync(resultsFile)
     ? readFileSync(resultsFile, "utf8")
@@ -63,13 +65,13 @@ const keep = (measured: Measured): void => {
   writeFileSync(resultsFile, lines.join(""))
 }
 
-/** Keeps earlier results, and notes that the last run failed. */
+/** Keeps earlier results, and adds that the last run failed. */
 const keepFailure = (benchmark: string, failed: { readonly on: string; readonly message: string }): void => {
   const before = readResults().find((one) => one.benchmark === benchmark)
   keep({ benchmark, on: failed.on, machine: "", results: [], ...before, failed })
 }
 
-/** Generates the page from the stored results. The part written by hand stays. */
+/** Generates the page from the stored results. Keeps the part written by hand. */
 export const writePage = async (): Promise<void> => {
   const before = existsSync(pageFile) ? readFileSync(pageFile, "utf8") : ""
   const benchmarks = await Promise.all(benchmarkNames.map(loadBenchmark))
@@ -101,7 +103,7 @@ const postgresVersion = Effect.scoped(
   })
 ).pipe(Effect.catchCause(() => Effect.succeed("not started")))
 
-/** The machine and the versions of a measurement as one line, without names and paths. */
+/** Describes the machine and the versions of a measurement in one line, without names and paths. */
 const describeMachine: Effect.Effect<string> = Effect.map(postgresVersion, (postgres) =>
   [
     `${availableParallelism()} cores`,
@@ -115,7 +117,10 @@ const describeMachine: Effect.Effect<string> = Effect.map(postgresVersion, (post
   ].join(", ")
 )
 
-/** Runs some benchmarks, and writes the page if `write` is set. Results of other benchmarks stay. Returns the exit code. */
+/**
+ * Runs some benchmarks, and stores their results and writes the page if `write` is set. Keeps the results of other
+ * benchmarks. Returns the exit code.
+ */
 export const measure = async (
   names: ReadonlyArray<string>,
   { args, write }: { readonly args: ReadonlyArray<string>; readonly write: boolean }

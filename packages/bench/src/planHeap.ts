@@ -1,6 +1,6 @@
 /**
- * Plans DAYS days of a hundred buildings: `planHeap.ts DAYS`. Prints the heap in use after every five days, after garbage
- * collection, as one line of JSON.
+ * Plans DAYS days of a hundred buildings. Usage: `planHeap.ts DAYS`. Prints the heap in use after each five days, after
+ * garbage collection, as one line of JSON.
  */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
@@ -14,7 +14,7 @@ const buildings = [
 const scenario = Result.getOrThrow(readScenario(JSON.stringify({ name: "hundred", buildings })))
 const days = Number(process.argv[2] ?? "30")
 
-// Same as `--expose-gc`, in case that was not given.
+// Replaces the command-line flag `--expose-gc`.
 setFlagsFromString("--expose-gc")
 const collect: () => void = runInNewContext("gc")
 

@@ -1,5 +1,5 @@
 /**
- * Measures how fast a plan is generated, and how fast the same bytes are written to a file from lines in memory:
+ * Measures how fast a plan is generated, and how fast the same bytes are written to a file from lines in memory. Usage:
  * `planRate.ts PRESET DAYS RATE_SCALE FILE`. Prints events a second as one line of JSON.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
@@ -30,14 +30,14 @@ const generate = (): void => {
   for (const record of records(scenario, options)) if (record.at < 0) throw new RangeError("before 1970")
 }
 
-/** A whole plan, from nothing to the file. */
+/** Generates a whole plan and writes it to the file. */
 const planToFile = (): void => {
   const target = openSync(file, "w")
   for (const { bytes } of lineChunks(scenario, options)) writeSync(target, bytes)
   closeSync(target)
 }
 
-/** Copies of the lines, as if they had been read: not ropes of parts that V8 has still to join. */
+/** Copies of the lines, because V8 may store the originals as ropes whose parts it has not joined yet. */
 const lines = Array.from(records(scenario, options), (record) => Buffer.from(lineOf(record)).toString())
 
 const write = (): void => {

@@ -1,5 +1,5 @@
 /**
- * Runs one benchmark in this process: `run.ts NAME`. Its results are the last lines, as JSON.
+ * Runs one benchmark in this process. Usage: `run.ts NAME`. The last lines of output are the results as JSON.
  */
 import { Cause, Effect, Exit } from "effect"
 import { resultOf } from "./harness/Benchmark.ts"
@@ -15,7 +15,7 @@ if (options.profile && benchmark.canProfile !== true) {
   )
   process.exit(3)
 }
-// The first signal stops what was started and removes the folders. A second one exits at once.
+// The first signal stops all processes and removes the folders. The second signal exits immediately.
 const stopped = new AbortController()
 let stoppedBy = 0
 for (const [signal, number] of [

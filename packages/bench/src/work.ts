@@ -1,8 +1,7 @@
 /**
- * A worker that delivers from PostgreSQL: `work.ts URL CONCURRENCY`. Prints `ready`.
+ * A worker that delivers from PostgreSQL. Usage: `work.ts URL CONCURRENCY`. Prints `ready`.
  *
- * It is the embedded engine as in `doorhook worker` without a directory. The command itself has no flag for the
- * concurrency.
+ * Runs the same engine as `doorhook worker` without a directory. The command itself has no flag for the concurrency.
  */
 import { AllowAllDirectory } from "@doorhook/core"
 import { UndiciTransport } from "@doorhook/node"

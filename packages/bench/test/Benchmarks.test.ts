@@ -1,5 +1,5 @@
 /**
- * Benchmarks can be run from the command line in small sizes, and their results have the right form.
+ * Benchmarks run from the command line in small sizes, and their results have the expected form.
  */
 import { execFile } from "node:child_process"
 import { readdirSync } from "node:fs"

@@ -1,5 +1,5 @@
 /**
- * The memory of a plan does not grow with its length, as measured by the benchmark.
+ * The memory of a plan, measured as in the benchmark, does not grow with the plan's length.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

@@ -1,5 +1,5 @@
 /**
- * Results from rounds, and the page from results.
+ * Results are calculated from rounds, and the page is generated from results.
  */
 import { describe, expect, it } from "vitest"
 import { Effect } from "effect"

@@ -1,10 +1,10 @@
 /**
- * A database can't be opened, or it belongs to another application.
+ * Error for a database that can't be opened or that doorhook must not use.
  */
 import { Schema } from "effect"
 
 export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("DatabaseUnusable", {
-  /** The file or server, without credentials. */
+  /** The file name or server address, without credentials. */
   database: Schema.String,
   why: Schema.Literals([
     "cannot_open",

@@ -1,9 +1,9 @@
 /**
  * Rows of events, deliveries and attempts.
  *
- * On PostgreSQL a delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. The large table
- * is almost only appended to, and the table that changes stays as small as the backlog. The row of an ended delivery holds
- * its last attempt; earlier attempts are in `attempts`.
+ * On PostgreSQL a delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. `deliveries`
+ * grows, but its rows rarely change. `queue` changes often, but stays as small as the backlog. The row of an ended
+ * delivery includes its last attempt; earlier attempts are in `attempts`.
  */
 import type { Attempt, DeliveryId, EventId, IntegrationId, Transitions } from "@doorhook/core"
 import { Attempt as AttemptSchema, Delivery, Event } from "@doorhook/core"
@@ -22,7 +22,7 @@ export interface StandingRow extends NewDeliveryRow {
   readonly id: DeliveryId
 }
 
-/** A delivery in `queue`. `ending`: it is cancelled already, and its row has still to be moved. */
+/** A delivery in `queue`. `ending` is set if the delivery is cancelled but its row is not moved yet. */
 export interface QueuedRow extends StandingRow {
   readonly ending: boolean | number
 }
@@ -39,11 +39,12 @@ export interface EndedRow extends StandingRow {
 }
 
 const Events = Schema.Array(Event)
-// Decodes every claimed delivery. Only schemas without transformations can be compiled, so the JSON is parsed first.
+// Compiled, because it decodes every claimed delivery. Schemas with transformations can't be compiled, so the JSON is
+// parsed first.
 SchemaJITCompiler.enable(Events.ast)
 const decodeParsedEvents = Schema.decodeUnknownEffect(Events)
 
-/** Parses JSON. Invalid JSON is returned as it is, and the schema then rejects it. */
+/** Parses JSON. Returns invalid JSON unchanged, for the schema to reject. */
 export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)

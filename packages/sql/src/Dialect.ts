@@ -1,36 +1,42 @@
 /**
- * How a statement is written for each database.
+ * The differences between the databases' SQL.
  */
 
-/** The value of a `?`. */
+/** The value for a `?` placeholder. */
 export type Parameter = unknown
 
 export interface Dialect {
   /** Converts the `?` placeholders of a statement to the database's own. */
   readonly text: (statement: string) => string
-  /** The condition that a column equals one of the ids in a parameter, which `ids` makes. */
+  /** The SQL condition that a column equals one of the ids in a parameter made by `ids`. */
   readonly isOneOfIds: (column: string) => string
   readonly ids: (values: Iterable<number>) => Parameter
-  /** The same for texts. */
+  /** The same for texts, with a parameter made by `texts`. */
   readonly isOneOfTexts: (column: string) => string
   readonly texts: (values: Iterable<string>) => Parameter
-  /** Ends a query: locks its rows until the transaction ends. Empty where transactions run one at a time. */
+  /**
+   * The clause at the end of a query that locks its rows until the transaction ends. Empty on SQLite, where
+   * transactions run one at a time.
+   */
   readonly lock: string
-  /** The same, but skips rows that other transactions have locked. */
+  /** Like `lock`, but skips rows that other transactions have locked. */
   readonly lockFree: string
   /**
-   * The condition that a column is in the result of a query, whose rows are locked in the column's order. Statements that
-   * find the same rows through different indexes would deadlock without this order.
+   * The SQL condition that a column is in the result of a query. Locks the query's rows in order of that column,
+   * because statements that find the same rows through different indexes could otherwise deadlock.
    */
   readonly isOneOfKept: (column: string, query: string) => string
   /**
-   * The time in a scope's list (`events_of`) at which event `e` is entered. On PostgreSQL, processes of an older version
-   * entered the server's time, which differs slightly from the event's.
+   * The time of event `e` in a scope's list (`events_of`). On PostgreSQL, processes of an older version stored the
+   * server's time there, which differs slightly from the event's.
    */
   readonly listedAt: (scopeType: string, scopeId: string) => string
-  /** A table that holds the numbers of a JSON list in its column `value`. */
+  /** A table whose column `value` contains the numbers of a JSON list. */
   readonly numbersIn: (column: string) => string
-  /** Ends the `RETURNING id` of a changed integration: notifies other processes when the transaction commits. */
+  /**
+   * SQL appended to the `RETURNING id` of a statement that changes an integration. Notifies other processes when the
+   * transaction commits.
+   */
   readonly tellChange: string
 }
 

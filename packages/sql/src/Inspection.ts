@@ -1,19 +1,19 @@
 /**
- * What an inspection found. Inspecting changes nothing.
+ * Result of inspecting a database. An inspection changes nothing.
  */
 export interface Inspection {
   /** Whether the database exists and has doorhook's tables. */
   readonly exists: boolean
-  /** The newest migration that was run; 0 without tables. */
+  /** Number of the newest migration in the database; 0 without tables. */
   readonly version: number
-  /** The newest migration of this doorhook version. */
+  /** Number of the newest migration in this version of doorhook. */
   readonly newest: number
   /** The database engine and its version. */
   readonly engine: string
-  /** Whether this user may write to it and create missing tables. */
+  /** Whether this user may write to the database and create missing tables. */
   readonly isWritable: boolean
-  /** Whether other users of the machine can read it; null if unknown. */
+  /** Whether other users of the machine can read the database; null if unknown. */
   readonly isReadableByOthers: boolean | null
-  /** How far its clock is ahead of this machine's, in milliseconds; null if it has no clock of its own. */
+  /** How far the database server's clock is ahead of this machine's, in milliseconds; null without a server. */
   readonly clockAhead: number | null
 }

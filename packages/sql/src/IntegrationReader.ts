@@ -1,5 +1,5 @@
 /**
- * Decodes integrations from their rows. An unchanged row gives the same object again.
+ * Decodes integrations from their rows. Returns the same object as long as the row is unchanged.
  */
 import type { DeliveryOverrides, PreviousSecret, SigningSecret } from "@doorhook/core"
 import { Integration, RecentMap, rootMessage } from "@doorhook/core"
@@ -21,13 +21,13 @@ import {
 } from "./IntegrationRows.ts"
 import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
 
-/** How many integrations are cached. */
+/** Maximum number of cached integrations. */
 const maxRemembered = 10_000
 
-/** An integration's row can't be read: it is damaged, or another program has changed it. */
+/** Error for an integration whose row is damaged or was changed by another program. */
 export class IntegrationUnreadable extends Schema.TaggedError<IntegrationUnreadable>()("IntegrationUnreadable", {
   id: Schema.Int,
-  /** Like `building 1`, as the row says. */
+  /** The scope in the row, like `building 1`. Not validated. */
   scope: Schema.String,
   why: Schema.String
 }) {
@@ -53,7 +53,7 @@ export interface IntegrationReader {
 interface Secrets {
   readonly signing_secret: SigningSecret
   readonly previous_secrets: ReadonlyArray<PreviousSecret>
-  /** Undefined if the overrides have no headers or can't be read. */
+  /** Undefined if the integration overrides no headers or the overrides can't be read. */
   readonly headers: DeliveryOverrides["headers"]
 }
 
@@ -93,7 +93,7 @@ const explain = Schema.decodeUnknownEffect(
   })
 )
 
-/** Checks the columns by hand: several times faster than the schema. */
+/** Checks the columns by hand, which is several times faster than the schema. */
 const readColumns = (row: IntegrationRow, { headers, ...secrets }: Secrets): Read<Integration> => {
   const { created_at, created_by_client, created_by_user, disabled_reason, id, integrator, method } = row
   const { status, updated_at, url, version } = row
@@ -147,13 +147,13 @@ const fromRow = (row: IntegrationRow, secrets: SecretBox): Read<Integration> =>
     )
   )
 
-/** Excludes the failing columns: they change with every failed attempt and are not part of the integration. */
+/** Excludes the failure state, which changes with every failed attempt and is not part of `Integration`. */
 const ownColumns = integrationColumns.filter((column) => !column.startsWith("failing_"))
 
 const isSame = (one: IntegrationRow, other: IntegrationRow): boolean =>
   ownColumns.every((column) => one[column] === other[column])
 
-/** Makes a reader that opens secrets with `secrets`. */
+/** Makes a reader that decrypts secrets with `secrets`. */
 export const make = (secrets: SecretBox): IntegrationReader => {
   const remembered = new RecentMap<number, { readonly row: IntegrationRow; readonly integration: Integration }>(
     maxRemembered

@@ -1,6 +1,6 @@
 /**
- * The row of an integration: columns for what statements query, JSON text for the rest. Rows are decoded by hand; schemas
- * only explain why a row can't be read.
+ * The row of an integration. Members that statements query have columns; the others are JSON text. Rows are decoded by
+ * hand, and schemas only explain why a row can't be read.
  */
 import type { HealthRules, FailureState, IntegrationId, IntegrationRef, NewIntegration, Scope } from "@doorhook/core"
 import {
@@ -55,7 +55,10 @@ export interface SubjectRow extends Pick<
 /** The columns that deleting an integration reads. */
 export type LocatedRow = Pick<IntegrationRow, "id" | "scope_type" | "scope_id" | "created_by_client" | "version">
 
-/** Decodes JSON text of a column, with a cache: many rows have the same text. Null if it can't be decoded. */
+/**
+ * Makes a cached decoder for a column's JSON text, because many rows have the same text. It returns null for text that
+ * can't be decoded.
+ */
 const remembering = <A extends object>(decode: (text: string) => Option.Option<A>): ((text: string) => A | null) => {
   const known = new RecentMap<string, A>(1_000)
   return (text) => {
@@ -71,7 +74,7 @@ export const bindings = Schema.fromJsonString(Schema.Array(Binding))
 const encodeBindings = Schema.encodeSync(bindings)
 const readBindings = remembering(Schema.decodeUnknownOption(bindings))
 
-/** Null: they can't be read. */
+/** Decodes the bindings; null if they can't be read. */
 export const bindingsOf = (row: Pick<IntegrationRow, "bindings">): Integration["bindings"] | null =>
   readBindings(row.bindings)
 
@@ -79,7 +82,7 @@ export const overrides = Schema.fromJsonString(DeliveryOverrides)
 const encodeOverrides = Schema.encodeSync(overrides)
 const readOverrides = remembering(Schema.decodeUnknownOption(overrides))
 
-/** Header values are still sealed. Null if the overrides can't be read. */
+/** Decodes the overrides, with header values still sealed; null if they can't be read. */
 export const overridesOf = (row: Pick<IntegrationRow, "overrides">): DeliveryOverrides | null =>
   readOverrides(row.overrides)
 
@@ -91,7 +94,7 @@ const sealed = ({ headers, ...others }: DeliveryOverrides, secrets: SecretBox): 
   })
 })
 
-/** Secrets in this list are sealed. */
+/** Previous signing secrets, which are stored sealed. */
 const previous = Schema.fromJsonString(Schema.Array(Schema.Struct({ secret: Schema.String, until: Schema.Int })))
 const encodePrevious = Schema.encodeSync(previous)
 export const decodePrevious = Schema.decodeUnknownEffect(previous)
@@ -120,7 +123,7 @@ export const integrationColumns = [
   "updated_at"
 ] as const satisfies ReadonlyArray<keyof IntegrationRow>
 
-/** The values of `integrationColumns` for an integration that is not failing. */
+/** Returns the values of `integrationColumns` for an integration that is not failing. */
 export const toValues = (integration: NewIntegration, secrets: SecretBox): ReadonlyArray<string | number | null> => {
   const row: Omit<IntegrationRow, "id"> = {
     scope_type: integration.scope.type,
@@ -159,7 +162,7 @@ export const failingOf = (row: Pick<IntegrationRow, FailingColumn>): FailureStat
         retry_after: row.failing_retry_after
       }
 
-/** The parameters of `setFailing`, without the id. */
+/** Returns the parameters of the statement `setFailing`, without the id. */
 export const failingValues = (failing: FailureState.FailureState | null): ReadonlyArray<number | null> => [
   failing?.since ?? null,
   failing?.warnings ?? 0,
@@ -177,7 +180,7 @@ export const isStatus = (value: unknown): value is Integration["status"] => valu
 const isReason = Schema.is(DisabledReason)
 export const isDisabledReason = (value: unknown): value is DisabledReason | null => value === null || isReason(value)
 
-/** Null: it can't be read. */
+/** Returns the scope of a row; null if it can't be read. */
 export const scopeOf = ({
   scope_id: id,
   scope_type: type

@@ -1,5 +1,5 @@
 /**
- * The row of a notification: columns for what all kinds have, JSON text for the rest.
+ * The row of a notification. Members that all kinds share have columns; the others are JSON text.
  */
 import type { NewNotification, Notification } from "@doorhook/core"
 import { NewNotification as NotificationSchema, NotificationId } from "@doorhook/core"
@@ -14,7 +14,7 @@ interface NotificationRow {
   readonly details: string
 }
 
-/** Stored when a notification is not about an integration. */
+/** Column values of a notification that is not about an integration. */
 const none = { integration_id: 0, scope_type: "", scope_id: 0 }
 
 export const toRow = ({ at, integration_id, kind, scope, ...details }: NewNotification): NotificationRow => ({

@@ -1,22 +1,25 @@
 /**
- * The statement that calls PostgreSQL's `doorhook.publish`, for any client, inside the host's transaction.
+ * The SQL call of `doorhook.publish` on PostgreSQL. A host can run it with any client, inside its own transaction.
  */
 import type { NewEvent } from "@doorhook/core"
 
-/** An event as the function reads it. Other members of the host's object are left out: they may not be serializable. */
+/**
+ * Returns an event as JSON for `doorhook.publish`. Other members of the host's object are left out, because they might
+ * not be serializable.
+ */
 const textOf = ({ action, building_id, data, resource_type, tenant_ids }: NewEvent): string =>
   `${JSON.stringify({ resource_type, action, building_id, tenant_ids }).slice(0, -1)},"data":${data}}`
 
 /**
- * Turns `synchronous_commit` on for the transaction if the session has it off, so that its COMMIT waits for the server's
+ * Turns `synchronous_commit` on for the transaction if it is off in the session. COMMIT then waits for the server's
  * disk.
  */
 const durable = `SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
     THEN set_config('synchronous_commit', 'on', true) END AS durable`
 
 /**
- * A statement that publishes events in their order, and its parameters. Returns `id` and `deliveries` of each. `now` is in
- * milliseconds since the epoch; the default is the server's clock.
+ * Returns a statement that publishes events in order, with its parameters. The statement returns `id` and `deliveries`
+ * of each event. `now` is in milliseconds since the epoch; the default is the server's clock.
  */
 export const publishCall = (
   events: ReadonlyArray<NewEvent>,

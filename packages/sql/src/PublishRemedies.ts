@@ -3,7 +3,7 @@
  */
 import { Predicate } from "effect"
 
-/** The SQLSTATE of an error or of its causes, like `3D000`; empty if there is none. */
+/** Returns the SQLSTATE of an error or of its causes, like `3D000`; empty if there is none. */
 export const sqlStateOf = (error: unknown): string => {
   for (let at = error; Predicate.isObject(at); at = Predicate.hasProperty(at, "cause") ? at.cause : undefined) {
     if (Predicate.hasProperty(at, "code") && typeof at.code === "string" && /^[0-9A-Z]{5}$/.test(at.code))
@@ -13,12 +13,12 @@ export const sqlStateOf = (error: unknown): string => {
 }
 
 const unknownHere =
-  "The database has no doorhook.publish. Start doorhook on this database once, or run `doorhook migrate`: that makes it"
+  "The database has no doorhook.publish. Start doorhook on this database once, or run `doorhook migrate`, to create it"
 
-/** Selects the name of the database user as `role`, quoted for SQL. */
+/** Query that returns the name of the database user as `role`, quoted for SQL. */
 export const currentRole = "SELECT quote_ident(current_user) AS role"
 
-/** The statements that give a database user the right to publish. The owner of doorhook's tables must run them. */
+/** Returns the statements that allow a database user to publish. The owner of doorhook's tables must run them. */
 const publishGrants = (role: string): string => {
   const calls = ["text", "json", "jsonb"].map((type) => `doorhook.publish(${type}, bigint)`)
   return `GRANT USAGE ON SCHEMA doorhook TO ${role}; GRANT EXECUTE ON FUNCTION ${calls.join(", ")} TO ${role};`
@@ -27,13 +27,13 @@ const publishGrants = (role: string): string => {
 const notAllowed = (role: string) =>
   `The database user ${role} may not publish. Run as the user that owns doorhook's tables: ${publishGrants(role)}`
 
-/** By SQLSTATE: no such schema, no such function, not allowed. */
+/** Advice by SQLSTATE: schema missing, function missing, permission denied. */
 const remedies: ReadonlyMap<string, (role: string) => string> = new Map([
   ["3F000", () => unknownHere],
   ["42883", () => unknownHere],
   ["42501", notAllowed]
 ])
 
-/** What is wrong and what helps; undefined where doorhook knows no more than the database says. */
+/** Explains an error and its remedy to an operator; undefined if the database's own message is enough. */
 export const publishRemedyFor = (refusal: unknown): ((role: string) => string) | undefined =>
   remedies.get(sqlStateOf(refusal))

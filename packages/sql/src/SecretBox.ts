@@ -1,39 +1,39 @@
 /**
- * Seals secrets before they are stored, and opens them again.
+ * Encrypts ("seals") secrets before they are stored, and decrypts ("opens") them.
  *
- * AES-256-GCM with a key that is not in the database. Without a key, secrets are stored in clear. Sealed secrets have a
- * prefix, so both kinds can be in one table while a key is introduced.
+ * The cipher is AES-256-GCM, with a key that is not in the database. Without a key, secrets are stored in clear. Sealed
+ * secrets have a prefix, so a table can contain both kinds while an operator introduces a key.
  */
 import { Effect, Redacted, Schema } from "effect"
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
 
-/** A stored secret can't be read. */
+/** Error for a stored secret that can't be decrypted. */
 export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("SecretUnreadable", {
   why: Schema.Literals(["no_key", "wrong_key"])
 }) {
   override get message(): string {
     return this.why === "no_key"
-      ? "The secrets in this database are encrypted. Give the encryption key that they were stored under (encryptionKey, DOORHOOK_ENCRYPTION_KEY); a new one cannot read them."
-      : "The secrets in this database were encrypted under another key, or were damaged. Give the key that they were stored under (encryptionKey, DOORHOOK_ENCRYPTION_KEY)."
+      ? "The secrets in this database are encrypted. Set the encryption key that they were encrypted with (encryptionKey, DOORHOOK_ENCRYPTION_KEY); a new key can't decrypt them."
+      : "The secrets in this database were encrypted under another key, or they are damaged. Set the key that they were encrypted with (encryptionKey, DOORHOOK_ENCRYPTION_KEY)."
   }
 }
 
 export interface SecretBox {
-  /** Whether a stored secret is in clear although there is a key. */
+  /** Whether a secret is stored in clear although there is a key. */
   readonly isExposed: (stored: string) => boolean
-  /** Returns the form to store. */
+  /** Returns the secret in the form to store. */
   readonly seal: (secret: Redacted.Redacted<string>) => string
   readonly open: (stored: string) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable>
 }
 
-/** The prefix of sealed secrets. It has a version so that the format can change. */
+/** Prefix of sealed secrets, with a version number for later changes of the format. */
 export const sealedPrefix = "sealed:v1:"
 
 const algorithm = "aes-256-gcm"
 const ivLength = 12
 const tagLength = 16
 
-/** `encryptionKey` may have any length: the key is derived from it by SHA-256. */
+/** Makes the box. `encryptionKey` may have any length, because the actual key is its SHA-256 hash. */
 export const make = (encryptionKey: Redacted.Redacted<string> | undefined): SecretBox => {
   if (encryptionKey === undefined) return plain
   const key = createHash("sha256").update(Redacted.value(encryptionKey), "utf8").digest()

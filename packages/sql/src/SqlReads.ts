@@ -1,8 +1,8 @@
 /**
- * Reads on the path of a request: one statement, without a transaction.
+ * Fast reads for HTTP requests: one statement, without a transaction.
  *
- * `SqlClient` compiles each statement, opens a span and waits for its turn. On SQLite this takes three times as long as the
- * read itself (measured).
+ * `SqlClient` compiles each statement, opens a span and waits for the connection. On SQLite this overhead is three
+ * times the read itself (measured).
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,8 +12,7 @@ export class SqlReads extends Context.Service<
   SqlReads,
   {
     /**
-     * Returns the rows that are committed at the time of the call. Synchronous where possible: the effect is then an
-     * `Exit`.
+     * Returns the rows that are committed at the time of the call. If the read is synchronous, the effect is an `Exit`.
      */
     readonly rows: <A extends object>(
       statement: string,
@@ -21,7 +20,7 @@ export class SqlReads extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
   }
 >()("@doorhook/sql/SqlReads") {
-  /** Reads through the client: with a network connection, its overhead is small beside the round trip. */
+  /** Reads through `SqlClient`. Over a network, its overhead is small compared to the round trip. */
   static readonly layerClient: Layer.Layer<SqlReads, never, SqlClient.SqlClient> = Layer.effect(
     SqlReads,
     Effect.map(SqlClient.SqlClient, (sql) =>

@@ -1,7 +1,7 @@
 /**
  * Decodes rows of codes and tokens, joined with their grants.
  *
- * Each request decodes such a row, so it is done by hand. Schemas only explain why a row can't be read.
+ * Rows are decoded by hand, because every request needs one. Schemas only explain why a row can't be read.
  */
 import { AccessToken, AuthorizationCode, Grant, RefreshToken } from "@doorhook/core"
 import type { ClientId, GrantId, TokenHash, UserId } from "@doorhook/core"
@@ -10,7 +10,7 @@ import { Brand, Effect, Predicate, Schema } from "effect"
 /** A row of any table. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** The columns to select from grants (as `g`), except the id, which the other table has. */
+/** The columns to select from grants (as `g`), except the id, which the joined table also has. */
 export const grantColumns = `g.user_id AS grant_user_id, g.client_id AS grant_client_id, g.scope AS grant_scope,
     g.created_at AS grant_created_at, g.revoked_at AS grant_revoked_at`
 
@@ -25,7 +25,7 @@ const isWord = (value: unknown): value is string => Predicate.isString(value) &&
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value)
 const isNumberOrNull = (value: unknown): value is number | null => value === null || isNumber(value)
 
-/** Reads the joined grant; null if a column has an unexpected value. */
+/** Reads the grant from a joined row; null if a column has an unexpected value. */
 const readGrant = (row: Row): Grant | null => {
   const { grant_client_id, grant_created_at, grant_id, grant_revoked_at, grant_scope, grant_user_id } = row
   return isWord(grant_id) &&

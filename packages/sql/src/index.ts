@@ -1,5 +1,5 @@
 /**
- * Storage in SQL databases. `@doorhook/sql/postgres` has the PostgreSQL part.
+ * Storage in SQL databases. PostgreSQL has its own entry point, `@doorhook/sql/postgres`.
  */
 export * from "./DatabaseUnusable.ts"
 export * from "./Inspection.ts"

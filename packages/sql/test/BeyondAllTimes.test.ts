@@ -1,5 +1,6 @@
 /**
- * An earlier version could store a due time beyond the largest valid date. Such deliveries can still be listed and sent.
+ * Deliveries whose due time is beyond the largest valid date, as an earlier version could store it, can still be listed
+ * and sent.
  */
 import { DeliveryStore, isoOf, latest } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"

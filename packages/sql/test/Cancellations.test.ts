@@ -1,6 +1,6 @@
 /**
- * When an integration with many open deliveries is removed or disabled, every call sees them as cancelled at once. Their
- * rows are updated later.
+ * When an integration with many open deliveries is removed or disabled, every call immediately sees them as cancelled.
+ * Their rows are updated later.
  */
 import { deliveryStates, DeliveryStore, IntegrationStore } from "@doorhook/core"
 import type { Integration } from "@doorhook/core"
@@ -17,10 +17,10 @@ const { claim, createIntegration, enqueue, findDelivery, nextDue, records, relea
 
 const many = 6_000
 
-/** A batch small enough that updates are still running when a slow disk has answered. */
+/** Makes batches so small that updates are still running after a slow disk has answered. */
 const slowly = Effect.provideService(CancellationBatch, 3)
 
-/** The number of open rows in a file, and of cancellations that are not finished. */
+/** Counts the open rows and the unfinished cancellations in a file. */
 const rowsIn = (filename: string) =>
   Effect.sync(() => {
     const db = new DatabaseSync(filename)
@@ -37,7 +37,7 @@ const disabled = (integration: Integration): Integration => ({
   version: integration.version + 1
 })
 
-/** Two integrations: one with many deliveries, of which the first three are leased, and one with a single delivery. */
+/** Creates an integration with many deliveries, the first three of them leased, and one with a single delivery. */
 const fill = Effect.gen(function* () {
   const dead = yield* createIntegration()
   const well = yield* createIntegration()
@@ -47,7 +47,7 @@ const fill = Effect.gen(function* () {
   return { dead, well, ids, leased }
 })
 
-/** What all calls return when no delivery of the integration is leased any more. */
+/** Checks what calls return when no delivery of the integration is leased any more. */
 const expectAllCancelled = Effect.fnUntraced(function* (ofDead: Integration, ids: ReadonlyArray<number>) {
   const store = yield* DeliveryStore
   const { states } = yield* store.summary(start)
@@ -67,8 +67,8 @@ const expectAllCancelled = Effect.fnUntraced(function* (ofDead: Integration, ids
   )
 })
 
-describe("many deliveries are cancelled", () => {
-  it.effect("at once, when their integration is removed", () =>
+describe("cancelling many deliveries", () => {
+  it.effect("shows all of them as cancelled as soon as their integration is removed", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const use = Effect.gen(function* () {
@@ -111,7 +111,7 @@ describe("many deliveries are cancelled", () => {
     })
   )
 
-  it.effect("and stay cancelled when it is disabled, then deleted, while rows are updated", () =>
+  it.effect("keeps them cancelled if the integration is disabled, then deleted, while rows are updated", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const use = Effect.gen(function* () {
@@ -128,7 +128,7 @@ describe("many deliveries are cancelled", () => {
     })
   )
 
-  it.effect("and can be recovered as soon as it is enabled again", () =>
+  it.effect("allows recovering them as soon as the integration is enabled again", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const use = Effect.gen(function* () {
@@ -157,7 +157,7 @@ describe("many deliveries are cancelled", () => {
     })
   )
 
-  it.effect("and their rows are updated when the file is opened next, if that failed before", () =>
+  it.effect("updates their rows when the file is opened again, if that failed before", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const filled = yield* onStore(

@@ -1,6 +1,6 @@
 /**
- * Publishing to a building that has an integration with a damaged row. Every way to publish must behave like this, in every
- * database.
+ * Publishing to a building with an integration whose row is damaged. Every way to publish must behave the same, on
+ * every database.
  */
 import type { DeliveryState, IntegrationStore } from "@doorhook/core"
 import { Crypto, DeliverySettings, DeliveryStore, Dispatcher, Publisher } from "@doorhook/core"
@@ -11,7 +11,7 @@ import { Effect, Layer } from "effect"
 
 const { claim, createIntegration } = StoreFixtures
 
-/** Damaged columns and values, and the initial state and reason of deliveries to the integration. */
+/** Damaged columns with their values, and the initial state and reason of deliveries to the integration. */
 export const damages = [
   ["signing_secret", "'sealed:v1:AAAA'", "pending", null],
   ["overrides", "'odd'", "pending", null],
@@ -34,7 +34,10 @@ export const publisher = Layer.fresh(
 /** Publishes an event and returns its number of deliveries. */
 type Publish<E, R> = Effect.Effect<number, E, R>
 
-/** The event is stored for both integrations. One gets it now, the damaged one after its row is repaired. */
+/**
+ * Checks that an event is stored for both integrations. One of them gets it immediately, the damaged one after its row
+ * is repaired.
+ */
 export const storesForBoth = Effect.fnUntraced(function* <E, R>(
   tamper: (statement: string) => Effect.Effect<unknown>,
   publish: Publish<E, R>,

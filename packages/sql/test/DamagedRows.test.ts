@@ -1,6 +1,6 @@
 /**
- * Looking up a row that another program has changed fails and names the row and the column. When it is claimed, deliveries
- * that need it wait, the log says why, and everything else is sent.
+ * Reading a row that another program has damaged fails with an error that names the row and the column. Deliveries that
+ * need the row wait, the log says why, and everything else is sent.
  */
 import type { IdempotencyStore, LeasedDelivery, SettingStore } from "@doorhook/core"
 import { DeliveryStore, IntegrationStore, Publisher, Settlements } from "@doorhook/core"
@@ -29,7 +29,7 @@ const {
   start
 } = StoreFixtures
 
-/** The damaged value of a column, and the place that the error names. */
+/** Columns with damaged values, and the place that the error names. */
 const damages = [
   ["tenant_ids", "'1, 2'", '["tenant_ids"]'],
   ["tenant_ids", "'{}'", '["tenant_ids"]'],
@@ -67,7 +67,7 @@ describe("a damaged row", () => {
           yield* tamper(filename, `UPDATE events SET ${column} = ${value} WHERE id = '${eventId(1)}'`)
           const { message } = yield* Effect.flip(DeliveryStore.use((store) => store.find(damaged)))
           assert.include(message, `at ["event"]${place}`)
-          assert.include(message, "a stored row is not as doorhook writes it")
+          assert.include(message, "a stored row is damaged or was changed by another program")
 
           assert.deepEqual(idsOf(yield* claim(start)), [sound])
           assert.lengthOf(lines, 1)
@@ -142,14 +142,14 @@ describe("a damaged row", () => {
         assert.strictEqual(new Set(idsOf(claimed)).size, 18)
         const { states } = yield* DeliveryStore.use((store) => store.summary(start))
         assert.deepInclude(states, { delivering: 18, pending: 72 })
-        // Only the deliveries that were read are put off.
+        // Only the deliveries that were read are postponed.
         const untouched = (yield* claim(start, { limit: 100, limits: new Map([[damaged.id, 0]]) })).length
         assert.strictEqual(untouched, 90 - 30 - 4 - 18)
       })
     )
   )
 
-  /** Columns whose damage is first noticed when outcomes are recorded. */
+  /** Columns whose damage is only detected when outcomes are recorded. */
   for (const [column, value] of [
     ["status", "'off'"],
     ["disabled_reason", "'odd'"],
@@ -182,7 +182,7 @@ describe("a damaged row", () => {
             [
               ["retrying", 1, start + 20],
               ["exhausted", 1, null],
-              // It could not be disabled. After its row is repaired, its next 410 does that.
+              // The integration could not be disabled. After its row is repaired, the next 410 disables it.
               ["retrying", 1, start + 10 + Settlements.goneRetryDelay],
               ["delivered", 1, null]
             ]
@@ -222,7 +222,7 @@ describe("a damaged row", () => {
 
   for (const damage of publicationDamages) {
     it.effect(
-      `of an integration, ${damage[1]} for ${damage[0]}, makes no publication fail, and missed events can be sent`,
+      `of an integration, ${damage[1]} for ${damage[0]}, does not make publications fail, and missed events can be sent`,
       () =>
         onLoggedStore((filename, lines) =>
           Effect.gen(function* () {

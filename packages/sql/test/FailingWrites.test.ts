@@ -10,7 +10,7 @@ import { temporaryFile } from "./TemporaryFile.ts"
 
 const { claim, claimOne, createIntegration, enqueue, records, retryAt, settle, settlement, start } = StoreFixtures
 
-/** Counts writes of the failure state, in `settings`. */
+/** Adds a setting for each write of a failure state, to count them. */
 const counting = `CREATE TRIGGER counting AFTER UPDATE OF failing_since ON integrations
   BEGIN INSERT INTO settings (name, value) VALUES ('failing' || random(), ''); END`
 
@@ -22,7 +22,7 @@ const written = (filename: string) =>
     return Number(count)
   })
 
-it.effect("a failing integration is written once per batch, and an acknowledging one not at all", () =>
+it.effect("a failure state is written once per batch, and not for acknowledgements", () =>
   Effect.gen(function* () {
     const filename = yield* temporaryFile
     const use = Effect.gen(function* () {

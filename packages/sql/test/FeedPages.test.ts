@@ -1,5 +1,5 @@
 /**
- * A page of a feed is full unless it is the last, because readers take an incomplete page for the last.
+ * Every page of a feed except the last is full, because readers take an incomplete page for the last one.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -16,7 +16,7 @@ it.effect("later deliveries replace those whose events are purged during the rea
     const use = Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 6, integration))
-      // The state between the two reads: the deliveries were read, and their events are gone.
+      // The state between the two reads of a page: the deliveries exist, and their events are gone.
       yield* tamper(filename, `DELETE FROM events WHERE id IN ('${eventId(1)}', '${eventId(2)}', '${eventId(4)}')`)
       const read = Effect.fnUntraced(function* (limit: number) {
         const items = yield* (yield* DeliveryStore).feed({ integration_id: integration.id, after: 0, limit })

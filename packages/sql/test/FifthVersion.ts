@@ -1,5 +1,5 @@
 /**
- * Statements that turn a new file into one of the fifth version.
+ * Statements that convert a new file to the fifth version.
  */
 export const asFifthVersion = `ALTER TABLE integrations DROP COLUMN failing_attempts;
   ALTER TABLE integrations DROP COLUMN failing_retry_after;

@@ -1,5 +1,5 @@
 /**
- * Replaces the process's `fdatasync`, so that tests can delay it and make it fail.
+ * Replaces the process's `fdatasync`, so that tests can delay syncs and make them fail.
  */
 import { Effect } from "effect"
 import fs from "node:fs"
@@ -9,7 +9,7 @@ export type Done = (error: NodeJS.ErrnoException | null) => void
 
 export const eio = new Error("EIO: i/o error, fdatasync")
 
-/** Replaces the disk. Requests wait in a list. */
+/** Replaces the functions that sync to disk. Syncs wait in the list `asked` until the test answers them. */
 export const heldDisk = Effect.acquireRelease(
   Effect.sync(() => {
     const real = { ...fs }
@@ -35,7 +35,7 @@ export const heldDisk = Effect.acquireRelease(
   }),
   ({ asked, real: { fdatasync, fsyncSync, writeSync } }) =>
     Effect.sync(() => {
-      // A file can be closed only after these are answered.
+      // A file can only be closed after its syncs are answered.
       for (const done of asked.splice(0)) done(eio)
       Object.assign(fs, { fdatasync, fsyncSync, writeSync })
       syncBuiltinESMExports()
@@ -51,14 +51,14 @@ export const until = (condition: () => boolean) =>
     look()
   })
 
-/** Enough turns of the event loop for everything that does not wait for the disk. */
+/** Waits long enough for everything that does not wait for the disk. */
 export const turns = Effect.callback<void>((resume) => {
   let left = 20
   const turn = () => (left-- === 0 ? resume(Effect.void) : void setImmediate(turn))
   turn()
 })
 
-/** Answers the waiting requests, once there are this many. */
+/** Answers the waiting syncs, once there are any. */
 export const sync = Effect.fnUntraced(function* (asked: Array<Done>, error: Error | null = null) {
   yield* until(() => asked.length > 0)
   for (const done of asked.splice(0)) done(error)

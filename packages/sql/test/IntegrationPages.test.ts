@@ -1,6 +1,6 @@
 /**
- * Deliveries of an integration on SQLite. They are entered into `deliveries_of` thousands at a time, so a page may have
- * both entered and new ones.
+ * Pages of an integration's deliveries on SQLite. Deliveries are added to `deliveries_of` thousands at a time, so a
+ * page may contain both added and new ones.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -10,12 +10,12 @@ import { Effect } from "effect"
 
 const { building, createIntegration, enqueue, records } = StoreFixtures
 
-it.effect("feeds and lists have entered and new deliveries", () =>
+it.effect("feeds and lists contain both added and new deliveries", () =>
   Effect.gen(function* () {
     const store = yield* DeliveryStore
     const [one, other] = [yield* createIntegration(), yield* createIntegration()]
     yield* enqueue(...records(1, 3, one), ...records(4, 6, other))
-    // Enters the new ones.
+    // Adds the new deliveries to `deliveries_of`.
     yield* store.events({ scope: building(1), resource_type: "access_log", offset: 0, limit: 1, countUpTo: 1 })
     yield* enqueue(...records(7, 8, other), ...records(9, 10, one))
     const of = { integration_id: one.id } as const

@@ -1,5 +1,5 @@
 /**
- * An integration is decoded once, and again when anything in its row has changed, even by another process.
+ * An integration is decoded again only if its row has changed, including changes by another process.
  */
 import type { Integration } from "@doorhook/core"
 import { IntegrationId, IntegrationStore } from "@doorhook/core"
@@ -10,7 +10,7 @@ import { Effect, Exit, Redacted } from "effect"
 import { onStore, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-/** For each column, another value, and the member of the integration that shows it. */
+/** Another value for each column, and the member of the integration in which it appears. */
 const changes: ReadonlyArray<readonly [column: string, value: string, shown: (integration: Integration) => unknown]> = [
   ["scope_type", "'tenant'", ({ scope }) => scope.type],
   ["scope_id", "7", ({ scope }) => scope.id],
@@ -28,7 +28,7 @@ const changes: ReadonlyArray<readonly [column: string, value: string, shown: (in
   ["updated_at", "2", ({ updated_at }) => updated_at]
 ]
 
-/** For each column that can have an invalid value, such a value, and the place that the error names. */
+/** An invalid value for each column that can have one, and the place that the error names. */
 const damages = [
   ["scope_type", "'house'", '["scope"]'],
   ["scope_id", "-1", '["scope"]'],
@@ -45,7 +45,7 @@ const damages = [
 
 describe("a row of an integration", () => {
   for (const [column, value, place] of damages) {
-    it.effect(`with ${value} for ${column} is refused with the place of the damage`, () =>
+    it.effect(`with ${value} for ${column} is refused, and the error names the place`, () =>
       Effect.gen(function* () {
         const filename = yield* temporaryFile
         yield* onStore(
@@ -100,7 +100,7 @@ describe("reading an integration again", () => {
   )
 
   for (const [column, value, shown] of changes) {
-    it.effect(`sees in the next turn a change of ${column} by another process`, () =>
+    it.effect(`sees a change of ${column} by another process in the next turn`, () =>
       Effect.gen(function* () {
         const filename = yield* temporaryFile
         yield* onStore(

@@ -1,6 +1,6 @@
 /**
- * A change is on disk when its call returns, so a power cut can't undo it. Tests delay the process's `fdatasync` and make
- * it fail.
+ * A change is on disk when its call returns, so a power cut can't undo it. The tests delay the process's `fdatasync`
+ * and make it fail.
  */
 import { StoreHealth, StoreLost } from "@doorhook/core"
 import { SqliteClient } from "@doorhook/sql"
@@ -28,7 +28,7 @@ const setUp = Effect.gen(function* () {
 
 const count = (sql: SqlClient.SqlClient) => Effect.map(sql`SELECT n FROM t`, (rows) => rows.length)
 
-/** Opens a client with a table. The test can close its scope. */
+/** Opens a client with a table. Returns its scope too, which the test may close. */
 const opened = Effect.fnUntraced(function* (config: SqliteClient.SqliteClientConfig) {
   const scope = yield* Scope.make()
   const services = yield* Layer.buildWithScope(SqliteClient.layer(config), scope)
@@ -37,7 +37,7 @@ const opened = Effect.fnUntraced(function* (config: SqliteClient.SqliteClientCon
   return { sql, health: Context.get(services, StoreHealth), close: Scope.close(scope, Exit.void) }
 })
 
-/** The contents of a file after a crash. */
+/** Reads the contents of a file as after a crash. */
 const afterCrash = (filename: string) => {
   const copy = `${filename}-copy`
   for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${copy}${suffix}`)
@@ -73,7 +73,7 @@ describe("LogSync", () => {
     }).pipe(Effect.provide(onNewFile()))
   )
 
-  it.effect("of nested transactions only the outer one waits, and blocks nothing once it is committed", () =>
+  it.effect("only the outer of nested transactions waits, and it blocks nothing after its commit", () =>
     Effect.gen(function* () {
       const { disk, sql } = yield* setUp
       const inner = sql.withTransaction(sql`INSERT INTO t VALUES (2)`)
@@ -103,7 +103,7 @@ describe("LogSync", () => {
       const { disk, sql } = yield* setUp
       const first = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (1)`))
       yield* until(() => disk.asked.length === 1)
-      // It reads the first one's changes, as a repeated request does.
+      // Reads the first transaction's changes, like a repeated request.
       const repeated = yield* Effect.forkChild(sql.withTransaction(count(sql)))
       yield* turns
       assert.isUndefined(repeated.pollUnsafe())
@@ -186,7 +186,7 @@ describe("LogSync", () => {
         const { lost, trouble } = yield* StoreHealth
         const failing = yield* Effect.forkChild(Effect.flip(sql.withTransaction(sql`INSERT INTO t VALUES (2)`)))
         yield* until(() => disk.asked.length > 0)
-        // The system drops pages that it could not write.
+        // Simulates a system that drops pages which it could not write.
         const descriptor = fs.openSync(log, "r+")
         fs.writeSync(descriptor, Buffer.alloc(100, "x"), 0, 100, answered + 50)
         fs.closeSync(descriptor)
@@ -199,7 +199,7 @@ describe("LogSync", () => {
         assert.strictEqual(disk.asked.length, 0)
       }).pipe(Effect.scoped, Effect.provide(SqliteClient.layer({ filename })))
       assert.deepStrictEqual(afterCrash(filename), [1], "another process finds the changes that returned")
-      // This process still has the file open, so SQLite reads nothing back.
+      // This process still has the file open, so SQLite does not read the log back.
       for (let attempt = 0; attempt < 2; attempt++) {
         const refused = yield* Effect.flip(Layer.build(SqliteClient.layer({ filename })))
         assert.strictEqual(refused._tag, "DatabaseUnusable")
@@ -384,7 +384,7 @@ describe("LogSync", () => {
       const left = `${filename}-left`
       const other = new DatabaseSync(filename)
       other.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (n INTEGER) STRICT; INSERT INTO t VALUES (1)")
-      // As left by a killed process.
+      // Copies the file as a killed process leaves it.
       for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${left}${suffix}`)
       other.close()
       const disk = yield* heldDisk

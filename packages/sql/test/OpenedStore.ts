@@ -7,7 +7,7 @@ import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
 import { DatabaseSync } from "node:sqlite"
 
-/** Runs an effect on a new store and closes it. */
+/** Runs an effect on a new store and closes the store. */
 export const onStore = <A, E>(
   config: SqliteStore.SqliteStoreConfig,
   use: Effect.Effect<
@@ -20,7 +20,7 @@ export const onStore = <A, E>(
 /** Opens a store and closes it again. */
 export const open = (config: SqliteStore.SqliteStoreConfig) => onStore(config, Effect.void)
 
-/** Why a store can't be opened. */
+/** Returns the error of a store that can't be opened. */
 export const refusal = (config: SqliteStore.SqliteStoreConfig) => Effect.flip(open(config))
 
 /** Runs statements on a file directly. */

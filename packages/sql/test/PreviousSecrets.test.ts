@@ -1,5 +1,6 @@
 /**
- * A file of the first version, with one place for a rotated secret. The secret still signs after the migration.
+ * In a file of the first version, which stores one rotated secret per integration, that secret still signs after the
+ * migration.
  */
 import type { IntegrationId } from "@doorhook/core"
 import { IntegrationStore } from "@doorhook/core"

@@ -1,5 +1,5 @@
 /**
- * Every statement on a growing table uses its intended index and scans no table.
+ * Every statement on a growing table uses its intended index and contains no full scan.
  */
 import { IntegrationId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -21,7 +21,7 @@ const Integrations = integrationStatements(sqlite)
 const Tokens = tokenStatements(sqlite)
 const Keys = keyStatements(sqlite)
 
-/** SQLite's plan of a statement, one line per step. */
+/** Returns SQLite's plan of a statement, one line per step. */
 const planOf = Effect.fnUntraced(function* (text: string) {
   const sql = yield* SqlClient.SqlClient
   const numbers = text.matchAll(/\?(\d*)/g).map(([, number], index) => (number === "" ? index + 1 : Number(number)))
@@ -30,7 +30,7 @@ const planOf = Effect.fnUntraced(function* (text: string) {
   return steps.map(({ detail }) => detail)
 })
 
-/** Allowed full scans: of a statement's own parameters, of limited subqueries, and of tiny tables. */
+/** Full scans that are allowed: of a statement's own parameters, of limited subqueries, and of tiny tables. */
 const harmless =
   /^SCAN (?:\d+-ROW VALUES CLAUSE|CONSTANT ROW|\d+ CONSTANT ROWS|(?:json_each|groups|owner|cancellations|t|revoked|oldest)\b|\(subquery-\d+\))/
 
@@ -49,7 +49,7 @@ const retryingOfIntegration =
   "COVERING INDEX deliveries_unacknowledged_by_integration (integration=? AND state=? AND rowid<?)"
 const unacknowledgedOfIntegration =
   "INDEX deliveries_unacknowledged_by_integration (integration=? AND state=? AND rowid"
-/** Entered deliveries, and the last ones, which are not entered yet. */
+/** Plan steps for deliveries in `deliveries_of`, and for the last ones, which are not in that table yet. */
 const listedOfIntegration = [
   "SEARCH o USING PRIMARY KEY (integration=? AND delivery>?)",
   "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
@@ -200,7 +200,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   ]
 }
 
-/** Statements that read until they have found enough, so they must read in order. */
+/** Statements that stop when they have enough rows, so they must read in order. */
 const unbounded: ReadonlySet<string> = new Set([
   "dueAfter",
   "retries",
@@ -213,7 +213,7 @@ const unbounded: ReadonlySet<string> = new Set([
 describe("plans", () => {
   it.effect("deleteNotifications reads only the beginning of the table", () =>
     Effect.gen(function* () {
-      // Its scan ends at the limit.
+      // The scan ends at the limit.
       assert.deepEqual(
         (yield* planOf(Deliveries.deleteNotifications)).filter((step) => /SCAN|SEARCH/.test(step)),
         ["SEARCH notices USING INTEGER PRIMARY KEY (rowid=?)", "SCAN notices"]
@@ -233,7 +233,10 @@ describe("plans", () => {
   }
 })
 
-/** A doorhook database whose statements call `walk()` for each row they read, through the views that a test creates. */
+/**
+ * Opens a database with a function `walk()`. A test creates views that call it, so that it runs for each row that a
+ * statement reads.
+ */
 const openWalked = Effect.fnUntraced(function* (walk: () => number) {
   const filename = yield* temporaryFile
   yield* Layer.build(SqliteDatabase.layer({ filename }))

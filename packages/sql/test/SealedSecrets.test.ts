@@ -23,7 +23,7 @@ describe("signing secrets in a file", () => {
       return rows.map(({ signing_secret }) => String(signing_secret))
     })
 
-  it.effect("are sealed with a key and in clear without one; with the key both kinds are read", () =>
+  it.effect("are sealed with a key and stored in clear without one; with the key, both kinds can be read", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const plain = yield* onStore({ filename }, StoreFixtures.createIntegration())
@@ -53,7 +53,7 @@ describe("signing secrets in a file", () => {
       yield* onStore({ filename, encryptionKey: key }, StoreFixtures.createIntegration())
       const without = yield* refusal({ filename })
       assert.strictEqual(without.why, "sealed_secrets")
-      assert.include(without.message, "Give the encryption key")
+      assert.include(without.message, "Set the encryption key")
       const wrong = yield* refusal({ filename, encryptionKey: Redacted.make("another key") })
       assert.strictEqual(wrong.why, "sealed_secrets")
       assert.include(wrong.message, "under another key")
@@ -79,7 +79,7 @@ describe("signing secrets in a file", () => {
     })
   )
 
-  it.effect("and so do rows that doorhook did not write", () =>
+  it.effect("in rows that doorhook did not write cause a StoreError", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const error = yield* onStore(
@@ -113,7 +113,7 @@ describe("secrets among the settings of a file", () => {
       return String(row?.["value"])
     })
 
-  it.effect("are sealed with a key, also when they are replaced, and refused without it at the start", () =>
+  it.effect("are sealed with a key, including replaced ones, and refused at start without it", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       assert.strictEqual(yield* onStore({ filename, encryptionKey: key }, secretOr("sentinel one")), "sentinel one")
@@ -128,7 +128,7 @@ describe("secrets among the settings of a file", () => {
       for (const encryptionKey of [undefined, Redacted.make("another key")]) {
         const { message, why } = yield* refusal({ filename, encryptionKey })
         assert.strictEqual(why, "sealed_secrets")
-        assert.match(message, /Give the (encryption )?key that they were stored under/)
+        assert.match(message, /Set the (encryption )?key that they were encrypted with/)
       }
     })
   )

@@ -33,7 +33,7 @@ describe("SecretBox", () => {
       const sealed = boxOf("key").seal(secret)
       const error = yield* Effect.flip(boxOf("another key").open(sealed))
       assert.strictEqual(error.why, "wrong_key")
-      assert.include(error.message, "Give the key that they were stored under")
+      assert.include(error.message, "Set the key that they were encrypted with")
       const bytes = Buffer.from(sealed.slice(SecretBox.sealedPrefix.length), "base64url")
       for (let at = 0; at < bytes.length; at++) {
         const damaged = Buffer.from(bytes)

@@ -1,5 +1,5 @@
 /**
- * Reads on a connection beside the writing one show exactly what is committed, in any order of events.
+ * Reads on a second connection show exactly what the writing one has committed, in any order of events.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
@@ -131,7 +131,7 @@ describe("a read", () => {
     }
   })
 
-  it("shows commits of this process at once, and those of another in the next turn", async () => {
+  it("shows commits of this process immediately, and those of another in the next turn", async () => {
     const { close, foreign, read, writer } = open()
     try {
       writer.prepare(put).run(1, 1)

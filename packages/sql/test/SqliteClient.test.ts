@@ -34,7 +34,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(onNewFile))
   )
 
-  it.effect("carries out templates, inserts, values and streams", () =>
+  it.effect("executes templates, inserts, values and streams", () =>
     Effect.gen(function* () {
       const sql = yield* withTable
       const rows = [
@@ -57,7 +57,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(onNewFile))
   )
 
-  it.effect("rolls a transaction back when it fails, and a nested one alone", () =>
+  it.effect("rolls back a failed transaction, and a failed nested one without the outer one", () =>
     Effect.gen(function* () {
       const sql = yield* withTable
       const failing = sql.withTransaction(Effect.andThen(sql`INSERT INTO t VALUES ('lost', 1)`, Effect.fail("no")))
@@ -108,7 +108,7 @@ describe("SqliteClient", () => {
       const nonsense = yield* Effect.flip(sql.unsafe("SELEC"))
       assert.strictEqual(nonsense._tag, "SqlError")
       const unsupported = yield* Effect.flip(sql.unsafe("SELECT ?", [{}]))
-      assert.include(String(unsupported.reason.cause), "SQLite stores no object")
+      assert.include(String(unsupported.reason.cause), "SQLite can't store a value of type object")
     }).pipe(Effect.provide(onNewFile))
   )
 
@@ -124,7 +124,7 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(Reactivity.layer))
   )
 
-  it.effect("waits for another writing connection, and reports that when it takes too long", () =>
+  it.effect("waits while another connection is writing, and says so in the error after a timeout", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const first = yield* connect({ filename })

@@ -1,5 +1,5 @@
 /**
- * Which files are opened, which are refused and why, and what is restored when a file is opened again.
+ * Opening files: which ones are refused and why, and what a second opening restores.
  */
 import { DeliveryStore, SettingStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -48,7 +48,7 @@ describe("opening a file", () => {
     })
   )
 
-  it.effect("makes deliveries of a dead process due at once, and keeps all counts", () =>
+  it.effect("makes deliveries of a dead process due immediately, and keeps all counts", () =>
     Effect.gen(function* () {
       const { heartbeat, claim, createIntegration, newEvent, pending, records, settle, settlement, start } =
         StoreFixtures
@@ -148,8 +148,8 @@ describe("opening a file", () => {
   )
 })
 
-describe("a file that can't be used", () => {
-  it.effect("is no database", () =>
+describe("refuses a file", () => {
+  it.effect("that is not a database", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       writeFileSync(filename, "These are the minutes of the meeting. ".repeat(100))
@@ -159,7 +159,7 @@ describe("a file that can't be used", () => {
     })
   )
 
-  it.effect("belongs to another application, and is left unchanged", () =>
+  it.effect("that belongs to another application, and leaves it unchanged", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* tamper(filename, "CREATE TABLE people (name TEXT)")
@@ -173,7 +173,7 @@ describe("a file that can't be used", () => {
     })
   )
 
-  it.effect("was made by a newer doorhook", () =>
+  it.effect("that a newer doorhook made", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* open({ filename })
@@ -187,7 +187,7 @@ describe("a file that can't be used", () => {
     })
   )
 
-  it.effect("is in a missing folder", () =>
+  it.effect("in a missing folder", () =>
     Effect.gen(function* () {
       const filename = `${yield* temporaryFile}/missing/doorhook.db`
       const error = yield* refusal({ filename })
@@ -197,7 +197,7 @@ describe("a file that can't be used", () => {
     })
   )
 
-  it.effect("is locked by another process", () =>
+  it.effect("that another process has locked", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* open({ filename })
@@ -211,7 +211,7 @@ describe("a file that can't be used", () => {
     })
   )
 
-  it.effect("is a new one that another process has locked", () =>
+  it.effect("that is new and locked by another process", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const other = new DatabaseSync(filename)
@@ -249,7 +249,7 @@ describe("a call that fails", () => {
           assert.deepInclude(found, { attempts: [] })
           assert.strictEqual(found?.delivery.state, "delivering")
           assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 3)
-          // In a batch, it fails alone.
+          // In a batch, only the second one fails.
           const one = (at: number) =>
             store.settle({ ...outcomes, settlements: settlements.slice(at, at + 1) }, StoreFixtures.start, 1)
           const [good, bad] = yield* Effect.all([Effect.exit(one(0)), Effect.exit(one(1))], {

@@ -1,5 +1,5 @@
 /**
- * The SQLite store passes the contract suite, also with an encryption key where secrets are read or written.
+ * The SQLite store passes the contract suite. Cases that read or write secrets are repeated with an encryption key.
  */
 import { IntegrationStoreSuite, provideEach, StoreSuite } from "@doorhook/core/testing"
 import { SqliteStore } from "@doorhook/sql"

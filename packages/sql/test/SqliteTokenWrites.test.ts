@@ -51,7 +51,7 @@ const granted = Effect.gen(function* () {
   return store
 })
 
-/** The names of the access tokens in a file. */
+/** Returns the names of the access tokens in a file. */
 const storedIn = (filename: string) => {
   const db = new DatabaseSync(filename, { readOnly: true })
   const names = db
@@ -62,7 +62,7 @@ const storedIn = (filename: string) => {
   return names
 }
 
-/** Uses a store with a grant, and a disk that waits. */
+/** Uses a store with a grant, and a disk whose syncs wait for the test. */
 const onHeldDisk = <A, E>(
   use: (store: TokenStore["Service"], filename: string, asked: Array<Done>) => Effect.Effect<A, E, Scope.Scope>
 ) =>
@@ -109,7 +109,7 @@ describe("refreshes on SQLite", () => {
           const exit = yield* Fiber.join(fiber)
           assert.isTrue(Exit.isFailure(exit))
         }
-        // None is accepted until the disk works again.
+        // No further refresh is accepted until the disk works again.
         const refused = yield* Effect.flip(store.refresh(hash("refresh"), issue("a3"), 1_002))
         assert.instanceOf(refused, StoreError)
       })
@@ -143,7 +143,7 @@ describe("refreshes on SQLite", () => {
         })
         yield* turns
         assert.isUndefined(refresh.pollUnsafe())
-        // It came during that sync, so it gets the next one.
+        // The refresh arrived during that sync, so it waits for the next one.
         yield* sync(asked)
         yield* Fiber.join(revoking)
         yield* sync(asked)
@@ -159,7 +159,7 @@ describe("refreshes on SQLite", () => {
         { filename },
         Effect.gen(function* () {
           const store = yield* granted
-          // The second has a refresh token that exists already.
+          // The second request has a refresh token that exists already.
           const exits = yield* Effect.forEach(
             [issue("a1", "r1"), issue("a2", "refresh"), issue("a3", "r3")],
             (issued) => Effect.exit(store.refresh(hash("refresh"), issued, 1_001)),
@@ -188,7 +188,7 @@ describe("a damaged row of a token", () => {
           { filename },
           Effect.flatMap(TokenStore, (store) => Effect.flip(store.findAccessToken({ seq: 1, hash: hash("access") })))
         )
-        assert.include(error.message, "a stored row is not as doorhook writes it")
+        assert.include(error.message, "a stored row is damaged or was changed by another program")
       })
     )
   }

@@ -27,7 +27,7 @@ const {
   worker
 } = StoreFixtures
 
-/** A store on a new file with an integration, and a disk that waits. */
+/** Creates a store on a new file with an integration, and a disk whose syncs wait for the test. */
 const setUp = Effect.gen(function* () {
   const filename = yield* temporaryFile
   const services = yield* Layer.build(SqliteStore.layer({ filename }))
@@ -36,7 +36,7 @@ const setUp = Effect.gen(function* () {
   return { filename, services, integration }
 })
 
-/** An event whose delivery its publisher keeps. */
+/** Returns an event whose delivery its publisher keeps. */
 const handedOver = (n: number, { deliveries, event }: NewEventRecord = record(newEvent(n))): NewEventRecord => ({
   event,
   deliveries: deliveries.map((each) => ({ ...each, initial: { state: "delivering", worker } }))
@@ -132,7 +132,7 @@ describe("changes", () => {
         const disk = yield* heldDisk
         const first = yield* Effect.forkChild(enqueue(record(newEvent(1), integration)))
         yield* until(() => disk.asked.length === 1)
-        // During the sync: many batches of access logs, and a call behind them.
+        // Arriving during the sync: many batches of access logs, followed by a call.
         const logs = yield* Effect.forEach([1, 2, 3, 4, 5], (n) =>
           Effect.forkChild(enqueue(...records(100 * n, 100 * n + 99, integration)))
         )

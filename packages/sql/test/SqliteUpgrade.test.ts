@@ -11,7 +11,9 @@ import { temporaryFile } from "./TemporaryFile.ts"
 
 const { claim, createIntegration, eventId, nextDue, start } = StoreFixtures
 
-/** Events with deliveries 1 to 9 of two integrations. An ending covers the second one's open deliveries up to 8. */
+/**
+ * Events with deliveries 1 to 9 of two integrations. An ending covers the second integration's open deliveries up to 8.
+ */
 const rows = `
   WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
   INSERT INTO events SELECT i, 'evt_' || printf('%020d', i), 'access_log', 'create', 1, '[]', ${start}, i, i, '{}' FROM n;

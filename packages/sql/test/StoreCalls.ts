@@ -1,6 +1,6 @@
 /**
- * Sequences of calls, to compare stores: the same sequence must have the same results. Calls are generated as data that
- * refer to existing integrations, deliveries and leases by number.
+ * Random sequences of calls that must have the same results on all stores. Calls are generated as data that refer to
+ * existing integrations, deliveries and leases by number.
  */
 import type {
   LimitReached,
@@ -29,10 +29,10 @@ import * as fc from "fast-check"
 
 const { attempt, building, newEvent, newIntegration, start, tenant } = StoreFixtures
 
-/** After how long a failing integration is disabled here, in milliseconds. */
+/** Time after which a failing integration is disabled, in milliseconds. */
 const disableAfter = 30
 
-/** An index into a list of unknown length, taken modulo the length. */
+/** An index into a list of any length, used modulo that length. */
 const place = fc.nat(1_000)
 const at = <A>(list: ReadonlyArray<A>, index: number): A | undefined => list[index % Math.max(1, list.length)]
 
@@ -82,7 +82,7 @@ const call = fc.oneof(
         ending,
         attempted: fc.boolean(),
         delay: fc.integer({ min: 0, max: 30 }),
-        // Acknowledged, failed, or gone.
+        // What the attempt shows: acknowledged, failed, or gone.
         shows: fc.constantFrom("acknowledged", "acknowledged", "bad_status", "timeout", "gone")
       }),
       { maxLength: 6 }
@@ -142,7 +142,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   let now = start
   let events = 0
 
-  /** Stores may skip numbers, so a delivery is identified by its index among all. */
+  /** Identifies a delivery by its index among all, because stores may skip numbers. */
   const placeOf = (id: DeliveryId): number => deliveries.indexOf(id)
   const inPlaces = <A extends { readonly id: DeliveryId }>(items: ReadonlyArray<A>) =>
     items.map((item) => ({ ...item, id: placeOf(item.id) }))
@@ -246,7 +246,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         return { claimed: inPlaces(claimed), next_due }
       }
       case "settle": {
-        // A batch is settled by one worker: that of its first lease.
+        // A batch is settled by a single worker, that of its first lease.
         const worker = at(leases, call.settlements[0]?.leased ?? call.released[0]?.leased ?? 0)?.worker ?? "a"
         const settlements = call.settlements.flatMap((wanted) => {
           const leased = at(leases, wanted.leased)?.delivery
@@ -273,7 +273,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           const id = at(leases, leased)?.delivery.id
           return id === undefined ? [] : [{ delivery_id: id, due_at: now + delay }]
         })
-        // A settled delivery is not also released.
+        // Leaves out deliveries that are also settled.
         const settledIds = new Set(settlements.map(({ delivery_id }) => delivery_id))
         const { applied, changed, hasDueDeliveries, notifications, recovered } = yield* store.settle(
           { worker, settlements, releases: releases.filter(({ delivery_id }) => !settledIds.has(delivery_id)) },
@@ -319,7 +319,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         })
       }
       case "purge": {
-        // Stores number events differently.
+        // The store's own position, because stores number events differently.
         const {
           deliveries: count,
           events: purged,
@@ -374,7 +374,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const surveyed = yield* Effect.forEach([...statusFilters, undefined], (status) =>
     integrationStore.listAll({ ...(status && { status }), after: 0, limit: 100 })
   )
-  // Stores purge different numbers at once.
+  // Not compared after a purge, because stores purge different numbers of notifications at a time.
   const notifications = steps.some(({ call }) => call.op === "purge")
     ? []
     : yield* store.notifications({ limit: 1_000 })

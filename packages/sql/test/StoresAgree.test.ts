@@ -1,5 +1,5 @@
 /**
- * On any sequence of calls, SQLite returns the same as memory.
+ * SQLite returns the same as the memory store on any sequence of calls.
  */
 import { MemoryStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
@@ -20,10 +20,10 @@ describe("stores agree", () => {
       }),
       { numRuns: 200 }
     )
-    // A busy machine takes many times as long as a free one.
+    // Generous, because a busy machine takes many times as long.
   }, 300_000)
 
-  it("also while cancelled deliveries of an integration are updated one by one", async () => {
+  it("even while cancelled deliveries of an integration are updated one by one", async () => {
     const unmoved = SqliteStore.layer({ filename: ":memory:" }).pipe(Layer.provide(Layer.succeed(CancellationBatch, 1)))
     await fc.assert(
       fc.asyncProperty(callSequence, async (steps) => {

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** A path in a temporary folder, removed with the scope. */
+/** Returns a path in a temporary folder that is removed with the scope. */
 export const temporaryFile = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "doorhook-"))),

@@ -1,5 +1,5 @@
 /**
- * Sequences of calls on token stores, to compare them: the same sequence must have the same results.
+ * Random sequences of calls that must have the same results on all token stores.
  */
 import type { AuthorizationCode, Grant, IssuedTokens, NewAccessToken, RefreshToken, StoreError } from "@doorhook/core"
 import { ClientId, GrantId, TokenHash, TokenStore, UserId } from "@doorhook/core"
@@ -9,7 +9,7 @@ import * as fc from "fast-check"
 const userOf = (number: number): UserId => UserId.make(`user-${number}`)
 const clientOf = (number: number): ClientId => ClientId.make(`client-${number}`)
 
-/** An index into the existing codes or tokens, taken modulo their number. */
+/** An index into the existing codes or tokens, used modulo their number. */
 const place = fc.nat(100)
 const lifetime = fc.integer({ min: 0, max: 40 })
 
@@ -23,13 +23,13 @@ const step = fc.oneof(
   fc.record({ op: fc.constant("grantsOf"), user: fc.nat(2), limit: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ op: fc.constant("revokeAccess"), token: place }),
   fc.record({ op: fc.constant("wait"), days: fc.constantFrom(1, 2, 91) }),
-  // Without a limit, because each store chooses the rows of a smaller batch itself.
+  // Purges without a limit, because with one, stores could choose different rows.
   fc.record({ op: fc.constant("purge") })
 )
 export const tokenCallSequence = fc.array(step, { minLength: 1, maxLength: 50, size: "max" })
 type Step = typeof step extends fc.Arbitrary<infer A> ? A : never
 
-/** Small, so that sequences reach it. */
+/** Maximum number of access tokens per grant, small enough that sequences reach it. */
 const maxAccessTokens = 3
 
 const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
@@ -45,7 +45,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const hash = (kind: string): TokenHash => TokenHash.make(`${kind}-${++serial}`)
   const at = <A>(list: ReadonlyArray<A>, index: number): A | undefined => list[index % Math.max(1, list.length)]
 
-  /** The numbers of access tokens. Stores give different numbers, but agree on which tokens exist. */
+  /** Numbers of access tokens. Stores assign different numbers, but agree on which tokens exist. */
   const numbers = new Map<TokenHash, number>()
   const numbered = ({ access }: IssuedTokens, stored: Effect.Effect<number | null, StoreError>) =>
     Effect.map(stored, (seq) => {
@@ -55,7 +55,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const presented = (token: TokenHash) => ({ seq: numbers.get(token) ?? Number.MAX_SAFE_INTEGER, hash: token })
   const find = (token: TokenHash) =>
     Effect.map(store.findAccessToken(presented(token)), (found) => {
-      // A number may be reused once its token is gone.
+      // The number of a deleted token may have been reused.
       if (found === null || found.token.hash !== token) return null
       const { seq: _, ...rest } = found.token
       return { token: rest, grant: found.grant }

@@ -1,5 +1,5 @@
 /**
- * The number of rows of grants and tokens over months of use: only those that are valid or must be remembered.
+ * Over months of use, grants and tokens only have rows if they are valid or must be remembered.
  */
 import type { AuthorizeRequest, TokenResponse } from "@doorhook/core"
 import {
@@ -32,7 +32,10 @@ const directory = DirectoryDocument.fromValue({
   tenants: []
 })
 
-/** In real time. The store checks its file every second, which over months of virtual time would be millions of checks. */
+/**
+ * Opens a store in real time. It checks its file every second, which would be millions of checks in months of virtual
+ * time.
+ */
 const storeOn = (filename: string) =>
   Layer.effectContext(TestClock.withLive(Layer.build(Layer.fresh(SqliteStore.layer({ filename })))))
 
@@ -106,10 +109,10 @@ describe("the rows of tokens", () => {
         const [early, ...later] = sizes
         assert.strictEqual(early?.refresh, 50 * 10 + 1)
         for (const rows of later) {
-          // The newest refresh token, and those rotated within ninety days.
+          // Counts the newest refresh token, and those rotated within ninety days.
           assert.deepStrictEqual(rows, { grants: 1, codes: 0, access: 0, refresh: 1 + 89 * 10 })
         }
-        // The newest still works. A purged one is refused and revokes nothing.
+        // The newest token still works. A purged one is refused and revokes nothing.
         const forgotten = yield* Effect.flip(refresh(first))
         assert.include(forgotten.message, "unknown")
         yield* refresh(tokens)

@@ -1,9 +1,9 @@
 /**
- * How bash parses a command that was printed for copying.
+ * Parses commands that were printed for copying, like bash.
  */
 import { execFileSync } from "node:child_process"
 
-/** The words of a command in a locale. The default is the plain C locale. */
+/** Returns the words of a command in a locale, by default the plain C locale. */
 export const wordsOf = (command: string, locale = "C"): ReadonlyArray<string> =>
   execFileSync("bash", ["-c", `printf '%s\\0' ${command}`], {
     encoding: "utf8",

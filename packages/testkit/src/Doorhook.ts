@@ -8,11 +8,11 @@ import { fileURLToPath } from "node:url"
 
 const bin = fileURLToPath(new URL("../../doorhook/bin/doorhook.js", import.meta.url))
 
-/** Starts `doorhook` with these arguments. */
+/** Starts `doorhook` with arguments. */
 export const startDoorhook = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) =>
   startNode([bin, ...args], { env })
 
-/** Runs `doorhook` with these arguments until it ends. */
+/** Runs `doorhook` with arguments until it ends. */
 export const runDoorhook = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}

@@ -3,7 +3,7 @@
  */
 import { Layer, Tracer } from "effect"
 
-/** The spans begun under the layer, in order. */
+/** Makes the tracer's layer, and the list of spans that were begun with it, in order. */
 export const keptSpans = () => {
   const spans: Array<Tracer.NativeSpan> = []
   const layer = Layer.succeed(

@@ -13,11 +13,11 @@ export interface ListeningServer {
   readonly port: number
   /** `http://127.0.0.1:PORT`. For another protocol, replace the scheme. */
   readonly url: string
-  /** Closes the server and every connection, as when its process dies. */
+  /** Closes the server and all connections, as if its process had died. */
   readonly close: () => Promise<void>
 }
 
-/** The port that a server listens on; 0 if it does not listen. */
+/** Returns the port that a server listens on; 0 if it does not listen. */
 export const portOf = (server: Server): number => {
   const address = server.address()
   return address !== null && typeof address === "object" ? address.port : 0
@@ -49,7 +49,10 @@ export const listening = (server: Server): Effect.Effect<ListeningServer, never,
 
 const isTaken = (cause: unknown): boolean => Reflect.get(Object(cause), "code") === "EADDRINUSE"
 
-/** A free port. It is outside the ephemeral range, so that the system does not give it to another process in the meantime. */
+/**
+ * Returns a free port outside the ephemeral range, so that the system does not assign it to another process in the
+ * meantime.
+ */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(10_000, 30_000)

@@ -1,5 +1,5 @@
 /**
- * Simulates name look-ups on a bounded thread pool: a fixed number at once, in order, never cancelled.
+ * Simulates name look-ups on a thread pool: a fixed number run at a time, in order, and none is cancelled.
  */
 
 export interface LookUps {
@@ -8,7 +8,7 @@ export interface LookUps {
   readonly begun: ReadonlyArray<string>
 }
 
-/** Every name resolves to 127.0.0.1, once the promise of `answered` resolves. */
+/** Makes a simulated resolver. Each name resolves to 127.0.0.1 as soon as the promise of `answered` resolves. */
 export const lookUpsOn = (threads: number, answered: (name: string) => Promise<unknown> | undefined): LookUps => {
   const begun: Array<string> = []
   const waiting: Array<() => void> = []

@@ -1,5 +1,5 @@
 /**
- * Runs programs in their own processes, and keeps their output and exit code.
+ * Runs programs in separate processes, and keeps their output and exit code.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -11,29 +11,29 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Readable } from "node:stream"
 
-/** What a program printed, and how it ended. */
+/** Output and exit code of an ended program. */
 export interface Finished {
-  /** Its exit code; null when a signal ended it. */
+  /** Exit code; null if a signal ended the program. */
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** A process with what it has printed so far. */
+/** A process with its output so far. */
 export interface Running {
   readonly child: ChildProcess
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Resolves when standard output matches. Rejects with all output if the process ends before. */
+  /** Resolves when standard output matches. Rejects with all output if the process ends first. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
-  /** The same for standard error. The order of output across the two streams is not reliable. */
+  /** Like `printed`, for standard error. The order of output across the two streams is not reliable. */
   readonly complained: (pattern: RegExp) => Promise<RegExpExecArray>
   readonly finished: Promise<Finished>
 }
 
-/** Options beside the program's arguments. */
+/** Options in addition to the program's arguments. */
 export interface StartOptions {
-  /** Added to the tests' environment. Colours are off by default. */
+  /** Variables added to the tests' environment, in which colours are off by default. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
 }
@@ -70,7 +70,7 @@ const start = (args: ReadonlyArray<string>, { cwd, env }: StartOptions): Running
   return { child, stdout: () => stdout, stderr: () => stderr, printed, complained, finished }
 }
 
-/** Starts a program with this Node.js. Closing the scope kills it. */
+/** Starts a program with this version of Node.js. Closing the scope kills the program. */
 export const startNode = (
   args: ReadonlyArray<string>,
   options: StartOptions = {}
@@ -84,7 +84,7 @@ export const startNode = (
       })
   )
 
-/** A temporary folder, removed with the scope. */
+/** Creates a temporary folder that is removed with the scope. */
 export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "doorhook-test-"))),
   (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))

@@ -1,5 +1,5 @@
 /**
- * An HTTP server in the test's process that keeps requests and responds as the test says.
+ * An HTTP server in the test's process that keeps requests and responds as scripted by the test.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -18,7 +18,7 @@ export interface Received {
   readonly body: string
 }
 
-/** The headers of a request, each as one string. */
+/** Returns the headers of a request, each as one string. */
 export const plainHeaders = ({ headers }: Received): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
@@ -29,7 +29,7 @@ export interface Answer {
   readonly body?: string
 }
 
-/** Handles a request. It may use the socket. */
+/** Handles a request, possibly on the socket itself. */
 export type Handler = (received: Received, response: ServerResponse, socket: Socket, nth: number) => void
 
 export interface Receiver {
@@ -38,9 +38,9 @@ export interface Receiver {
   readonly url: string
   readonly port: number
   readonly received: ReadonlyArray<Received>
-  /** Resolves once the condition holds. It is checked after each request. */
+  /** Resolves as soon as the condition is true, which is checked after each request. */
   readonly until: (condition: (received: ReadonlyArray<Received>) => boolean) => Promise<void>
-  /** Closes the server and every connection, as when its process dies. */
+  /** Closes the server and all connections, as if its process had died. */
   readonly die: () => Promise<void>
 }
 
@@ -80,7 +80,7 @@ export const handlingReceiver = (handle: Handler): Effect.Effect<Receiver, never
     ({ die }) => Effect.promise(die)
   )
 
-/** Starts a receiver. `answer` returns the status or response to the `nth` request (from 1); it may be asynchronous. */
+/** Starts a receiver. `answer` returns the status or response to the `nth` request (from 1), or a promise of it. */
 export const startReceiver = (
   answer: (received: Received, nth: number) => number | Answer | Promise<number | Answer> = () => 200
 ): Effect.Effect<Receiver, never, Scope.Scope> =>

@@ -1,5 +1,5 @@
 /**
- * The receivers of the transport contract suite, on real sockets.
+ * The receivers of the transport contract suite, implemented on real sockets.
  */
 import { TransportSuite } from "@doorhook/core/testing"
 import { Effect, Layer } from "effect"
@@ -17,7 +17,7 @@ const carryOut = async (socket: Socket, steps: ReadonlyArray<TransportSuite.Rece
   }
 }
 
-/** Parses the `nth` request of a connection. The text has one character per byte. */
+/** Parses the `nth` request of a connection, from text with one character per byte. */
 const readRequest = (bytes: string, nth: number): TransportSuite.ReceivedRequest => {
   const headEnd = bytes.indexOf("\r\n\r\n")
   const [line = "", ...headers] = bytes.slice(0, headEnd).split("\r\n")

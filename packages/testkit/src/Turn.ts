@@ -1,7 +1,7 @@
 /**
- * Lets pending I/O arrive before virtual time goes on.
+ * Lets pending I/O arrive before virtual time advances.
  */
 import { Effect } from "effect"
 
-/** Waits for one turn of the event loop, in which pending input is read. */
+/** Waits for one turn of the event loop, during which pending input is read. */
 export const nextTurn: Effect.Effect<void> = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))

@@ -1,5 +1,5 @@
 /**
- * What an authenticated request costs beyond the response itself.
+ * Measures the cost of an authenticated request beyond the response itself.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -21,7 +21,7 @@ const name = "bearer"
 
 const connections = 32
 
-/** Enough grants that none exceeds the service's requests per minute. */
+/** Number of grants, enough to keep each below the service's limit of requests per minute. */
 const grants = 400
 
 const bareProgram = fileURLToPath(new URL("../bare.ts", import.meta.url))
@@ -37,10 +37,10 @@ interface Answer {
   readonly body: string
 }
 
-/** Headers that Node.js adds by itself. */
+/** Headers that Node.js adds itself. */
 const byNode = ["connection", "date", "keep-alive"]
 
-/** A server on which each of these tokens can read an integration. */
+/** Makes the target of a measurement: a server with an integration that each of the tokens can read. */
 const targetOf = async <Server extends ServerProcess>(
   server: Server,
   path: string,
@@ -73,7 +73,7 @@ const startBare = Effect.fnUntraced(function* ({ answer, requests }: Target) {
   return { ...server, requests, answer } satisfies Target
 })
 
-/** Header names, content type and body, without numbers: dates and ports differ. */
+/** Returns header names, content type and body, without digits because dates and ports differ. */
 const formOf = ({ body, headers }: Answer): string =>
   JSON.stringify([Object.keys(headers).toSorted(), headers["content-type"], body.replaceAll(/\d+/g, "0")])
 
@@ -84,7 +84,7 @@ interface Sizes {
 
 const get = ({ pid, port, requests }: Target, sizes: Sizes) => load({ ...sizes, pid, port, connections, requests })
 
-/** Measures one server, and stops it. Also returns its target. */
+/** Measures one server and stops it. Returns the measurement and the target. */
 const measure = <E>(start: Effect.Effect<Target, E, Scope.Scope>, sizes: Sizes) =>
   start.pipe(
     Effect.flatMap((target) => Effect.map(get(target, sizes), (load) => ({ load, target }))),
@@ -153,15 +153,15 @@ export const benchmark: Benchmark = {
   name,
   minutes: 3,
   summary:
-    "authenticated reads of an integration a second, against bare node:http with the same bytes and fastify by hand",
+    "authenticated reads of an integration a second, against bare node:http with the same bytes and a hand-written fastify server",
   compares:
-    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. 400 grants send them over 32 keep-alive connections, as fast as possible. The bare server returns the same headers and body without any look-up. The server on fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted without and with those that begin and end a transaction.",
+    "The built `doorhook serve` on SQLite serves reads of an integration: token check, permission, rate limit, read. 400 grants send them over 32 keep-alive connections, as fast as possible. The bare server returns the same headers and body without any look-up. The server on fastify and `node:sqlite` is written by hand for speed: prepared statements, users and clients in maps, the same limit and the same response. The requests come from another process on the same cores. Processor time per request is that of the server's process, without PostgreSQL's. Statements are counted twice: without and with those that begin and end a transaction.",
   leavesOut: "Directories in a database, and lists of many integrations.",
   lines: {
     [name]: { ours, peer: bare, unit: "1/s", goal: { is: "at least", ratio: 0.4 } },
     [`${name}/fastify`]: {
       ours,
-      peer: "answers/s of fastify and node:sqlite by hand",
+      peer: "answers/s of a hand-written server on fastify and node:sqlite",
       unit: "1/s",
       goal: { is: "at least", ratio: 1.2 }
     },

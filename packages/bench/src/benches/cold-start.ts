@@ -1,5 +1,5 @@
 /**
- * Start-up time of the command until it serves.
+ * Measures the start-up time of `doorhook serve`.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -17,7 +17,7 @@ const name = "cold-start"
 
 const isReady = /doorhook listening on/
 
-/** Milliseconds from the start of a process until it prints that it is ready, or ends. */
+/** Measures the milliseconds from the start of a process until it prints that it is ready, or ends. */
 const timeTo = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}

@@ -1,5 +1,5 @@
 /**
- * How long a run of the receiver suite takes, and whether it ever reports a false failure for a correct receiver.
+ * Measures how long a run of the receiver suite takes, and whether it ever fails a correct receiver.
  */
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
@@ -10,10 +10,10 @@ import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
 const name = "conformance"
 
-/** Limit for a run of level 3, in seconds. */
+/** Maximum duration of a level 3 run, in seconds. */
 const limit = 45
 
-/** As users call it. The receivers that it starts share its cache of compiled code. */
+/** The command as users call it. The receivers that it starts share its cache of compiled code. */
 const command = new URL("../../../doorhook/bin/doorhook.js", import.meta.url).pathname
 const receiver = new URL("../../../../conformance/src/mutants/main.ts", import.meta.url).pathname
 const node = `${process.execPath} --conditions=source --no-warnings`
@@ -21,15 +21,15 @@ const node = `${process.execPath} --conditions=source --no-warnings`
 interface Run {
   readonly seconds: number
   readonly exitCode: number
-  /** The lines of requirements that did not pass. */
+  /** The lines of the output about requirements that did not pass. */
   readonly said: string
 }
 
-/** One line per run, because a hundred runs take more than an hour. */
+/** Describes a run in one progress line. A hundred runs take more than an hour. */
 const progressOf = ({ exitCode, said, seconds }: Run): string =>
   `${Math.round(seconds)} s, ${exitCode === 0 ? "passed" : `exit code ${exitCode}: ${said}`}`
 
-/** One run of level 3 against the bundled receiver, on a fresh database. */
+/** Runs level 3 once against the bundled receiver, on a fresh database. */
 const runOnce = Effect.fnUntraced(function* (seed: number, quick: boolean) {
   const database = yield* temporaryDatabase
   const origin = "http://127.0.0.1:0"
@@ -81,14 +81,14 @@ const run = Effect.fnUntraced(function* (options: Options) {
 
 export const benchmark: Benchmark = {
   name,
-  summary: "a level 3 run of the receiver suite against a correct receiver: how long, and how often wrong",
+  summary: "a level 3 run of the receiver suite against a correct receiver: duration, and number of wrong failures",
   compares:
-    "`conformance run --level 3` against the bundled correct receiver on a fresh SQLite file, with another seed each round; against the 45 seconds that such a run may take.",
-  leavesOut: "Receivers that are slow to answer or start: a run against them takes longer.",
+    "`conformance run --level 3` against the bundled correct receiver on a fresh SQLite file, with another seed each round. The duration is compared with the allowed 45 seconds.",
+  leavesOut: "Receivers that are slow to answer or start, against which a run takes longer.",
   lines: {
     [name]: {
       ours: "seconds of a level 3 run",
-      peer: "the seconds it may take",
+      peer: "the allowed seconds",
       unit: "s",
       goal: { is: "at most", ratio: 1 }
     },

@@ -1,5 +1,5 @@
 /**
- * Processor time per delivery, at a rate that all contenders sustain.
+ * Measures processor time per delivery, at a rate that all contenders sustain.
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
@@ -19,7 +19,8 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const { profile, quick } = options
   const given = quick ? { rate: 500, seconds: 1, warmUp: 200 } : { rate: 500, seconds: 15, warmUp: 5_000 }
   const rounds = roundsOf(options, 3)
-  if (!canMeasureServers) return yield* Effect.die("deliver-cpu reads the times of servers from /proc: it needs Linux")
+  if (!canMeasureServers)
+    return yield* Effect.die("deliver-cpu needs Linux, because it reads the times of servers from /proc")
   const peers = yield* peersHere
   const { steady } = yield* startRounds
   if (profile) {
@@ -66,13 +67,13 @@ const cost = { unit: "ms", ratioOf: "peer to ours", goal: null } as const
 export const benchmark: Benchmark = {
   name,
   minutes: 8,
-  summary: "processor time per delivery at a steady 500/s, against the same queues",
+  summary: "processor time per delivery at a steady 500/s, against the queues of deliver-peers",
   compares:
-    "500 calls of publish a second for 15 seconds, each returning when durable. Counted is user and system time of the publishing and sending process, and of PostgreSQL or Redis, but not of the receiver. The ratio is the peer's time to ours. Ours lets events wait up to 10 ms to share a transaction; the queues store each at once. The results include the latency from publish to acknowledgement.",
+    "500 calls of publish a second for 15 seconds, each returning when durable. The time is user and system time of the publishing and sending process and of PostgreSQL or Redis, but not of the receiver. The ratio is the peer's time to ours. Ours lets events wait up to 10 ms to share a transaction; the queues store each event immediately. The results include the latency from publish to acknowledgement.",
   leavesOut:
     "Callers that publish in batches, where every queue is cheaper, and the kernel's own threads. Needs Linux's `/proc`.",
   lines: {
-    [name]: { ...cost, ours, peer: "the same of the cheapest queue", goal: { is: "at least", ratio: 3 } },
+    [name]: { ...cost, ours, peer: "ms per delivery of the cheapest queue", goal: { is: "at least", ratio: 3 } },
     [`${name}/bullmq`]: { ...cost, ours, peer: "BullMQ, appendfsync always" },
     [`${name}/pg-boss`]: { ...cost, ours, peer: "pg-boss" },
     [`${name}/graphile-worker`]: { ...cost, ours, peer: "graphile-worker" },
@@ -80,7 +81,7 @@ export const benchmark: Benchmark = {
     [`${name}/postgres`]: {
       ...cost,
       ours: "ms of processor time per delivery, PostgreSQL",
-      peer: "the same of the cheapest queue"
+      peer: "ms per delivery of the cheapest queue"
     },
     [`${name}/bare`]: { ...cost, ours, peer: "no queue: signed and sent, nothing stored" }
   },

@@ -1,5 +1,5 @@
 /**
- * The engine against queues that a Node.js backend would otherwise use for webhooks.
+ * Compares the engine with queues that a Node.js backend would otherwise use for webhooks.
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
@@ -51,9 +51,9 @@ const ours = "deliveries/s, SQLite, each commit synced"
 export const benchmark: Benchmark = {
   name,
   minutes: 4,
-  summary: "the same durable work by BullMQ, pg-boss and graphile-worker",
+  summary: "durable deliveries a second, against BullMQ, pg-boss and graphile-worker",
   compares:
-    "20,000 events are published as fast as they are accepted. Each is signed and posted, with durable retries. Every queue has its best batch settings (`packages/bench/src/peers`). All send with undici's `dispatch` over 64 connections to the same receiver, like ours. Each round is a process of its own with a warm-up. The headline is ours on SQLite against the best queue whose accepted jobs survive a power cut.",
+    "20,000 events are published as fast as they are accepted. Each is signed and posted, with durable retries. Every queue has its best batch settings (`packages/bench/src/peers`). All send with undici's `dispatch` over 64 connections to the same receiver, like ours. Each round is a separate process with a warm-up. The headline compares ours on SQLite with the best queue whose accepted jobs survive a power cut.",
   leavesOut:
     "Features that only ours has: fairness between receivers, reserved capacity for urgent events, the address guard, matching, a history of attempts. Also failing receivers, several workers, and a server on another machine.",
   lines: {

@@ -1,5 +1,5 @@
 /**
- * The engine on PostgreSQL against a loop that only sends.
+ * Compares the engine on PostgreSQL with a loop that only sends.
  */
 import { Effect } from "effect"
 import { againstBareLoop } from "../harness/AgainstBareLoop.ts"

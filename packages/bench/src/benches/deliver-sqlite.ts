@@ -1,5 +1,5 @@
 /**
- * The engine on its default storage against a loop that only sends.
+ * Compares the engine on its default storage with a loop that only sends.
  */
 import { Effect } from "effect"
 import { againstBareLoop } from "../harness/AgainstBareLoop.ts"
@@ -13,7 +13,7 @@ export const benchmark: Benchmark = {
   minutes: 1,
   summary: "publish to settled on a SQLite file synced at each commit, against a bare loop of the same requests",
   compares:
-    "Four callers publish 20,000 events in batches of 100. Each is sent once and its outcome recorded. The loop signs the same bodies and sends them by `undici.request`. Both keep 64 requests open over 16 integrations to a bare receiver in another process. Only ours stores events and deliveries before sending, matches, leases, records attempts, and calls two directory functions before each attempt.",
+    "Four callers publish 20,000 events in batches of 100. Each event is sent once, and its outcome is recorded. The loop signs the same bodies and sends them by `undici.request`. Both keep 64 requests open over 16 integrations to a bare receiver in another process. Only ours stores events and deliveries before sending, matches, leases, records attempts, and calls two directory functions before each attempt.",
   leavesOut: "HTTP in front of the publisher, receivers that fail or are slow, other disks, and more than one sender.",
   lines: {
     "deliver-sqlite": {

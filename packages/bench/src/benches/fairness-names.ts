@@ -1,5 +1,5 @@
 /**
- * How much slow DNS names delay other clients.
+ * Measures how much slow DNS names delay other clients.
  */
 import { NameResolver, Publisher } from "@doorhook/core"
 import { NameLookup, NodeNameResolver } from "@doorhook/node"
@@ -21,10 +21,10 @@ const name = "fairness-names"
 
 const building = 1
 
-/** The default size of Node.js's thread pool. libuv looks up names on half of its threads. */
+/** The default size of Node.js's thread pool. libuv uses half of the threads to look up names. */
 const threads = 4
 
-/** How long a slow name takes to resolve, how long a save waits for it, and the pause between saves, in milliseconds. */
+/** Time that a slow name takes to resolve, maximum wait of a save for it, and pause between saves, in milliseconds. */
 const slowness = 8_000
 const patience = 3_000
 const betweenSaves = 100
@@ -32,14 +32,17 @@ const betweenSaves = 100
 /** Pause between events of the healthy integration, in milliseconds. */
 const pause = 20
 
-/** Latencies of an integration that looks up its name for each delivery, alone or beside a client that saves slow names. */
+/**
+ * Measures the latencies of an integration that looks up its name for each delivery, alone or while a client saves slow
+ * names.
+ */
 const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, events: number) {
   const signal = yield* Effect.abortSignal
   const { ask } = lookUpsOn(Math.ceil(threads / 2), (host) =>
     host.startsWith("slow") ? sleep(slowness, undefined, { signal }).catch(() => undefined) : sleep(1)
   )
   const lookup = NameLookup.sharing(ask, NameLookup.placesOf(threads))
-  // Connections are not reused, so each delivery looks up the name.
+  // Connections are not reused, so that each delivery looks up the name.
   const { answered, transport } = watch(
     () => true,
     () => undefined,
@@ -101,14 +104,14 @@ export const benchmark: Benchmark = {
   name,
   minutes: 3,
   summary:
-    "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against alone",
+    "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against without them",
   compares:
-    "On SQLite, an integration receives 50 access logs a second for 20 seconds. Each uses a new connection to a name that resolves in 1 ms. The time is from publish to acknowledgement. One client requests ten new names a second that take 8 s each. Two look-ups run at a time, as with Node.js's four threads.",
+    "On SQLite, an integration receives 50 access logs a second for 20 seconds. Each delivery uses a new connection to a name that resolves in 1 ms. The time is from publish to acknowledgement. One client requests ten new names a second that take 8 s each. Two look-ups run at a time, as with Node.js's four threads.",
   leavesOut: "The system's resolver (simulated by a queue of the same size), and the requests that save integrations.",
   lines: {
     [name]: {
       ours: "p95 from publish to acknowledgement beside slow names",
-      peer: "the same alone",
+      peer: "p95 without slow names",
       unit: "ms",
       goal: { is: "at most", ratio: 1.5 }
     }

@@ -1,5 +1,5 @@
 /**
- * How much dead receivers delay the others.
+ * Measures how much dead receivers delay others.
  */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -30,7 +30,7 @@ interface Sizes {
 /** Pause between events of the healthy integration, in milliseconds. */
 const pause = 20
 
-/** Latencies of the healthy integration, with a backlog for each dead one. */
+/** Measures the latencies of the healthy integration, with a backlog for each dead one. */
 const healthyLatencies = Effect.fnUntraced(function* (port: number, deadPort: number | null, sizes: Sizes) {
   const { answered, transport } = watch(({ url }) => url.includes(`:${port}/`))
   const measure = Effect.gen(function* () {
@@ -82,14 +82,14 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 3,
-  summary: "latency of a healthy integration while 20 others time out, against the same alone",
+  summary: "latency of a healthy integration while 20 others time out, against without them",
   compares:
-    "On SQLite, an integration receives 50 access logs a second for 20 seconds, and its receiver responds at once. The time is from publish to acknowledgement. 20 others have 1,000 deliveries each. Their receiver reads every request and never responds, so each of their requests stays open for five seconds.",
+    "On SQLite, an integration receives 50 access logs a second for 20 seconds, and its receiver responds immediately. The time is from publish to acknowledgement. 20 others have 1,000 deliveries each. Their receiver reads every request and never responds, so each of their requests stays open for five seconds.",
   leavesOut: "Slow receivers, more dead receivers than open requests, and PostgreSQL.",
   lines: {
     [name]: {
       ours: "p95 from publish to acknowledgement beside 20 dead receivers",
-      peer: "the same alone",
+      peer: "p95 without dead receivers",
       unit: "ms",
       goal: { is: "at most", ratio: 1.2 }
     }

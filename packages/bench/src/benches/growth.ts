@@ -1,5 +1,5 @@
 /**
- * Whether old deliveries slow down new ones.
+ * Measures whether old deliveries slow down new ones.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -19,7 +19,7 @@ const name = "growth"
 
 const defaultRows = 10_000_000
 
-/** Number of real deliveries, of which the others are copies. */
+/** Number of real deliveries. All others are copies of them. */
 const templates = 1_000
 
 type Storage = "sqlite" | "postgres"
@@ -83,13 +83,13 @@ export const benchmark: Benchmark = {
   lines: {
     [name]: {
       ours: "deliveries/s beside all those rows, SQLite",
-      peer: "the same on an empty store",
+      peer: "deliveries/s on an empty store",
       unit: "1/s",
       goal: { is: "at least", ratio: 0.9 }
     },
     [`${name}/postgres`]: {
       ours: "deliveries/s beside all those rows, PostgreSQL",
-      peer: "the same on an empty store",
+      peer: "deliveries/s on an empty store",
       unit: "1/s",
       goal: { is: "at least", ratio: 0.9 }
     }

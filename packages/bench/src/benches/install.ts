@@ -1,5 +1,5 @@
 /**
- * The size of an installation.
+ * Measures the size of an installation.
  */
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
@@ -15,14 +15,14 @@ const name = "install"
 const megabytes = (folder: string): number =>
   (Number(/^\d+/.exec(execFileSync("du", ["-sk", folder], { encoding: "utf8" }))?.[0]) * 1_024) / 1_000_000
 
-/** Runs `npm install` for these dependencies in an empty project, and measures the result. */
+/** Runs `npm install` for some dependencies in an empty project, and measures the result. */
 const install = Effect.fnUntraced(function* (
   dependencies: Readonly<Record<string, string>>,
   overrides: Readonly<Record<string, string>>
 ) {
   const project = yield* temporaryFolder
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, dependencies, overrides }))
-  // Needs no registry if npm's cache has the packages.
+  // Needs no registry if the packages are in npm's cache.
   execFileSync("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: project,
     stdio: ["ignore", process.stderr, process.stderr]
@@ -41,7 +41,7 @@ const install = Effect.fnUntraced(function* (
   }
 }, Effect.scoped)
 
-/** The archives of `npm run pack` by package name. */
+/** Runs `npm run pack`. Returns the archives by package name. */
 const packInto = (folder: string): Readonly<Record<string, string>> => {
   mkdirSync(folder)
   runScript("pack", folder)
@@ -59,7 +59,8 @@ const run = Effect.fnUntraced(function* () {
     readFileSync(join(root, "packages/doorhook/package.json"), "utf8")
   )
   const { effect } = manifest.dependencies
-  // Overrides only give the location of packages. npm installs those that `doorhook` depends on, as from a registry.
+  // The overrides only give the location of packages. npm installs those that `doorhook` depends on, as from a
+  // registry.
   const ours = yield* install({ doorhook }, others)
   const peer = yield* install({ effect }, {})
   const more = { packages: ours.packages, of_doorhook_mb: rounded(ours.own), peer_packages: peer.packages }

@@ -1,5 +1,5 @@
 /**
- * How long a doorbell call takes until its request is sent, when idle and with a large backlog.
+ * Measures the time from publishing a doorbell call until its request is sent, when idle and with a large backlog.
  */
 import { bodyOf, DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -22,12 +22,15 @@ const name = "latency-call"
 /** Pause between calls, in milliseconds. */
 const pause = 20
 
-/** Response time of receivers in milliseconds. It is long enough that the backlog outlasts the calls. */
+/** Response time of receivers in milliseconds, long enough for the backlog to outlast the calls. */
 const latency = 50
 
 const publishBatch = 1_000
 
-/** Publishes calls at an even pace, with a backlog of access logs. Returns the times to request and to acknowledgement. */
+/**
+ * Publishes calls at an even pace, with a backlog of access logs. Returns the times until request and until
+ * acknowledgement.
+ */
 const publishCalls = Effect.fnUntraced(function* (port: number, calls: number, waiting: number) {
   const { answered, left, transport } = watch(({ body }) => body.includes('"call"'))
   const measure = Effect.gen(function* () {
@@ -55,9 +58,10 @@ const publishCalls = Effect.fnUntraced(function* (port: number, calls: number, w
 }, Effect.scoped)
 
 /**
- * Writes rows to a SQLite file, syncing each, with a pause before each. Returns the latencies in milliseconds.
+ * Writes rows to a SQLite file and syncs each, with a pause before each. Returns the latencies in milliseconds.
  *
- * This is the minimum for a durable write on the sending thread. It shows which part of a latency is the disk's.
+ * This latency is the minimum for a durable write on the sending thread. It shows how much of a call's latency is due
+ * to the disk.
  */
 const durableWrites = async (file: string, count: number, pause: number): Promise<ReadonlyArray<number>> => {
   const db = new DatabaseSync(file)
@@ -104,7 +108,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     backlogs.push(behind.backlog)
     disk.push(quantile(writes, 0.99))
     acknowledged.push(quantile(prompt.toAnswer, 0.5))
-    // The minimum for each call: write to disk, then send.
+    // The minimum for each call is a write to disk, followed by a request.
     least.push(quantile(requests, 0.5) + quantile(writes, 0.5))
     process.stderr.write(
       `round ${round + 1}: p99 to leave ${rounded(idle.at(-1) ?? 0)} ms idle, ${rounded(busy.at(-1) ?? 0)} ms with a backlog (${behind.backlog} left at the end), disk alone ${rounded(disk.at(-1) ?? 0)} ms; p50 to the answer ${rounded(acknowledged.at(-1) ?? 0)} ms, bare request and sync ${rounded(least.at(-1) ?? 0)} ms\n`
@@ -120,14 +124,14 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 4,
-  summary: "how long a call takes from publish to its request, behind 100,000 access logs and without them",
+  summary: "time from publishing a call to its request, with and without a backlog of 100,000 access logs",
   compares:
-    "500 calls are published one by one on SQLite, 20 ms apart. Each is on disk before it is sent. The time is from publish until its request is sent, once when idle and once with 100,000 access logs waiting for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, when idle, with one row synced to the same disk plus a bare request. The third compares publish to request with the row alone.",
+    "500 calls are published one by one on SQLite, 20 ms apart. Each is on disk before it is sent. The time is from publish until its request is sent, once when idle and once with 100,000 access logs waiting for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, when idle, with one row synced to the same disk plus a bare request. The third line compares publish to request, when idle, with the synced row alone.",
   leavesOut: "Bursts of calls, PostgreSQL, and receivers that are slow or down (see `fairness`).",
   lines: {
     [name]: {
       ours: "p99 from publish to request with the backlog",
-      peer: "the same without",
+      peer: "p99 without the backlog",
       unit: "ms",
       goal: { is: "at most", ratio: 2 }
     },

@@ -1,5 +1,5 @@
 /**
- * How much clients that read long lists delay others.
+ * Measures how much clients that read long lists delay others.
  */
 import { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -25,21 +25,21 @@ const name = "lists"
 
 const defaultRows = 1_000_000
 
-/** Number of real deliveries, of which the others are copies. */
+/** Number of real deliveries. All others are copies of them. */
 const templates = 1_000
 
 const clients = 10
 
-/** Tokens per client: enough to stay below the service's request limit. */
+/** Number of tokens per client, enough to stay below the service's request limit. */
 const tokensPerClient = 25
 
 /** Pause between calls, in milliseconds. */
 const pause = 20
 
-/** The deepest pages of the list. */
+/** Returns the path of one of the deepest pages of the list. */
 const path = (turn: number): string => `/v4/buildings/${building}/access_logs?per=100&page=${81 + (turn % 20)}`
 
-/** A receiver in this process that notes when the request for each call arrives. */
+/** Starts a receiver in this process that records when the request for each call arrives. */
 const startNoting = Effect.acquireRelease(
   Effect.promise(async () => {
     const receivedAt = new Map<number, number>()
@@ -57,7 +57,7 @@ const startNoting = Effect.acquireRelease(
   ({ server }) => Effect.sync(() => server.close())
 )
 
-/** A database whose building has this many events and no integration. */
+/** Creates a database whose building has a number of events and no integration. */
 const prepare = Effect.fnUntraced(function* (rows: number) {
   const database = yield* temporaryDatabase
   const port = yield* startReceiver()
@@ -103,7 +103,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const read = (seconds: number) => load({ pid, port, requests, connections: clients, warmUp: 0, seconds })
 
   let last = templates
-  /** Latencies of this many calls, from publish to the receiver, in milliseconds. */
+  /** Publishes a number of calls. Returns their latencies from publish to the receiver, in milliseconds. */
   const ring = (count: number) =>
     Effect.gen(function* () {
       const latencies: Array<number> = []
@@ -122,7 +122,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
       }
       return latencies
     })
-  /** The same while clients read. */
+  /** Publishes calls while clients read lists. */
   const ringBesideReaders = (count: number) =>
     Effect.raceFirst(Effect.delay(ring(count), "1 second"), Effect.andThen(read(3_600), Effect.never))
 
@@ -160,14 +160,15 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 3,
-  summary: "latency of a call while 10 clients read deep pages of a building with a million events, against alone",
+  summary:
+    "latency of a call while 10 clients read deep pages of a building with a million events, against without them",
   compares:
     "400 calls are published one by one over HTTP to the built `doorhook serve`, on a SQLite file in which the building has 1,000,000 events. The time is from publish to the receiver, once when idle and once while ten clients read the deepest pages of 100 access logs as fast as possible. The results include pages a second without calls, and the server's processor time per page.",
   leavesOut: "PostgreSQL, where another process reads the lists, and clients on other machines.",
   lines: {
     [name]: {
       ours: "p99 from publish to the receiver, beside 10 readers of lists",
-      peer: "the same alone",
+      peer: "p99 without readers",
       unit: "ms",
       goal: { is: "at most", ratio: 2 }
     }

@@ -1,5 +1,5 @@
 /**
- * How much memory a backlog takes.
+ * Measures the memory that a backlog takes.
  */
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
@@ -13,7 +13,7 @@ import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
 const name = "memory"
 
-/** Allowed growth of resident memory by the backlog, in megabytes. */
+/** Allowed growth of resident memory through the backlog, in megabytes. */
 const allowed = 120
 
 const program = fileURLToPath(new URL("../hold.ts", import.meta.url))
@@ -48,11 +48,11 @@ export const benchmark: Benchmark = {
   minutes: 2,
   summary: "resident memory with 1 million deliveries waiting, against idle",
   compares:
-    "A process with the engine on SQLite delivers 20,000 events and rests. Then 1,000,000 arrive for 16 integrations whose receiver refuses connections. After ten seconds of rest its resident memory is compared with that of the first rest.",
+    "A process with the engine on SQLite delivers 20,000 events and rests. Then 1,000,000 arrive for 16 integrations whose receiver refuses connections. After another ten seconds of rest, its resident memory is compared with that during the first rest.",
   leavesOut: "Receivers that hold their connections open, and the system's file cache.",
   lines: {
     [name]: {
-      ours: "MB more than idle",
+      ours: "MB more than when idle",
       peer: `the allowed ${allowed} MB`,
       unit: "MB",
       goal: { is: "at most", ratio: 1 }

@@ -1,5 +1,5 @@
 /**
- * The token endpoint against other OAuth servers for Node.js.
+ * Compares the token endpoint with other OAuth servers for Node.js.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -23,7 +23,10 @@ const name = "oauth-refresh"
 
 const connections = 32
 
-/** Number of users that take turns. One of the peers keeps only a thousand records in memory. */
+/**
+ * Number of users whose tokens are refreshed in turn. Small, because one of the peers keeps only a thousand records in
+ * memory.
+ */
 const grants = 64
 
 interface TokenServer extends Pick<ServerProcess, "ask" | "pid" | "port"> {
@@ -123,13 +126,13 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "refresh grants a second in memory and on SQLite, against @node-oauth/oauth2-server and oidc-provider",
   compares:
-    "A confidential client refreshes tokens of 64 users over 32 keep-alive connections, as fast as possible. In memory: the built `doorhook serve --database memory`, `@node-oauth/oauth2-server` on bare `node:http`, and `oidc-provider`. All keep the refresh token and issue an access token for a day. Ours stores only SHA-256 hashes, and the newest hundred access tokens of a grant. On SQLite: `doorhook serve` on a file, and `@node-oauth/oauth2-server` over `node:sqlite` with WAL and `synchronous=FULL`, one transaction per refresh. Both sync a token to disk before they respond. Ours has no limit of token requests here. Each round is a new process. In the second line ours gets multipart bodies and the best peer urlencoded ones, because no peer reads multipart. Processor time is that of the server's process. Statements are counted without and with those that begin and end a transaction.",
+    "A confidential client refreshes tokens of 64 users over 32 keep-alive connections, as fast as possible. In memory: the built `doorhook serve --database memory`, `@node-oauth/oauth2-server` on bare `node:http`, and `oidc-provider`. All keep the refresh token and issue an access token for a day. Ours stores only SHA-256 hashes, and the newest hundred access tokens of a grant. On SQLite: `doorhook serve` on a file, and `@node-oauth/oauth2-server` over `node:sqlite` with WAL and `synchronous=FULL`, one transaction per refresh. Both sync a token to disk before they respond. The limit of token requests of ours is off. Each round is a new process. In the second line ours gets multipart bodies and the best peer urlencoded ones, because no peer reads multipart. Processor time is that of the server's process. Statements are counted twice: without and with those that begin and end a transaction.",
   leavesOut:
     "PostgreSQL, logging in, rotating refresh tokens, and purging old tokens, which the peers do not do. In memory, the peers use the models of their documentation, which are not meant for production.",
   lines: {
     [name]: {
       ours: urlencoded,
-      peer: "the same of the best server",
+      peer: "refresh grants/s of the best server",
       unit,
       goal: { is: "at least", ratio: 2 }
     },

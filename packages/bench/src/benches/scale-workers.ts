@@ -1,5 +1,5 @@
 /**
- * How delivery scales with workers on one database.
+ * Measures how delivery scales with the number of workers on one database.
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -27,13 +27,13 @@ const latency = 50
 /** Concurrency of each worker. Access logs use four fifths of it, which allows 320 deliveries a second. */
 const concurrency = 20
 
-/** Number of integrations. Their concurrency together is far above that of all workers, so it is never the limit. */
+/** Number of integrations. Their total concurrency is far above that of all workers, so it is never the limit. */
 const integrations = 64
 
 const workerCounts = [1, 2, 4] as const
 
 interface Sizes {
-  /** Backlog per worker: more than it sends during the measurement. */
+  /** Number of deliveries per worker, more than it sends during the measurement. */
   readonly backlog: number
   /** Length of the measurement, in seconds. */
   readonly seconds: number
@@ -55,7 +55,7 @@ const startWorker = (url: string): Effect.Effect<void, never, Scope.Scope> =>
       })
   )
 
-/** Deliveries a second of several workers together, once all of them have started. */
+/** Measures the deliveries a second of several workers together, after all of them have started. */
 const drained = Effect.fnUntraced(function* (server: PostgresServer, port: number, workers: number, sizes: Sizes) {
   const url = yield* server.newDatabase
   const measure = Effect.gen(function* () {
@@ -108,20 +108,20 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 3,
-  summary: "deliveries a second of 1, 2 and 4 worker processes on one PostgreSQL, against linear",
+  summary: "deliveries a second of 1, 2 and 4 worker processes on one PostgreSQL, against linear scaling",
   compares:
-    "Worker processes deliver a backlog for 64 integrations from one database. The receiver takes 50 ms. Each worker has a concurrency of 20, of which 16 serve access logs: at most 320 deliveries a second. So receivers are the limit, as in practice, and not the two cores. Counted for 10 seconds after all workers have started.",
+    "Worker processes deliver a backlog for 64 integrations from one database. The receiver takes 50 ms. Each worker has a concurrency of 20, of which 16 serve access logs: at most 320 deliveries a second. The limit is thus the receivers, as in practice, and not the two cores. Deliveries are counted for 10 seconds after all workers have started.",
   leavesOut: "The limits of processors and database, and workers on other machines.",
   lines: {
     [name]: {
       ours: "deliveries/s of 4 workers",
-      peer: "four times those of one",
+      peer: "four times that of 1 worker",
       unit: "1/s",
       goal: { is: "at least", ratio: 0.9 }
     },
     [`${name}/2`]: {
       ours: "deliveries/s of 2 workers",
-      peer: "twice those of one",
+      peer: "twice that of 1 worker",
       unit: "1/s",
       goal: { is: "at least", ratio: 0.9 }
     }

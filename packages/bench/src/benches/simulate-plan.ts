@@ -1,5 +1,5 @@
 /**
- * How fast the simulator generates events, and whether long plans take more memory than short ones.
+ * Measures how fast the simulator generates events, and whether long plans take more memory than short ones.
  */
 import { Effect } from "effect"
 import { join } from "node:path"
@@ -25,7 +25,7 @@ interface Rates {
 
 interface Heap {
   readonly events: number
-  /** Bytes in use after every five days. */
+  /** Bytes in use after each five days of the plan. */
   readonly used: ReadonlyArray<number>
 }
 
@@ -67,16 +67,16 @@ const peer = "events/s of writing the same bytes, lines ready in memory"
 export const benchmark: Benchmark = {
   name,
   minutes: 1,
-  summary: "events that the simulator makes a second, against writing the same bytes",
+  summary: "events that the simulator generates a second, against writing the same bytes",
   compares:
-    "Thirty days of an office building with 2,000 people (`office-1000` at double rate, about 164,000 events) are generated in order of time. The peer encodes the lines of the same events, ready in memory, and writes them to a file in chunks of 64 KiB, in the same process. `simulate-plan/file` is the whole of `simulate plan`, up to the file. The memory line is the heap after garbage collection, after thirty days of a hundred buildings, against that after five.",
+    "Thirty days of an office building with 2,000 people (`office-1000` at double rate, about 164,000 events) are generated in order of time. The peer encodes the lines of the same events, ready in memory, and writes them to a file in chunks of 64 KiB, in the same process. `simulate-plan/file` is the whole of `simulate plan`, up to the file. The memory line compares the heap after garbage collection, after thirty days of a hundred buildings, with that after five days.",
   leavesOut: "The disk, and scenarios whose controllers are offline most of the time.",
   lines: {
     [name]: { ours: "events generated/s", peer, unit: "1/s", goal: { is: "at least", ratio: 0.7 } },
     [`${name}/file`]: { ours: "events planned and written/s", peer, unit: "1/s", goal: null },
     [`${name}/memory`]: {
       ours: "MB in use after 30 days of 100 buildings",
-      peer: "MB in use after 5 days of them",
+      peer: "MB in use after 5 days of 100 buildings",
       unit: "MB",
       goal: { is: "at most", ratio: 1.1 }
     }

@@ -1,5 +1,5 @@
 /**
- * How much faster than real time the simulator runs the engine.
+ * Measures how much faster than real time the simulator runs the engine.
  */
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
@@ -20,7 +20,7 @@ const wanted = 30
 
 const command = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
 
-/** 250 events a day, each for four integrations: 1,000 deliveries. */
+/** Options for 250 events a day, each for four integrations, which makes 1,000 deliveries. */
 const workload = ["--preset", "residential-200", "--rate-scale", "0.36", "--building-integrations", "4"]
 
 interface Report {
@@ -28,7 +28,7 @@ interface Report {
   readonly totals: { readonly deliveries: number; readonly delivered: number }
 }
 
-/** Simulates a number of days in a process of its own, and reads its report. */
+/** Simulates a number of days in a separate process, and reads the report. */
 const simulate = async (days: number): Promise<Report> => {
   const folder = await mkdtemp(join(tmpdir(), "doorhook-virtual-"))
   try {

@@ -1,5 +1,5 @@
 /**
- * Compares publish to settled with the bare loop, for `deliver-sqlite` and `deliver-postgres`.
+ * Compares the engine, from publish to settled, with the bare loop, for `deliver-sqlite` and `deliver-postgres`.
  */
 import type { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -17,7 +17,7 @@ type Engine<E> = Layer.Layer<Publisher | DeliveryStore | IntegrationStore, E>
 
 const unchanged = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => effect
 
-/** Compares new engines, each on its own storage, with the loop. */
+/** Compares engines, a new one on new storage for each round, with the loop. */
 export const againstBareLoop = Effect.fnUntraced(function* <E>(
   line: string,
   newEngine: Effect.Effect<Engine<E>, never, Scope.Scope>,

@@ -1,6 +1,6 @@
 /**
- * The reference: a loop that signs the same bodies and posts them with `undici.request`, many at once, without storing or
- * retrying.
+ * The reference for deliveries: a loop that signs the same bodies and posts many of them at a time with
+ * `undici.request`, without storing or retrying.
  */
 import { bodyOf } from "@doorhook/core"
 import { createHmac } from "node:crypto"

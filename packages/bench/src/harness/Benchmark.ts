@@ -13,13 +13,13 @@ interface Goal {
 
 /** One comparison that a benchmark prints. */
 interface Line {
-  /** What is measured of ours, and of the peer. */
+  /** Labels of the measured values of ours and of the peer. */
   readonly ours: string
   readonly peer: string
   readonly unit: string
-  /** The direction of the ratio. Default: ours to the peer's. */
+  /** Direction of the ratio. Default: "ours to peer". */
   readonly ratioOf?: "ours to peer" | "peer to ours"
-  /** Null for a line without a goal. */
+  /** The goal of the ratio; null for none. */
   readonly goal: Goal | null
 }
 
@@ -30,31 +30,34 @@ export interface Finding {
   readonly peer: ReadonlyArray<number>
   /** Further figures, with units in their names. */
   readonly more?: Readonly<Record<string, number | string>>
-  /** Why there are no values: the peer has failed. */
+  /** Why the peer has failed, if there are no values for that reason. */
   readonly failed?: string
 }
 
 export interface Benchmark {
   readonly name: string
-  /** One line for the list of benchmarks. */
+  /** Summary in one line, for the list of benchmarks. */
   readonly summary: string
-  /** What it compares, and under which conditions. */
+  /** What is compared, under which conditions. */
   readonly compares: string
-  /** What it does not show. */
+  /** What the benchmark does not show. */
   readonly leavesOut: string
-  /** By name, the headline first. A result has the name of its line. */
+  /** The lines by name, the headline first. Each result has the name of its line. */
   readonly lines: Readonly<Record<string, Line>>
   /** Duration with three rounds on a quiet machine with two cores, in minutes. */
   readonly minutes: number
-  /** Whether it supports `--profile`. Default: no. */
+  /** Whether the benchmark supports `--profile`. Default: no. */
   readonly canProfile?: true
   readonly run: (options: Options) => Effect.Effect<ReadonlyArray<Finding>, unknown, Scope.Scope>
 }
 
-/** The lowest and the highest of all rounds. */
+/** The lowest and the highest value of all rounds. */
 type Range = readonly [lowest: number, highest: number]
 
-/** A line of JSON with medians and ranges. Null for what could not be measured; `failed` says why. */
+/**
+ * A result with medians and ranges, printed as a line of JSON. Values that could not be measured are null, and `failed`
+ * says why.
+ */
 export interface Result {
   readonly name: string
   readonly ours: number | null

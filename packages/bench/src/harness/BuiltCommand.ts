@@ -1,5 +1,5 @@
 /**
- * The built `doorhook` command, started as npm starts it in a project where it is installed.
+ * The built `doorhook` command, started as npm starts it in a project with `doorhook` installed.
  */
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
@@ -12,19 +12,20 @@ let isBuilt = false
 
 /** Runs a script of the root `package.json`. Throws if it fails. */
 export const runScript = (name: string, ...args: ReadonlyArray<string>): void => {
-  // Its output must not mix with results.
+  // The script's output must not mix with results.
   const { status } = spawnSync("npm", ["run", "--silent", name, "--", ...args], {
     cwd: root,
     stdio: ["ignore", process.stderr, process.stderr]
   })
-  if (status !== 0) throw new Error(`benchmarks use what is built, and \`npm run ${name}\` failed`)
+  if (status !== 0) throw new Error(`benchmarks need the build, but \`npm run ${name}\` failed`)
 }
 
 /**
- * Arguments of Node.js that start the command. Builds it first, once per process, so that no benchmark measures an old
- * build.
+ * Returns arguments of Node.js that start the command. Builds the command first, once per process, so that no benchmark
+ * measures an old build.
  *
- * The command runs from `dist` only inside a `node_modules` folder, so the workspace's symbolic link must not be resolved.
+ * The command runs from `dist` only inside a `node_modules` folder, so the workspace's symbolic link must not be
+ * resolved.
  */
 export const builtCommand: Effect.Effect<ReadonlyArray<string>> = Effect.sync(() => {
   if (!isBuilt) runScript("build")
@@ -32,5 +33,5 @@ export const builtCommand: Effect.Effect<ReadonlyArray<string>> = Effect.sync(()
   return ["--preserve-symlinks-main", join(root, "node_modules/doorhook/bin/doorhook.js")]
 })
 
-/** The folder for compiled code. Otherwise the command would store it beside its sources. */
+/** The folder in which the command caches compiled code, instead of beside its sources. */
 export const compileCache = join(root, "node_modules/.cache/node")

@@ -1,5 +1,5 @@
 /**
- * All benchmarks: one per file in `benches`.
+ * All benchmarks, one per file in `benches`.
  */
 import { readdirSync } from "node:fs"
 import { basename } from "node:path"

@@ -6,17 +6,17 @@ import { Cause, Effect } from "effect"
 export interface Outcome<Name extends string, A> {
   /** The results of each contender, by round. */
   readonly answers: ReadonlyMap<Name, ReadonlyArray<A>>
-  /** Why contenders have failed. */
+  /** Error messages of the contenders that have failed. */
   readonly failures: ReadonlyMap<Name, string>
 }
 
-/** The results of a contender; none if it has failed. */
+/** Returns the results of a contender; none if it has failed. */
 export const answersOf = <Name extends string, A>(
   { answers, failures }: Outcome<Name, A>,
   name: Name
 ): ReadonlyArray<A> => (failures.has(name) ? [] : (answers.get(name) ?? []))
 
-/** The `failed` member of a finding about a peer. */
+/** Returns the `failed` member for a finding about a peer. */
 export const failureOf = <Name extends string>(
   { failures }: Outcome<Name, unknown>,
   name: Name
@@ -26,8 +26,8 @@ export const failureOf = <Name extends string>(
 }
 
 /**
- * Runs the rounds. A peer that fails is left out of later rounds. If ours fails, the contest fails. `tell` describes a
- * result in a progress line.
+ * Runs the rounds. A peer that fails is left out of later rounds; if ours fails, the contest fails. `tell` describes a
+ * result for progress lines.
  */
 export const contest = Effect.fnUntraced(function* <Name extends string, A, E, R>(
   contenders: { readonly ours: ReadonlyArray<Name>; readonly peers: ReadonlyArray<Name> },

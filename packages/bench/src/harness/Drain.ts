@@ -1,5 +1,5 @@
 /**
- * Measures publish to settled, as fast as the engine accepts events.
+ * Measures the rate from publish to settled, with events published as fast as the engine accepts them.
  */
 import { Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -9,7 +9,10 @@ import { eventOf, openRequests } from "./Workload.ts"
 const publishBatch = 100
 const publishers = 4
 
-/** Makes the engine keep as many requests open as the peers: access logs use four fifths of the concurrency. */
+/**
+ * Settings with which the engine keeps as many requests open as the peers. Access logs use four fifths of the
+ * concurrency.
+ */
 export const settings = { concurrency: (openRequests * 5) / 4 }
 
 /** Publishes events without waiting for their deliveries. */

@@ -1,5 +1,5 @@
 /**
- * The real engine without HTTP in front: publisher, store, dispatcher, sender.
+ * The real engine (publisher, store, dispatcher, sender) without its HTTP server.
  */
 import type {
   DeliverySettingsShape,
@@ -19,7 +19,7 @@ import { IpNetwork } from "effect/net"
 
 type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | WakeSignal, E>
 
-/** The directory of an embedding host with synchronous functions, as `createDoorhook` makes it. */
+/** The directory that `createDoorhook` makes for a host with synchronous functions. */
 const hostDirectory = withDeadlines(
   directoryOf({
     client: () => null,
@@ -50,21 +50,21 @@ const engineOn = <E>(
     Layer.provideMerge(NodeCrypto.layer),
     // Standard output is reserved for results.
     Layer.provide(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])),
-    // Layers are shared by identity, but each engine must be separate.
+    // Without it, layers would be shared by identity, but each engine must be separate.
     Layer.fresh
   )
 
 const onPostgres = (url: string) =>
   PostgresWakeSignal.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })))
 
-/** A new engine on a SQLite file, synced at each commit. Sends by undici if no transport is given. */
+/** Makes a new engine on a SQLite file, synced at each commit. */
 export const sqliteEngine = (
   filename: string,
   settings: Partial<DeliverySettingsShape> = {},
   transport: Layer.Layer<Transport> = UndiciTransport.layer()
 ) => engineOn(Layer.merge(SqliteStore.layer({ filename }), WakeSignal.layerLocal), settings, transport, hostDirectory)
 
-/** A new engine on a PostgreSQL database, with the directory of a host or without one. */
+/** Makes a new engine on a PostgreSQL database, with a host's directory or without one. */
 export const postgresEngine = (
   url: string,
   settings: Partial<DeliverySettingsShape> = {},
@@ -72,7 +72,7 @@ export const postgresEngine = (
   directory: Layer.Layer<Directory> = hostDirectory
 ) => engineOn(onPostgres(url), settings, transport, directory)
 
-/** A publisher on a PostgreSQL database, without a dispatcher: workers deliver. */
+/** Makes a publisher on a PostgreSQL database. It has no dispatcher, because workers deliver. */
 export const postgresPublisher = (url: string) =>
   Publisher.layer.pipe(
     Layer.provideMerge(

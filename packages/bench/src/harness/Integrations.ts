@@ -1,11 +1,11 @@
 /**
- * Prepares the store for a run, and reads what has been delivered.
+ * Creates integrations for a run, and waits for deliveries.
  */
 import { bindAll, BuildingId, builtInTable, ClientId, DeliveryStore, IntegrationStore, UserId } from "@doorhook/core"
 import { Effect, Redacted, Schedule } from "effect"
 import { integrationCount, signingSecret } from "./Workload.ts"
 
-/** Creates an integration of a building with a receiver on this machine, under any host name. */
+/** Creates an integration of a building with a receiver on this machine, addressed by any host name. */
 export const createIntegration = (building: number, port: number, host = "127.0.0.1") =>
   Effect.flatMap(IntegrationStore, (store) =>
     store.create({
@@ -30,11 +30,11 @@ export const createIntegrations = Effect.fnUntraced(function* (port: number, cou
   for (let building = 1; building <= count; building++) yield* createIntegration(building, port)
 })
 
-/** The number of delivered deliveries. */
+/** Returns the number of delivered deliveries. */
 export const countDelivered = Effect.flatMap(DeliveryStore, (store) =>
   Effect.map(store.summary(0), ({ states }) => states.delivered)
 )
 
-/** Waits until this many deliveries are delivered. Polls rarely, because polling slows down what is measured. */
+/** Waits until a number of deliveries are delivered. Polls rarely, because polling slows down the engine. */
 export const delivered = (count: number) =>
   Effect.repeat(countDelivered, { until: (found) => found >= count, schedule: Schedule.spaced("20 millis") })

@@ -1,5 +1,5 @@
 /**
- * Sends requests from another process, as many as the server answers.
+ * Sends requests from another process, as fast as the server answers.
  */
 import type { Effect } from "effect"
 import { fileURLToPath } from "node:url"
@@ -14,7 +14,7 @@ export interface LoadTask extends Pick<ServerProcess, "pid" | "port"> {
   /** Complete requests, head and body, sent in turn. */
   readonly requests: ReadonlyArray<string>
   readonly connections: number
-  /** How long requests are sent without counting, and how long they count, in seconds. */
+  /** Duration of the warm-up and of the measurement, in seconds. */
   readonly warmUp: number
   readonly seconds: number
 }
@@ -29,11 +29,11 @@ export interface LoadAnswer {
   readonly cpu: number | null
 }
 
-/** Sends requests. Every response must be a 200. */
+/** Sends requests. Fails if a response is not a 200. */
 export const load = (task: LoadTask): Effect.Effect<LoadAnswer, ProgramFailed> =>
   runProgram("the load generator", program, [], JSON.stringify(task))
 
-/** The median processor time of each server per request, as members of a result. */
+/** Returns the median processor time per request of each server, as members of a result. */
 export const cpuPerRequest = (servers: Readonly<Record<string, ReadonlyArray<LoadAnswer>>>): Record<string, number> =>
   Object.fromEntries(
     Object.entries(servers).flatMap(([server, answers]) => {
@@ -42,7 +42,7 @@ export const cpuPerRequest = (servers: Readonly<Record<string, ReadonlyArray<Loa
     })
   )
 
-/** A request as sent on the wire. */
+/** Returns a request as sent on the wire. */
 export const requestText = (
   method: string,
   path: string,

@@ -4,9 +4,9 @@
 import { parseArgs } from "node:util"
 
 export interface Options {
-  /** Uses small sizes, to check that it runs and not how fast. */
+  /** Whether to use small sizes, only to check that the benchmark runs. */
   readonly quick: boolean
-  /** Shows where the engine spends its time, instead of comparing it. */
+  /** Whether to show where the engine spends its time, instead of comparing it. */
   readonly profile: boolean
   /** Number of rounds; null for the benchmark's default. */
   readonly rounds: number | null
@@ -18,7 +18,7 @@ const countOf = (name: string, text: string | undefined): number | null => {
   if (text === undefined) return null
   const count = Number(text)
   if (!(Number.isInteger(count) && count > 0)) {
-    throw new TypeError(`--${name}: ${JSON.stringify(text)} is no whole number above 0`)
+    throw new TypeError(`--${name}: ${JSON.stringify(text)} is not a whole number above 0`)
   }
   return count
 }
@@ -42,5 +42,5 @@ export const readOptions = (args: ReadonlyArray<string>): Options => {
   }
 }
 
-/** The number of rounds: as requested, else one with `--quick`, else the default. */
+/** Returns the number of rounds: the requested number, else one with `--quick`, else the default. */
 export const roundsOf = ({ quick, rounds }: Options, usual: number): number => rounds ?? (quick ? 1 : usual)

@@ -10,7 +10,7 @@ export interface Measured {
   readonly on: string
   readonly machine: string
   readonly results: ReadonlyArray<Result>
-  /** The day and message of a failed run after these results. */
+  /** Day and message of a failed run after these results, if any. */
   readonly failed?: { readonly on: string; readonly message: string }
 }
 
@@ -21,7 +21,7 @@ const placeholder = `## What misses its goal, and why
 
 Nothing yet.`
 
-/** The part of a page that is written by hand; a placeholder if there is none. */
+/** Returns the part of a page that is written by hand; a placeholder if there is none. */
 export const handWrittenOf = (page: string): string => {
   const [, written] = /<!-- written by hand from here[^>]*-->([^]*)<!-- written by hand up to here -->/.exec(page) ?? []
   return written === undefined ? placeholder : written.trim()
@@ -35,13 +35,13 @@ const goalOf = ({ goal, goal_is }: Result): string =>
 const metOf = ({ failed, met }: Result): string =>
   failed === undefined ? (met === null ? "" : met ? "yes" : "**no**") : `not measured: ${failed}`
 
-/** The median, and the range if there were several rounds. */
+/** Formats the median, and the range if there were several rounds. */
 const figureOf = (median: number | null, range: Result["ours_range"], { rounds, unit }: Result): string =>
   median === null || range === null
     ? "–"
     : `${median}${unit === "" ? "" : ` ${unit}`}${rounds === 1 ? "" : ` (${range[0]} to ${range[1]})`}`
 
-/** Further figures. A figure already shown is not repeated. */
+/** Lists further figures, without repeating a figure. */
 const moreOf = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
   const shown = new Set<string>()
   return results.flatMap(({ more = {}, name }) => {
@@ -108,7 +108,7 @@ const section = (benchmark: Benchmark, measured: Measured | undefined): string =
     measured === undefined || measured.results.length === 0 ? "Not measured yet." : tableOf(benchmark, measured)
   ].join("\n\n")
 
-/** The text of the page. */
+/** Returns the text of the page. */
 export const pageOf = (
   benchmarks: ReadonlyArray<Benchmark>,
   measured: ReadonlyArray<Measured>,

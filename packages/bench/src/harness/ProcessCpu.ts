@@ -1,20 +1,20 @@
 /**
- * Processor time of a server with all its processes, from Linux's `/proc`.
+ * Reads the processor time of a server with all its processes from Linux's `/proc`.
  */
 import { readdirSync, readFileSync } from "node:fs"
 
-/** Milliseconds per tick of the counters: Linux reports hundredths of a second. */
+/** Milliseconds per tick of the counters. Linux reports hundredths of a second. */
 const tick = 10
 
 interface ProcessTimes {
   readonly parent: number
-  /** Its own time, in ticks. */
+  /** Time of the process itself, in ticks. */
   readonly own: number
-  /** The time of its ended children, in ticks. */
+  /** Time of its ended children, in ticks. */
   readonly ended: number
 }
 
-/** Undefined if the process has just ended. */
+/** Reads the times of a process; undefined if it has just ended. */
 const timesOf = (pid: string): ProcessTimes | undefined => {
   let line: string
   try {
@@ -29,13 +29,13 @@ const timesOf = (pid: string): ProcessTimes | undefined => {
   return { parent: field(4), own: field(14) + field(15), ended: field(16) + field(17) }
 }
 
-/** Whether this platform supports it. */
+/** Whether this platform has `/proc`. */
 export const canMeasureServers = process.platform === "linux"
 
-/** Processor time of a process and its children, including ended ones, in milliseconds. */
+/** Returns the processor time of a process and its children, including ended ones, in milliseconds. */
 export const cpuOfServer = (pid: number): number => {
   const server = timesOf(String(pid))
-  if (server === undefined) throw new Error(`There are no times of process ${pid} in /proc`)
+  if (server === undefined) throw new Error(`/proc has no times of process ${pid}`)
   const children = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(timesOf)
@@ -43,7 +43,7 @@ export const cpuOfServer = (pid: number): number => {
   return (server.own + server.ended + ofChildren) * tick
 }
 
-/** Processor time of this process, in milliseconds. */
+/** Returns the processor time of this process, in milliseconds. */
 export const cpuOfThisProcess = (): number => {
   const { system, user } = process.cpuUsage()
   return (system + user) / 1_000

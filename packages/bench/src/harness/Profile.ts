@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url))
 
-/** A function's name and position, relative to the project's folder if it is inside. */
+/** Returns a function's name and position, relative to the project's folder for files inside it. */
 const nameOf = ({ callFrame }: Profiler.ProfileNode): string => {
   const { functionName, lineNumber, url } = callFrame
   if (url === "") return functionName
@@ -20,7 +20,7 @@ const nameOf = ({ callFrame }: Profiler.ProfileNode): string => {
   return `${functionName === "" ? "(anonymous)" : functionName}  ${place}:${lineNumber + 1}`
 }
 
-/** The part of the program that a function belongs to: one of our packages, a dependency, or Node.js itself. */
+/** Returns the part of the program that contains a function: one of our packages, a dependency, or Node.js itself. */
 const partOf = (name: string): string => {
   const place = name.split("  ")[1]
   if (place === undefined) return name
@@ -36,10 +36,10 @@ const tableOf = (title: string, times: ReadonlyMap<string, number>, total: numbe
   )
 }
 
-/** The profiler's own work, which is left out. */
+/** Whether a function is part of the profiler, whose work is left out. */
 const isProfiler = (name: string): boolean => name.includes("node:inspector")
 
-/** Times of functions including their callees. A recursive function counts once. */
+/** Adds up the times of functions including their callees. A recursive function counts once. */
 const addWithCallees = (
   profile: Profiler.Profile,
   selfTimes: ReadonlyMap<number, number>,
@@ -80,7 +80,7 @@ const describe = (profile: Profiler.Profile): string => {
   return [
     tableOf("share of time by part of the program", parts, total, 25),
     tableOf("by function", functions, total, 40),
-    tableOf("by function of ours, with what it calls", addWithCallees(profile, selfTimes, names), total, 50)
+    tableOf("by function of ours, including its callees", addWithCallees(profile, selfTimes, names), total, 50)
   ].join("\n\n")
 }
 

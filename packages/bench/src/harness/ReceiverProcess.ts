@@ -1,5 +1,5 @@
 /**
- * A receiver in its own process, as simple as `node:http` allows: it reads the request and responds with 200.
+ * A minimal receiver on `node:http` in its own process, which reads each request and responds with 200.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"

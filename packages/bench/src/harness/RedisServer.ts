@@ -14,7 +14,7 @@ export interface RedisServer {
   readonly pid: number
 }
 
-/** The version of the installed `redis-server`; null if there is none. */
+/** Returns the version of the installed `redis-server`; null if there is none. */
 export const redisVersion = (): string | null =>
   /v=(\S+)/.exec(spawnSync("redis-server", ["--version"], { encoding: "utf8" }).stdout ?? "")?.[1] ?? null
 
@@ -28,7 +28,7 @@ const launch = async (folder: string, fsync: string) => {
   return { child, port }
 }
 
-/** Starts a server. `fsync`: sync the file after each command, or every second. */
+/** Starts a server. `fsync` says whether to sync the file after each command or every second. */
 export const startRedis = (fsync: "always" | "everysec"): Effect.Effect<RedisServer, never, Scope.Scope> =>
   temporaryFolder.pipe(
     Effect.flatMap((folder) =>

@@ -1,5 +1,5 @@
 /**
- * The refresh grant in both encodings: multipart as in the interface's document, and urlencoded as in every OAuth library.
+ * The refresh request in both encodings: multipart as documented for the API, and urlencoded as in every OAuth library.
  */
 import { requestText } from "./Load.ts"
 import { client } from "./ServerProcess.ts"
@@ -23,7 +23,7 @@ const contentTypes = {
   multipart: `multipart/form-data; boundary=${boundary}`
 } as const satisfies Record<Encoding, string>
 
-/** The fields of a confidential client. */
+/** Returns the fields of a refresh by a confidential client. */
 export const refreshFields = (refresh_token: string): Readonly<Record<string, string>> => ({
   grant_type: "refresh_token",
   client_id: client.id,
@@ -31,7 +31,7 @@ export const refreshFields = (refresh_token: string): Readonly<Record<string, st
   refresh_token
 })
 
-/** The complete request. */
+/** Returns the complete request. */
 export const refreshRequest = (refresh_token: string, encoding: Encoding): string =>
   requestText(
     "POST",

@@ -1,5 +1,5 @@
 /**
- * Notes when requests are sent and answered, by event number. Times are those of `performance.now()`.
+ * Records when requests are sent and answered, by event number. Times are from `performance.now()`.
  */
 import { Transport } from "@doorhook/core"
 import type { TransportRequest } from "@doorhook/core"
@@ -9,15 +9,15 @@ import { Effect, Layer } from "effect"
 export interface Watch {
   /** The watched transport. */
   readonly transport: Layer.Layer<Transport>
-  /** When the first request of an event was sent. */
+  /** Time at which the first request of each event was sent. */
   readonly left: ReadonlyMap<number, number>
-  /** When a request of an event was answered. */
+  /** Time at which a request of each event was answered. */
   readonly answered: ReadonlyMap<number, number>
 }
 
 const numberOf = ({ body }: TransportRequest): number => Number(/"id":(\d+)/.exec(body)?.[1] ?? Number.NaN)
 
-/** Watches the requests that pass the test. */
+/** Watches the requests for which `test` returns true. */
 export const watch = (
   test: (request: TransportRequest) => boolean,
   onAnswer: (n: number) => void = () => undefined,

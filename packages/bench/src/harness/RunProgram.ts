@@ -1,12 +1,12 @@
 /**
- * Runs programs in their own processes until they end.
+ * Runs programs in separate processes until they end.
  */
 import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
 
-/** A program failed. Its own message is on standard error. */
+/** Error for a failed program, whose own message is on standard error. */
 export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramFailed", {
   what: Schema.String,
   code: Schema.NullOr(Schema.Int)

@@ -17,10 +17,10 @@ import { temporaryFolder } from "./TemporaryFile.ts"
 const inside = new URL("../inside.ts", import.meta.url)
 const sources = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
 
-/** Statements that have reached a database. */
+/** Number of statements that have reached a database. */
 export interface Observed {
   readonly queries: number
-  /** Statements that begin and end transactions. */
+  /** Number of statements that begin or end transactions. */
   readonly controls: number
 }
 
@@ -28,7 +28,7 @@ export interface Observed {
 export const isControl = (statement: string): boolean =>
   /^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(statement)
 
-/** Requests to an observed server. Each is answered, when done, with the counts of statements so far. */
+/** Requests to an observed server. When a request is done, the server answers with the counts of statements so far. */
 export type Question =
   | { readonly ask: "statements" }
   /** Starts a profile. */
@@ -39,19 +39,19 @@ export type Question =
 export interface ServerProcess {
   readonly pid: number
   readonly port: number
-  /** The line in which it reported that it is ready. */
+  /** The line in which the server reported that it is ready. */
   readonly line: string
   readonly ask: (question: Question) => Effect.Effect<Observed>
 }
 
-/** The first line with an address on this machine. */
+/** Reads output up to the first line with an address on this machine. */
 const readyLine = async (child: ChildProcess): Promise<string> => {
   if (child.stdout === null) return ""
   for await (const line of createInterface(child.stdout)) if (line.includes("http://127.0.0.1:")) return line
   throw new Error(`the server did not start: its process ended with code ${child.exitCode}`)
 }
 
-/** Starts Node.js with these arguments, for the lifetime of the scope. */
+/** Starts Node.js with arguments, for the lifetime of the scope. */
 const startNode = (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}
@@ -90,7 +90,7 @@ const startNode = (
 export const startProgram = (program: string, args: ReadonlyArray<string>) =>
   startNode(["--conditions=source", program, ...args])
 
-/** Starts one of `peers`. It prints its address and more as a line of JSON. */
+/** Starts a server from `peers`, which prints its address and more as a line of JSON. */
 export const startPeer = (peer: string, args: ReadonlyArray<string>) =>
   startProgram(fileURLToPath(new URL(`../peers/${peer}/serve.ts`, import.meta.url)), args)
 
@@ -107,7 +107,7 @@ const directory = {
   tenants: []
 }
 
-/** The command run from its sources, so that a profile shows their files. A little slower. */
+/** Arguments that run the command from its sources, which is a little slower, so that a profile shows their files. */
 const observedCommand = [...commandFlags, "--conditions=source", "--import", inside.href, sources]
 
 /** Starts the service on a database: a file, a URL, or `memory`. */
@@ -121,7 +121,7 @@ export const startService = Effect.fnUntraced(function* (
   const args = ["serve", "--port", "0", "--database", database, "--directory", file, "--allow-target", "127.0.0.0/8"]
   return yield* startNode([...command, ...args, "--operator-key", operatorKey], {
     NODE_COMPILE_CACHE: compileCache,
-    // One client requests the tokens of all users, as fast as possible.
+    // A single client requests the tokens of all users, as fast as possible.
     DOORHOOK_TOKEN_REQUESTS_PER_MINUTE: "unlimited"
   })
 })

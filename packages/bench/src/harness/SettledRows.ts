@@ -1,16 +1,16 @@
 /**
  * Fills a store with settled deliveries by copying a few real ones in SQL, which is far faster than delivering them.
  *
- * Every copy is the original row with new ids, so it is valid whatever columns the table has.
+ * A copy is the original row with new ids, so it is valid for any columns.
  */
 import { Effect } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import pg from "pg"
 
-/** The tables that get rows for a delivery acknowledged at the first attempt. */
+/** The tables with rows for a delivery that is acknowledged at the first attempt. */
 const tables = ["events", "events_of", "deliveries"]
 
-/** How many rows one statement inserts. */
+/** Number of rows that one statement inserts. */
 const chunk = 100_000
 
 const numberColumns = new Set([
@@ -23,7 +23,9 @@ const numberColumns = new Set([
 ])
 const textColumns = new Set(["events.id", "event_id"])
 
-/** The value of a column in copy number `k` of a row. In event ids, the copy's number replaces the time. */
+/**
+ * Returns SQL for the value of a column in copy number `k` of a row. In event ids, the copy's number replaces the time.
+ */
 const columnOf = (table: string, column: string, span: number, padded: string): string => {
   const has = (names: ReadonlySet<string>) => names.has(column) || names.has(`${table}.${column}`)
   if (has(numberColumns)) return `${column} + k * ${span}`
@@ -36,20 +38,20 @@ interface Database {
   readonly columnsOf: (table: string) => Promise<ReadonlyArray<string>>
   readonly numberOf: (statement: string) => Promise<number>
   readonly run: (statement: string) => Promise<void>
-  /** The numbers from `first` to `last`, as a table `copies (k)`. */
+  /** Returns SQL for a table `copies (k)` of the numbers from `first` to `last`. */
   readonly copies: (first: number, last: number) => string
-  /** The number of a copy in nine digits. */
+  /** SQL for the number of a copy in nine digits. */
   readonly padded: string
-  /** Marks the numbers of events and deliveries up to this one as used. */
+  /** Marks the numbers of events and deliveries up to a number as used. */
   readonly skipTo: (number: number) => Promise<void>
-  /** Does the maintenance that would otherwise happen later. */
+  /** Runs the maintenance that would otherwise happen during the measurement. */
   readonly tidy: () => Promise<void>
 }
 
 /** Minimum time between progress lines, in milliseconds. */
 const tellEvery = 10_000
 
-/** Copies the existing rows until there are this many deliveries. */
+/** Copies the existing rows until there are `rows` deliveries. */
 const fill = async (db: Database, rows: number): Promise<void> => {
   let told = performance.now()
   const templates = await db.numberOf("SELECT count(*) FROM deliveries")
@@ -152,6 +154,6 @@ const inPostgres = (url: string, rows: number) =>
     (client) => Effect.promise(() => client.end())
   )
 
-/** Fills a store until it has this many deliveries. All existing ones must be delivered. */
+/** Fills a store until it has `rows` deliveries. All existing deliveries must be delivered. */
 export const fillWithSettled = (storage: "sqlite" | "postgres", address: string, rows: number): Effect.Effect<void> =>
   storage === "sqlite" ? inSqlite(address, rows) : inPostgres(address, rows)

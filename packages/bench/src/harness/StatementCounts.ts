@@ -11,16 +11,16 @@ import { building, isControl, startService } from "./ServerProcess.ts"
 import { median } from "./Statistics.ts"
 import { temporaryDatabase } from "./TemporaryFile.ts"
 
-/** A counted operation. `check` is a request that is refused right after its token was checked. */
+/** A counted operation. `check` is a request that is refused right after the check of its token. */
 export type Operation = "exchange" | "refresh" | "check" | "get"
 
 /**
- * How often each operation is counted. The dispatcher's own statements fall into fewer than half of the runs, so the median
- * excludes them.
+ * Number of times that each operation is counted. The dispatcher's statements fall into fewer than half of the runs, so
+ * the median excludes them.
  */
 const repetitions = 15
 
-/** Counts one operation, without and with the statements that begin and end transactions. */
+/** Counts the statements of one operation, without and with those that begin and end transactions. */
 const countOne = Effect.fnUntraced(function* (observe: Effect.Effect<Observed>, operation: () => Promise<unknown>) {
   const before = yield* observe
   yield* Effect.promise(operation)
@@ -43,7 +43,7 @@ const countMany = Effect.fnUntraced(function* (
   }
 })
 
-/** Counts operations on a database. Returns members of a result, with the database's name. */
+/** Counts the statements of operations on a database. Returns members of a result, named after the database. */
 const countOn = Effect.fnUntraced(function* (
   name: "sqlite" | "postgres",
   server: ServerProcess,
@@ -84,7 +84,7 @@ const onSqlite = Effect.fnUntraced(function* (operations: ReadonlyArray<Operatio
   return yield* countOn("sqlite", server, server.ask({ ask: "statements" }), operations)
 }, Effect.scoped)
 
-/** Uses PostgreSQL's statement log. */
+/** Counts statements in PostgreSQL's log. */
 const onPostgres = Effect.fnUntraced(function* (operations: ReadonlyArray<Operation>) {
   const postgres = yield* startPostgres
   const url = yield* postgres.newDatabase
@@ -99,7 +99,7 @@ const onPostgres = Effect.fnUntraced(function* (operations: ReadonlyArray<Operat
   return yield* countOn("postgres", yield* startService(url), observe, operations)
 }, Effect.scoped)
 
-/** Counts operations on SQLite and PostgreSQL. Returns members of a result. */
+/** Counts the statements of operations on SQLite and PostgreSQL. Returns members of a result. */
 export const countStatements = Effect.fnUntraced(function* (operations: ReadonlyArray<Operation>) {
   return { ...(yield* onSqlite(operations)), ...(yield* onPostgres(operations)) }
 })

@@ -1,5 +1,5 @@
 /**
- * Temporary folders and database files, also removed when the benchmark is interrupted.
+ * Temporary folders and database files, which are removed even if the benchmark is interrupted.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"

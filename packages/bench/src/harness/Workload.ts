@@ -9,7 +9,7 @@ export const openRequests = 64
 
 const padding = "x".repeat(200)
 
-/** Event number `n`. */
+/** Returns event number `n`. */
 export const eventOf = (n: number): NewEvent => ({
   resource_type: "access_log",
   action: "create",
@@ -28,7 +28,7 @@ export const eventOf = (n: number): NewEvent => ({
   )
 })
 
-/** The same for a given building. */
+/** Returns event number `n` in a given building. */
 export const eventIn = (building: number, n: number): NewEvent => ({
   ...eventOf(n),
   building_id: BuildingId.make(building)
@@ -36,7 +36,7 @@ export const eventIn = (building: number, n: number): NewEvent => ({
 
 export const signingSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-/** Call number `n`. Calls are urgent, unlike access logs. */
+/** Returns call number `n`. Calls are urgent, unlike access logs. */
 export const callOf = (n: number): NewEvent => ({
   resource_type: "call",
   action: "create",

@@ -1,14 +1,14 @@
 /**
- * A system that delivers webhooks durably: ours, or a queue that others would use.
+ * A system that delivers webhooks durably: ours, or a queue that is commonly used for it.
  *
- * It uses promises, because the queues do.
+ * The interface uses promises, because the queues do.
  */
 
 export type OnAnswer = (n: number) => void
 
 /** The storage and receiver of a contender. */
 export interface Place {
-  /** A file or a URL; empty for none. */
+  /** File or URL of the storage; empty for none. */
   readonly storage: string
   /** The receiver's port on 127.0.0.1. */
   readonly port: number
@@ -18,9 +18,9 @@ export interface Place {
 
 /** A running contender. */
 export interface Session {
-  /** Publishes events by their numbers. Resolves when they are durable. */
+  /** Publishes the events with these numbers. Resolves when they are durable. */
   readonly publish: (numbers: ReadonlyArray<number>) => Promise<void>
-  /** How many events are acknowledged and recorded. May be lower while requests are open. */
+  /** Returns how many events are acknowledged and recorded. May be too low while requests are open. */
   readonly settled: () => Promise<number>
   readonly close: () => Promise<void>
 }
@@ -29,7 +29,7 @@ export interface Contender {
   /** Name, version and durability. */
   readonly title: string
   readonly storage: "sqlite" | "postgres" | "redis-always" | "redis-everysec" | "none"
-  /** Its best batch size, and the number of concurrent callers. */
+  /** The contender's best batch size, and the number of concurrent callers. */
   readonly batch: number
   readonly publishers: number
   readonly open: (place: Place) => Promise<Session>

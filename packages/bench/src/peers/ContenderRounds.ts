@@ -18,22 +18,22 @@ import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./Contend
 
 const program = fileURLToPath(new URL("../contend.ts", import.meta.url))
 
-/** Queues whose accepted jobs survive a power cut. The other peer is faster but may lose up to a second. */
+/** Queues whose accepted jobs survive a power cut. The other peer is faster but may lose the jobs of up to a second. */
 const durablePeers = ["bullmq", "pg-boss", "graphile-worker"] satisfies ReadonlyArray<ContenderName>
 const peers = [...durablePeers, "bullmq-everysec"] as const satisfies ReadonlyArray<ContenderName>
 
 export type PeerName = (typeof peers)[number]
 
-/** The queues that can run here. Prints what is missing. */
+/** Returns the queues that can run on this machine. Prints what is missing for others. */
 export const peersHere: Effect.Effect<ReadonlyArray<PeerName>> = Effect.sync(() => {
   if (redisVersion() !== null) return peers
   process.stderr.write(
-    "Without BullMQ: it needs redis-server 7 on the PATH (for example: apt-get install redis-server).\n"
+    "Leaving out BullMQ, which needs redis-server 7 on the PATH (for example: apt-get install redis-server).\n"
   )
   return peers.filter((name) => !name.startsWith("bullmq"))
 })
 
-/** Whether a queue's accepted jobs survive a power cut, as ours do. */
+/** Returns whether a queue's accepted jobs survive a power cut, like ours. */
 export const isDurable = (name: PeerName): boolean => durablePeers.some((durable) => durable === name)
 
 interface Storage {
@@ -72,7 +72,7 @@ export interface Rounds {
   ) => Effect.Effect<SteadyAnswer, ProgramFailed>
 }
 
-/** Starts what all rounds share: a receiver, and a PostgreSQL server with a new database for each round. */
+/** Starts a receiver and a PostgreSQL server, which all rounds share. Each round gets a new database. */
 export const startRounds: Effect.Effect<Rounds, never, Scope.Scope> = Effect.gen(function* () {
   const port = yield* startReceiver()
   const postgres = yield* startPostgres

@@ -8,13 +8,13 @@ interface Common {
   readonly storage: string
   /** The receiver's port. */
   readonly port: number
-  /** Deliveries before the measurement. */
+  /** Number of deliveries before the measurement. */
   readonly warmUp: number
-  /** Main processes of the storage servers. Their processor time counts. */
+  /** Ids of the main processes of the storage servers, whose processor time counts. */
   readonly servers: ReadonlyArray<number>
 }
 
-/** Publishes `count` events as fast as they are accepted. */
+/** A task that publishes `count` events as fast as they are accepted. */
 export interface DrainTask extends Common {
   readonly kind: "drain"
   readonly count: number
@@ -23,23 +23,23 @@ export interface DrainTask extends Common {
 export interface DrainAnswer {
   /** Deliveries a second, from the first publication until all are settled. */
   readonly rate: number
-  /** Processor time of all processes but the receiver, in milliseconds per delivery. */
+  /** Processor time of all processes except the receiver, in milliseconds per delivery. */
   readonly cpu: number
 }
 
-/** Publishes events one by one, at a rate per second. */
+/** A task that publishes events one by one, at a rate per second. */
 export interface SteadyTask extends Common {
   readonly kind: "steady"
   readonly rate: number
   readonly seconds: number
-  /** The name of the profile to make. */
+  /** Name of the profile to make, if any. */
   readonly profile?: string
 }
 
 export interface SteadyAnswer {
-  /** Processor time of all processes but the receiver, in milliseconds per delivery. */
+  /** Processor time of all processes except the receiver, in milliseconds per delivery. */
   readonly cpu: number
-  /** The part of `cpu` in the storage servers. */
+  /** The part of `cpu` that the storage servers use. */
   readonly cpu_of_servers: number
   /** Latency from publish to acknowledgement, in milliseconds. */
   readonly p50: number

@@ -1,6 +1,6 @@
 /**
- * The request of a queue's job. The body is signed at each attempt and sent with undici's `dispatch`, the fastest way in
- * Node.js. If the response is not 200, the job fails and the queue retries it.
+ * Sends the request of a queue's job. Signs the body at each attempt and sends it with undici's `dispatch`, the fastest
+ * way in Node.js. If the response is not 200, the job fails and the queue retries it.
  */
 import { bodyOf } from "@doorhook/core"
 import { createHmac } from "node:crypto"

@@ -1,15 +1,15 @@
 /**
  * Cancels all active deliveries of an integration, even a million of them.
  *
- * One transaction that moves them all would block the settlements it is part of, and would time out. Instead, a row in
- * `endings` says that all deliveries of the integration up to an id are cancelled, and everything that reads `queue`
- * respects it. The rows are moved later in batches, by any process that has the database open. Each moved delivery is
- * counted then; until then, the counts add the rows that `endings` covers.
+ * Moving all their rows in one transaction would block the settlements in that transaction, and would time out.
+ * Instead, a row in `endings` (an "ending") says that all deliveries of the integration up to an id are cancelled, and
+ * everything that reads `queue` respects it. Later, any process that has the database open moves the rows in batches
+ * and counts them. Until then, the counts add the rows that `endings` covers.
  *
- * An integration with an ending receives nothing: it is deleted or disabled, and the ending is finished before it is
- * enabled or probed. The transaction that begins an ending has locked the integration for change, so nothing is published
- * to it. The transaction that finishes an ending keeps the integration locked. The integration is still disabled then, so
- * deliveries published later are not active.
+ * No delivery is sent to an integration with an ending: it is deleted or disabled, and its ending must be finished
+ * before it is enabled or probed. The transaction that begins an ending holds the lock for changes of the integration,
+ * so nothing is published to it at the same time. The transaction that finishes an ending keeps the integration locked
+ * and disabled, so deliveries published in the meantime are not active.
  */
 import type { activeStates as states, DeliveryId, IntegrationId } from "@doorhook/core"
 import { activeStates, runForever } from "@doorhook/core"
@@ -24,7 +24,7 @@ import * as Statements from "./statements/CancellationStatements.ts"
 /** A state of an active delivery. */
 type ActiveState = (typeof states)[number]
 
-/** Which rows of an ending to move: the first `limit` in a state, after an id, in order of id. */
+/** The rows of an ending to move: the first `limit` in a state after an id, in order of id. */
 interface Part {
   readonly integration: IntegrationId
   readonly state: ActiveState
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
     return ids
   })
 
-  /** Whether this transaction may move rows. Only one transaction at a time may. */
+  /** Whether this transaction may move rows. Only one transaction may at a time. */
   const takeTurn = Effect.map(
     sql.unsafe<{ readonly mine: boolean }>(Statements.takeTurn),
     ([turn]) => turn?.mine === true
@@ -74,7 +74,7 @@ const make = Effect.gen(function* () {
       const moved: ReadonlyArray<DeliveryId> | null = yield* sql.withTransaction(move)
       if (moved === null) return false
       after = moved.length === batch ? moved.at(-1) : undefined
-      // Lets other work use the connection.
+      // Gives other work a chance to use the connection.
       yield* Effect.yieldNow
     }
     return true
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
 
   const round = goThroughAll.pipe(
     Effect.catchTag("SqlError", (error) =>
-      // Results are the same without it, and the next heartbeat retries.
+      // Moving is not needed for correct results, and the next heartbeat retries.
       Effect.logWarning(`Can't move cancelled deliveries out of the queue, will retry: ${error.message}`)
     ),
     Effect.andThen(Queue.take(wanted))

@@ -1,6 +1,5 @@
 /**
- * Claims deliveries lane by lane. Within a lane it goes in rounds: one delivery of each integration per round, the earliest
- * due first.
+ * Claims deliveries lane by lane. Each round within a lane takes one delivery per integration, the earliest due first.
  */
 import type {
   Claimed,
@@ -28,19 +27,19 @@ import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/ClaimStatements.ts"
 import { keepWorkers, pause } from "./statements/DeliveryStatements.ts"
 
-/** How often a claim retries when other claims have locked all due deliveries. */
+/** Maximum number of retries while other claims have locked all due deliveries. */
 const claimTries = 3
 
-/** How often a claim continues after it chose deliveries that can't be read. */
+/** Maximum number of times that a claim chooses other deliveries in place of unreadable ones. */
 const refills = 3
 
-/** How long an unreadable delivery is put off before it is read and logged again, in milliseconds. */
+/** Delay before an unreadable delivery is read and logged again, in milliseconds. */
 const putOffFor = logCooldown
 
-/** How many deliveries one log line names. */
+/** Maximum number of deliveries named in one log line. */
 const maxNamed = 5
 
-/** How many integrations are cached. */
+/** Maximum number of cached integrations. */
 const maxRemembered = 10_000
 
 /** The first waiting delivery of an integration in a lane. */
@@ -96,7 +95,7 @@ const readEach = Effect.fnUntraced(function* <
   return { found: byId(found), faults }
 })
 
-/** The rest of a claim request, without some integrations. */
+/** What is left of a claim request: fewer deliveries, and none of some integrations. */
 const restOf = (
   request: ClaimRequest,
   claimed: ReadonlyArray<LeasedDelivery>,
@@ -113,7 +112,7 @@ const restOf = (
 const byDue = (a: Pick<Head, "due_at" | "integration_id">, b: Pick<Head, "due_at" | "integration_id">): number =>
   a.due_at - b.due_at || a.integration_id - b.integration_id
 
-/** Sorts deliveries into rounds, up to the free places of each integration. */
+/** Orders deliveries by rounds, up to the free places of each integration. */
 const inRounds = (due: ReadonlyArray<Chosen>, placesOf: (id: IntegrationId) => number): ReadonlyArray<Chosen> => {
   const rounds: Array<Array<Chosen>> = []
   const taken = new Map<IntegrationId, number>()
@@ -143,12 +142,12 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
 
   const waiting = sql.unsafe<Head>(Statements.waiting)
 
-  /** When the first delivery that is not leased becomes due. */
+  /** Reads when the first delivery that is not leased becomes due. */
   const nextDue = Effect.map(waiting, nextOf)
 
   /**
-   * Locks due deliveries, as many of each integration as it takes to fill the room. Usually an equal share of each is
-   * enough.
+   * Locks enough due deliveries of each integration to fill the room. Starts with an equal share for each, which is
+   * usually enough.
    */
   const chooseInLane = Effect.fnUntraced(function* (
     lane: Lane,
@@ -158,7 +157,8 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     now: number
   ) {
     if (room <= 0 || heads.length === 0) return []
-    // With more integrations than room there is only one round, and the heads show which integrations are in it.
+    // With more integrations than room there is only one round, and the heads alone determine which integrations are in
+    // it.
     const wanted = heads.length > room ? heads.toSorted(byDue).slice(0, room) : heads
     const integrations = int8s(wanted.map(({ integration_id }) => integration_id))
     const deepest = Math.min(room, Math.max(...wanted.map(({ integration_id }) => placesOf(integration_id))))
@@ -188,7 +188,10 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     return chosen
   })
 
-  /** Integrations from the cache, or from their rows. A version is the transaction that last wrote the row. */
+  /**
+   * Returns integrations from the cache, or from their rows if the version is not cached. A version is the transaction
+   * that last wrote the row.
+   */
   const integrationsOf = Effect.fnUntraced(function* (versions: ReadonlyMap<IntegrationId, number>) {
     const found = new Map<IntegrationId, Integration>()
     const unknown: Array<IntegrationId> = []
@@ -207,7 +210,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     return { found, faults: read.faults }
   })
 
-  /** Puts off leased deliveries that can't be sent. Logs each unreadable row at most once per cooldown. */
+  /** Postpones leased deliveries that can't be sent. Logs each unreadable row at most once per cooldown. */
   const defer = Effect.fnUntraced(function* (
     unsendable: ReadonlyArray<{ readonly row: StandingRow; readonly fault: UnreadableRow }>,
     now: number
@@ -226,7 +229,9 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     }
   })
 
-  /** Leases chosen deliveries and puts off those that can't be read. Returns the integrations that can't be read. */
+  /**
+   * Leases chosen deliveries and postpones those that can't be read. Also returns the integrations that can't be read.
+   */
   const lease = Effect.fnUntraced(function* (chosen: ReadonlyArray<Chosen>, request: ClaimRequest) {
     const { early, now, worker } = request
     const ids = chosen.map(({ id }) => id).toSorted((a, b) => a - b)
@@ -274,7 +279,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
     return { sendable, unreadable, isComplete: unsendable.length === 0 }
   })
 
-  /** Runs in a transaction. It locks more deliveries than it takes. */
+  /** Claims due deliveries. Runs in a transaction, and locks more deliveries than it claims. */
   const claimDue = Effect.fnUntraced(function* (request: ClaimRequest, heads: ReadonlyArray<Head>) {
     const claimed: Array<LeasedDelivery> = []
     // Workers are locked before deliveries, in the same order as in a heartbeat.
@@ -285,7 +290,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
       if (chosen.length === 0) break
       const { isComplete, sendable, unreadable } = yield* lease(chosen, wanted)
       claimed.push(...sendable)
-      // A caller assumes that nothing else is due when it gets less than its limit, so the claim is filled up.
+      // Tries to fill the limit, because a caller that gets fewer assumes that nothing else is due.
       if (isComplete || more === 0) break
       wanted = restOf(wanted, sendable, unreadable)
     }
@@ -304,7 +309,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
             )
       if (due.length === 0 && (early === undefined || limit <= 0)) return { deliveries: [], next_due: nextOf(heads) }
       const { claimed, next_due } = yield* sql.withTransaction(claimDue(request, due))
-      // Something is due, but other claims have locked it. They release what they don't take.
+      // Other claims have locked everything that is due. They unlock what they don't claim, so a retry can succeed.
       if (claimed.length > 0 || early !== undefined || more === 0) return { deliveries: claimed, next_due }
       yield* sql.unsafe(pause)
     }

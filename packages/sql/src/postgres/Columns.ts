@@ -6,7 +6,7 @@ import type { NewDeliveryRow, StandingRow } from "../DeliveryRows.ts"
 import { toStored } from "./NulText.ts"
 import { int8s, texts } from "./PostgresDialect.ts"
 
-/** A delivery with its id, or with its position among new deliveries that get their ids in the statement. */
+/** A delivery with its id. For new deliveries, whose ids the statement assigns, `id` is the position among them. */
 export interface Numbered {
   readonly id: number
   readonly row: NewDeliveryRow

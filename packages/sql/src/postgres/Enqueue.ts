@@ -26,13 +26,13 @@ import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import { insert } from "./statements/DeliveryStatements.ts"
 import { countsOf } from "./statements/TallyStatements.ts"
 
-/** A matched integration. `active`: at least one of its deliveries needs it to be enabled. */
+/** A matched integration. `active` means that at least one of its deliveries requires it to be enabled. */
 interface Matched {
   readonly version: number
   readonly active: boolean
 }
 
-/** The matched integrations; null if one of them was matched in several versions. */
+/** The matched integrations by id; null if events were matched with different versions of one of them. */
 const matchedOf = (records: ReadonlyArray<NewEventRecord>): ReadonlyMap<IntegrationId, Matched> | null => {
   const matched = new Map<IntegrationId, Matched>()
   for (const { deliveries } of records) {
@@ -48,7 +48,7 @@ const matchedOf = (records: ReadonlyArray<NewEventRecord>): ReadonlyMap<Integrat
 
 const nothingMatched: ReadonlyMap<IntegrationId, Matched> = new Map()
 
-/** Stores events and deliveries and returns the delivery ids; null if a matched integration has changed. */
+/** Stores events and deliveries. Returns the delivery ids, or null if a matched integration has changed. */
 const insertAll = Effect.fnUntraced(function* (
   sql: Sql,
   records: ReadonlyArray<NewEventRecord>,
@@ -143,7 +143,7 @@ const standingsOf = (
 export const makeEnqueue = (sql: Sql): DeliveryStore["Service"]["enqueue"] => {
   const takeKeys = makeTakeKeys(sql, postgres)
 
-  /** Stores all in one statement; null if a matched integration has changed. */
+  /** Stores everything in one statement; returns null if a matched integration has changed. */
   const atOnce = Effect.fnUntraced(function* (
     records: ReadonlyArray<NewEventRecord>,
     candidates: ReadonlyArray<MatchCandidate> | null

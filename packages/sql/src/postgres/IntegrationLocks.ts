@@ -1,12 +1,12 @@
 /**
  * Locks on several integrations at once.
  *
- * They exclude other changes of an integration's status and failure state, but not publications. A host may publish in a
- * transaction that stays open, and settlements must not wait for it. A transaction with one of these locks does not wait
- * for publications either: it takes a lock that excludes them only if it is free, and otherwise does that part later.
+ * These locks exclude other changes of an integration's status and failure state, but not publications, because a host
+ * may publish in a transaction that stays open, and settlements must not wait for it. A transaction with one of these
+ * locks takes the lock that excludes publications only if it is free. Otherwise it postpones the part that needs it.
  *
- * A transaction never waits for one integration while it has locked another, because others lock them in other orders. If
- * one is not free, the transaction rolls back, waits for it and starts again.
+ * To avoid deadlocks, a transaction never waits for one integration while it has locked another. If an integration is
+ * locked, the transaction rolls back, waits for that lock and starts again.
  */
 import type { IntegrationId } from "@doorhook/core"
 import { Effect, Schema } from "effect"
@@ -16,13 +16,15 @@ import type { Answer, Sql } from "./Moves.ts"
 import { int8s } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
-/** Rolls a transaction back, to release its locks. */
+/** Failure that rolls a transaction back to release its locks. */
 export class TakenBack extends Schema.TaggedError<TakenBack>()("TakenBack", {
-  /** The integration that another transaction has locked, if that is the reason. */
+  /** The integration that another transaction has locked; null for another reason. */
   integration: Schema.NullOr(Schema.Int)
 }) {}
 
-/** Locks one integration, if it exists. Waits for the lock, so the transaction must not have locked another. */
+/**
+ * Locks one integration, if it exists. Waits for the lock, so the transaction must hold no other integration's lock.
+ */
 export const lockIntegration = (sql: Sql, id: number): Answer<void> =>
   Effect.asVoid(sql.unsafe(Statements.lockIntegration, [id]))
 
@@ -32,8 +34,8 @@ export interface LockedRow extends SubjectRow {
 }
 
 /**
- * Reads integrations, and locks those that may be affected: the suspects, and those for which `isAffected` is true. Fails
- * with `TakenBack` if one of them is not free. Must run inside `withLocks`.
+ * Reads integrations and locks the suspects and those for which `isAffected` is true. Fails with `TakenBack` if another
+ * transaction has locked one of them. Must run inside `withLocks`.
  */
 export const lockSubjects = Effect.fnUntraced(function* (
   sql: Sql,
@@ -47,7 +49,7 @@ export const lockSubjects = Effect.fnUntraced(function* (
   return busy === undefined ? rows : yield* new TakenBack({ integration: busy.id })
 })
 
-/** Runs a transaction, and again each time it fails with `TakenBack`. */
+/** Runs a transaction, and repeats it whenever it fails with `TakenBack`. */
 export const withLocks = <A>(sql: Sql, transaction: Effect.Effect<A, SqlError.SqlError | TakenBack>): Answer<A> =>
   Effect.catchTag(sql.withTransaction(transaction), "TakenBack", ({ integration }) => {
     const again = withLocks(sql, transaction)

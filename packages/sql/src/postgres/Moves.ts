@@ -1,8 +1,8 @@
 /**
- * Reads and changes the state of deliveries. Everything here runs inside a call's transaction.
+ * Reads and changes the state of deliveries, inside the caller's transaction.
  *
- * A delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. Locks are taken in one order:
- * integrations, then rows of `queue` by id, then rows of `deliveries` by id.
+ * A delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. Locks are taken in one
+ * order: integrations, then rows of `queue` by id, then rows of `deliveries` by id.
  */
 import type { Attempt, DeliveryId, DeliveryState, IntegrationId, Transitions } from "@doorhook/core"
 import { Effect } from "effect"
@@ -18,7 +18,7 @@ import { addToTallies, countsOf } from "./statements/TallyStatements.ts"
 export type Sql = SqlClient.SqlClient
 export type Answer<A> = Effect.Effect<A, SqlError.SqlError>
 
-/** Changes of counts, by name. */
+/** Changes of the counts in a transaction, by name. */
 export type Tally = Map<TallyName, number>
 
 export const count = (tally: Tally, name: TallyName, by: number): void => {
@@ -30,7 +30,7 @@ const countMove = (tally: Tally, from: DeliveryState, to: DeliveryState, by: num
   count(tally, to, by)
 }
 
-/** Writes a transaction's changes of counts, at its end. */
+/** Writes a transaction's changes of the counts. Called at its end. */
 export const writeTally = (sql: Sql, tally: Tally): Answer<void> => {
   for (const by of tally.values()) if (by !== 0) return Effect.asVoid(sql.unsafe(addToTallies, countsOf(tally)))
   return Effect.void
@@ -65,8 +65,8 @@ export const endedEntries = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer<R
   ids.length === 0 ? Effect.succeed([]) : sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(ids)])
 
 /**
- * The rows of some deliveries, locked until the transaction ends. Active ones are locked before ended ones. A delivery that
- * ends in between is found among the ended ones. A delivery that is revived in between is left out, like unknown ones.
+ * Locks deliveries until the transaction ends and returns their rows. Locks active ones before ended ones. A delivery
+ * that ends in between is still found; one that is revived in between is missing, like an unknown one.
  */
 export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const active: ReadonlyArray<StandingRow> = yield* queuedEntries(sql, ids, ids)
@@ -75,21 +75,21 @@ export const entriesOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArr
   return others.length === 0 ? active : [...active, ...(yield* endedEntries(sql, others))]
 })
 
-/** What deliveries need to know of their integration. */
+/** The columns of an integration that changes of its deliveries depend on. */
 interface TargetRow {
   readonly id: IntegrationId
   readonly status: "enabled" | "disabled"
   readonly version: number
 }
 
-/** Some integrations, locked against change until the transaction ends. Unknown ones are left out. */
+/** Locks integrations against changes until the transaction ends and returns them. Unknown ones are missing. */
 export const targetsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<IntegrationId>) {
   if (ids.length === 0) return new Map<IntegrationId, TargetRow>()
   const rows = yield* sql.unsafe<TargetRow>(Statements.targets, [int8s(ids)])
   return new Map(rows.map((target) => [target.id, target]))
 })
 
-/** A change of one delivery, with the attempt that was made, if any. */
+/** A change of one delivery, with the attempt that caused it, if any. */
 export interface Move {
   readonly from: StandingRow
   readonly to: Transitions.QueueEntry
@@ -99,8 +99,8 @@ export interface Move {
 const isActive = ({ due_at }: Pick<Transitions.QueueEntry, "due_at">): boolean => due_at !== null
 
 /**
- * Writes changes of deliveries, within `queue` or `deliveries` or from one to the other. An attempt of an ended delivery
- * that becomes active again is not recorded.
+ * Writes changes of deliveries within or between `queue` and `deliveries`. If an ended delivery becomes active again,
+ * its attempt is not recorded.
  */
 export const move = Effect.fnUntraced(function* (sql: Sql, tally: Tally, moves: ReadonlyArray<Move>) {
   const requeued: Array<EndedRow> = []
@@ -143,9 +143,9 @@ export const move = Effect.fnUntraced(function* (sql: Sql, tally: Tally, moves: 
   }
 })
 
-/** The ids that a query returns. */
+/** Returns the ids of a query's rows. */
 export const idsOf = <Id>(rows: Answer<ReadonlyArray<{ readonly id: Id }>>): Answer<ReadonlyArray<Id>> =>
   Effect.map(rows, (found) => found.map(({ id }) => id))
 
-/** Wakes the workers of all processes when the transaction commits. */
+/** Wakes the workers in all processes when the transaction commits. */
 export const signal = (sql: Sql): Answer<void> => Effect.asVoid(sql.unsafe(Statements.signal))

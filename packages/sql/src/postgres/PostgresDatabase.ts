@@ -1,5 +1,5 @@
 /**
- * Connects to a PostgreSQL database and brings doorhook's schema in it up to date.
+ * Connects to a PostgreSQL database and migrates doorhook's schema to the current version.
  */
 import { ResourceTypes } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
@@ -16,13 +16,13 @@ import type { Patience } from "./WatchedSocket.ts"
 import { connectWatched, endpointOf } from "./WatchedSocket.ts"
 
 export interface PostgresDatabaseConfig {
-  /** `postgres://user:password@host:port/database`. A connection pooler must use session mode. */
+  /** `postgres://user:password@host:port/database`. A connection pooler in between must use session mode. */
   readonly url: Redacted.Redacted<string>
-  /** The most connections of this process. One of them listens for wake signals. Default 10. */
+  /** Maximum number of connections of this process, one of which listens for wake signals. Default 10. */
   readonly maxConnections?: number | undefined
   /**
-   * Statement timeout in milliseconds. The server cancels longer statements. A connection is closed if the server sends
-   * nothing for another second. Default `defaultTimeout`.
+   * Statement timeout in milliseconds. The server cancels longer statements. If it still sends nothing for another
+   * second, the connection is closed. Default `defaultTimeout`.
    */
   readonly timeout?: number | undefined
 }
@@ -31,8 +31,8 @@ export interface PostgresDatabaseConfig {
 export const defaultTimeout = 15_000
 
 /**
- * How long to wait beyond the statement timeout before a silent connection is closed, in milliseconds. The server's own
- * error is more useful, so it gets time to arrive.
+ * Time between the statement timeout and closing a silent connection, in milliseconds. It allows the server's own error
+ * to arrive, which is more useful.
  */
 const silenceBeyond = 1_000
 
@@ -43,9 +43,9 @@ const schema = "doorhook"
 const migrationLock = "7237125463862997867"
 
 /**
- * Settings of each connection. The statements are written for certain indexes, and a plan made for a small table must not
- * scan it after it has grown. All waits have limits: for a lock, for a statement, and for a process that stopped inside a
- * transaction.
+ * Settings of each connection. Statements are written for certain indexes, so plans made for small tables must not
+ * contain full scans, which become slow as tables grow. Time limits apply to locks, to statements and to open
+ * transactions of stopped processes.
  */
 const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   search_path: schema,
@@ -55,7 +55,7 @@ const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   enable_mergejoin: "off",
   enable_bitmapscan: "off",
   jit: "off",
-  // Rows are passed as arrays. Planning each call again takes longer than executing it.
+  // Statements have the same plan for any number of rows, and planning takes longer than executing.
   plan_cache_mode: "force_generic_plan",
   lock_timeout: `${Math.min(5_000, timeout)}ms`,
   statement_timeout: `${timeout}ms`,
@@ -66,7 +66,7 @@ export const session = sessionOf(defaultTimeout)
 
 type Why = DatabaseUnusable["why"]
 
-/** The name of a database in messages: its address, without credentials. */
+/** Returns the name of a database for messages: its address, without credentials. */
 export const nameOf = (url: Redacted.Redacted<string>): string => {
   if (!URL.canParse(Redacted.value(url))) return "the database"
   const { host, pathname } = new URL(Redacted.value(url))
@@ -77,14 +77,17 @@ const explanationOf = ({ reason }: SqlError.SqlError): readonly [Why, string] =>
   const code = sqlStateOf(reason)
   const said = Predicate.isError(reason.cause) ? reason.cause.message : reason.message
   if (code === "3D000") {
-    return ["unreachable", "the server has no such database. Create it first (CREATE DATABASE), or name another."]
+    return ["unreachable", "the server has no such database. Create it first (CREATE DATABASE), or choose another."]
   }
   if (code.startsWith("28") || reason._tag === "AuthenticationError") {
     return ["refused", "the server refuses this user or password. Check both in the URL."]
   }
   if (code === "53300") return ["refused", "the server has no connection left. Raise its max_connections."]
   if (code === "42501") {
-    return ["refused", `this user may not: ${said}. Let it create the schema ${schema}, or create that for it.`]
+    return [
+      "refused",
+      `this user lacks a permission: ${said}. Allow it to create the schema ${schema}, or create the schema for it.`
+    ]
   }
   if (code === "" || code.startsWith("08") || code === "57P03") {
     return ["unreachable", `can't connect (${said}). Check that the server runs and that host and port are right.`]
@@ -92,7 +95,7 @@ const explanationOf = ({ reason }: SqlError.SqlError): readonly [Why, string] =>
   return ["failed", `PostgreSQL reports: ${said}`]
 }
 
-/** Explains an error of the client to an operator. */
+/** Converts an error of the client to one that explains it to an operator. */
 export const explain = (database: string, error: SqlError.SqlError | Migrator.MigrationError): DatabaseUnusable => {
   const cause = error._tag === "SqlError" ? error : error.cause
   const [why, explanation] =
@@ -100,7 +103,7 @@ export const explain = (database: string, error: SqlError.SqlError | Migrator.Mi
   return new DatabaseUnusable({ database, why, explanation, cause: error })
 }
 
-/** The version of the existing tables; 0 without tables. */
+/** Reads the version of the existing tables; 0 without tables. */
 export const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* sql.unsafe<{ readonly there: boolean }>(
     `SELECT to_regclass('${schema}.${Migrations.table}') IS NOT NULL AS there`
@@ -112,7 +115,7 @@ export const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   return row?.version ?? 0
 })
 
-/** Migrates in one transaction. Other processes that start wait for it. */
+/** Migrates in one transaction. Other starting processes wait for it. */
 const migrate = Effect.fnUntraced(
   function* (sql: SqlClient.SqlClient) {
     // Migrations may take long, and other processes wait for the lock, so neither has a timeout here.
@@ -128,8 +131,8 @@ const migrate = Effect.fnUntraced(
 )
 
 /**
- * Makes a transaction fail when its connection breaks. It can't be rolled back then and need not be. The client raises a
- * defect, which would end callers that retry failures.
+ * Makes a transaction fail normally when its connection breaks. The client raises a defect, because it can't send the
+ * rollback, and a defect would end callers that retry failures. No rollback is needed then.
  */
 const breakable = (sql: PgClient): PgClient => {
   const { withTransaction } = sql
@@ -142,8 +145,8 @@ const breakable = (sql: PgClient): PgClient => {
 }
 
 /**
- * The `synchronous_commit` for all connections. If the server, database or role says `off`, commits would return before
- * they are on disk, so it becomes `on`. All other values wait at least for the server's own disk and stay.
+ * Returns `synchronous_commit` for all connections. Replaces `off` (the setting of the server, database or role) by
+ * `on`, so that commits wait for the disk. Keeps all other values, which wait at least for the server's own disk.
  */
 const commitOf = (sql: SqlClient.SqlClient) =>
   Effect.map(sql.unsafe<{ readonly synchronous_commit: string }>("SHOW synchronous_commit"), ([row]) =>
@@ -167,7 +170,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   const sql = breakable(client)
   const version = yield* versionOf(sql)
   if (version > Migrations.newest) {
-    const explanation = `a newer doorhook made its tables (version ${version}, this doorhook knows ${Migrations.newest}). Use that doorhook, or another database.`
+    const explanation = `a newer doorhook made its tables (version ${version}; this doorhook supports up to ${Migrations.newest}). Use the newer doorhook, or another database.`
     return yield* new DatabaseUnusable({ database: nameOf(url), why: "newer_version", explanation })
   }
   if (version < Migrations.newest) yield* migrate(sql)
@@ -176,7 +179,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
   return sql
 })
 
-/** Clients of a reachable, migrated database. */
+/** Connects to the database, migrates it and provides its clients. */
 export const layer = (config: PostgresDatabaseConfig): Layer.Layer<PgClient | SqlClient.SqlClient, DatabaseUnusable> =>
   PgClients.layerFrom(
     open(config).pipe(

@@ -1,9 +1,9 @@
 /**
- * Deliveries in a PostgreSQL database that any number of processes share.
+ * The delivery store on PostgreSQL, shared by any number of processes.
  *
  * A call that changes anything is usually one statement (`Enqueue`, `Settle`), otherwise one transaction with a few
- * statements, whatever the number of rows. Core's `delivery/Transitions` decides state changes. A delivery is leased to a
- * worker, a row of `members`. The heartbeat that ends a membership releases its leases.
+ * statements, for any number of rows. Core's `delivery/Transitions` decides state changes. Deliveries are leased to
+ * workers, which are rows of `members`. The heartbeat that ends a membership releases its leases.
  */
 import type { Heartbeat, IntegrationId, Membership, Scope } from "@doorhook/core"
 import { DeliveryStore, rootMessage, runForever } from "@doorhook/core"
@@ -31,8 +31,8 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
   const [own] = yield* sql.unsafe<{ readonly until: number | null }>(Statements.lockOwn, [worker])
   const wasMember = own !== undefined && own.until !== null
   const hasLapsed = wasMember && own.until <= now
-  // This heartbeat releases leases of its own worker, so nothing may be leased to the worker at the same time, as a resend
-  // would.
+  // This heartbeat releases leases of its own worker. Nothing may be leased to that worker at the same time, for
+  // example by a resend.
   if (hasLapsed || holds !== undefined) yield* sql.unsafe(Statements.lockAlone, [worker])
   const others = yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
   const ended = others.map((each) => each.worker)
@@ -54,10 +54,10 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
 })
 
 /**
- * Compacts the rows of `tallies` for the lifetime of the scope. Returns an effect that triggers another run.
+ * Compacts the table `tallies` at start and whenever the returned effect runs, for the lifetime of the scope.
  *
- * Every change of counts appends a row, also from hosts that publish in SQL. Compaction is not part of these calls, because
- * they would fail with it. Each process compacts at start and with each heartbeat.
+ * Every change of the counts appends a row, including changes by hosts that publish in SQL. Compaction runs separately,
+ * so that its failure can't fail these calls. Each process compacts at start and with each heartbeat.
  */
 const startCompaction = Effect.fnUntraced(function* (sql: Sql) {
   const wanted = yield* Queue.sliding<void>(1)
@@ -71,7 +71,7 @@ const startCompaction = Effect.fnUntraced(function* (sql: Sql) {
 
   const round = compactAll.pipe(
     Effect.catchTag("SqlError", (error) =>
-      // Counts are right without it, and the next heartbeat retries.
+      // Compaction is not needed for correct counts, and the next heartbeat retries.
       Effect.logWarning(`Can't compact the rows of counts, will retry: ${rootMessage(error)}`)
     ),
     Effect.andThen(Queue.take(wanted))
@@ -90,7 +90,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
 
   const named = (operation: Operation) => failAs(`DeliveryStore.${operation}`)
 
-  /** Fails with the operation's name, and notes whether a part of it was carried out. */
+  /** Makes a call fail with the operation's name and with whether a part of it was carried out. */
   const inParts =
     (operation: Operation) =>
     <A, E>(call: (noteBegun: () => void) => Effect.Effect<A, E>) =>
@@ -134,7 +134,7 @@ const locks = Effect.map(SqlClient.SqlClient, (sql) =>
   })
 )
 
-/** The delivery store, and the services that changes of integrations need. */
+/** Provides the delivery store, and the services that change integrations. */
 export const layer = (
   reader: IntegrationReader
 ): Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks, never, SqlClient.SqlClient> =>

@@ -1,5 +1,5 @@
 /**
- * Converts values to and from PostgreSQL: whole numbers as JavaScript numbers, lists as arrays with a stated type.
+ * The PostgreSQL dialect. Reads `bigint` as JavaScript numbers, and passes lists as typed arrays.
  */
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Result } from "effect"
@@ -30,7 +30,7 @@ const int8: PgTypes.Codec<number | bigint> = {
   }
 }
 
-/** How far an entry's time, if an older process wrote it, may be from its event's time, in milliseconds. */
+/** Maximum difference between an event's time and the time that an older process entered for it, in milliseconds. */
 const listedWithin = 60_000
 
 /** Type codecs of doorhook's own connections. */
@@ -67,8 +67,7 @@ export const postgres: Dialect = {
   texts,
   lock: "FOR UPDATE",
   lockFree: "FOR UPDATE SKIP LOCKED",
-  // As an array, which is evaluated before the rows are searched. With a plain subquery PostgreSQL might scan the whole
-  // table.
+  // The array is evaluated before the search for rows. With a plain subquery, PostgreSQL might scan the whole table.
   isOneOfKept: (column, query) => `${column} = ANY(ARRAY(${query} ORDER BY ${column} FOR NO KEY UPDATE))`,
   listedAt: (scopeType, scopeId) => {
     const entry = `FROM events_of AS o WHERE o.scope_id = ${scopeId} AND o.scope_type = ${scopeType}

@@ -17,7 +17,8 @@ interface Found {
   readonly writable: boolean
 }
 
-// A user who may create the schema, or owns it, may change everything in it. A standby refuses all changes.
+// A user who may create the schema, or objects in the existing one, may write, unless the server is a standby or
+// read-only.
 const statement = `SELECT current_setting('server_version') AS engine,
   floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
   NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off' AND coalesce(
@@ -44,7 +45,7 @@ export const inspect = (config: PostgresDatabaseConfig): Effect.Effect<Inspectio
       engine: `PostgreSQL ${found?.engine ?? ""}`,
       isWritable: found?.writable === true,
       isReadableByOthers: null,
-      // A difference within the round-trip time can't be measured.
+      // A difference smaller than the round-trip time can't be measured.
       clockAhead: Math.abs(ahead) <= after - before ? 0 : Math.round(ahead)
     }
   }).pipe(

@@ -1,9 +1,9 @@
 /**
- * Publishes inside the caller's own transaction, through Effect SQL. With `sql.withTransaction` around it, the host's rows
- * and doorhook's deliveries are stored together or not at all.
+ * Publishes inside the caller's own `sql.withTransaction` of Effect SQL. The host's rows and doorhook's deliveries are
+ * stored together or not at all.
  *
- * The client may be the host's own, on the same database. Without Effect, any client can call `doorhook.publish(event)`
- * (`migrations/PublishFunction`).
+ * The client may be the host's own, connected to the same database. Without Effect, any client can call
+ * `doorhook.publish(event)` in SQL (`migrations/PublishFunction`).
  */
 import type { NewEvent } from "@doorhook/core"
 import { EventId, StoreError } from "@doorhook/core"
@@ -21,7 +21,7 @@ const outside = Effect.suspend(() =>
     new StoreError({
       operation: "publish",
       cause: new Error("no transaction has begun on this client"),
-      advice: "put sql.withTransaction around it; without a transaction of your own publish with Publisher."
+      advice: "call publish inside sql.withTransaction, or use Publisher if you need no transaction of your own."
     })
   )
 )
@@ -41,7 +41,7 @@ const asStoreError = (sql: SqlClient.SqlClient, cause: unknown) => {
 
 /**
  * Stores events with their deliveries. Returns the id of each event and its number of deliveries. Fails outside a
- * transaction. A failure leaves the surrounding transaction usable, so a host that handles the error can go on.
+ * transaction. After a failure the caller's transaction is still usable, so a host that handles the error can continue.
  */
 export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>) {
   const sql = yield* SqlClient.SqlClient
@@ -50,7 +50,7 @@ export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEve
   const { text, values } = publishCall(events, yield* Clock.currentTimeMillis)
   return yield* sql.unsafe(text, values).pipe(
     Effect.flatMap(decode),
-    // A savepoint.
+    // Nested, so a savepoint.
     sql.withTransaction,
     Effect.catch((cause) => asStoreError(sql, cause))
   )

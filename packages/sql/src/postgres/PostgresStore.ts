@@ -15,18 +15,21 @@ import { postgres } from "./PostgresDialect.ts"
 import * as PostgresTokenWrites from "./PostgresTokenWrites.ts"
 
 export interface PostgresStoreConfig extends PostgresDatabaseConfig {
-  /** Encrypts the signing secrets of integrations. May have any length. Without it, they are stored in clear. */
+  /**
+   * Key that encrypts the signing secrets of integrations, of any length. Without a key, secrets are stored in clear.
+   */
   readonly encryptionKey?: Redacted.Redacted<string> | undefined
 }
 
 /**
- * How long publications may be matched from the cache, in milliseconds. Storing them verifies what they were matched with.
+ * How long events may be matched with cached integrations, in milliseconds. Storing them verifies that the match is
+ * still current.
  */
 const matchesFor = 60_000
 
 /**
- * All storage ports on a database, and its client for `PostgresWakeSignal`. Creates the schema `doorhook` or migrates an
- * older one.
+ * Provides all storage ports on a database, and the client that `PostgresWakeSignal` needs. Creates or migrates the
+ * schema `doorhook`.
  */
 export const layer = (
   config: PostgresStoreConfig

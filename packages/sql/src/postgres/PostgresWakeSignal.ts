@@ -1,16 +1,16 @@
 /**
  * Wake signals between processes, by PostgreSQL's LISTEN and NOTIFY.
  *
- * A signal sent inside a transaction arrives when it commits, and never if it rolls back. One connection of the pool
- * listens. While it is not connected, signals are missed. After each connect, waiting callers are therefore woken, and all
- * integrations count as changed.
+ * A signal sent inside a transaction arrives when the transaction commits, and never if it rolls back. One connection
+ * of the pool listens. While it is disconnected, signals are missed, so each connect wakes all waiting callers and
+ * counts all integrations as changed.
  */
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { IntegrationId, runForever, parsePositiveInt, rootMessage, WakeSignal } from "@doorhook/core"
 import { Effect, Layer, Option, Queue, Schedule } from "effect"
 import { channel } from "./PostgresDialect.ts"
 
-/** Retries a broken connection without end. */
+/** Retries a broken connection indefinitely. */
 const reconnect = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
 
 const make = Effect.gen(function* () {
@@ -35,7 +35,7 @@ const make = Effect.gen(function* () {
   /** Whether LISTEN has succeeded since the current series of attempts began. */
   let isListening = false
 
-  /** Each attempt returns its connection, even if the server refuses to listen. */
+  /** Returns its connection to the pool even if the server refuses LISTEN. */
   const listen = Effect.scoped(
     Effect.gen(function* () {
       const notifications = yield* sql.listen(channel)
@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
   yield* Effect.forkScoped(runForever("Listening for wake signals", untilItBreaks))
 
   return WakeSignal.of({
-    // Not `sql.notify`: it uses another connection, so the signal would arrive before the transaction commits.
+    // `sql.notify` uses another connection, so its signal would arrive before the transaction commits.
     signal: sql.unsafe(`SELECT pg_notify('${channel}', '')`).pipe(
       Effect.asVoid,
       Effect.catchTag("SqlError", (error) =>

@@ -47,7 +47,10 @@ interface Place {
   readonly event_seq: number
 }
 
-/** An old event that may be purged. Its deliveries, if any, have ids between the two; other events' deliveries may too. */
+/**
+ * An old event that may be purged. The ids of its deliveries, if any, are between `first_delivery` and `last_delivery`,
+ * possibly among those of other events.
+ */
 interface OldEvent {
   readonly seq: number
   readonly id: EventId
@@ -96,7 +99,7 @@ export const list = Effect.fnUntraced(function* (sql: Sql, filter: DeliveryFilte
   }))
 })
 
-/** A page of an integration's deliveries after an id, up to the feed's watermark. */
+/** Reads a page of an integration's deliveries after an id, up to the feed's watermark. */
 const feedPage = Effect.fnUntraced(function* (
   sql: Sql,
   integration_id: IntegrationId,
@@ -121,7 +124,7 @@ export const feed = Effect.fnUntraced(function* (
     const byId = new Map((yield* eventsById(sql, [...ids])).map((event: Event) => [event.id, event]))
     for (const delivery of deliveries) {
       const event = byId.get(delivery.event_id)
-      // An event that is missing was just purged; the next one takes its place.
+      // A missing event was just purged; a later delivery takes its place.
       if (event !== undefined) items.push({ delivery, event })
     }
     last = deliveries.length < wanted ? undefined : deliveries.at(-1)?.id
@@ -129,7 +132,7 @@ export const feed = Effect.fnUntraced(function* (
   return items
 })
 
-// The three statements have no common snapshot: an event stored or purged in between may shift the count by one.
+// The three statements don't share a snapshot, so events stored or purged in between may change the count.
 export const events = Effect.fnUntraced(function* (
   sql: Sql,
   { countUpTo, limit, offset, resource_type, scope, since, until }: EventFilter
@@ -169,7 +172,7 @@ export const notifications = (sql: Sql, { after, integration_id, limit, order }:
   return Effect.flatMap(rows, notificationsFromRows)
 }
 
-/** All ids between the first and the last delivery of each event. Some may belong to other events. */
+/** Returns all ids between the first and the last delivery of each event. Some may be deliveries of other events. */
 const deliveriesOf = (old: ReadonlyArray<OldEvent>): ReadonlySet<number> => {
   const ids = new Set<number>()
   for (const { first_delivery: first, last_delivery: last } of old) {
@@ -179,7 +182,7 @@ const deliveriesOf = (old: ReadonlyArray<OldEvent>): ReadonlySet<number> => {
   return ids
 }
 
-/** The events that have an active delivery, or one that has just ended. Locks the ended deliveries of all events. */
+/** Returns the events with a delivery that is active or has just ended. Locks the ended deliveries of all events. */
 const withActive = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<OldEvent>) {
   const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
   const kept = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.lockEndedOf, params))
@@ -208,10 +211,10 @@ const deleteEvents = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<O
 /** Deletes old events whose deliveries have all ended, and these deliveries. Runs in a transaction. */
 export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, limit }: PurgeRequest) {
   yield* sql.unsafe(records.deleteNotifications, [limit, before])
-  // One more than the limit shows whether there are further events.
+  // Reads one more than the limit, to learn whether there are further events.
   const found = yield* sql.unsafe<OldEvent>(records.oldEvents, [after, limit + 1])
   const looked = found.slice(0, limit)
-  // If a clock was wrong, old events may be stored after a younger one.
+  // If a clock was wrong, old events may follow younger ones.
   const old = looked.filter(({ created_at }) => created_at < before)
   if (old.length === 0) return { events: 0, deliveries: 0, next: null } satisfies Purged
   const next = found.length > limit ? (looked.at(-1)?.seq ?? null) : null
@@ -229,7 +232,7 @@ export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, lim
   return { events: done.length, deliveries: deleted.length, next } satisfies Purged
 })
 
-/** All counts. Deliveries that endings have cancelled are included as cancelled. */
+/** Reads all counts. Deliveries that an ending has cancelled count as cancelled. */
 export const summary = Effect.fnUntraced(function* (sql: Sql, due: number | null, now: number) {
   const [sums] = yield* sql.unsafe<Record<TallyName, number>>(deliveryCounts)
   const { events: stored, ...states } = sums ?? { events: 0, ...noDeliveries }

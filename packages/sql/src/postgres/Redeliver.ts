@@ -1,5 +1,6 @@
 /**
- * Makes deliveries due again: one, all that an integration has missed, or one that probes a disabled integration.
+ * Makes deliveries due again: a single one (resend), all that an integration has missed (recover), or one to a disabled
+ * integration (probe).
  */
 import type { DeliveryId, IntegrationId, RedeliverRequest, RedeliverResult } from "@doorhook/core"
 import { Transitions } from "@doorhook/core"
@@ -15,7 +16,7 @@ import { idsOf, move, signal, entriesOf, targetsOf, writeTally } from "./Moves.t
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
-/** How many deliveries one transaction recovers at most: some ten milliseconds. */
+/** Maximum number of deliveries that one transaction recovers, in about ten milliseconds. */
 const batch = 1_000
 
 type Refusal = Extract<RedeliverResult, { readonly _tag: "Refused" }>["why"]
@@ -35,7 +36,8 @@ const resend = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<Standi
 })
 
 /**
- * Locks deliveries and returns their rows. A delivery that was cancelled while a worker attempted it goes back to that worker, so the worker's row of `members` is locked too.
+ * Locks deliveries and returns their rows. A delivery that was cancelled during an attempt is leased to the same worker
+ * again, so the worker's row of `members` is locked too.
  */
 const lockToResend = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const found = yield* sql.unsafe<{ readonly worker: string }>(Statements.workersOfEnded, [int8s(ids)])
@@ -49,7 +51,7 @@ const resendOne = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId, now: nu
   const ofDelivery = sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s([id])])
   for (const integration of yield* idsOf(ofDelivery)) yield* lockIntegration(sql, integration)
   const look = lockToResend(sql, [id])
-  // If a recovery revives it during the first look, that has committed by the second.
+  // If a recovery revives the delivery during the first look, the second look finds it.
   const from = (yield* look)[0] ?? (yield* look)[0]
   if (from === undefined) return refused("not_found")
   const target = (yield* targetsOf(sql, [from.integration_id])).get(from.integration_id)
@@ -59,7 +61,7 @@ const resendOne = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId, now: nu
   return { _tag: "Redelivered", count: 1, delivery_id: id } satisfies RedeliverResult
 })
 
-/** The result of one transaction of a recovery. `next`: the id to continue after. */
+/** The result of one transaction of a recovery. `next` is the id to continue after. */
 type Part =
   | { readonly why: Refusal }
   | { readonly why: null; readonly count: number; readonly next: DeliveryId | undefined }
@@ -83,13 +85,16 @@ const recoverSome = Effect.fnUntraced(function* (
   const ids = found.filter(({ created_at }) => created_at >= since).map(({ id }) => id)
   const next = found.length === batch ? found.at(-1)?.id : undefined
   if (ids.length === 0) return { why: null, count: 0, next }
-  // Deliveries that were sent or revived in the meantime drop out.
+  // Excludes deliveries that were sent or revived in the meantime.
   const rows = (yield* lockToResend(sql, ids)).filter(Transitions.isRecoverable)
   yield* resend(sql, rows, now)
   return { why: null, count: rows.length, next }
 })
 
-/** Recovers all deliveries created since a time, in order of id. Calls `noteBegun` when a part is committed. */
+/**
+ * Recovers all deliveries of an integration created since a time, in order of id. Calls `noteBegun` when a part is
+ * committed.
+ */
 const recoverAll = Effect.fnUntraced(function* (
   sql: Sql,
   integration: IntegrationId,
@@ -107,13 +112,13 @@ const recoverAll = Effect.fnUntraced(function* (
     recovered += part.count
     if (part.count > 0) noteBegun()
     after = part.next
-    // Lets other work use the connection.
+    // Gives other work a chance to use the connection.
     yield* Effect.yieldNow
   }
   return { _tag: "Redelivered", count: recovered, delivery_id: null } satisfies RedeliverResult
 })
 
-/** Sends the newest unacknowledged delivery of a disabled integration. Runs in a transaction. */
+/** Makes the newest unacknowledged delivery of a disabled integration due. Runs in a transaction. */
 const probeOne = Effect.fnUntraced(function* (
   sql: Sql,
   endings: Cancellations["Service"],
@@ -133,7 +138,7 @@ const probeOne = Effect.fnUntraced(function* (
   return { _tag: "Redelivered", count: 1, delivery_id: from.id } satisfies RedeliverResult
 })
 
-/** Calls `noteBegun` when a part of the request is committed. */
+/** Carries out `DeliveryStore.redeliver`. Calls `noteBegun` when a part of the request is committed. */
 export const redeliver = (
   sql: Sql,
   endings: Cancellations["Service"],

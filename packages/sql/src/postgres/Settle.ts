@@ -1,9 +1,8 @@
 /**
  * Records attempts and their consequences for deliveries and integrations.
  *
- * One statement ends the acknowledged deliveries of a batch. It is enough if the batch has no others and no integration is
- * affected. Otherwise it is part of a transaction, which first locks the integrations that may be affected, then all
- * deliveries of the batch in order of id.
+ * If all deliveries of a batch are acknowledged and no integration is affected, a single statement ends them. Otherwise
+ * a transaction first locks the integrations that may be affected, then all deliveries of the batch in order of id.
  */
 import type {
   DeliveryId,
@@ -46,7 +45,7 @@ const settledNothing: Settled = {
   hasDueDeliveries: false
 }
 
-/** A settlement that the single statement can record: acknowledged, and nothing else. */
+/** A settlement that the single statement can record: an acknowledgement without further consequences. */
 interface Acknowledged extends Settlement {
   readonly attempt: NonNullable<Settlement["attempt"]>
 }
@@ -54,7 +53,10 @@ interface Acknowledged extends Settlement {
 const isAcknowledged = (settlement: Settlement): settlement is Acknowledged =>
   settlement.state === "delivered" && settlement.attempt?.outcome === "acknowledged" && !settlement.gone
 
-/** Splits a batch by how it is recorded. If a delivery occurs several times, the single statement records none of them. */
+/**
+ * Splits a batch into settlements for the single statement and the others. The single statement records none of a
+ * delivery that occurs several times.
+ */
 const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
   const seen = new Set<DeliveryId>()
   const repeated = new Set<DeliveryId>()
@@ -68,7 +70,7 @@ const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
   return { acknowledged: acknowledged.toSorted((a, b) => a.delivery_id - b.delivery_id), others }
 }
 
-/** The entry of a leased delivery that has not changed since its claim. */
+/** Returns the queue entry of a leased delivery that has not changed since its claim. */
 const underLease = ({ attempt, early, lane }: Acknowledged, worker: string): Transitions.QueueEntry => ({
   state: "delivering",
   reason: null,
@@ -94,7 +96,10 @@ const sound: Omit<SubjectRow, "id"> = {
   failing_retry_after: null
 }
 
-/** The part of an integration that decides whether anything may follow. Decoding the whole row takes longer. */
+/**
+ * Returns the part of an integration that decides whether a settlement can have consequences. Decoding the whole row
+ * takes longer.
+ */
 const outlineOf = (id: IntegrationId, row: Outline): HealthRules.HealthSubject => ({
   integration: {
     id,
@@ -131,7 +136,7 @@ export const writeNotifications = Effect.fnUntraced(function* <Kind extends NewN
 export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
   const isTimeToTell = makeLogThrottle()
 
-  /** Decodes integrations. One that can't be read is not affected until its row is repaired. */
+  /** Decodes integrations. Settlements have no consequences for an unreadable integration until its row is repaired. */
   const subjectsOf = Effect.fnUntraced(function* (rows: ReadonlyArray<SubjectRow>, now: number) {
     const subjects = new Map<IntegrationId, HealthRules.HealthSubject>()
     const unreadable = new Set<IntegrationId>()
@@ -153,9 +158,9 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
   })
 
   /**
-   * Locks the affected integrations of a batch, before any delivery. Those that may be disabled are also locked for change
-   * if that lock is free. If a host publishes in an open transaction, waiting for that lock would block all other outcomes
-   * and claims.
+   * Locks the affected integrations of a batch, before any delivery. Integrations that may be disabled are also locked
+   * for change, but only if that lock is free: a host may be publishing in an open transaction, and waiting for it
+   * would block all other outcomes and claims.
    */
   const lock = Effect.fnUntraced(function* (
     settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>,
@@ -183,7 +188,10 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
       affected: locked,
       /** Integrations that can't be disabled now: a host is publishing to them, or they can't be read. */
       busy: new Set([...wanted.filter((id) => !free.has(id)), ...unreadable]),
-      /** Why deliveries to an integration end; null if they continue. An unaffected integration is enabled. */
+      /**
+       * Why deliveries to an integration end; null if they continue, as for an unaffected integration, which is
+       * enabled.
+       */
       toEnd: (id: IntegrationId) =>
         (seen.has(id) && !isAffected.has(id)) || unreadable.has(id)
           ? null
@@ -192,8 +200,8 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
   })
 
   /**
-   * Ends acknowledged deliveries and returns their ids. With `integrations`, only those whose integration is enabled and
-   * not failing.
+   * Ends acknowledged deliveries and returns their ids. With `integrations`, skips deliveries whose integration is
+   * disabled or failing.
    */
   const acknowledge = (
     worker: string,
@@ -216,8 +224,8 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     )
 
   /**
-   * Rolls the transaction back if deliveries that it did not find are still leased to the worker. A resend or an ending
-   * moved them between the tables during the search. Locking them now would break the lock order.
+   * Rolls the transaction back if missed deliveries are still leased to the worker: a resend or an ending has moved
+   * them between the tables during the search, and locking them now would break the lock order.
    */
   const expectNoLease = Effect.fnUntraced(function* (worker: string, missed: ReadonlyArray<DeliveryId>) {
     if (missed.length === 0) return
@@ -240,8 +248,8 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
   })
 
   /**
-   * Applies the consequences of a batch to its integrations. This comes after the deliveries, so an acknowledgement is
-   * kept.
+   * Applies the consequences of a batch to its integrations. Runs after the deliveries are settled, so that disabling
+   * an integration does not cancel its acknowledged deliveries.
    */
   const conclude = Effect.fnUntraced(function* (
     affected: ReadonlyMap<IntegrationId, HealthRules.HealthSubject>,
@@ -286,14 +294,14 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     const locked = [...settlements, ...releases].map(({ delivery_id }) => delivery_id)
     const queued = yield* queuedEntries(sql, locked, wanted)
     const ended = acknowledged.length === 0 ? new Set<DeliveryId>() : yield* acknowledge(worker, acknowledged, null)
-    // Cancelled or resent during the attempt, already ended, or its lease has lapsed.
+    // Deliveries that were cancelled or resent during the attempt, have ended before, or whose lease has lapsed.
     const passedOver = acknowledged.filter(({ delivery_id }) => !ended.has(delivery_id))
     const passedIds = passedOver.map(({ delivery_id }) => delivery_id)
     const active: ReadonlyArray<StandingRow> =
       passedOver.length === 0 ? queued : [...queued, ...(yield* queuedEntries(sql, passedIds, passedIds))]
     const found = new Set(active.map(({ id }) => id))
     const missing = [...wanted, ...passedIds].filter((id) => !found.has(id))
-    // Releases lock their deliveries in order of id, too.
+    // Includes the deliveries of releases, so that all are locked in order of id.
     const toLock = missing.length === 0 ? [] : [...missing, ...releases.map(({ delivery_id }) => delivery_id)]
     const unseen = new Map([...active, ...(yield* endedEntries(sql, toLock))].map((row) => [row.id, row]))
     yield* expectNoLease(
@@ -334,7 +342,7 @@ export const makeSettle = (sql: Sql, endings: Cancellations["Service"]) => {
     return settled
   })
 
-  /** Calls `noteBegun` when a part of the outcomes is committed. */
+  /** Records outcomes. Calls `noteBegun` when a part of them is committed. */
   const settle = Effect.fnUntraced(function* (
     outcomes: Outcomes,
     now: number,

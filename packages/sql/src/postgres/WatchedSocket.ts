@@ -1,14 +1,15 @@
 /**
  * A connection to the server that fails when an answer takes too long.
  *
- * A frozen server or a network that drops everything does not break connections. The kernel of a frozen server still
- * acknowledges packets, so TCP does not notice. The timers use real time, never a test clock.
+ * Without it, a connection to a frozen server or through a network that drops everything would wait forever. TCP
+ * keep-alive does not detect a frozen server, whose kernel still acknowledges packets. The timers use real time, never
+ * a test clock.
  */
 import type { TcpNetConnectOpts, IpcNetConnectOpts } from "node:net"
 import { Socket } from "node:net"
 import { Duplex } from "node:stream"
 
-/** How long an answer may take; null for no limit, as during migrations. */
+/** Time limit for an answer; null for none, as during migrations. */
 export interface Patience {
   millis: number | null
 }
@@ -20,10 +21,10 @@ export interface Endpoint {
   readonly mayEncrypt: boolean
 }
 
-/** How long a connection may be idle before TCP keep-alive probes, in milliseconds. */
+/** Idle time before TCP keep-alive probes, in milliseconds. */
 const keepAliveAfter = 10_000
 
-/** The endpoint in a libpq URI, as the client reads it. */
+/** Returns the endpoint in a libpq URI, as the client reads it. */
 export const endpointOf = (text: string): Endpoint => {
   const url = new URL(text)
   const host = url.searchParams.get("host") ?? (decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost")
@@ -38,12 +39,12 @@ export const endpointOf = (text: string): Endpoint => {
 /** `Z`: ReadyForQuery. */
 const readyForQuery = 0x5a
 
-/** Length of letter and length field, in bytes. */
+/** Length of a message's header (letter and length field), in bytes. */
 const headerLength = 5
 
 /**
- * Detects the end of each answer of a PostgreSQL server: the message ReadyForQuery. A message is one letter, a four-byte
- * length that includes itself, and a body (PostgreSQL documentation, "Frontend/Backend Protocol", "Message Formats").
+ * Detects the end of each answer, which is the message ReadyForQuery. A message is one letter, a four-byte length that
+ * includes itself, and a body (PostgreSQL documentation, "Frontend/Backend Protocol", "Message Formats").
  */
 class ReadyWatch {
   /** Bytes of the current message still to come. */
@@ -53,7 +54,7 @@ class ReadyWatch {
   private letter = 0
   private length = 0
 
-  /** Whether an answer ends within `bytes`, which continue the bytes of earlier calls. */
+  /** Returns whether an answer ends within `bytes`, the next bytes of the stream. */
   sees(bytes: Uint8Array): boolean {
     let isReady = false
     for (let at = 0; at < bytes.length;) {
@@ -100,10 +101,10 @@ class WatchedSocket extends Socket {
   }
 
   private expire(millis: number): void {
-    // A request sent before the immediate runs has only just begun to wait.
+    // A request sent between here and the immediate has only just begun to wait.
     if (!this.awaited) return
     const { bytesRead } = this
-    // After a long pause of this process an answer may be buffered. It is read before immediates run.
+    // After a long pause of this process an answer may be buffered. It is read before the immediate runs.
     setImmediate(() => {
       if (this.awaited && this.bytesRead === bytesRead)
         this.destroy(new Error(`the database server said nothing for ${millis} ms`))
@@ -144,6 +145,6 @@ class WatchedSocket extends Socket {
 export const connectWatched = ({ mayEncrypt, to }: Endpoint, patience: Patience): Duplex => {
   const socket = new WatchedSocket(patience, mayEncrypt ? null : new ReadyWatch())
   socket.connect(to)
-  // TLS would bypass the methods of a bare socket.
+  // TLS on a bare socket would bypass the methods overridden here.
   return mayEncrypt ? Duplex.from({ readable: socket, writable: socket }) : socket
 }

@@ -1,6 +1,6 @@
 /**
- * Cancels all open deliveries of a deleted or disabled integration. Above a limit, a row marks them all as cancelled, and
- * their own rows are updated later in batches.
+ * Cancels all open deliveries of a deleted or disabled integration. If there are too many for one transaction, a row of
+ * `cancellations` marks them all as cancelled, and their own rows are updated later in batches.
  */
 import type { DeliveryFilter, DeliveryReason, IntegrationId } from "@doorhook/core"
 import { lanes, runForever } from "@doorhook/core"
@@ -19,7 +19,7 @@ export interface SqliteCancellations {
   readonly cancelNow: (id: IntegrationId, reason: DeliveryReason) => void
   /** Updates the rows of an integration's cancelled deliveries. Runs inside a change. */
   readonly finishNow: (id: IntegrationId) => void
-  /** The same, in changes of its own. */
+  /** Updates the rows of an integration's cancelled deliveries in separate changes. */
   readonly finish: (id: IntegrationId) => Effect.Effect<void, SqlError.SqlError>
   /** Updates the cancelled deliveries that a filter selects. */
   readonly finishFor: (filter: DeliveryFilter) => Effect.Effect<void, SqlError.SqlError>
@@ -46,7 +46,10 @@ export const makeCancellations = Effect.fnUntraced(function* ({
     end: turns.prepare(Sql.endCancellation)
   }
 
-  /** Cancels an integration's first open deliveries up to an id. Returns the numbers of pending and of retrying ones. */
+  /**
+   * Cancels a batch of an integration's open deliveries up to an id. Returns how many of them were pending and
+   * retrying.
+   */
   const cancelSome = (id: IntegrationId, last: number, reason: DeliveryReason): readonly [number, number] => {
     const pending = Number(q.cancelPending.run(id, last, reason, batch).changes)
     const retrying = pending < batch ? Number(q.cancelRetrying.run(id, last, reason, batch - pending).changes) : 0
@@ -54,8 +57,8 @@ export const makeCancellations = Effect.fnUntraced(function* ({
   }
 
   /**
-   * Cancels all open deliveries, or marks them. Returns the numbers of pending and of retrying ones. Leases last until
-   * their attempts end.
+   * Cancels all open deliveries, or marks them as cancelled. Returns how many of them were pending and retrying. Leases
+   * last until their attempts end.
    */
   const cancelAll = (
     id: IntegrationId,

@@ -1,5 +1,5 @@
 /**
- * Chooses deliveries that are due, and leases them to workers.
+ * Chooses due deliveries and leases them to workers.
  */
 import type { Claimed, ClaimRequest, DeliveryId, DeliveryStore, IntegrationId, LeasedDelivery } from "@doorhook/core"
 import { Event, lanes } from "@doorhook/core"
@@ -14,14 +14,15 @@ import * as Sql from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import type { Head, Lease } from "./OwnerState.ts"
 
-/** How often a claim continues after it chose deliveries that can't be read. */
+/** Maximum number of times that a claim chooses other deliveries in place of unreadable ones. */
 const refills = 3
 
-/** How many deliveries one log line names. */
+/** Maximum number of deliveries named in one log line. */
 const maxNamed = 5
 
 const Events = Schema.Array(Event)
-// Decodes every claimed delivery. Only schemas without transformations can be compiled, so the JSON is parsed first.
+// Compiled, because it decodes every claimed delivery. Schemas with transformations can't be compiled, so the JSON is
+// parsed first.
 SchemaJITCompiler.enable(Events.ast)
 const decodeEvents = Schema.decodeUnknownExit(Events)
 
@@ -39,7 +40,7 @@ interface Unsendable extends UnreadableRow {
 
 export interface Claim {
   readonly claim: DeliveryStore["Service"]["claim"]
-  /** When the first delivery that is not leased becomes due; null without one. */
+  /** Returns when the first delivery that is not leased becomes due; null without one. */
   readonly nextDue: () => number | null
 }
 
@@ -61,7 +62,10 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     state.hasHeads = true
   }
 
-  /** The first due deliveries of a head that are not leased. Moves the head's cursor past leased ones at its beginning. */
+  /**
+   * Returns the first due deliveries of a head that are not leased. Moves the head's cursor past leased ones at the
+   * start.
+   */
   const peek = (head: Head, now: number, most: number): ReadonlyArray<Chosen> => {
     const found: Array<Chosen> = []
     const { integration, lane } = head
@@ -82,7 +86,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return found
   }
 
-  /** The heads with claimable deliveries. Skips cancelled integrations. */
+  /** Returns the heads with claimable deliveries, except those of integrations whose deliveries are cancelled. */
   const exactHeads = (): ReadonlyArray<Head> => {
     loadHeads()
     const heads: Array<Head> = []
@@ -101,7 +105,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
   }
 
   /**
-   * Chooses lane by lane. Within a lane it goes in rounds: one delivery of each integration per round, the earliest due
+   * Chooses deliveries lane by lane. Each round within a lane takes one delivery per integration, the earliest due
    * first.
    */
   const choose = ({ limit, limitPerIntegration, limits, now }: ClaimRequest): ReadonlyArray<Chosen> => {
@@ -116,7 +120,8 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
       )
       if (open.length === 0) continue
       const byDue = (a: Head, b: Head): number => a.next - b.next || a.integration - b.integration
-      // With more integrations than room there is only one round, and the heads show which integrations are in it.
+      // With more integrations than room there is only one round, and the heads alone determine which integrations are
+      // in it.
       const wanted = open.length > room ? open.toSorted(byDue).slice(0, room) : open
       const deepest = Math.min(room, Math.max(...wanted.map(({ integration }) => placesOf(integration))))
       let rounds: ReadonlyArray<readonly [Head, Chosen]> = []
@@ -150,7 +155,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return chosen
   }
 
-  /** Leases chosen deliveries and reads their events and integrations. Unreadable ones are leased, too. */
+  /** Leases chosen deliveries, including unreadable ones, and reads their events and integrations. */
   const leaseAll = (chosen: ReadonlyArray<Chosen>, { early, worker }: ClaimRequest) => {
     const rows = chosen.flatMap(({ id }) => {
       const row = q.claimed.get(id)
@@ -209,8 +214,8 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     const sendable: Array<LeasedDelivery> = []
     const unsendable: Array<Unsendable> = []
     let wanted = request
-    // A caller assumes that nothing else is due when it gets less than its limit, so unreadable deliveries are replaced by
-    // others.
+    // Replaces unreadable deliveries by others, because a caller that gets fewer than its limit assumes that nothing
+    // else is due.
     for (let more = refills; more >= 0 && wanted.limit > 0; more--) {
       loadHeads()
       const chosen = wanted.early === undefined ? choose(wanted) : chooseEarly(wanted.early, wanted)
@@ -227,7 +232,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
     return { claimed: { deliveries: sendable, next_due: nextDue() }, unsendable }
   }
 
-  /** Puts off claimed deliveries that can't be sent. Logs each unreadable row at most once per cooldown. */
+  /** Postpones claimed deliveries that can't be sent. Logs each unreadable row at most once per cooldown. */
   const defer = Effect.fnUntraced(function* (unsendable: ReadonlyArray<Unsendable>, now: number) {
     const run = () => {
       const held = unsendable.flatMap(({ lease }) => (leases.get(lease.id) === lease ? [lease] : []))
@@ -261,7 +266,7 @@ export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim 
 const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
   ids.length > maxNamed ? `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more` : ids.join(", ")
 
-/** Arranges lists, each in order of due time, into rounds. */
+/** Merges lists, each in order of due time, by rounds. */
 const inRounds = (
   lists: ReadonlyArray<readonly [Head, ReadonlyArray<Chosen>]>
 ): ReadonlyArray<readonly [Head, Chosen]> => {

@@ -1,5 +1,5 @@
 /**
- * Converts column values to domain types. A row is an array, in the order of its statement's columns.
+ * Converts column values to domain types. Rows are arrays in the order of the statement's columns.
  */
 import type { DeliveryId, IntegrationId, Lane } from "@doorhook/core"
 import { DeliveryId as DeliveryIds, IntegrationId as IntegrationIds, lanes } from "@doorhook/core"
@@ -15,10 +15,10 @@ export const integrationId = (value: unknown): IntegrationId =>
 
 export const laneOf = (value: unknown): Lane => lanes.find((lane) => lane === value) ?? 3
 
-/** A placeholder id for an event whose row is missing. */
+/** Returns a placeholder id for an event whose row is missing. */
 export const eventIdOf = (seq: unknown): string => `evt_${String(seq).padStart(20, "0")}`
 
-/** An event whose columns begin at `at`. Not decoded yet. */
+/** Returns the event whose columns begin at index `at`, not decoded yet. */
 export const eventFrom = (row: Row, at: number): object => ({
   id: row[at],
   resource_type: row[at + 1],
@@ -29,7 +29,7 @@ export const eventFrom = (row: Row, at: number): object => ({
   created_at: row[at + 6]
 })
 
-/** An attempt whose columns begin at `at`. Not decoded yet. */
+/** Returns the attempt whose columns begin at index `at`, not decoded yet. */
 export const attemptFrom = (row: Row, at: number): object => ({
   number: row[at],
   started_at: row[at + 1],

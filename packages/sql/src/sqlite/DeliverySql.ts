@@ -1,12 +1,16 @@
 /**
  * The statements of the delivery store on SQLite, and the codes of states.
  *
- * Each delivery has one row, which is updated in place. A delivery that its publisher keeps has no due time. It is in no
- * partial index, and ending it changes none. Statements that take no list run once per row.
+ * Each delivery has one row, which is updated in place. A delivery that its own publisher sends at once is "kept": it
+ * has no due time and is in no partial index, so that an acknowledgement changes no index. Statements without a list
+ * parameter run once per row.
  */
 import type { DeliveryFilter } from "@doorhook/core"
 
-/** `delivering` is not stored: leases are in the owner's memory. Open: 0 and 2. Unacknowledged: above 1. */
+/**
+ * Codes of stored states. 0 and 2 are open, those above 1 unacknowledged. `delivering` is not stored, because leases
+ * are in the owner's memory.
+ */
 export const codes = {
   pending: 0,
   delivered: 1,
@@ -38,57 +42,61 @@ const setAttempt = `attempt_started_at = ?, attempt_duration_ms = ?, attempt_out
 export const owner = `SELECT event, delivery, listed_event, listed_delivery, low, events, ${storedStates.join(", ")} FROM owner`
 export const setOwner = `UPDATE owner SET event = ?, delivery = ?, listed_event = ?, listed_delivery = ?, low = ?, events = ?,
     ${storedStates.map((state) => `${state} = ?`).join(", ")}`
-/** The time must differ each time, because SQLite does not write an unchanged page. */
+/** The new time must differ from the stored one, because SQLite does not write an unchanged page. */
 export const renewOwner = `UPDATE owner SET beat_at = ?`
-/** For transactions outside the delivery store, which do not have the counts in memory. */
+/** Updates the counts for transactions outside the delivery store, which do not have them in memory. */
 export const countCancelled = `UPDATE owner SET pending = pending - ?1, retrying = retrying - ?2,
     cancelled = cancelled + ?1 + ?2`
 export const cancellations = `SELECT integration, last_delivery, reason FROM cancellations`
 
-/** Makes the deliveries due that an ended process had kept since their publication. A range of the table. */
+/** Makes deliveries due that an ended process had kept since their publication. Cost: one range of the table. */
 export const recoverLeases = `UPDATE deliveries
   SET due_at = coalesce((SELECT e.created_at FROM events AS e WHERE e.seq = deliveries.event), 0)
   WHERE id >= ? AND due_at IS NULL AND state IN (0, 2)`
 
-/** Changes whenever another connection has changed the file. */
+/** A number that changes whenever another connection changes the file. */
 export const dataVersion = `PRAGMA data_version`
 
-/** One search in the index over ids. */
+/** Cost: one search in the index on ids. */
 export const insertEvent = `INSERT INTO events
     (seq, id, resource_type, action, building_id, tenant_ids, created_at, first_delivery, last_delivery, data)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-/** A delivery that its publisher keeps. It is in no index. */
+/** Inserts a kept delivery, which is in no index. */
 export const insertHeld = `INSERT INTO deliveries (id, event, integration, state, lane, attempts, early, resend)
   VALUES (?, ?, ?, 0, ?, 0, 0, 0)`
-/** Any other delivery. One search in each of up to three indexes. */
+/** Inserts any other delivery. Cost: one search in each of up to three indexes. */
 export const insertDelivery = `INSERT INTO deliveries
     (id, event, integration, state, reason, lane, attempts, early, resend, due_at) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?)`
 
 /**
- * Enters the events after one up to another into the lists of buildings, in the order of that table. A range of the events.
+ * Adds a range of events to the lists of buildings, in the order of the table `events_of`. Cost: one range of the
+ * events.
  */
 export const listByBuilding = `INSERT INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
   SELECT 'building', building_id, resource_type, created_at, seq FROM events WHERE seq > ? AND seq <= ? ORDER BY 2, 3, 4, 5`
-/** The same for tenants. An event may name a tenant twice. */
+/** Adds a range of events to the lists of tenants. Ignores duplicates, because an event may name a tenant twice. */
 export const listByTenant = `INSERT OR IGNORE INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
   SELECT 'tenant', t.value, resource_type, created_at, seq FROM events CROSS JOIN json_each(tenant_ids) AS t
   WHERE seq > ? AND seq <= ? ORDER BY 2, 3, 4, 5`
 /**
- * Enters the deliveries after one up to another into the lists of integrations, in the order of that table. A range of the
- * deliveries.
+ * Adds a range of deliveries to the lists of integrations, in the order of the table `deliveries_of`. Cost: one range
+ * of the deliveries.
  */
 export const listByIntegration = `INSERT INTO deliveries_of (integration, delivery)
   SELECT integration, id FROM deliveries WHERE id > ? AND id <= ? ORDER BY 1, 2`
 
 export const findKey = `SELECT 1 FROM idempotency_keys WHERE key = ? AND expires_at > ?`
 
-/** Ends a delivery. One search by id. Changes an index only if the delivery was due or ends without an acknowledgement. */
+/**
+ * Ends a delivery. Cost: one search by id. Changes an index only if the delivery was due or ends without an
+ * acknowledgement.
+ */
 export const end = `UPDATE deliveries SET state = ?, reason = ?, lane = ?, attempts = ?, early = ?, resend = 0,
     due_at = NULL, ${setAttempt} WHERE id = ?`
-/** Makes a delivery wait until a time. One search by id, and one in each index that it enters or leaves. */
+/** Makes a delivery wait until a due time. Cost: one search by id, and one in each index whose entry changes. */
 export const wait = `UPDATE deliveries SET state = ?, reason = NULL, lane = ?, attempts = ?, early = ?, resend = ?,
     due_at = ? WHERE id = ?`
-/** Records the attempt of a delivery that was cancelled during it. */
+/** Records an attempt of a delivery that was cancelled during the attempt. */
 export const updateEnded = `UPDATE deliveries SET attempts = ?, early = ?, ${setAttempt} WHERE id = ?`
 /** Cancels a delivery under lease. */
 export const cancelOne = `UPDATE deliveries SET state = 5, reason = ?, resend = 0, due_at = NULL WHERE id = ?`
@@ -105,7 +113,7 @@ export const requeue = `UPDATE deliveries SET state = 0, reason = NULL, resend =
 
 export const standing = `SELECT integration, state, reason, lane, attempts, early, resend, due_at FROM deliveries WHERE id = ?`
 
-/** The lanes and integrations with a due time. Two index searches each. */
+/** The lanes and integrations with a due time. Cost: two index searches per lane and integration. */
 export const heads = `WITH RECURSIVE groups (lane, integration) AS (
     SELECT column1, (SELECT min(integration) FROM deliveries INDEXED BY deliveries_due
       WHERE lane = column1 AND due_at IS NOT NULL)
@@ -120,13 +128,13 @@ export const heads = `WITH RECURSIVE groups (lane, integration) AS (
   SELECT lane, integration FROM groups WHERE integration IS NOT NULL`
 
 const due = `SELECT due_at, id FROM deliveries INDEXED BY deliveries_due WHERE lane = ?1 AND integration = ?2`
-/** The due times of a lane and integration after a position, the earliest first. Two index ranges. */
+/** The due times and ids in a lane of an integration after a position, the earliest first. Cost: two index ranges. */
 export const dueAfter = `${due} AND due_at = ?3 AND due_at IS NOT NULL AND id > ?4
   UNION ALL ${due} AND due_at > ?3 AND due_at IS NOT NULL ORDER BY 1, 2`
-/** Retries of an integration, the oldest delivery first. An index range. */
+/** Retries of an integration, the oldest delivery first. Cost: one index range. */
 export const retries = `SELECT due_at, id FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
   WHERE integration = ? AND state = 2 AND state > 1 AND due_at IS NOT NULL ORDER BY id`
-/** A delivery with its event. One search by id in each table. */
+/** A delivery with its event. Cost: one search by id in each table. */
 export const claimed = `SELECT d.integration, d.state, d.lane, d.attempts, d.early, d.resend, d.due_at,
     e.id, e.resource_type, e.action, e.building_id, e.tenant_ids, e.data, e.created_at, d.event
   FROM deliveries AS d LEFT JOIN events AS e ON e.seq = d.event WHERE d.id = ?`
@@ -137,10 +145,10 @@ const firstRetrying = `SELECT id FROM deliveries INDEXED BY deliveries_unacknowl
   WHERE integration = ?1 AND state = 2 AND state > 1 AND id <= ?2`
 const cancel = (which: string): string => `UPDATE deliveries SET state = 5, reason = ?3, resend = 0, due_at = NULL
   WHERE id IN (${which} ORDER BY id LIMIT ?4)`
-/** Cancels an integration's first open deliveries up to an id. The beginning of an index range. */
+/** Cancels an integration's first open deliveries up to an id. Cost: the start of an index range. */
 export const cancelPending = cancel(firstPending)
 export const cancelRetrying = cancel(firstRetrying)
-/** How many deliveries of an integration are waiting, and how many of these for a retry. Reads only indexes. */
+/** Number of waiting deliveries of an integration, and number of those that wait for a retry. Reads only indexes. */
 export const countOpen = `SELECT (SELECT count(*) FROM deliveries INDEXED BY deliveries_due
       WHERE lane IN (0, 1, 2, 3) AND integration = ?1 AND due_at IS NOT NULL),
     (SELECT count(*) FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
@@ -154,20 +162,20 @@ const ofUnacknowledged = (state: number, order: "ASC" | "DESC"): string =>
     WHERE integration = ?1 AND state = ${state} AND state > 1 AND id ${order === "ASC" ? ">" : "<"} ?2
     ORDER BY id ${order} LIMIT ?3)`
 /**
- * The newest deliveries of an integration before an id that ended without an acknowledgement. The end of an index range for
- * each state.
+ * The newest deliveries of an integration before an id that ended without an acknowledgement. Cost: the end of one
+ * index range per state.
  */
 export const newestUnacknowledged = `SELECT id FROM (${unacknowledged.map((state) => ofUnacknowledged(state, "DESC")).join(" UNION ALL ")})
   ORDER BY id DESC LIMIT ?3`
 /**
- * The first unacknowledged deliveries after an id, including those that wait for a retry, with their creation time. As
- * above.
+ * The first unacknowledged deliveries of an integration after an id, including those that wait for a retry, with their
+ * creation times. Cost: the start of one index range per state.
  */
 export const recoverable = `SELECT u.id, (SELECT e.created_at FROM events AS e WHERE e.seq = u.event)
   FROM (${[codes.retrying, ...unacknowledged].map((state) => ofUnacknowledged(state, "ASC")).join(" UNION ALL ")}) AS u
   ORDER BY u.id LIMIT ?3`
 
-/** The columns of a listed delivery. `id` is the column of its id. */
+/** The columns of a listed delivery, whose id is in the column `id`. */
 const shownOf = (
   id: string
 ): string => `${id}, d.event, e.id, d.integration, d.state, d.reason, d.attempts, d.due_at, e.created_at, d.attempt_started_at,
@@ -185,8 +193,8 @@ export const rangeOfEvent = `SELECT seq, first_delivery, last_delivery FROM even
 type Select = (id: string, from: string, where: string) => string
 
 /**
- * Selects deliveries of an integration (?3) beyond an id (?1): those in `deliveries_of`, and the last ones, which are not
- * entered there yet. A range of each table.
+ * Selects deliveries of an integration (?3) beyond an id (?1): those in `deliveries_of`, and newer ones that are not in
+ * that table yet. Cost: one range of each table.
  */
 const ofIntegration = (select: Select, beyond: "<" | ">"): string =>
   `${select(
@@ -199,7 +207,7 @@ const ofIntegration = (select: Select, beyond: "<" | ">"): string =>
     `d.integration = ?3 AND d.id ${beyond} ?1 AND d.id > (SELECT listed_delivery FROM owner)`
   )}`
 
-/** The deliveries in a stored state that a filter selects: of an event (an id range), of an integration, or all. */
+/** Selects deliveries in a stored state: those of an event (an id range), of an integration, or all. */
 export const list = (
   state: StoredState | undefined,
   { event_id, integration_id, order }: Pick<DeliveryFilter, "event_id" | "integration_id" | "order">
@@ -220,9 +228,9 @@ export const list = (
       `d.id ${beyond} ?1${integration_id === undefined ? "" : " AND d.integration = ?3"}`
     )
   const suffix = integration_id === undefined ? "" : "_by_integration"
-  // Most deliveries are delivered, so a scan in order of id finds them soon.
+  // Most deliveries are delivered, so a scan in order of id finds enough of them quickly.
   const isMost = state === undefined || state === "delivered"
-  // Names the index, because SQLite would otherwise scan the whole table in order of id.
+  // Without the name of the index, SQLite would scan the whole table in order of id.
   const selected =
     ofEvent || (isMost && integration_id === undefined)
       ? selectIn("NOT INDEXED")
@@ -240,32 +248,32 @@ export const feed = `${ofIntegration(
 )} ORDER BY 1 LIMIT ?2`
 
 /**
- * The events of one type that a scope may read, published at a time or later, backwards from a position. One range of
+ * The events of one type that a scope may read, published since a time, backwards from a position. Cost: one range of
  * `events_of`.
  */
 const readable = `o.scope_type = ?1 AND o.scope_id = ?2 AND o.resource_type = ?3
   AND o.created_at >= ?4 AND (o.created_at, o.event_seq) <= (?5, ?6)`
 const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
-/** The event at an offset from a position. Reads `offset` index entries. */
+/** The event at an offset from a position. Cost: `offset` index entries. */
 export const eventBehind = `SELECT o.created_at, o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst}
   LIMIT 1 OFFSET ?7`
-/** A page that begins at a position. One search by seq for each event. */
+/** A page of events that begins at a position. Cost: one search by seq per event. */
 export const eventsOf = `SELECT ${event} FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
   WHERE ${readable} ${latestFirst} LIMIT ?7`
-/** How many events there are from a position on, or null if more than a limit. Reads no further than the limit. */
+/** Number of events from a position on, or null if there are more than a limit. Reads no further than the limit. */
 export const countOf = `SELECT CASE
     WHEN (SELECT o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?7) IS NULL
     THEN (SELECT count(*) FROM events_of AS o WHERE ${readable})
   END`
 
-/** The first events after a position. A range of the table. */
+/** The first events after a position. Cost: one range of the table. */
 export const oldEvents = `SELECT seq, created_at, first_delivery, last_delivery FROM events WHERE seq > ? ORDER BY seq LIMIT ?`
-/** The deliveries of an event, between its first and its last id. A range of the table. */
+/** The deliveries of an event, between its first and last delivery id. Cost: one range of the table. */
 export const deliveriesOfEvent = `SELECT id, integration, state FROM deliveries WHERE id BETWEEN ? AND ? AND event = ?`
 export const deleteDelivery = `DELETE FROM deliveries WHERE id = ?`
 export const unlistDelivery = `DELETE FROM deliveries_of WHERE integration = ? AND delivery = ?`
 export const deleteAttempts = `DELETE FROM attempts WHERE delivery_id = ?`
-/** One search by seq and one by the whole key for each, in the order of keys. */
+/** Cost per event: one search by seq and one by the whole key, in key order. */
 export const deleteOfBuildings = `DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
   SELECT 'building', e.building_id, e.resource_type, e.created_at, e.seq
   FROM events AS e WHERE e.seq IN (SELECT value FROM json_each(?)))`
@@ -277,9 +285,9 @@ export const deleteEvent = `DELETE FROM events WHERE seq = ?`
 const notification = "id, kind, integration_id, scope_type, scope_id, at, details"
 export const insertNotification = `INSERT INTO notices (kind, integration_id, scope_type, scope_id, at, details)
   VALUES (?, ?, ?, ?, ?, ?) RETURNING id`
-/** A range of the table, or of the index over integrations. */
+/** Cost: one range of the table, or of the index on integrations. */
 export const notifications = (ofIntegration: boolean, newest: boolean): string => `SELECT ${notification} FROM notices
   WHERE id ${newest ? "<" : ">"} ?1 ${ofIntegration ? "AND integration_id = ?3" : ""}
   ORDER BY id ${newest ? "DESC" : "ASC"} LIMIT ?2`
-/** Considers only the oldest notifications, up to a limit. */
+/** Deletes notifications before a time. Considers only the oldest ones, up to a limit. */
 export const deleteNotifications = `DELETE FROM notices WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ?) AND at < ?`

@@ -20,13 +20,13 @@ import { codes } from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import { codeOf } from "./Owner.ts"
 
-/** How many new events may accumulate before they are entered into the lists of scopes and integrations. */
+/** Number of new events after which they are added to the lists of scopes and integrations. */
 const listEvery = 4_096
 
 export interface Enqueue {
   readonly enqueue: DeliveryStore["Service"]["enqueue"]
   /**
-   * Enters all new events into the lists of scopes, and all new deliveries into the lists of integrations. Runs inside a
+   * Adds all new events to the lists of scopes, and all new deliveries to the lists of integrations. Runs inside a
    * change.
    */
   readonly listNew: () => void
@@ -55,7 +55,7 @@ export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
     state.isChanged = true
   }
 
-  /** Stores idempotency keys. If one is taken, returns a conflict and writes nothing. */
+  /** Stores idempotency keys. If one of them is in use, returns a conflict and writes nothing. */
   const storeKeys = (keys: ReadonlyArray<IdempotencyRecord>): IdempotencyConflict | null => {
     const taken = keys.find(({ created_at, key }) => q.findKey.get(key, created_at) !== undefined)
     if (taken !== undefined) return new IdempotencyConflict({ key: taken.key })

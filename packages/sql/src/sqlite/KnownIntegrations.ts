@@ -1,6 +1,6 @@
 /**
- * A cache of integrations in the process that owns the file, for publications, claims and settlements. An entry is dropped
- * when this process changes the integration, and all are when another connection changes the file.
+ * A cache of integrations in the process that owns the file, for publications, claims and settlements. A change by this
+ * process drops the integration's entry; a change of the file by another connection drops all entries.
  */
 import type { HealthRules, Integration, IntegrationId, Scope, UnreadableMatch } from "@doorhook/core"
 import { IntegrationStore, isUnreadable, RecentMap } from "@doorhook/core"
@@ -15,7 +15,7 @@ import { failAs } from "../StoreFailure.ts"
 import * as Sql from "./DeliverySql.ts"
 import { SqliteTurns } from "./SqliteTurns.ts"
 
-/** How many integrations, and how many scopes, are cached. */
+/** Maximum number of cached integrations, and of cached scopes. */
 const maxRemembered = 10_000
 
 type Match = Integration | UnreadableMatch
@@ -23,7 +23,7 @@ type Match = Integration | UnreadableMatch
 /** An integration's row and its decoded forms. */
 interface Known {
   readonly row: IntegrationRow
-  /** The part that settlements read. */
+  /** The part that settlements need. */
   readonly subject: Exit.Exit<HealthRules.HealthSubject, Schema.SchemaError>
   readonly integration: Exit.Exit<Integration, IntegrationUnreadable>
 }
@@ -90,17 +90,17 @@ const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
 
   return {
     /**
-     * The integration as stored; undefined if there is none. Must not be called while a transaction of another call is
-     * open.
+     * Returns the integration as stored; undefined if there is none. Must not be called while another call's
+     * transaction is open.
      */
     get: (id: IntegrationId): Known | undefined => integrations.get(id) ?? load(id),
-    /** Drops an integration that changes, and all matches. */
+    /** Drops a changed integration and all matches. */
     forget: (id: IntegrationId): void => {
       integrations.delete(id)
       forgetScopes()
     },
     forgetScopes,
-    /** Drops an integration whose failure state changes. Matches stay, because they don't depend on it. */
+    /** Drops an integration whose failure state has changed. Keeps matches, which don't depend on that state. */
     forgetFailing: (id: IntegrationId): void => integrations.delete(id),
     forgetAll,
     /** Drops everything if another connection has changed the file. */

@@ -1,12 +1,13 @@
 /**
- * Reads the frames of SQLite's write-ahead log as recovery after a crash does (sqlite.org/fileformat2.html, section 4).
+ * Reads the frames of SQLite's write-ahead log like SQLite's recovery after a crash (sqlite.org/fileformat2.html,
+ * section 4).
  */
 import { fstatSync, readSync, writeSync } from "node:fs"
 
 const headerSize = 32
 const frameHeaderSize = 24
 
-/** The magic numbers. They determine the byte order of checksums. */
+/** Magic numbers of the log's header, which determine the byte order of checksums. */
 const littleEndian = 0x377f0682
 const bigEndian = 0x377f0683
 
@@ -14,7 +15,7 @@ const formatVersion = 3_007_000
 
 type Sums = readonly [number, number]
 
-/** Adds bytes to a checksum. Each frame continues the checksum of the previous one. */
+/** Adds bytes to a checksum. A frame's checksum continues that of the previous frame. */
 const addTo = ([first, second]: Sums, bytes: DataView, length: number, isLittle: boolean): Sums => {
   let a = first
   let b = second
@@ -48,8 +49,8 @@ const headerOf = (bytes: DataView): Header | null => {
 }
 
 /**
- * SQLite syncs a new header before it writes the first frame, so a power cut before that may leave a header of zeros and no
- * frames.
+ * Whether a header was never synced. SQLite syncs a new header before it writes the first frame, so a power cut before
+ * that may leave a header of zeros without frames.
  */
 const isUnsynced = (descriptor: number, bytes: DataView): boolean =>
   fstatSync(descriptor).size === headerSize && new Uint8Array(bytes.buffer).every((byte) => byte === 0)
@@ -65,7 +66,7 @@ export const isReadable = (descriptor: number): boolean =>
 
 type Visit = (bytes: DataView, at: number) => void
 
-/** Visits the header and all frames before the first one with a wrong checksum. Returns an identifier of the end position. */
+/** Visits the header and all frames up to the first wrong checksum. Returns an identifier of the end position. */
 const walk = (descriptor: number, visit: Visit): string => {
   const start = new DataView(new ArrayBuffer(headerSize))
   const header = readHeader(descriptor, start)
@@ -87,12 +88,12 @@ const walk = (descriptor: number, visit: Visit): string => {
   return [...salt, at, ...sums].join()
 }
 
-/** An identifier of the position up to which the log can be read back. */
+/** Returns an identifier of the position up to which the log can be read back. */
 export const end = (descriptor: number): string => walk(descriptor, () => {})
 
 /**
  * Rewrites the log in place, up to the first frame with a wrong checksum, so that the next sync writes all of it. The
- * caller must keep others from writing. Returns an identifier of the end position.
+ * caller must prevent other writes. Returns an identifier of the end position.
  */
 export const rewrite = (descriptor: number): string =>
   walk(descriptor, (bytes, at) => {

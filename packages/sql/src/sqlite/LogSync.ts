@@ -1,13 +1,14 @@
 /**
  * Syncs the write-ahead log of a file to disk in the background.
  *
- * With `synchronous = FULL`, SQLite blocks the thread at each commit until the disk has answered, which takes up to tens of
- * milliseconds. With `NORMAL`, a commit only writes the log. SQLite then syncs only where the file could be corrupted
- * otherwise (sqlite.org/pragma.html#pragma_synchronous), so a power cut may lose the commits since the last sync. This
- * module therefore syncs before a commit is reported as done. One sync serves all commits before it.
+ * With `synchronous = FULL`, SQLite blocks the thread at each commit until the disk has answered, which takes up to
+ * tens of milliseconds. With `NORMAL`, a commit only writes the log, and SQLite syncs only where needed to avoid
+ * corruption (sqlite.org/pragma.html#pragma_synchronous), so a power cut may lose the commits since the last sync.
+ * doorhook uses `NORMAL`, and this module syncs before a commit is reported as done. One sync covers all commits before
+ * it.
  *
  * After a failed sync, the next one may report success for pages that never reached the disk. A failure therefore lasts
- * until the log has been rewritten and synced (`mendLog`), or for good if it can't be read back.
+ * until the log has been rewritten and synced (`mendLog`), or permanently if the log can't be read back.
  */
 import { Effect } from "effect"
 import type { Latch, Semaphore } from "effect"
@@ -21,10 +22,10 @@ import { identityOf, isSameFile } from "./SqliteFile.ts"
 
 type Waiter = (done: Effect.Effect<void, SqlError.SqlError>) => void
 
-/** Errors of file systems that can't sync a folder. They keep file names in another way. */
+/** Errors of file systems that can't sync a folder and keep file names in another way. */
 const cantSync: ReadonlySet<unknown> = new Set(["EINVAL", "ENOTSUP", "EPERM", "EACCES", "EISDIR"])
 
-/** Without this, a file's contents may survive a power cut but not its name. */
+/** Syncs a folder to disk. Otherwise a new file's contents may survive a power cut but not its name. */
 const syncFolder = (folder: string): void => {
   if (process.platform === "win32") return
   try {
@@ -39,16 +40,16 @@ const syncFolder = (folder: string): void => {
   }
 }
 
-/** The commit was made but may be lost. */
+/** Error for a change that was committed but may be lost. */
 const unsynced = (cause: unknown): SqlError.SqlError =>
   new SqlError.SqlError({
     reason: new SqlError.ConnectionError({ message: "Failed to sync the log to disk", cause, operation: "sync" })
   })
 
-/** Nothing was changed. */
+/** Error for a refused change. Nothing was changed. */
 export const refused = (cause: Error): SqlError.SqlError =>
   new SqlError.SqlError({
-    reason: new SqlError.UnknownError({ message: "The database takes no changes", cause, operation: "sync" })
+    reason: new SqlError.UnknownError({ message: "The database refuses changes", cause, operation: "sync" })
   })
 
 export class LogSync {
@@ -100,15 +101,15 @@ export class LogSync {
   })
 
   /**
-   * The same for one transaction, given the numbers of changed rows before and after it. It is on disk already if a sync
-   * covers them. A transaction that was open when a sync failed may still have been committed.
+   * Waits until one transaction is on disk. Takes the numbers of changed rows before and after it, and does not wait if
+   * a sync has covered them. A transaction that was open when a sync failed may still have been committed.
    */
   syncedTo(before: number, changed: number): Effect.Effect<void, SqlError.SqlError> {
     if (this.failed !== null) return Effect.fail(changed > before ? unsynced(this.failed) : refused(this.failed))
     return changed > this.covered ? this.synced : Effect.void
   }
 
-  /** Fails all waiting callers, and all later ones until `mended`. */
+  /** Fails all waiting callers, and all later ones until `mended` is called. */
   private fail(error: Error): void {
     this.failed ??= error
     const failing = this.waiting
@@ -117,7 +118,7 @@ export class LogSync {
     for (const resume of failing) resume(Effect.fail(unsynced(error)))
   }
 
-  /** The same, permanently. */
+  /** Fails all callers permanently. */
   lose(error: Error): void {
     this.lostForGood = true
     this.failed = error
@@ -127,7 +128,7 @@ export class LogSync {
   /** An identifier of the position up to which the log can be read back. */
   readonly end = (): string => LogFrames.end(this.descriptor)
 
-  /** Rewrites the log up to that position, and returns its identifier. */
+  /** Rewrites the log up to that position, and returns the position's identifier. */
   readonly rewrite = (): string => LogFrames.rewrite(this.descriptor)
 
   /** Syncs once, even after a failure. Not interruptible, because the descriptor must stay open until the sync ends. */
@@ -137,14 +138,17 @@ export class LogSync {
     })
   )
 
-  /** Marks everything up to this number of changed rows as on disk. */
+  /** Ends a failure: everything up to this number of changed rows is on disk. */
   mended(covered: number): void {
     if (this.lostForGood) return
     this.covered = covered
     this.failed = null
   }
 
-  /** Syncs for the current waiters. Later ones may have committed too late for this sync and get the next. */
+  /**
+   * Syncs for the callers that are waiting now. Later callers may have committed too late for this sync and get the
+   * next.
+   */
   private sync(): void {
     const served = this.waiting
     this.waiting = []
@@ -160,7 +164,7 @@ export class LogSync {
     })
   }
 
-  /** Waits for the sync in progress, because only then is its failure known. Nothing may be committed afterwards. */
+  /** Waits for the sync in progress, to learn whether it fails. Nothing may be committed afterwards. */
   readonly idle: Effect.Effect<void> = Effect.suspend(() =>
     this.isSyncing ? Effect.ignore(this.nextSync) : Effect.void
   )
@@ -169,33 +173,36 @@ export class LogSync {
     this.waiting.push(resume)
   })
 
-  /** Must come after `idle`. */
+  /** Closes the descriptor. Must run after `idle`. */
   readonly close: Effect.Effect<void> = Effect.callback((resume) => close(this.descriptor, () => resume(Effect.void)))
 }
 
-/** Runs an operation and waits until its changes are on disk, if they must be. */
+/** Runs an operation and waits until its changes are on disk, unless they are not durable. */
 type Wait = <A, E, R>(operation: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
 
 export interface Durably {
   /** Does not wait if the statement changes nothing. */
   readonly statement: Wait
   /**
-   * Waits even if the transaction changes nothing. Its answer may depend on an earlier commit, as that of a repeated
-   * request does.
+   * Waits even if the transaction changes nothing, because its answer may depend on an earlier commit, like the answer
+   * to a repeated request.
    */
   readonly transaction: Wait
 }
 
-/** For databases without a log, where SQLite syncs by itself. */
+/** For databases without a log, which SQLite syncs itself. */
 export const alreadyDurable: Durably = { statement: (operation) => operation, transaction: (operation) => operation }
 
-/** Counts the rows that a connection has changed so far: sqlite.org/lang_corefunc.html#total_changes */
+/**
+ * Makes a function that returns how many rows a connection has changed so far
+ * (sqlite.org/lang_corefunc.html#total_changes).
+ */
 export const makeCountChanges = (db: DatabaseSync): (() => number) => {
   const changes = db.prepare("SELECT total_changes() AS count")
   return () => Number(changes.get()?.["count"])
 }
 
-/** Concurrent changes can make a statement wait without need. */
+/** Makes operations durable. Concurrent changes can make a statement wait unnecessarily. */
 export const makeDurably = (log: LogSync, countChanges: () => number): Durably => ({
   statement: (operation) =>
     Effect.flatMap(Durable, (isDurable) => {
@@ -214,8 +221,8 @@ export const makeDurably = (log: LogSync, countChanges: () => number): Durably =
 })
 
 /**
- * Pause before the log is rewritten after a failure, in milliseconds. It doubles up to the limit, which is short because
- * publications are refused until the next attempt, even if the disk has recovered.
+ * Pause before the log is rewritten after a failure, in milliseconds. It doubles after each failure up to the maximum.
+ * The maximum is short because publications are refused until the next attempt, even if the disk has recovered.
  */
 const mendPause = 1_000
 const maxMendPause = 4_000
@@ -227,11 +234,11 @@ export const refuseChanges = (db: DatabaseSync): void =>
 const takeChanges = (db: DatabaseSync): void => db.exec("PRAGMA query_only = OFF; PRAGMA wal_autocheckpoint = 1000")
 
 /**
- * Rewrites the whole log. False if a part that SQLite uses can't be read back.
+ * Rewrites the whole log. Returns false if a part that SQLite uses can't be read back.
  *
- * A commit shows that: it moves the position up to which the log can be read back only if everything before it is intact.
- * The commit sets `user_version` to its current value, because the file may turn out to belong to another application. The
- * caller must have turned checkpoints off, because they would copy unreadable parts into the database.
+ * To find out, it makes a commit, which advances the readable end of the log only if everything before it is intact.
+ * The commit sets `user_version` to its current value, because the file may still turn out to belong to another
+ * application. The caller must have turned checkpoints off, because they would copy unreadable parts into the database.
  */
 const rewriteWhole = (db: DatabaseSync, log: LogSync): boolean => {
   const before = log.end()
@@ -245,8 +252,9 @@ const rewriteWhole = (db: DatabaseSync, log: LogSync): boolean => {
 }
 
 /**
- * Syncs a log that another process, or an abandoned connection of this one, may have left unsynced. False if a part of it
- * can't be read back, which SQLite does not notice while another connection is open. If the sync fails, the log is lost.
+ * Syncs a log that another process, or an abandoned connection of this one, may have left unsynced. Returns false if a
+ * part of the log can't be read back, which SQLite does not notice while another connection is open. If the sync fails,
+ * the log is lost.
  */
 export const syncLeftOver = (db: DatabaseSync, log: LogSync): Effect.Effect<boolean, SqlError.SqlError> => {
   const rewritten = Effect.try({
@@ -273,16 +281,16 @@ const rewriteRefusing = (db: DatabaseSync, log: LogSync): boolean => {
   }
 }
 
-/** Repairs the log after each failed sync. Never ends, unless the log is lost. */
+/** Repairs the log after each failed sync. Runs until the log is lost. */
 export const mendLog = <R>(options: {
   readonly db: DatabaseSync
   readonly log: LogSync
-  /** Serializes the use of the connection. */
+  /** Held while the connection is in use. */
   readonly semaphore: Semaphore.Semaphore
-  /** Open while there is a failure. */
+  /** A latch that is open while there is a failure. */
   readonly failing: Latch.Latch
   readonly countChanges: () => number
-  /** What to do when the log can't be read back. */
+  /** Runs when the log can't be read back. */
   readonly lose: Effect.Effect<never, never, R>
 }): Effect.Effect<never, never, R> => {
   const { countChanges, db, failing, log, lose, semaphore } = options

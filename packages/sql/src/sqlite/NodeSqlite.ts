@@ -1,6 +1,6 @@
 /**
- * Loads `node:sqlite` when a file is first opened. A static import would end programs on a Node.js without it before they
- * can report that, even programs that only use PostgreSQL.
+ * Loads `node:sqlite` when a file is first opened. On a Node.js without it, a static import would end programs before
+ * they can explain the problem, even programs that use only PostgreSQL.
  */
 import type { DatabaseSync, DatabaseSyncOptions } from "node:sqlite"
 

@@ -1,5 +1,6 @@
 /**
- * The process that owns a file: keeps its memory consistent with the file, and manages workers and leases.
+ * Runs in the process that owns a file. Keeps the owner's memory consistent with the file, and manages workers and
+ * leases.
  *
  * Leases are in memory only. After a crash, leased deliveries are due again.
  */
@@ -21,7 +22,7 @@ export interface Owner {
   readonly turns: SqliteTurns["Service"]
   readonly known: KnownIntegrations["Service"]
   readonly state: OwnerState
-  /** Reads after the memory has been brought in line with the file. */
+  /** Runs a read after the memory has been synchronized with the file. */
   readonly read: <A>(run: () => A, isRefusedWithChanges?: boolean) => Effect.Effect<A, SqlError.SqlError>
   /** Runs a durable change. */
   readonly change: <A>(
@@ -30,11 +31,14 @@ export interface Owner {
     rows?: number
   ) => Effect.Effect<A, StoreError>
   readonly loadCancellations: () => void
-  /** Notes that a transaction of the SQL client changes an integration and its deliveries, unless it rolls back. */
+  /** Notes that a transaction of the SQL client has changed an integration and its deliveries, if it commits. */
   readonly noteUncertain: (id: IntegrationId) => void
-  /** Makes a delivery wait until a time. */
+  /** Makes a delivery wait until its due time. */
   readonly wait: (id: DeliveryId, integration: IntegrationId, to: Transitions.QueueEntry) => void
-  /** Releases leases. Each delivery is due at `dueAt`, or when it was due before. A cancelled delivery stays cancelled. */
+  /**
+   * Releases leases. Each delivery is due at `dueAt` if given, or at its former due time. A cancelled delivery stays
+   * cancelled.
+   */
   readonly release: (leases: ReadonlyArray<Lease>, dueAt?: number) => void
   readonly heartbeat: (heart: Heartbeat) => Effect.Effect<Membership, StoreError>
 }
@@ -82,7 +86,10 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
 
     const uncertain = new Set<IntegrationId>()
 
-    /** Brings the memory in line with the file, which other connections and the SQL client's transactions may change. */
+    /**
+     * Synchronizes the memory with the file, which other connections and the SQL client's transactions may have
+     * changed.
+     */
     const refresh = () => {
       known.refresh()
       if (uncertain.size === 0) return
@@ -118,7 +125,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       for (const lease of held) releaseLease(lease, dueAt ?? lease.due_at)
     }
 
-    /** Releases the leases of publications whose caller never got the answer. */
+    /** Releases leases of publications whose caller never got the answer. */
     const releaseUnlearned = () => {
       const ids = state.unlearned
       if (ids.length === 0) return
@@ -139,7 +146,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
       for (const lease of leases.values()) {
         const isOwn = lease.worker === worker
         const isLost = isOwn && held !== null && !held.has(lease.id) && lease.created_at < (holds?.before ?? 0)
-        // Includes deliveries claimed by a worker that did not notice the lapse of its membership.
+        // Includes deliveries that a worker claimed after its membership had lapsed.
         if (!members.has(lease.worker) || (isOwn && until === null) || isLost) freed.push(lease)
       }
       if (until === null) members.delete(worker)
@@ -156,7 +163,7 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
     const heartbeat = (heart: Heartbeat): Membership => {
       const { freed, membership } = renew(heart)
       release(freed)
-      // In idle times this is the only write, so it detects a full disk before an event arrives.
+      // Without traffic this is the only write, and it detects a full disk before an event arrives.
       q.renewOwner.run(heart.now)
       return membership
     }
@@ -204,11 +211,11 @@ export const makeOwner: Effect.Effect<Owner, SqlError.SqlError, SqliteTurns | Kn
 
 const isReason = Schema.is(DeliveryReason)
 
-/** The stored code of a delivery's state. */
+/** Returns the stored code of a delivery's state. */
 export const codeOf = ({ state }: Pick<Transitions.QueueEntry, "state">): number =>
   codes[state === "delivering" ? "pending" : state]
 
-/** The queue entry of a leased delivery. */
+/** Returns the queue entry of a leased delivery. */
 export const entryOf = (lease: Lease): Transitions.QueueEntry => ({
   state: isOpen(lease.state) ? "delivering" : "cancelled",
   reason: null,

@@ -1,8 +1,9 @@
 /**
- * The memory of the process that owns a file: leases, workers, first due times and counts. All stores that a process opens
- * on one file share it.
+ * The memory of the process that owns a file: leases, workers, first due times and counts. Shared by all stores that
+ * the process opens on the file.
  *
- * It changes together with the rows. When a transaction rolls back, `undo` reverts its changes.
+ * Changes in the same transactions as the rows. If a transaction rolls back, the functions passed to `undo` revert its
+ * changes.
  */
 import type { DeliveryId, DeliveryReason, IntegrationId, Lane } from "@doorhook/core"
 import { Effect } from "effect"
@@ -18,29 +19,31 @@ export interface Lease {
   readonly attempts: number
   readonly early: number
   readonly created_at: number
-  /** The due time in its row; null if its publisher has kept it since the publication. */
+  /** Due time in the delivery's row; null if its publisher has kept it since the publication. */
   readonly stored_due_at: number | null
   readonly worker: string
-  /** The state in its row: pending, retrying, or cancelled during the attempt. */
+  /** State code in the delivery's row: pending, retrying, or cancelled during the attempt. */
   state: number
-  /** When it is due after a release. */
+  /** Due time after a release. */
   due_at: number
-  /** 2: a resend was requested during the attempt. In memory only. */
+  /** 2, which is only in memory, means that a resend was requested during the attempt. */
   resend: 0 | 1 | 2
 }
 
-/** The waiting deliveries of an integration in a lane. Everything up to the cursor is leased. */
+/** The waiting deliveries of an integration in a lane. All deliveries up to the cursor are leased. */
 export interface Head {
   readonly lane: Lane
   readonly integration: IntegrationId
   cursorDue: number
   cursorId: number
-  /** When the first delivery that is not leased is due. A lower bound unless `isExact`. */
+  /** Due time of the first delivery that is not leased, or a lower bound unless `isExact`. */
   next: number
   isExact: boolean
 }
 
-/** Cancelled deliveries whose rows are not updated yet: all open ones of an integration up to an id. */
+/**
+ * A cancellation of all open deliveries of an integration up to the id `last`, while their rows are not all updated.
+ */
 export interface Cancellation {
   readonly last: number
   readonly reason: DeliveryReason
@@ -64,10 +67,10 @@ export class OwnerState {
   isChanged = false
   event = 0
   delivery = 0
-  /** The last event in `events_of`, and the last delivery in `deliveries_of`. */
+  /** Last event in `events_of`, and last delivery in `deliveries_of`. */
   listedEvent = 0
   listedDelivery = 0
-  /** No open delivery before this one lacks a due time. */
+  /** All open deliveries with smaller ids have a due time. */
   low = 0
   private lowFrom = 0
   events = 0
@@ -105,10 +108,10 @@ export class OwnerState {
     counts.forEach((count, state) => (this.counts[state] = count))
   }
 
-  /** The new row of `owner`. */
+  /** Returns the new row of `owner`. */
   row(): ReadonlyArray<number> {
     this.isChanged = false
-    // A lower bound is enough, so it is not updated for each delivery.
+    // A lower bound is enough, so `low` is not updated for each delivery.
     if (this.delivery - this.lowFrom >= 4_096) {
       this.low = this.delivery + 1
       for (const { id, stored_due_at } of this.leases.values())
@@ -149,13 +152,13 @@ export class OwnerState {
     }
   }
 
-  /** Notes that a delivery no longer waits until a time. */
+  /** Notes that a delivery is no longer due at a time. */
   noteGone(lane: Lane, integration: IntegrationId, due: number): void {
     const head = this.heads.get(keyOf(lane, integration))
     if (head !== undefined && due <= head.next) head.isExact = false
   }
 
-  /** Resets a head, so that its deliveries are looked up from the beginning. */
+  /** Resets a head's cursor to its beginning. */
   lookAgain(lane: Lane, integration: IntegrationId): void {
     const place = { cursorDue: Number.MIN_SAFE_INTEGER, cursorId: 0, next: Number.NEGATIVE_INFINITY }
     this.heads.set(keyOf(lane, integration), { lane, integration, ...place, isExact: false })
@@ -168,13 +171,16 @@ export class OwnerState {
 
 const files = new Map<string, { readonly state: OwnerState; users: number }>()
 
-/** Identifies a file, even after another one has replaced it. */
+/** Returns a key of a file that stays valid after another file has replaced it. */
 const nameOf = (location: string): string => {
   const identity = identityOf(location)
   return identity === null ? location : `${identity.dev} ${identity.ino}`
 }
 
-/** The state shared by all users of a file, for the lifetime of the scope. A database in memory has its own. */
+/**
+ * Provides the state that all users of a file share, for the lifetime of the scope. Each database in memory has its
+ * own.
+ */
 export const acquire = (location: string | null): Effect.Effect<OwnerState, never, Scope.Scope> =>
   location === null || location === ""
     ? Effect.sync(() => new OwnerState())

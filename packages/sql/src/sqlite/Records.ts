@@ -39,7 +39,7 @@ const decodeListed = Schema.decodeUnknownEffect(
   Schema.Array(
     Schema.Struct({
       ...Delivery.fields,
-      // Not validated, so that a damaged row is shown and the list works.
+      // Not validated, so that a list can include damaged rows.
       resource_type: Schema.NullOr(Schema.String),
       last_attempt: Schema.NullOr(LastAttempt)
     })
@@ -92,7 +92,7 @@ export const makeRecords = (
   const isCancelled = (id: number, integration: IntegrationId): boolean =>
     id <= (cancellations.get(integration)?.last ?? -1)
 
-  /** A row as a delivery for callers. Not decoded yet. */
+  /** Converts a row to a delivery for callers, not decoded yet. */
   const shownOf = (row: Row) => {
     const [id, code, due] = [deliveryId(row[0]), Number(row[4]), row[7]]
     const integration = integrationId(row[3])
@@ -137,7 +137,7 @@ export const makeRecords = (
     }
   }
 
-  /** The first leased deliveries that a filter selects, of one event or of all. */
+  /** Returns the first leased deliveries that a filter selects, of one event or of all. */
   const listLeased = (
     { integration_id, limit, order }: DeliveryFilter,
     beyond: number,
@@ -213,10 +213,10 @@ export const makeRecords = (
 
   const purge = ({ after, before, limit }: PurgeRequest): Purged => {
     q.deleteNotifications.run(limit, before)
-    // One more than the limit shows whether there are further events.
+    // Reads one more than the limit, to learn whether there are further events.
     const found = q.oldEvents.all(after, limit + 1)
     const looked = found.slice(0, limit)
-    // If a clock was wrong, old events may be stored after a younger one.
+    // If a clock was wrong, old events may follow younger ones.
     const old = looked.filter((row) => Number(row[1]) < before)
     if (old.length === 0) return { events: 0, deliveries: 0, next: null }
     const next = found.length > limit ? Number(looked.at(-1)?.[0]) : null

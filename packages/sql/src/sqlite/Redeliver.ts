@@ -11,7 +11,7 @@ import { codes } from "./DeliverySql.ts"
 import type { Owner } from "./Owner.ts"
 import { isOpen } from "./OwnerState.ts"
 
-/** How many deliveries one transaction makes due at most: some ten milliseconds. */
+/** Maximum number of deliveries that one transaction makes due, in about ten milliseconds. */
 const redeliveryBatch = 1_000
 
 type Redeliver = DeliveryStore["Service"]["redeliver"]
@@ -29,7 +29,7 @@ export const makeRedeliver = (
     newestUnacknowledged: turns.prepare(Sql.newestUnacknowledged)
   }
 
-  /** Makes a delivery due in any state. False if there is none. */
+  /** Makes a delivery in any state due. Returns false if it does not exist. */
   const resend = (id: DeliveryId, now: number): boolean => {
     const lease = leases.get(id)
     if (lease !== undefined && isOpen(lease.state)) {
@@ -47,7 +47,7 @@ export const makeRedeliver = (
     q.revive.run(now, id)
     if (lease === undefined) state.noteDue(lane, integration, now, id)
     else {
-      // Cancelled during an attempt that may still be running: it is due again when that ends.
+      // The delivery was cancelled during an attempt that may still be running. It is due again when the attempt ends.
       state.unlease([lease])
       state.lease({ ...lease, state: codes.pending, due_at: now, stored_due_at: now, resend: 2 })
     }
@@ -67,8 +67,8 @@ export const makeRedeliver = (
   }
 
   /**
-   * Makes a batch of deliveries after an id due. Returns their number and the id to continue after; null if the integration
-   * is disabled or deleted.
+   * Makes a batch of an integration's deliveries after an id due. Returns their number and the id to continue after;
+   * null if the integration is disabled or deleted.
    */
   const redeliverSome = (id: IntegrationId, since: number, now: number, after: number) => {
     if (statusOf(id) === undefined || statusOf(id) === "disabled") return null
@@ -101,7 +101,7 @@ export const makeRedeliver = (
       count += part?.count ?? 0
       if ((part?.count ?? 0) > 0) note()
       after = part?.next ?? null
-      // Lets other work use the connection.
+      // Gives other work a chance to use the connection.
       yield* Effect.yieldNow
     }
     return why !== null && count === 0

@@ -1,5 +1,5 @@
 /**
- * Records the outcomes of leases and their consequences for integrations.
+ * Records the outcomes of leased deliveries and their consequences for integrations.
  */
 import type {
   Attempt,
@@ -63,7 +63,7 @@ export const makeSettle = (
 
   // ---- Attempts
 
-  /** Ends a delivery. Its row holds the attempt that ended it. */
+  /** Ends a delivery and stores the attempt that ended it in the delivery's row. */
   const end = (id: DeliveryId, to: Transitions.QueueEntry, attempt: Attempt | null) => {
     const { attempts, early, lane, reason } = to
     const { detail, duration_ms, outcome, response_excerpt, started_at, status } = attempt ?? noAttempt
@@ -83,7 +83,7 @@ export const makeSettle = (
     )
   }
 
-  /** Records the attempt of a delivery that was cancelled during it. */
+  /** Records an attempt of a delivery that was cancelled during the attempt. */
   const updateEnded = (id: DeliveryId, { attempts, early }: Transitions.QueueEntry, attempt: Attempt) => {
     const { detail, duration_ms, outcome, response_excerpt, started_at, status } = attempt
     q.amend.run(attempts, early, started_at, duration_ms, outcome, status, detail, response_excerpt, id)
@@ -95,7 +95,7 @@ export const makeSettle = (
     q.insertAttempt.run(id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)
   }
 
-  /** Records an outcome of a current lease. Returns the former and the new entry. */
+  /** Records an outcome of a current lease. Returns the delivery's former and new queue entry. */
   const settleOne = (lease: Lease, settlement: Settlement, now: number, toEnd: DeliveryReason | null) => {
     const { attempt } = settlement
     const { id } = lease
@@ -114,7 +114,7 @@ export const makeSettle = (
     return { from, to }
   }
 
-  // ---- What follows
+  // ---- Consequences
 
   const subjectOf = (
     id: IntegrationId,
@@ -187,7 +187,8 @@ export const makeSettle = (
     const changed: Array<IntegrationId> = []
     const recovered: Array<Recovery> = []
     const notifications: Array<Notification<IntegrationNotification>> = []
-    // After the deliveries, so that acknowledgements in the same batch are kept.
+    // Runs after the deliveries are settled, so that disabling an integration does not cancel its acknowledged
+    // deliveries.
     for (const id of [...batches.keys()].toSorted((a, b) => a - b)) {
       const [subject, batch] = [affected.get(id), batches.get(id)]
       if (subject === undefined || subject === null || batch === undefined) continue

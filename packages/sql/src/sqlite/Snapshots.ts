@@ -1,9 +1,10 @@
 /**
- * Reads a file on a connection of its own, beside the one that writes.
+ * Reads a file on a separate connection from the one that writes.
  *
- * Beginning and ending a read locks and unlocks the log, which takes longer than most reads. All reads in one turn of the
- * event loop therefore share a snapshot, and rows found by a key are cached until the next commit. Commits of this process
- * are never missed, because SQLite counts its changes. Commits of other processes are seen in the next turn.
+ * Each read transaction locks and unlocks the log, which takes longer than most reads. All reads in one turn of the
+ * event loop therefore share a snapshot, and rows found by a key are cached until the next commit. A read sees all
+ * earlier commits of this process, because SQLite counts its changes. It sees commits of other processes from the next
+ * turn on.
  */
 import type { DatabaseSync } from "node:sqlite"
 import { makeCountChanges } from "./LogSync.ts"
@@ -13,15 +14,15 @@ type Rows<A> = ReadonlyArray<A>
 
 export interface Snapshots<A> {
   readonly db: DatabaseSync
-  /** The rows of a query on `db`, read by `run` unless cached. Throws SQLite's errors. */
+  /** Returns the rows of a query, from the cache or by `run`. Throws SQLite's errors. */
   readonly rows: (sql: string, params: ReadonlyArray<unknown>, run: () => Rows<A>) => Rows<A>
   readonly close: () => void
 }
 
-/** How many rows are cached at most. */
+/** Maximum number of cached rows. */
 const maxKept = 5_000
 
-/** Opens a connection for reads beside an open one. */
+/** Opens a connection for reads in addition to the writer's. */
 export const openSnapshots = <A>(writer: DatabaseSync, filename: string, timeout: number): Snapshots<A> => {
   const db = openDatabase(filename, { readOnly: true, timeout })
   const begin = db.prepare("BEGIN")
@@ -30,7 +31,7 @@ export const openSnapshots = <A>(writer: DatabaseSync, filename: string, timeout
   const countChanges = makeCountChanges(writer)
   /** The writer's change count when the snapshot began; null without a snapshot. */
   let at: number | null = null
-  /** Cached rows by statement and key, and the versions they were read at. */
+  /** Cached rows by statement and key, and the versions at which they were read. */
   const kept = new Map<string, Map<unknown, Rows<A>>>()
   let keptCount = 0
   let keptAt = -1
@@ -73,7 +74,8 @@ export const openSnapshots = <A>(writer: DatabaseSync, filename: string, timeout
       const changes = countChanges()
       if (at !== changes) start(changes)
       if (writer.isTransaction) {
-        // The commit of its changes will not increase the change count.
+        // Committing the open transaction does not increase the change count, so reads of its changes must not be
+        // cached.
         try {
           return run()
         } finally {

@@ -1,7 +1,8 @@
 /**
- * `SqlClient` of `effect/sql` over `node:sqlite`, with one connection. A transaction has it to itself.
+ * `SqlClient` of `effect/sql` on `node:sqlite`, with one connection, which a transaction uses exclusively.
  *
- * The official driver does not load with this version of Effect. It could replace this file, except for `SqliteTurns`.
+ * The official driver does not load with this version of Effect. Later it could replace this file, except for
+ * `SqliteTurns`.
  */
 import { RecentMap, StoreHealth, StoreLost } from "@doorhook/core"
 import {
@@ -53,7 +54,7 @@ export interface SqliteClientConfig {
    * commits.
    */
   readonly synchronous?: "FULL" | "NORMAL"
-  /** How long a statement waits for a writing process, in milliseconds. */
+  /** How long a statement waits while another process is writing, in milliseconds. */
   readonly busyTimeout?: number
   /** Fails when this process may no longer use the file. Default: never. */
   readonly evicted?: Effect.Effect<never, StoreLost> | undefined
@@ -61,16 +62,19 @@ export interface SqliteClientConfig {
 
 const defaultBusyTimeout = 2_000
 
-/** SQLite's own wait blocks the process, so it waits this long at a time, with a pause in between. In milliseconds. */
+/**
+ * Longest single wait of SQLite for a lock, in milliseconds. SQLite's wait blocks the process, so longer waits are
+ * split, with pauses in between.
+ */
 const busyStep = 25
 
-/** How many prepared statements are cached. There are fewer different ones. */
+/** Maximum number of cached prepared statements, more than there are different ones. */
 const maxPrepared = 256
 
-/** A parameter has a type that SQLite does not support. */
+/** Error for a parameter of a type that SQLite does not support. */
 class UnsupportedValue extends Schema.TaggedError<UnsupportedValue>()("UnsupportedValue", { type: Schema.String }) {
   override get message(): string {
-    return `SQLite stores no ${this.type}`
+    return `SQLite can't store a value of type ${this.type}`
   }
 }
 
@@ -81,7 +85,7 @@ const toInput = (value: unknown): SQLInputValue => {
   throw new UnsupportedValue({ type: typeof value })
 }
 
-/** Node.js reports SQLite's extended result code as `errcode`; the classifier reads `errno`. */
+/** Converts an error. Node.js reports SQLite's extended result code as `errcode`, but the classifier reads `errno`. */
 const classify = (cause: unknown, operation: string): SqlError => {
   const described =
     cause instanceof Error && "errcode" in cause ? Object.assign(cause, { errno: cause.errcode }) : cause
@@ -128,7 +132,7 @@ const makePrepare = (db: DatabaseSync): Prepare => {
 
 type Row = Record<string, SQLOutputValue>
 
-/** Building objects here and copying them later is twice as fast as using the driver's objects (measured). */
+/** Builds row objects. With later copying, this is twice as fast as using the driver's objects (measured). */
 const rowsOf = ({ names, statement }: Prepared, params: ReadonlyArray<unknown>): ReadonlyArray<Row> =>
   statement.all(...params.map(toInput)).map((values) => {
     const row: Row = {}
@@ -153,7 +157,10 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
 
   const patience = patienceOf(busyTimeout)
 
-  /** Waits for writing processes, unless a transaction is open: then this process has the lock. */
+  /**
+   * Retries a statement while another process is writing. Not inside a transaction, where this process already has the
+   * lock.
+   */
   const patiently = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
     Effect.catch(statement, (error) =>
       meetsWriter(error) && !db.isTransaction ? Effect.retry(statement, patience) : Effect.fail(error)
@@ -176,11 +183,11 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
 }
 
 /**
- * Reads committed rows at the time of the call. A database in memory has only one connection, so a read waits for an open
- * transaction.
+ * Makes the service for fast reads of committed rows. A database in memory has only one connection, so a read waits for
+ * an open transaction.
  *
- * With a tracer, the client makes a span for the read. If a read fails, the client repeats it and reports the error.
- * Outside fibers, the tracer is the one the database was opened with.
+ * With a tracer, the read goes through the client, which makes a span. After a failure, the client repeats the read and
+ * reports the error. Outside fibers, the tracer is the one with which the database was opened.
  */
 const makeReads = (
   db: DatabaseSync,
@@ -222,7 +229,7 @@ const setJournal = (db: DatabaseSync): string | null => {
   return hasLog && location !== null ? `${location}-wal` : null
 }
 
-/** How often the files' paths are checked, in milliseconds. */
+/** Interval between checks of the files' paths, in milliseconds. */
 const watchPause = 1_000
 
 /**
@@ -231,17 +238,17 @@ const watchPause = 1_000
  */
 const abandoned = new Set<DatabaseSync>()
 
-/** A connection, with the durability of its changes. */
+/** What `connect` adds to a connection: durability, and checks of its files. */
 interface Connected {
   readonly durably: Durably
   /** Waits until a transaction is on disk. Takes the numbers of changed rows before and after it. */
   readonly syncedTo: (before: number, changed: number) => Effect.Effect<void, SqlError>
-  /** Why statements are refused; null if they are accepted. `reads`: the statement only reads. */
+  /** Why statements are refused; null if they are accepted. `reads` says that the statement only reads. */
   readonly refusal: (reads: boolean) => SqlError | null
   readonly health: typeof StoreHealth.Service
 }
 
-/** Syncs the log, and watches the paths of both files, for the lifetime of the scope. */
+/** Syncs the log and watches the paths of the database and the log, for the lifetime of the scope. */
 const connect = Effect.fnUntraced(function* (
   db: DatabaseSync,
   path: string,
@@ -249,7 +256,7 @@ const connect = Effect.fnUntraced(function* (
   semaphore: Semaphore.Semaphore,
   { busyTimeout, evicted }: { readonly busyTimeout: number; readonly evicted: Effect.Effect<never, StoreLost> }
 ) {
-  // The path as given: it may be a symbolic link that is changed to another file. A URI can't be used.
+  // Uses the path as given, because it may be a symbolic link that later names another file. A URI can't be watched.
   const name = filename.startsWith("file:") ? (db.location() ?? filename) : resolve(filename)
   const identity = identityOf(name)
   const countChanges = makeCountChanges(db)
@@ -272,7 +279,7 @@ const connect = Effect.fnUntraced(function* (
     try {
       return log.failure === null && isInPlace()
     } catch {
-      // A path that can't be checked may have been replaced.
+      // A file whose path can't be checked may have been replaced.
       return false
     }
   }
@@ -287,7 +294,7 @@ const connect = Effect.fnUntraced(function* (
   )
   if (!(yield* Effect.retry(syncLeftOver(db, log), patienceOf(busyTimeout)))) {
     const explanation =
-      "its log has a part that can't be read back. End this process and start it again. No accepted change is lost."
+      "its log has a part that can't be read back. End this process and start it again. Accepted changes are not lost."
     const error = new DatabaseUnusable({ database: filename, why: "failed", explanation })
     log.lose(error)
     return yield* error
@@ -299,9 +306,9 @@ const connect = Effect.fnUntraced(function* (
     yield* Deferred.fail(lostSignal, error)
     yield* Effect.logError(error.message)
   })
-  const again = "Nothing is accepted any more: start this process again"
+  const again = "The database no longer accepts changes or reads: start this process again"
   const unreadable = new StoreLost({
-    message: `The log of ${filename} can't be read back after a failed sync. ${again}. No accepted change is lost.`
+    message: `The log of ${filename} can't be read back after a failed sync. ${again}. Accepted changes are not lost.`
   })
   const moved = new StoreLost({
     message: `${filename} or its log was deleted, moved or replaced while it was open. ${again}, with the file in its place.`
@@ -309,7 +316,7 @@ const connect = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(
     mendLog({ db, log, semaphore, failing, countChanges, lose: Effect.andThen(lose(unreadable), Effect.never) })
   )
-  /** Why the last check of the paths failed. */
+  /** Why the last check of the paths failed; empty if it succeeded. */
   let unseen = ""
   yield* Effect.try({ try: isInPlace, catch: (cause) => classify(cause, "watch") }).pipe(
     Effect.flatMap((still) => {
@@ -344,7 +351,7 @@ const connect = Effect.fnUntraced(function* (
   return connected
 })
 
-/** Without a log there is nothing to sync, and no file that could be replaced. */
+/** For databases in memory: no log to sync, and no file that could be replaced. */
 const unconnected: Connected = {
   durably: alreadyDurable,
   syncedTo: () => Effect.void,
@@ -352,7 +359,10 @@ const unconnected: Connected = {
   health: { trouble: () => null, lost: Effect.never }
 }
 
-/** Refuses statements after a failed sync. If SQLite itself refuses one for that reason, the error gives the reason. */
+/**
+ * Refuses statements after a failed sync. Also adds the reason to errors of statements that SQLite itself refuses
+ * because of it.
+ */
 const makeGuard =
   ({ refusal }: Connected) =>
   <A, E, R>(reads: boolean, operation: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
@@ -366,7 +376,7 @@ const makeGuard =
 
 type Guard = ReturnType<typeof makeGuard>
 
-/** Makes transactions wait until they are on disk. With nested ones, only the outermost waits. */
+/** Makes transactions wait until they are on disk. Of nested transactions, only the outermost waits. */
 const durableTransactions = (sql: SqlClient.SqlClient, durably: Durably, guard: Guard): SqlClient.SqlClient => {
   const { transactionService, withTransaction } = sql
   return Object.assign(sql, {
@@ -418,8 +428,7 @@ export const make: (
     })
     const sql = yield* SqlClient.make({
       ...acquirers,
-      // A single statement is a transaction of its own. It waits for the disk after it has released the connection to
-      // others.
+      // A single statement is a separate transaction. It releases the connection before it waits for the disk.
       borrower: (use) => guard(true, connected.durably.statement(acquirers.borrower(use))),
       compiler: Statement.makeCompilerSqlite(),
       driver: "node-sqlite",

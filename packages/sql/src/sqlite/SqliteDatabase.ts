@@ -21,11 +21,11 @@ type Why = DatabaseUnusable["why"]
 const explanations: ReadonlyMap<number, readonly [Why, string]> = new Map([
   [5, ["locked", "another process has it locked. Stop that process, or use another file."]],
   [6, ["locked", "another process has it locked. Stop that process, or use another file."]],
-  [8, ["cannot_open", "it may be read but not written. Give this user the right to write the file and its folder."]],
-  [13, ["failed", "the disk is full. Make room and start again; nothing was lost."]],
+  [8, ["cannot_open", "it is read-only for this user. Grant write access to the file and its folder."]],
+  [13, ["failed", "the disk is full. Free some space and start again; nothing was lost."]],
   [14, ["cannot_open", "it can't be opened. Check that its folder exists and that this user may write there."]],
   [11, ["failed", "the file is damaged. Restore it from a backup."]],
-  [26, ["not_a_database", "it is not a SQLite database. Name another file; a new one is made where there is none."]]
+  [26, ["not_a_database", "it is not a SQLite database. Choose another path; doorhook creates missing files."]]
 ])
 
 const explain = (filename: string, error: SqlError.SqlError): DatabaseUnusable => {
@@ -44,7 +44,7 @@ const checkLog = (filename: string): Effect.Effect<void, DatabaseUnusable> =>
       : Effect.fail(new DatabaseUnusable({ database: filename, why: "failed", explanation }))
   })
 
-/** A new file is readable only by its owner, because it will contain signing secrets. */
+/** Creates a missing file, readable only by its owner because it will contain signing secrets. */
 const create = (filename: string): Effect.Effect<void, DatabaseUnusable> =>
   filename === ":memory:"
     ? Effect.void
@@ -68,8 +68,7 @@ const checkOwner = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, filena
   if (owner?.application_id === applicationId) return
   const tables = yield* sql.unsafe("SELECT name FROM sqlite_schema LIMIT 1")
   if (owner?.application_id !== 0 || tables.length > 0) {
-    const explanation =
-      "it is a database of another application. Name another file; a new one is made where there is none."
+    const explanation = "it belongs to another application. Choose another path; doorhook creates missing files."
     return yield* new DatabaseUnusable({ database: filename, why: "other_application", explanation })
   }
   yield* sql.unsafe(`PRAGMA application_id = ${applicationId}`)
@@ -83,7 +82,7 @@ const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, file
   )
   const version = row?.version ?? 0
   if (version > Migrations.newest) {
-    const explanation = `a newer doorhook made it (its tables are version ${version}, this doorhook knows ${Migrations.newest}). Use that doorhook, or another file.`
+    const explanation = `a newer doorhook made it (its tables are version ${version}; this doorhook supports up to ${Migrations.newest}). Use the newer doorhook, or another file.`
     return yield* new DatabaseUnusable({ database: filename, why: "newer_version", explanation })
   }
 })
@@ -102,7 +101,7 @@ const open = Effect.fnUntraced(function* (config: SqliteClientConfig) {
   return services
 })
 
-/** The services of an opened and migrated file. */
+/** Opens and migrates a file, and provides the services on it. */
 export const layer = (config: SqliteClientConfig): Layer.Layer<SqliteClient.Services, DatabaseUnusable> =>
   Layer.effectContext(
     open(config).pipe(

@@ -1,10 +1,11 @@
 /**
- * Deliveries in a SQLite file that this process owns: synchronous functions over prepared statements. Each call is one
- * change of `SqliteTurns`.
+ * The delivery store in a SQLite file that this process owns, made of synchronous functions and prepared statements.
+ * Each call is one change of `SqliteTurns`.
  *
- * `Enqueue` stores events, `Claim` leases deliveries, `Settle` records attempts, `Redeliver` makes deliveries due again,
- * `Cancellations` cancels those of an integration, `Records` reads and purges. They share the memory of the file's `Owner`.
- * Core's `delivery/Transitions` decides state changes, and `delivery/HealthRules` the consequences for integrations.
+ * `Enqueue` stores events, `Claim` leases deliveries, `Settle` records attempts, `Redeliver` makes deliveries due
+ * again, `Cancellations` cancels those of an integration, `Records` reads and purges. They share the memory of the
+ * file's `Owner`. Core's `delivery/Transitions` decides state changes, and `delivery/HealthRules` the consequences for
+ * integrations.
  */
 import { DeliveryStore } from "@doorhook/core"
 import { Context, Effect, Layer } from "effect"

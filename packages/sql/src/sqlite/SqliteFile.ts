@@ -1,12 +1,13 @@
 /**
- * Creates and identifies database files. SQLite itself would create files that other users can read.
+ * Creates, identifies and checks database files.
  */
 import { closeSync, existsSync, openSync, realpathSync, statSync } from "node:fs"
 import * as LogFrames from "./LogFrames.ts"
 
 /**
- * Creates a file that only its owner can read. An existing file is not even opened: closing a second descriptor would drop
- * all locks that this process has on it (sqlite.org/howtocorrupt.html, section 2.2).
+ * Creates a file that only its owner can read, unlike the files that SQLite creates. Does not open an existing file,
+ * because closing a second descriptor would drop all locks of this process on it (sqlite.org/howtocorrupt.html, section
+ * 2.2).
  */
 export const makeFile = (path: string): void => {
   try {
@@ -16,13 +17,16 @@ export const makeFile = (path: string): void => {
   }
 }
 
-/** Identifies a file by device and inode, even if its path later names another file. */
+/** Device and inode, which identify a file even if its path later names another one. */
 export interface FileIdentity {
   readonly dev: bigint
   readonly ino: bigint
 }
 
-/** Reads the identity from the path, or null without a file. Opening and closing a database file would drop its locks. */
+/**
+ * Returns the identity of the file at a path; null without a file. Does not open the file, because closing it would
+ * drop locks.
+ */
 export const identityOf = (path: string): FileIdentity | null => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found === undefined ? null : { dev: found.dev, ino: found.ino }
@@ -31,12 +35,15 @@ export const identityOf = (path: string): FileIdentity | null => {
 export const isSameFile = (one: FileIdentity | null, other: FileIdentity | null): boolean =>
   one !== null && other !== null && one.dev === other.dev && one.ino === other.ino
 
-/** What is wrong with a database's log and what to do, or null. SQLite would silently ignore the log's contents. */
+/**
+ * Explains what is wrong with a database's log and what to do; null if nothing is. SQLite would silently ignore such a
+ * log.
+ */
 export const flawOfLog = (database: string): string | null => {
   const log = `${existsSync(database) ? realpathSync(database) : database}-wal`
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return null
-  const remedy = `Restore the database from a backup. Or move ${log} away, which loses the last accepted events and other changes that are only in the log`
+  const remedy = `Restore the database from a backup, or move ${log} away. Moving it loses the last accepted events and other changes that are only in the log`
   if ((statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0)
     return `the log beside it is there, but the database file is missing or empty. Put back the database file that belongs to the log. ${remedy}.`
   const descriptor = openSync(log, "r")

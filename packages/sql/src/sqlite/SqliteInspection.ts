@@ -20,7 +20,7 @@ const mayWrite = (path: string): boolean => {
   }
 }
 
-/** The nearest existing folder above a path. Missing folders are created with the file. */
+/** Returns the path or its nearest existing parent folder. Missing folders are created with the file. */
 const folderOf = (path: string): string => (existsSync(path) || dirname(path) === path ? path : folderOf(dirname(path)))
 
 const versionIn = (database: DatabaseSync): number => {
@@ -29,7 +29,7 @@ const versionIn = (database: DatabaseSync): number => {
   return Number(database.prepare(`SELECT max(migration_id) AS version FROM ${Migrations.table}`).get()?.["version"])
 }
 
-/** Also checks the file's pages, to find damage. */
+/** Reads the versions, and checks the file's pages for damage. */
 const look = (filename: string): Pick<Inspection, "engine" | "version"> => {
   const flaw = flawOfLog(filename)
   if (flaw !== null) throw new Error(flaw)
@@ -44,7 +44,7 @@ const look = (filename: string): Pick<Inspection, "engine" | "version"> => {
   }
 }
 
-/** Inspects a file. A missing file counts as writable if its folder is. */
+/** Inspects a file. A missing file counts as writable if its folder is writable. */
 export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnusable> =>
   Effect.try({
     try: () => {

@@ -14,15 +14,17 @@ import * as SqliteDeliveryStore from "./SqliteDeliveryStore.ts"
 import * as SqliteTokenWrites from "./SqliteTokenWrites.ts"
 
 export interface SqliteStoreConfig extends SqliteClientConfig {
-  /** Encrypts the signing secrets of integrations. May have any length. Without it, they are stored in clear. */
+  /**
+   * Key that encrypts the signing secrets of integrations, of any length. Without a key, secrets are stored in clear.
+   */
   readonly encryptionKey?: Redacted.Redacted<string> | undefined
 }
 
 /**
- * All storage ports on a file, and its `StoreHealth`. Creates the file if it is missing, and migrates an older one.
+ * Provides all storage ports on a file, and its `StoreHealth`. Creates a missing file, and migrates an older one.
  *
- * The file belongs to this process. Leases and workers are in its memory, which all its stores on the file share.
- * Deliveries that were leased when a process ended are due again when the next one opens the file.
+ * The file belongs to this process, which keeps leases and workers in memory, shared by all its stores on the file.
+ * Deliveries that were leased when a process ended are due again when the next process opens the file.
  */
 export const layer = (config: SqliteStoreConfig): Layer.Layer<SqlStore.Stores, DatabaseUnusable> =>
   KnownIntegrations.remembered.pipe(

@@ -1,6 +1,6 @@
 /**
- * Changes of tokens on SQLite, made by `SqliteTurns`: changes of many requests, and publications, share a transaction and a
- * sync. Races are decided within one change.
+ * Changes of tokens on SQLite, made by `SqliteTurns`, so that many requests and publications share a transaction and a
+ * sync. Each change is atomic, which decides races between requests.
  */
 import type { NewAccessToken, RefreshToken } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -14,7 +14,7 @@ import { SqliteTurns } from "./SqliteTurns.ts"
 /** Approximate number of rows that one request changes. */
 const rows = 3
 
-/** The first value of a row; null without a row. */
+/** Returns the first value of a row; null without a row. */
 const first = (row: Row | undefined): unknown => Object.values(row ?? [])[0] ?? null
 
 export const layer: Layer.Layer<TokenWrites, never, SqliteTurns> = Layer.effect(
@@ -39,7 +39,7 @@ export const layer: Layer.Layer<TokenWrites, never, SqliteTurns> = Layer.effect(
       q.insertRefresh.run(hash, grant_id, created_at, rotated_at, retired_at)
     }
 
-    // All changes wait for the disk, even those that change no row: their answer may depend on an earlier commit.
+    // Changes wait for the disk even if they change no row, because their answer may depend on an earlier commit.
     return TokenWrites.of({
       redeemCode: (hash, { access, refresh }, now) =>
         change({

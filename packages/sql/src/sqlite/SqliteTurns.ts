@@ -1,8 +1,8 @@
 /**
  * Synchronous work on the connection of a `SqlClient`, taking turns with the client's transactions.
  *
- * Changes requested in one turn of the event loop, or while the log is being synced, share a transaction and a sync. If one
- * of them fails, each is repeated in a transaction of its own. Urgent changes go first, with few others.
+ * Changes requested in one turn of the event loop, or while the log is being synced, share a transaction and a sync. If
+ * one of them fails, each is repeated in a separate transaction. Urgent changes go first, together with a few others.
  */
 import { Context, Effect, Latch, Scheduler } from "effect"
 import type { Scope, Semaphore } from "effect"
@@ -14,12 +14,14 @@ import { isBusy } from "./SqliteResult.ts"
 /** A change: statements that run in a transaction without interruption. */
 export interface Change<A> {
   readonly run: () => A
-  /** Whether the answer waits until the change is on disk, not only until it is committed. */
+  /** Whether the answer waits until the change is on disk, not only committed. */
   readonly isDurable: boolean | ((answer: A) => boolean)
   readonly isUrgent?: boolean
   /** Approximate number of rows that it changes. */
   readonly rows: number
-  /** Called if the change was committed but the answer is lost: the caller was interrupted, or the disk failed. */
+  /**
+   * Called if the change was committed but its answer is lost, because the caller was interrupted or the disk failed.
+   */
   readonly onLost?: (answer: A) => void
 }
 
@@ -35,7 +37,7 @@ export class SqliteTurns extends Context.Service<
   SqliteTurns,
   {
     readonly change: <A>(change: Change<A>) => Effect.Effect<A, SqlError>
-    /** Runs statements that only read, on what is committed at that moment. */
+    /** Runs statements that only read, on the data committed at that moment. */
     readonly read: <A>(run: () => A, isRefusedWithChanges?: boolean) => Effect.Effect<A, SqlError>
     /** Adds callbacks around each transaction of changes. */
     readonly surround: (frame: Frame) => void
@@ -43,19 +45,19 @@ export class SqliteTurns extends Context.Service<
     readonly prepare: (sql: string) => StatementSync
     /** Runs statements inside the caller's transaction of the SQL client. */
     readonly inTransaction: <A>(run: () => A) => Effect.Effect<A, SqlError>
-    /** The path of the file, with symbolic links resolved; null in memory. */
+    /** The path of the file, with symbolic links resolved; null for a database in memory. */
     readonly location: string | null
   }
 >()("@doorhook/sql/SqliteTurns") {}
 
 /**
- * How many rows one transaction changes at most, and how many rows that are not urgent if it has urgent changes: some 10 ms
- * and 2 ms.
+ * Maximum number of rows changed by one transaction, and by the other changes in a transaction with urgent ones: about
+ * 10 ms and 2 ms of work.
  */
 const maxRows = 1_000
 const maxRowsBesideUrgent = 250
 
-/** How often a change that is not urgent is passed over at most. */
+/** Maximum number of times that urgent changes pass over another change. */
 const maxPassedOver = 8
 
 /** A queued change. */
@@ -67,11 +69,11 @@ interface Waiting {
   readonly isDurable: () => boolean
   readonly succeed: () => void
   readonly fail: (error: SqlError) => void
-  /** Like `fail`, for a change that is committed. */
+  /** Like `fail`, for a change that is already committed. */
   readonly lose: (error: SqlError) => void
 }
 
-/** Takes the changes for the next transaction. Changes of equal urgency keep their order. */
+/** Removes the changes for the next transaction from the queue. Changes of equal urgency keep their order. */
 const takeFrom = (queue: Array<Waiting>): ReadonlyArray<Waiting> => {
   const waiting = queue.splice(0)
   const hasUrgent = waiting.some(({ isUrgent }) => isUrgent)

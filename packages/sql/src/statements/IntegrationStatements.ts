@@ -1,5 +1,5 @@
 /**
- * Statements on integrations. An index over (scope_type, scope_id) finds the integrations of a scope in order of id.
+ * Statements on integrations. An index on (scope_type, scope_id) lists the integrations of a scope in order of id.
  */
 import { FailureState } from "@doorhook/core"
 import type { Dialect } from "../Dialect.ts"
@@ -12,75 +12,75 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
   /** Returns the new id. */
   insert: text(`INSERT INTO integrations (${columns}) VALUES (${values}) RETURNING id`),
 
-  /** One search by id. */
+  /** Cost: one search by id. */
   byId: text(`SELECT id, ${columns} FROM integrations WHERE id = ?`),
 
-  /** The columns that a deletion reads. One search by id. */
+  /** The columns that a deletion reads. Cost: one search by id. */
   locate: text(`SELECT id, scope_type, scope_id, created_by_client, version FROM integrations WHERE id = ?`),
 
-  /** One search by id each. */
+  /** Cost: one search by id per row. */
   byIds: text(`SELECT id, ${columns} FROM integrations WHERE ${isOneOfIds("id")}`),
 
-  /** One range of the index over scopes. Skips the entries before the page. */
+  /** Cost: one range of the index on scopes, up to the end of the page. */
   pageOfScope: text(`SELECT id, ${columns} FROM integrations
     WHERE scope_type = ? AND scope_id = ? ORDER BY id LIMIT ? OFFSET ?`),
 
-  /** One range of the index over scopes. */
+  /** Cost: one range of the index on scopes. */
   countOfScope: text(`SELECT count(*) AS count FROM integrations WHERE scope_type = ? AND scope_id = ?`),
 
-  /** The same for the integrations that one client created. */
+  /** The integrations of a scope that one client created. Cost: one range of the index on scopes. */
   pageOfClient: text(`SELECT id, ${columns} FROM integrations
     WHERE scope_type = ? AND scope_id = ? AND created_by_client = ? ORDER BY id LIMIT ? OFFSET ?`),
   countOfClient: text(`SELECT count(*) AS count FROM integrations
     WHERE scope_type = ? AND scope_id = ? AND created_by_client = ?`),
 
-  /** The integrations of some buildings and tenants. One search in the index over scopes for each. */
+  /** The integrations of some buildings and tenants. Cost: one search in the index on scopes per scope. */
   findByScopes:
     text(`SELECT id, ${columns} FROM integrations WHERE scope_type = 'building' AND ${isOneOfIds("scope_id")}
     UNION ALL
     SELECT id, ${columns} FROM integrations WHERE scope_type = 'tenant' AND ${isOneOfIds("scope_id")}
     ORDER BY id`),
 
-  /** One search by id. Returns the id if the version matched. */
+  /** Cost: one search by id. Returns the id if the version matched. */
   update: text(`UPDATE integrations SET (${columns}) = (${values}) WHERE id = ? AND version = ?
     RETURNING id${tellChange}`),
 
-  /** Disables an enabled integration. One search by id. Returns the id if it was enabled. */
+  /** Disables an enabled integration. Cost: one search by id. Returns the id if it was enabled. */
   disable: text(`UPDATE integrations SET status = 'disabled', disabled_reason = ?, version = version + 1, updated_at = ?
     WHERE id = ? AND status = 'enabled' RETURNING id${tellChange}`),
 
-  /** Enables a disabled integration. As above. */
+  /** Enables a disabled integration. Cost: one search by id. Returns the id if it was disabled. */
   enable:
     text(`UPDATE integrations SET status = 'enabled', disabled_reason = NULL, version = version + 1, updated_at = ?
     WHERE id = ? AND status = 'disabled' RETURNING id${tellChange}`),
 
-  /** Sets the failure state. One search by id. */
+  /** Sets the failure state. Cost: one search by id. */
   setFailing: text(`UPDATE integrations
     SET failing_since = ?, failing_noticed = ?, failing_attempts = ?, failing_retry_after = ? WHERE id = ?`),
 
   /**
-   * Failing integrations with fewer warnings than are due. The parameters are the latest times of `failing_since` for each
-   * warning. Scans the table in order of id, like `survey`.
+   * Failing integrations for which a further warning is due. The parameters are the latest `failing_since` at which
+   * each warning is due. Cost: a scan of the table in order of id.
    */
   dueWarnings:
     text(`SELECT id FROM integrations WHERE id > 0 AND status = 'enabled' AND failing_since <= CASE failing_noticed
     ${FailureState.warningThresholds.map((_, times) => `WHEN ${times} THEN CAST(? AS bigint)`).join(" ")} END ORDER BY id LIMIT ?`),
 
-  /** The columns that settlements read. One search by id each. */
+  /** The columns that settlements read. Cost: one search by id per row. */
   subjects:
     text(`SELECT id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed, failing_attempts,
       failing_retry_after
     FROM integrations WHERE ${isOneOfIds("id")} ORDER BY id`),
 
-  /** One search by id. Returns the id if the version matched. */
+  /** Cost: one search by id. Returns the id if the version matched. */
   remove: text(`DELETE FROM integrations WHERE id = ? AND version = ? RETURNING id${tellChange}`),
 
-  /** Scans the table in order of id. */
+  /** Lists all integrations after an id. Cost: a scan of the table in order of id. */
   survey: text(`SELECT id, ${columns} FROM integrations WHERE id > ? ORDER BY id LIMIT ?`),
   surveyOfStatus: text(`SELECT id, ${columns} FROM integrations WHERE id > ? AND status = ? ORDER BY id LIMIT ?`),
   listUnhealthy: text(`SELECT id, ${columns} FROM integrations
     WHERE id > ? AND (failing_since IS NOT NULL OR disabled_reason <> 'manual') ORDER BY id LIMIT ?`),
 
-  /** Some sealed signing secrets. Scans the table, which is small, once when the database is opened. */
+  /** A few sealed signing secrets. Cost: a scan of the small table, once when the database is opened. */
   someSealedSecrets: text(`SELECT signing_secret FROM integrations WHERE signing_secret LIKE ? LIMIT 10`)
 })

@@ -7,7 +7,7 @@ const event = "id, resource_type, action, building_id, tenant_ids, data, created
 const eventIn = (table: string): string => event.replaceAll(/\w+/g, (column) => `${table}.${column}`)
 
 /**
- * The events of one type that a scope may read, published at a time or later, backwards from a position. One range of
+ * The events of one type that a scope may read, published since a time, backwards from a position. Cost: one range of
  * `events_of`.
  */
 const readable = `o.scope_type = ? AND o.scope_id = ? AND o.resource_type = ?
@@ -16,50 +16,53 @@ const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
 
 export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, lockFree, numbersIn, text }: Dialect) => {
   return {
-    /** The event at an offset from a position. Reads `offset` index entries. */
+    /** The event at an offset from a position. Cost: `offset` index entries. */
     eventBehind: text(`SELECT o.created_at, o.event_seq FROM events_of AS o
       WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?`),
-    /** A page that begins at a position. One search by seq for each event. */
+    /** A page of events that begins at a position. Cost: one search by seq per event. */
     eventsOf: text(`SELECT ${eventIn("e")} FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
       WHERE ${readable} ${latestFirst} LIMIT ?`),
     /**
-     * How many events there are from a position on, or null if more than a limit. Reads no further than the limit. Takes
-     * the position twice.
+     * Number of events from a position on, or null if there are more than a limit. Reads no further than the limit.
+     * Takes the position as a parameter twice.
      */
     countOf: text(`SELECT CASE
         WHEN (SELECT o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?) IS NULL
         THEN (SELECT count(*) FROM events_of AS o WHERE ${readable})
       END AS count`),
 
-    /** The first events after a position. A range of the table. */
+    /** The first events after a position. Cost: one range of the table. */
     oldEvents: text(`SELECT seq, id, created_at, first_delivery, last_delivery FROM events
       WHERE seq > ? ORDER BY seq LIMIT ? ${lockFree}`),
-    // The next statements take id ranges of deliveries, which may include those of other events, and therefore the event
-    // ids too.
+    // The next statements take ranges of delivery ids, which may include deliveries of other events, and therefore also
+    // take the event ids.
     /**
-     * Locks the ended deliveries of some events. A transaction that would revive one waits and then finds it deleted. One
-     * search by id each.
+     * Locks the ended deliveries of some events. A transaction that would revive one of them waits, and then finds it
+     * deleted. Cost: one search by id per row.
      */
     lockEndedOf: text(`SELECT id FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       ORDER BY id ${lock}`),
-    /** Deliveries of some events that an ending covers. Skips those that others have locked. One search by id each. */
+    /**
+     * Deliveries of some events that an ending covers. Skips those that others have locked. Cost: one search by id per
+     * row.
+     */
     endedOf: text(`SELECT id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
         AND id <= (SELECT e.last_id FROM endings AS e WHERE e.integration_id = queue.integration_id)
       ORDER BY id ${lockFree}`),
-    /** Of some events, those with an active delivery. One search by id each. */
+    /** Selects from given events those with an active delivery. Cost: one search by id per row. */
     withActive: text(`SELECT DISTINCT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}`),
     /**
-     * The events with an active delivery, or an ended one that is not locked. A single statement, so that it finds a
-     * delivery that moves between the tables. One search by id each.
+     * Selects from given events those with an active delivery, or with an ended one that is not locked. A single
+     * statement, so that it does not miss a delivery that moves between the tables. Cost: one search by id per row.
      */
     withUnkept: text(`SELECT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       UNION SELECT event_id FROM deliveries
       WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")} AND NOT ${isOneOfIds("id")}`),
-    /** Deletes the ended deliveries of some events. One search by id each. Returns ids and states. */
+    /** Deletes the ended deliveries of some events. Cost: one search by id per row. Returns ids and states. */
     deleteEndedOf: text(`DELETE FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       RETURNING id, state`),
     deleteAttempts: text(`DELETE FROM attempts WHERE ${isOneOfIds("delivery_id")}`),
-    /** One search by seq and one by the whole key for each. */
+    /** Cost per event: one search by seq and one by the whole key. */
     deleteOfBuildings:
       text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
       SELECT 'building', e.building_id, e.resource_type, ${listedAt("'building'", "e.building_id")}, e.seq
@@ -69,7 +72,10 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
       FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t WHERE ${isOneOfIds("e.seq")})`),
     deleteEvents: text(`DELETE FROM events WHERE ${isOneOfIds("seq")}`),
 
-    /** The last attempts of some deliveries. Takes the ids twice. One search by id each in two tables. */
+    /**
+     * The last attempts of some deliveries. Takes the ids as a parameter twice. Cost per id: one search in each of two
+     * tables.
+     */
     lastAttempts: text(`SELECT a.delivery_id, a.number, a.started_at, a.duration_ms, a.outcome, a.status, a.detail
       FROM attempts AS a WHERE ${isOneOfIds("a.delivery_id")}
         AND a.number = (SELECT max(b.number) FROM attempts AS b WHERE b.delivery_id = a.delivery_id)
@@ -81,7 +87,7 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     /** Returns the new id. */
     insertNotification: text(`INSERT INTO notices (kind, integration_id, scope_type, scope_id, at, details)
       VALUES (?, ?, ?, ?, ?, ?) RETURNING id`),
-    /** A range of the table, or of the index over integrations. */
+    /** Cost: one range of the table, or of the index on integrations. */
     notifications: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE id > ? ORDER BY id LIMIT ?`),
     notificationsOfIntegration: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
@@ -91,7 +97,7 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
     newestNotificationsOfIntegration:
       text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE integration_id = ? AND id < ? ORDER BY id DESC LIMIT ?`),
-    /** Considers only the oldest notifications, up to a limit. */
+    /** Deletes notifications before a time. Considers only the oldest ones, up to a limit. */
     deleteNotifications: text(`DELETE FROM notices
       WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ? ${lockFree}) AND at < ?`)
   }

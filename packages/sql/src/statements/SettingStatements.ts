@@ -1,10 +1,10 @@
 /**
- * Statements on settings. Each is one search by name.
+ * Statements on settings. The cost of each is one search by name, unless its comment says otherwise.
  */
 import type { Dialect } from "../Dialect.ts"
 
 export const settingStatements = ({ text }: Dialect) => ({
-  /** Stores a setting unless it exists. Returns it if it was stored. */
+  /** Stores a setting unless it exists. Returns its value if it was stored. */
   insert: text(`INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING RETURNING value`),
   byName: text(`SELECT value FROM settings WHERE name = ?`),
 
@@ -14,6 +14,6 @@ export const settingStatements = ({ text }: Dialect) => ({
   /** Replaces a setting if it has not changed. */
   replace: text(`UPDATE settings SET value = ? WHERE name = ? AND value = ?`),
 
-  /** Some encrypted settings. Scans the table, which is small, once when the database is opened. */
+  /** A few encrypted settings. Cost: a scan of the small table, once when the database is opened. */
   someSealed: text(`SELECT value FROM settings WHERE value LIKE ? LIMIT 10`)
 })

@@ -1,17 +1,14 @@
 /**
- * Statements on grants, codes and tokens. Unless its comment says otherwise, a statement is one search by primary key in
- * each of its tables.
+ * Statements on grants, codes and tokens. The cost of each is one search by primary key in each of its tables, unless
+ * its comment says otherwise.
  */
 import type { Dialect } from "../Dialect.ts"
 import { grantColumns } from "../TokenRows.ts"
 
-/** How many access tokens one refresh deletes at most, after the limit was lowered. */
+/** Maximum number of access tokens that one refresh deletes. Matters only after the limit per grant was lowered. */
 const maxEnded = 500
 
-/**
- * How many of the oldest access tokens a purge considers. Only tokens issued while a clock was wrong can be in the wrong
- * order.
- */
+/** Number of oldest access tokens that a purge considers. Tokens are in order of age, unless a clock was wrong. */
 const maxLookedAt = 2_000
 
 const accessTokenColumns = `t.seq, t.hash, t.grant_id, t.scope, t.created_at, t.expires_at, t.retires, ${grantColumns}
@@ -37,13 +34,13 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
 
   accessTokenWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.seq = ?`),
 
-  /** For tokens issued without numbers. They have an index of their own. */
+  /** Finds tokens issued without numbers, through a separate index. */
   unnumberedWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.hash = ? AND NOT t.has_number`),
 
   refreshTokenWithGrant: text(`SELECT t.hash, t.grant_id, t.created_at, t.rotated_at, t.retired_at, ${grantColumns}
   FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id WHERE t.hash = ?`),
 
-  /** Returns a row to the one caller that redeems the code. */
+  /** Redeems a code. Only the first caller gets a row. */
   useCode: text(`UPDATE codes SET used_at = ? WHERE hash = ? AND used_at IS NULL
     AND (SELECT revoked_at IS NULL FROM grants WHERE grants.id = codes.grant_id)
   RETURNING grant_id`),
@@ -59,19 +56,19 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
 
   revokeGrant: text(`UPDATE grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`),
 
-  /** An index range over clients, then one search by key for each. */
+  /** Cost: a range of the index on clients, then one search by key per grant. */
   revokeGrantsTo: text(`UPDATE grants SET revoked_at = ?
   WHERE ${isOneOfKept("id", "SELECT id FROM grants WHERE client_id = ? AND revoked_at IS NULL")}`),
 
-  /** An index range over users and times, and for each grant the first entry of an index over refresh tokens. */
+  /** Cost: a range of the index on users and times, and one entry of the index on refresh tokens per grant. */
   grantsOf: text(`SELECT g.id AS grant_id, ${grantColumns} FROM grants AS g
   WHERE g.user_id = ? AND g.revoked_at IS NULL
     AND EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = g.id)
   ORDER BY g.created_at LIMIT ?`),
 
   /**
-   * The same range, then one search by key for each. A null client means all. Returns whether each grant has a refresh
-   * token.
+   * Cost: the same range, then one search by key per grant. Null for the client means all clients. Returns whether each
+   * grant has a refresh token.
    */
   revokeGrantsOf: text(`UPDATE grants SET revoked_at = ?
   WHERE ${isOneOfKept(
@@ -84,33 +81,34 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
 
   deleteUnnumbered: text(`DELETE FROM access_tokens WHERE hash = ? AND NOT has_number`),
 
-  /** Deletes a grant's oldest access tokens beyond a limit. Reads an index over grants, the newest first. */
+  /** Deletes a grant's oldest access tokens beyond a limit. Cost: a range of the index on grants, the newest first. */
   endOldest: text(`DELETE FROM access_tokens WHERE seq IN
   (SELECT seq FROM access_tokens WHERE grant_id = ? ORDER BY seq DESC LIMIT ${maxEnded} OFFSET ?)`),
 
-  /** The beginning of the table: tokens expire in the order of their numbers. */
+  /** Cost: the start of the table, because tokens expire in the order of their numbers. */
   purgeAccessTokens: text(`DELETE FROM access_tokens WHERE seq IN (SELECT t.seq FROM access_tokens AS t
   WHERE t.seq <= (SELECT max(seq) FROM (SELECT seq FROM access_tokens AS oldest ORDER BY seq LIMIT ${maxLookedAt}) AS first)
     AND t.expires_at < ? ORDER BY t.seq LIMIT ? ${lockFree}) RETURNING seq`),
 
-  /** The beginning of an index over expiry times, then one search by key for each. */
+  /** Cost: the start of the index on expiry times, then one search by key per row. */
   // Returns the grants of the codes, and whether each code was used.
   purgeCodes: text(`DELETE FROM codes WHERE hash IN (SELECT hash FROM codes WHERE expires_at < ? LIMIT ? ${lockFree})
   RETURNING grant_id, used_at`),
 
   /**
-   * Deletes grants for which no token was issued. Revoked ones are left to `purgeRevoked`. With `IS NULL`, PostgreSQL could
-   * scan the indexes of grants that are not revoked.
+   * Deletes grants for which no token was issued, except revoked ones, which `purgeRevoked` deletes. With `IS NULL`
+   * instead of `coalesce`, PostgreSQL could scan an index on grants that are not revoked.
    */
   deleteGrants: text(`DELETE FROM grants WHERE ${isOneOfTexts("id")} AND coalesce(revoked_at, 0) = 0`),
 
-  /** The beginning of an index over rotation times, then one search by key for each. */
+  /** Cost: the start of the index on rotation times, then one search by key per row. */
   purgeRotated: text(`DELETE FROM refresh_tokens
   WHERE hash IN (SELECT hash FROM refresh_tokens WHERE rotated_at < ? LIMIT ? ${lockFree}) RETURNING hash`),
 
   /**
-   * Deletes the tokens and codes of the grants that were revoked first. The beginning of an index over revocation times,
-   * then for each grant a range of an index over grants. Takes the number of grants, then the number of rows.
+   * Deletes the tokens and codes of the grants that were revoked first. Cost: the start of the index on revocation
+   * times, then one range of an index on grants per grant. The limits are the number of grants, then the number of
+   * rows.
    */
   purgeOfRevoked: (
     [
@@ -124,7 +122,7 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   LIMIT ? ${lockFree}) RETURNING ${key}`)
   ),
 
-  /** Deletes the same grants once they have no tokens and codes. The same indexes. */
+  /** Deletes the same grants once they have no tokens and codes. Cost: as for `purgeOfRevoked`. */
   purgeRevoked: text(`DELETE FROM grants WHERE id IN (SELECT revoked.id
   FROM (SELECT id FROM grants WHERE revoked_at < ? ORDER BY revoked_at LIMIT ?) AS revoked
   WHERE NOT EXISTS (SELECT 1 FROM access_tokens AS t WHERE t.grant_id = revoked.id)

@@ -1,7 +1,7 @@
 /**
  * Cancels all active deliveries of a deleted or disabled integration, even a million of them.
  *
- * Each database has its own implementation. The integration store uses it through this service.
+ * The integration store uses this service, which each database implements.
  */
 import type { DeliveryReason, IntegrationId } from "@doorhook/core"
 import type { Effect } from "effect"
@@ -10,7 +10,7 @@ import type { SqlError } from "effect/sql"
 
 type Answer<A> = Effect.Effect<A, SqlError.SqlError>
 
-/** How many deliveries one transaction moves at most: some ten milliseconds. */
+/** Maximum number of deliveries that one transaction moves, in about ten milliseconds. */
 export const CancellationBatch = Context.Reference<number>("@doorhook/sql/EndingBatch", { defaultValue: () => 2_000 })
 
 export class Cancellations extends Context.Service<
@@ -20,11 +20,11 @@ export class Cancellations extends Context.Service<
      * Cancels the active deliveries of an integration, like core's `Transitions.cancel`. Runs in the caller's transaction.
      */
     readonly begin: (id: IntegrationId, reason: DeliveryReason) => Answer<void>
-    /** Moves the rows of an integration's ending in transactions of its own, except those that others have locked. */
+    /** Moves the rows of an integration's ending in separate transactions. Skips rows that others have locked. */
     readonly prepare: (id: IntegrationId) => Answer<void>
     /** Moves the remaining rows in the caller's transaction, which must have locked the integration. */
     readonly finish: (id: IntegrationId) => Answer<void>
-    /** Moves the rows of all endings in the background. Called after an ending was begun, and with each heartbeat. */
+    /** Moves the rows of all endings in the background. Called after an ending has begun, and with each heartbeat. */
     readonly resume: Effect.Effect<void>
   }
 >()("@doorhook/sql/Endings") {}

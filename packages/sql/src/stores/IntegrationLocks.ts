@@ -1,5 +1,6 @@
 /**
- * Locks for changes of integrations, in the caller's transaction. They do nothing where transactions run one at a time.
+ * Locks for changes of integrations, in the caller's transaction. On SQLite they do nothing, because transactions run
+ * one at a time.
  */
 import type { IntegrationId, Scope } from "@doorhook/core"
 import type { Effect } from "effect"
@@ -10,10 +11,11 @@ export class IntegrationLocks extends Context.Service<
   IntegrationLocks,
   {
     /**
-     * Locks an integration for change: earlier publications have committed, and later ones wait until the transaction ends.
+     * Locks an integration for change: waits for earlier publications, and makes later ones wait until the transaction
+     * ends.
      */
     readonly forChange: (id: IntegrationId) => Effect.Effect<void, SqlError.SqlError>
-    /** Keeps others from creating integrations of a scope until the transaction ends. */
+    /** Prevents others from creating integrations of a scope until the transaction ends. */
     readonly scope: (scope: Scope) => Effect.Effect<void, SqlError.SqlError>
   }
 >()("@doorhook/sql/IntegrationLocks") {}

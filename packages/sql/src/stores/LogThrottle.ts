@@ -1,31 +1,31 @@
 /**
- * Explains rows that are unreadable or missing because another program has changed them, and limits how often each is
- * logged.
+ * Explains rows that are unreadable or missing because another program has changed them, and limits how often each row
+ * is logged.
  */
 import { RecentMap, rootMessage } from "@doorhook/core"
 import { adviceOn } from "../StoreFailure.ts"
 
-/** How long the same row is not logged again, in milliseconds. */
+/** Minimum time between log lines about the same row, in milliseconds. */
 export const logCooldown = 60_000
 
-/** How many logged rows are remembered. */
+/** Maximum number of remembered rows. */
 const maxRemembered = 10_000
 
 /** A required row that can't be read. */
 export interface UnreadableRow {
   readonly name: string
-  /** Undefined if the row is missing. */
+  /** Why the row can't be read; undefined if it is missing. */
   readonly cause: unknown
 }
 
-/** Says what is wrong with a row and what to do. */
+/** Explains what is wrong with a row and what to do. */
 export const explain = ({ cause, name }: UnreadableRow): string => {
   if (cause === undefined) return `${name} is missing: another program has deleted it. Restore a backup.`
   const said = rootMessage(cause)
-  return `${said.startsWith(name) ? said : `${name}: ${said}`}; ${adviceOn(cause) ?? "find out what has changed it."}`
+  return `${said.startsWith(name) ? said : `${name}: ${said}`}; ${adviceOn(cause) ?? "find out what changed it."}`
 }
 
-/** Makes a function that returns whether a row should be logged now, and then starts its cooldown. */
+/** Makes a function that returns whether to log a row now. If so, the row's cooldown starts. */
 export const makeLogThrottle = () => {
   const toldAt = new RecentMap<string, number>(maxRemembered)
 

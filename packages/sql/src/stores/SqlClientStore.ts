@@ -26,7 +26,7 @@ type Stored = Readonly<Record<keyof typeof Row.fields, unknown>>
 const columns = ["id", "name", "redirect_uris", "secrets", "created_at"] as const
 const isSame = (a: Stored, b: Stored): boolean => columns.every((column) => a[column] === b[column])
 
-/** Each statement is one search by id, or scans the table, which is small. */
+/** Cost: one search by id, or a scan of the small table. */
 const clientStatements = ({ text }: Dialect) => ({
   /** Returns the id if it was free. */
   insert: text(
@@ -34,12 +34,15 @@ const clientStatements = ({ text }: Dialect) => ({
   ),
   byId: text(`SELECT ${columns.join(", ")} FROM clients WHERE id = ?`),
   all: text(`SELECT ${columns.join(", ")} FROM clients ORDER BY id`),
-  /** Returns the id if the client still has the expected secrets. Their encoding is deterministic, so texts are compared. */
+  /**
+   * Returns the id if the client still has the expected secrets. Compares their JSON text, because the encoding is
+   * deterministic.
+   */
   replaceSecrets: text(`UPDATE clients SET secrets = ? WHERE id = ? AND secrets = ? RETURNING id`),
   remove: text(`DELETE FROM clients WHERE id = ? RETURNING id`)
 })
 
-/** How many decoded clients are cached. Each request reads one. */
+/** Maximum number of cached clients. Each request reads one. */
 const maxRemembered = 1_000
 
 const none = Effect.succeed(null)

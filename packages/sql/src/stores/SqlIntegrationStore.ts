@@ -25,7 +25,7 @@ import { IntegrationLocks } from "./IntegrationLocks.ts"
 import { makeTakeKeys } from "./Keys.ts"
 import { explain, makeLogThrottle } from "./LogThrottle.ts"
 
-/** How many scopes are cached. */
+/** Maximum number of cached scopes. */
 const maxRemembered = 10_000
 
 /** The integrations of one building or tenant, and when they were read. */
@@ -75,8 +75,8 @@ const make = Effect.fnUntraced(function* (
   const isTimeToTell = makeLogThrottle()
 
   /**
-   * The readable part of an unreadable integration, for matching events. Logs if its bindings are unreadable too, because
-   * such events can't be sent later.
+   * Returns the readable part of an unreadable integration, for matching events. Logs unreadable bindings, because
+   * events are then stored as skipped.
    */
   const matchOf = Effect.fnUntraced(function* (row: IntegrationRow, cause: IntegrationUnreadable) {
     const { id, scope, version } = yield* locatedFromRow(row)
@@ -97,7 +97,7 @@ const make = Effect.fnUntraced(function* (
 
   const remembered = new RecentMap<string, Remembered>(maxRemembered)
 
-  /** The cached integrations of some scopes in order of id; null unless all scopes are cached. */
+  /** Returns the cached integrations of some scopes in order of id; null unless all scopes are cached. */
   const recall = (
     buildings: ReadonlyArray<BuildingId>,
     tenants: ReadonlyArray<TenantId>

@@ -26,7 +26,10 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
     return { value: (yield* find(name)) ?? candidate, created: false }
   })
 
-  /** Stores a secret if there is none, or replaces one stored in clear. Another process may do so at the same time. */
+  /**
+   * Stores a secret if there is none, or replaces one stored in clear. Returns the stored one, which another process
+   * may have stored at the same time.
+   */
   const supersede = Effect.fnUntraced(function* (name: string, exposed: string | undefined, sealed: string) {
     if (exposed !== undefined) yield* sql.unsafe(statements.replace, [sealed, name, exposed])
     return (yield* insertOrFind(name, sealed)).value
@@ -35,7 +38,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
   return SettingStore.of({
     getOrCreate: (name, candidate) =>
       insertOrFind(name, candidate).pipe(sql.withTransaction, failAs("SettingStore.getOrCreate")),
-    // No transaction if the secret exists, which is almost always so.
+    // Uses no transaction if the secret exists, as it almost always does.
     getOrCreateSecret: Effect.fnUntraced(function* (name, candidate) {
       const found = yield* find(name)
       const isGood = found !== undefined && !secrets.isExposed(found)

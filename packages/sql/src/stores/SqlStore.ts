@@ -34,8 +34,8 @@ import type { TokenWrites } from "./TokenWrites.ts"
 export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
 /**
- * Checks the encryption key at start, not when the first delivery is signed. Opening one sealed secret proves that the key
- * is right.
+ * Checks the encryption key at start instead of when the first delivery is signed. Opening one sealed secret proves
+ * that the key is right.
  */
 const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, database: string) {
   const sql = yield* SqlClient.SqlClient
@@ -58,13 +58,13 @@ export const layer = <A, R>(options: {
   /** The name of the database in errors. */
   readonly database: string
   readonly encryptionKey: Redacted.Redacted<string> | undefined
-  /** The database's own delivery store, and the services that changes of integrations need. */
+  /** The database's own delivery store, and the services that change integrations. */
   readonly deliveries: (
     reader: IntegrationReader
   ) => Layer.Layer<DeliveryStore | Cancellations | IntegrationLocks | A, DatabaseUnusable, R>
   /** The database's own changes of tokens. */
   readonly tokenWrites: Layer.Layer<TokenWrites, never, R>
-  /** How long the integrations of a scope may be returned from the cache, in milliseconds; 0 for never. */
+  /** How long cached integrations of a scope may be used, in milliseconds; 0 to disable the cache. */
   readonly matchesFor?: number
 }): Layer.Layer<Stores | A, DatabaseUnusable, SqlClient.SqlClient | SqlReads | R> => {
   const { database, deliveries, dialect, matchesFor = 0, tokenWrites } = options

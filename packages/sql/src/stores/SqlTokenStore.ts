@@ -19,7 +19,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const reads = yield* SqlReads
   const statements = tokenStatements(dialect)
 
-  /** Runs a deletion with a time and limits. Returns the number of deleted rows. */
+  /** Runs a deletion with a time and limits as parameters. Returns the number of deleted rows. */
   const count = (statement: string, before: number, ...limits: ReadonlyArray<number>) =>
     Effect.map(sql.unsafe(statement, [before, ...limits]), ({ length }) => length)
 
@@ -64,8 +64,8 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
         row === undefined ? none : decodeRefreshToken(row)
       ).pipe(failAs("TokenStore.findRefreshToken")),
 
-    // Revocations run in a transaction even when they are one statement. A repeated revocation changes nothing, and only a
-    // transaction then waits until the earlier commit is on disk.
+    // Revocations run in a transaction even if they are one statement. A repeated revocation changes nothing, and only
+    // a transaction waits for the earlier commit to be on disk in that case.
     revokeGrant: Effect.fnUntraced(
       function* (id, now) {
         yield* sql.unsafe(statements.revokeGrant, [now, id])

@@ -1,5 +1,5 @@
 /**
- * Changes of tokens that requests wait for. Each database makes them in its own way, with little overhead.
+ * Changes of tokens that requests wait for. Each database has an implementation with little overhead.
  */
 import type { TokenStore } from "@doorhook/core"
 import { Context } from "effect"

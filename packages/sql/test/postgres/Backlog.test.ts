@@ -1,6 +1,6 @@
 /**
- * A dead receiver with a backlog too large to be cancelled in one statement. It is disabled and deleted at once, others are
- * not delayed, and any process moves the rows.
+ * An integration with a dead receiver and a backlog too large to be cancelled in one statement. It can be disabled and
+ * deleted immediately without delaying others, and any process can move the rows.
  */
 import type { Integration } from "@doorhook/core"
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
@@ -14,7 +14,7 @@ import { CancellationBatch } from "../../src/stores/Cancellations.ts"
 
 const { claim, claimOne, createIntegration, enqueue, idsOf, records, settle, settlement, start } = StoreFixtures
 
-/** A store with a statement timeout. */
+/** Opens a store with a statement timeout in milliseconds. */
 const onStore = (url: string, timeout = 15_000) =>
   Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), timeout, maxConnections: 4 }))
 
@@ -61,13 +61,13 @@ await describeOnPostgres("backlogs", (server) => {
         assert.isTrue(yield* integrations.remove((yield* integrations.find(dead.id)) ?? dead))
         assert.isAbove(yield* rowsOf(server, name, "queue"), many - 1)
       }).pipe(
-        // Here only calls move rows, and only those they need.
+        // Nothing moves rows in the background here, only calls that need it.
         Effect.provide(onStore(server.url(name), 1_000).pipe(Layer.provide(Layer.succeed(CancellationBatch, 0))))
       )
     })
   )
 
-  it.live("rows left by an ended process are moved by several new ones at once, and counted once", () =>
+  it.live("several new processes together move the rows left by an ended one, and count each once", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       const url = server.url(name)

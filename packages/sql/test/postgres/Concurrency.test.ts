@@ -1,6 +1,6 @@
 /**
- * Several processes on one database. Each delivery is leased to one worker at a time, a broken connection loses nothing,
- * transactions do not deadlock, and counts stay right.
+ * With several processes on one database, each delivery is leased to one worker at a time, a broken connection loses
+ * nothing, transactions do not deadlock, and counts stay correct.
  */
 import type { Integration, IntegrationId } from "@doorhook/core"
 import {
@@ -40,11 +40,11 @@ const {
 
 const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))
 
-/** Finds connections to this database that wait for a lock. Other databases may be on the server. */
+/** Finds connections to this database that wait for a lock, ignoring other databases on the server. */
 const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_locks
   WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 
-/** Publishes like a host, in the current transaction. */
+/** Publishes with the SQL function, like a host, in the current transaction. */
 const publishTo = (building: number) => {
   const event = JSON.stringify({ resource_type: "access_log", action: "create", building_id: building, data: {} })
   return SqlClient.SqlClient.use((sql) => sql.unsafe(`SELECT publish('${event}'::text)`))
@@ -100,7 +100,7 @@ await describeOnPostgres("concurrency", (server) => {
 
         const publisher = (index: number) =>
           Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], (round) => {
-            // In different orders, as different processes may match them.
+            // In different orders, because processes may match integrations in any order.
             const order = index % 2 === 0 ? integrations : integrations.toReversed()
             const from = index * 1_000 + round * 20
             return enqueue(...records(from, from + 9, ...order))
@@ -109,7 +109,7 @@ await describeOnPostgres("concurrency", (server) => {
           Effect.forEach(Array(25).keys(), (round) =>
             Effect.gen(function* () {
               const by = `worker-${index}`
-              // Memberships lapse, so some settled deliveries were released in the meantime.
+              // Some memberships lapse, so that some settled deliveries have been released.
               yield* store.heartbeat({ worker: by, now: start + round, until: start + round + (round % 3) })
               const claimed = yield* claim(start + round, { limit: 30, worker: by })
               const settlements = claimed.map((each, at) =>
@@ -131,7 +131,7 @@ await describeOnPostgres("concurrency", (server) => {
             const to = { ...found, version: version + 1, disabled_reason: null, status: "enabled" } as const
             yield* integrationStore.update(to, version)
           })
-        /** Retries, because disabling in the meantime changes the version. */
+        /** Removes an integration. Retries if its version was changed by disabling it. */
         const remove = Effect.fnUntraced(function* (id: IntegrationId) {
           for (;;) {
             const found = yield* integrationStore.find(id)
@@ -158,7 +158,7 @@ await describeOnPostgres("concurrency", (server) => {
         assert.deepEqual(states, yield* counted)
         const left = yield* store.list({ integration_id: first.id, limit: 100_000 })
         assert.isTrue(left.every(({ next_attempt_at }) => next_attempt_at === null))
-        // Cancelled deliveries are moved in the meantime, a few at a time.
+        // Moves cancelled deliveries a few at a time, so that moving overlaps with other calls.
       }).pipe(Effect.provide(onStore(url).pipe(Layer.provide(Layer.succeed(CancellationBatch, 3)))))
     })
   )
@@ -333,7 +333,7 @@ await describeOnPostgres("concurrency", (server) => {
           )
         yield* Deferred.await(removed)
         const enqueueing = yield* Effect.forkChild(enqueue(...records(1, 1, integration)))
-        // It waits for the deleting transaction, which may end once this waits.
+        // Enqueueing waits for the deleting transaction, which is then committed.
         const waits = sql.unsafe(waiting)
         while ((yield* waits).length === 0) yield* Effect.yieldNow
         yield* Deferred.succeed(commit, undefined)
@@ -374,7 +374,8 @@ await describeOnPostgres("concurrency", (server) => {
                 yield* publishTo(2)
                 const { changed, hasDueDeliveries, ids } = yield* settling(start)
                 assert.deepEqual(ids, [one.id, other.id, sound.id])
-                // The one without an open publication is disabled at once. The other's delivery is sent again.
+                // The integration without an open publication is disabled immediately. The other's delivery is sent
+                // again.
                 assert.deepEqual([changed, hasDueDeliveries], [[one.id], true])
                 yield* publishTo(1)
                 yield* enqueue(...records(2, 2, sound)).pipe(Effect.provide(onStore(url)))
@@ -394,7 +395,8 @@ await describeOnPostgres("concurrency", (server) => {
           assert.strictEqual((yield* (yield* IntegrationStore).find(other.id))?.disabled_reason, "gone")
           const { states } = yield* store.summary(start)
           assert.deepEqual(states, yield* counted)
-          // The host's deliveries to the first ended with it. To the second it published too late.
+          // The host's delivery to `other` was cancelled with it. The one to `one` is skipped, because the host
+          // published after `one` was disabled.
           const published = end === "commits" ? 1 : 0
           assert.deepEqual(
             [states.delivered, states.cancelled, states.skipped, states.pending + states.retrying],
@@ -424,7 +426,7 @@ await describeOnPostgres("concurrency", (server) => {
               yield* publish
               const failed = settle(start, ...claimed.map((each) => StoreFixtures.retryAt(each, start + 5_000)))
               assert.strictEqual((yield* Effect.provide(failed, onStore(url))).size, 1)
-              // The failure was recorded after the host's snapshot, which is no conflict either.
+              // A failure recorded after the host's snapshot does not conflict either.
               yield* publish
               const changing = yield* disable.pipe(Effect.provide(onStore(url)), Effect.forkDetach)
               while ((yield* waits).length === 0) yield* Effect.yieldNow
@@ -435,7 +437,7 @@ await describeOnPostgres("concurrency", (server) => {
         assert.isTrue(yield* Fiber.join(changing))
         const { states } = yield* (yield* DeliveryStore).summary(start)
         assert.deepEqual(states, yield* counted)
-        // Deliveries that the host published before the change ended with it.
+        // Deliveries that the host published before the change were cancelled by it.
         assert.deepEqual([states.cancelled, states.pending], [3, 0])
       }).pipe(Effect.provide(onStore(url)))
     })
@@ -447,7 +449,7 @@ await describeOnPostgres("concurrency", (server) => {
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const tokens = yield* TokenStore
-        // Stored in one order, granted in the reverse order.
+        // The order of rows is the reverse of the order of creation times.
         yield* sql.unsafe(`INSERT INTO grants (id, user_id, client_id, scope, created_at)
           VALUES ('g1', 'user', 'client', 'public', 2), ('g2', 'user', 'client', 'public', 1)`)
         const waiters = (count: number) => Effect.repeat(sql.unsafe(waiting), { while: ({ length }) => length < count })
@@ -503,12 +505,12 @@ await describeOnPostgres("concurrency", (server) => {
           Effect.exit
         )
         assert.strictEqual(broken._tag, "Failure")
-        // A call may get further broken connections, as many as the pool has.
+        // A call may get further broken connections, up to the size of the pool.
         const patiently = Effect.retry({ times: 10 })
         const { events, states } = yield* patiently(store.summary(start))
         assert.deepEqual([events, states.pending, states.delivered], [10, 10, 0])
         assert.strictEqual((yield* patiently(store.claim(request))).deliveries.length, 10)
-        // Opens all connections of the pool, which are then idle.
+        // Opens all connections of the pool.
         yield* Effect.forEach(Array(20).keys(), () => store.summary(start), { concurrency: "unbounded" })
         yield* killOthers
         const summaries = yield* Effect.forEach(Array(20).keys(), () => patiently(store.summary(start)), {

@@ -1,5 +1,6 @@
 /**
- * A store that all tests of a file share, emptied for each, because connecting and planning take longer than most of them.
+ * A store that all tests of a file share. It is emptied for each test instead of opened again, because connecting and
+ * planning take longer than most tests.
  */
 import { PostgresStore } from "@doorhook/sql/postgres"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
@@ -12,11 +13,11 @@ type Stores = Layer.Success<ReturnType<typeof PostgresStore.layer>>
 /** Options of the store. */
 interface KeptStoreOptions {
   readonly encryptionKey?: Redacted.Redacted<string>
-  /** References for building it. */
+  /** References that are provided while the store is built. */
   readonly provide?: Layer.Layer<never>
 }
 
-/** Must be called inside `describe`. The layer empties the store for each test. */
+/** Makes a layer that provides the store, emptied for each test. Must be called inside `describe`. */
 export const keptStore = (
   server: TestServer,
   { encryptionKey, provide = Layer.empty }: KeptStoreOptions = {}
@@ -28,7 +29,7 @@ export const keptStore = (
     return { database, services }
   })
   const scope = Scope.makeUnsafe()
-  // Opened outside the first test, whose clock may be a test clock.
+  // Opened outside of any test, because a test may use a test clock.
   const opening = Effect.promise(() => Effect.runPromise(Scope.provide(open, scope)))
   const opened = Effect.runSync(Effect.cached(opening))
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

@@ -11,7 +11,7 @@ import { once } from "node:events"
 import { connect, createServer } from "node:net"
 import { describeOnPostgres, pooledDatabase } from "@doorhook/testkit/postgres/TestServer"
 
-/** Forwards between a client and a server. It can be told to drop the next answer to a statement. */
+/** Starts a proxy between client and server. On request it drops the next answer to a statement. */
 const startProxy = (url: URL) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -62,20 +62,20 @@ await describeOnPostgres("lost answers", (server) => {
         assert.strictEqual(lost.outcome, "unknown")
         assert.notInclude(lost.message, "Nothing was changed")
         yield* proxy.loseAnswerTo(null)
-        // It was executed. An error from the server, in contrast, means that nothing was changed.
+        // The statement was executed. By contrast, an error from the server means that nothing was changed.
         assert.isDefined(yield* StoreFixtures.keptEvent(marked))
         const refused = yield* Effect.flip(enqueue)
         assert.isUndefined(refused.outcome)
         assert.include(refused.message, "Nothing was changed")
 
         yield* StoreFixtures.heartbeat(StoreFixtures.start)
-        // On a new connection, because a statement's text is sent once per connection.
+        // On a new connection, because a statement's text is sent only once per connection.
         yield* proxy.loseAnswerTo("COMMIT")
         const claimed = yield* Effect.flip(StoreFixtures.claim(StoreFixtures.start)).pipe(Effect.provide(onProxy))
         assert.strictEqual(claimed.outcome, "unknown")
         yield* proxy.loseAnswerTo(null)
         assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 2)
-        // The worker does not know its leases. It reports what it holds, and the rest is released.
+        // The worker never learned of its leases, so its heartbeat does not report them, and they are released.
         const { start, worker } = StoreFixtures
         const holding = (before: number) =>
           store.heartbeat({ worker, now: start, until: start + 1, holds: { ids: [], before } })

@@ -1,5 +1,5 @@
 /**
- * Opening a PostgreSQL database: it is migrated once, even if many processes start at once, and errors are explained.
+ * Opening a PostgreSQL database migrates it once, even if many processes start at the same time, and explains errors.
  */
 import { DeliveryStore, IntegrationId, IntegrationStore, TokenHash, TokenStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
@@ -13,7 +13,6 @@ import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/Test
 
 const { building } = StoreFixtures
 
-/** Reverts the migration to leases by worker. */
 /** Reverts the migration to numbered access tokens. */
 const hashedTokens = `DROP FUNCTION refresh_access;
   DROP INDEX access_tokens_by_grant, access_tokens_without_number;
@@ -21,6 +20,7 @@ const hashedTokens = `DROP FUNCTION refresh_access;
   CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
   CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at);`
 
+/** Also reverts the migration to leases by worker. */
 const tokenLeases = `${hashedTokens}
   ALTER TABLE integrations DROP COLUMN failing_attempts, DROP COLUMN failing_retry_after;
   DROP INDEX queue_due, deliveries_leased;
@@ -150,7 +150,7 @@ await describeOnPostgres("opening a database", (server) => {
         url.password = "secret"
         const { message, why } = yield* refusal(url.href)
         assert.strictEqual(why, "refused")
-        assert.match(message, /permission denied.*Let it create the schema doorhook/)
+        assert.match(message, /permission denied.*Allow it to create the schema doorhook/)
         yield* Effect.promise(() => server.administer(`CREATE SCHEMA doorhook AUTHORIZATION ${role}`, name))
         assert.strictEqual((yield* open(url.href)).events, 0)
       })
@@ -197,7 +197,7 @@ await describeOnPostgres("opening a database", (server) => {
         events.map(({ created_at }) => created_at),
         [99, 98, 97]
       )
-      // As a process of the previous version does until it is replaced.
+      // Writes like a process of the previous version that still runs.
       const dated = yield* Effect.promise(() =>
         server.administer(
           `INSERT INTO doorhook.events_of (event_seq, scope_type, scope_id, resource_type)
@@ -216,7 +216,7 @@ await describeOnPostgres("opening a database", (server) => {
       const name = yield* newDatabase(server)
       yield* Effect.gen(function* () {
         const store = yield* DeliveryStore
-        // As written by processes up to version 5: entries have the server's time.
+        // Writes like processes up to version 5, whose list entries have the server's time.
         yield* Effect.promise(() =>
           server.administer(
             `SET search_path = doorhook;
@@ -227,7 +227,7 @@ await describeOnPostgres("opening a database", (server) => {
             INSERT INTO events_of (event_seq, scope_type, scope_id, resource_type)
               SELECT seq, 'building', 1, 'call' FROM events UNION ALL
               SELECT seq, 'tenant', t.id, 'call' FROM events CROSS JOIN (VALUES (7), (8)) AS t (id);
-            -- One of now, and an entry of an event that stays.
+            -- Event 4 is written like current versions do, and event 5 is too new to be purged.
             INSERT INTO events (seq, id, building_id, created_at, resource_type, action, tenant_ids, data)
               SELECT 4, 'evt_0000000040000000000000000', 1, created_at, 'call', 'create', '[7]', '{}' FROM events WHERE seq = 2;
             INSERT INTO events_of (event_seq, created_at, scope_type, scope_id, resource_type)
@@ -337,8 +337,8 @@ await describeOnPostgres("opening a database", (server) => {
       const name = yield* newDatabase(server)
       const url = server.url(name)
       yield* open(url)
-      // A delivery that was never leased, one in its first attempt, one in its second, one resent during its third, and one
-      // cancelled during its attempt.
+      // Five deliveries: never leased, in the first attempt, in the second, resent during the third, and cancelled
+      // during an attempt.
       const queueOne = `INSERT INTO queue
         (id, event_id, integration_id, created_at, state, attempts, lane, due_at, lease_token, resend) VALUES`
       yield* Effect.promise(() =>
@@ -404,7 +404,7 @@ await describeOnPostgres("opening a database", (server) => {
       )
       const { message, why } = yield* refusal(server.url(name))
       assert.strictEqual(why, "newer_version")
-      assert.match(message, new RegExp(`version 99, this doorhook knows ${Migrations.newest}`))
+      assert.match(message, new RegExp(`version 99; this doorhook supports up to ${Migrations.newest}`))
     })
   )
 })

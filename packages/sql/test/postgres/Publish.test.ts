@@ -1,5 +1,5 @@
 /**
- * Publishing in SQL, in the caller's own transaction: by the function, and through Effect SQL.
+ * Publishing in the caller's own transaction, by the SQL function and through Effect SQL.
  */
 import type { Integration, IntegrationId, NewEvent, ResourceTypeTable, Scope } from "@doorhook/core"
 import {
@@ -59,7 +59,7 @@ const events = fc.array(
   { minLength: 1, maxLength: 5 }
 )
 
-/** Members of an event, and what may stand in their place. */
+/** Valid and invalid values for the members of an event. */
 const odd = fc.oneof(
   fc.constantFrom(0, -1, 1.5, 1, 2, "1", "01", "-1", "1.0", "9007199254740991", "9007199254740992", "1\n"),
   fc.constantFrom(null, true, "call", "create", "door_forced", "badge", "revoke", 2 ** 53),
@@ -89,12 +89,12 @@ const bodyOf = (event: NewEvent) => {
   return { ...event, data }
 }
 
-/** Types that a host declares. */
+/** Resource types that a host declares. */
 const declared = Result.getOrThrow(
   declareTypes({ door_forced: { priority: "high" }, badge: { actions: ["create", "revoke"] } })
 )
 
-/** Publishes by the function; what it says where it refuses. */
+/** Publishes by the function. Returns the number of deliveries, or the message of a refusal. */
 const publishWith = (client: pg.Client, text: string) =>
   Effect.promise(() =>
     client.query<{ id: string; deliveries: number }>("SELECT * FROM doorhook.publish($1)", [text]).then(
@@ -107,7 +107,7 @@ const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(effect))
 
 await describeOnPostgres("publishing in SQL", (server) => {
-  /** A store on a database, and a client of the host's own. */
+  /** Opens a store on a database, and a client of the host. */
   const open = Effect.fnUntraced(function* (url: string, types: ResourceTypeTable = builtInTable) {
     const store = PostgresWakeSignal.layer.pipe(
       Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })),
@@ -130,7 +130,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
   const query = (client: pg.Client, text: string, params: ReadonlyArray<unknown> = []) =>
     Effect.promise(async () => (await client.query<{ id: string; deliveries: number }>(text, [...params])).rows)
 
-  it.live("a transaction that publishes is on the server's disk when it ends, whatever its session says", () =>
+  it.live("a transaction that publishes is on the server's disk when it commits, whatever the session's settings", () =>
     Effect.gen(function* () {
       const { client } = yield* onLent
       const ask = (text: string, params: ReadonlyArray<unknown> = []) =>
@@ -152,7 +152,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     })
   )
 
-  it.live("goes to whom core's Matcher says, as core's Transitions say", () =>
+  it.live("creates the same deliveries as core's Matcher and Transitions", () =>
     Effect.gen(function* () {
       const { host, services } = yield* onLent
       const run = Effect.runPromiseWith(services)
@@ -213,7 +213,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     })
   )
 
-  it.live("refuses what core's PublishRequest refuses, and takes what it takes", () =>
+  it.live("accepts and refuses the same events as core's PublishRequest", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       const { client } = yield* open(url, declared)
@@ -248,7 +248,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     })
   )
 
-  it.live("takes what a doorhook declared that opened the database, in the lane of its priority", () =>
+  it.live("accepts types declared by a doorhook that opened the database, in the lane of their priority", () =>
     Effect.gen(function* () {
       const { url } = yield* pooledDatabase(server)
       const event = (resource_type: string, action = "create") =>
@@ -282,7 +282,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
         ]
       )
 
-      // One that declares nothing takes nothing away; one that declares otherwise changes it.
+      // A process without declared types removes nothing; one with a different declaration changes the type.
       yield* open(url)
       assert.strictEqual(yield* publishWith(client, event("door_forced")), 1)
       yield* open(url, Result.getOrThrow(declareTypes({ door_forced: { actions: ["begin", "end"] } })))
@@ -290,7 +290,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     })
   )
 
-  it.live("takes ids as text, and gives events ids of the same form as core", () =>
+  it.live("accepts ids as text, and makes event ids in the same form as core", () =>
     Effect.gen(function* () {
       const { client, services } = yield* onLent
       const text = JSON.stringify({
@@ -318,7 +318,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
       assert.match(own, form)
       const ids = yield* query(client, "SELECT doorhook.make_event_id(n) AS id FROM generate_series(1, 1000) AS n")
       for (const each of [published, ...ids]) assert.match(each?.id ?? "", form)
-      // All characters occur at all places: none is fixed by the form of a UUID.
+      // Every character occurs in every place, so none is fixed by the form of a UUID.
       for (let place = 13; place < 33; place++) {
         assert.strictEqual(new Set(ids.map((each) => each.id[place])).size, 32)
       }
@@ -333,7 +333,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
   )
 
   it.live(
-    "in a transaction of the host's: what commits is delivered and wakes, what is rolled back leaves nothing",
+    "in the host's transaction delivers and wakes workers after a commit, and leaves nothing after a rollback",
     () =>
       Effect.gen(function* () {
         const { client, host, services } = yield* open(server.url(yield* newDatabase(server)))
@@ -391,7 +391,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
 
   for (const damage of damages) {
     for (const way of ["doorhook.publish", "the publisher"] as const) {
-      it.live(`by ${way} stores for an integration too that has ${damage[1]} for ${damage[0]}`, () =>
+      it.live(`by ${way} also stores a delivery for an integration with ${damage[1]} for ${damage[0]}`, () =>
         Effect.gen(function* () {
           const { client, services } = yield* onLent
           const call = "SELECT id, deliveries FROM doorhook.publish($1)"
@@ -416,39 +416,37 @@ await describeOnPostgres("publishing in SQL", (server) => {
       const refused = yield* Effect.flip(PostgresPublish.publish([newEvent(1)]).pipe(Effect.provideContext(host)))
       assert.match(
         refused.message,
-        /no transaction has begun on this client\. Nothing was changed; put sql\.withTransaction/
+        /no transaction has begun on this client\. Nothing was changed; call publish inside sql\.withTransaction/
       )
       const { events } = yield* Context.get(services, DeliveryStore).summary(start)
       assert.strictEqual(events, 0)
     })
   )
 
-  it.live(
-    "in Effect says what is missing where doorhook is not there or not for this user; the transaction can go on",
-    () =>
-      Effect.gen(function* () {
-        const url = server.url(yield* newDatabase(server))
-        const refusedIn = (before: string) =>
-          inTransaction(
-            Effect.gen(function* () {
-              const sql = yield* SqlClient.SqlClient
-              yield* sql.unsafe(before)
-              const refused = yield* Effect.flip(PostgresPublish.publish([newEvent(1)]))
-              assert.lengthOf(yield* sql.unsafe("SELECT 1"), 1)
-              return refused.message
-            })
-          )
-        const host = yield* Layer.build(PgClient.layer({ url: Redacted.make(url) }))
-        const absent = yield* refusedIn("SELECT 1").pipe(Effect.provideContext(host))
-        assert.match(absent, /the database has no doorhook\.publish\. Start doorhook on this database once/)
-        yield* open(url)
-        const role = "SET LOCAL ROLE pg_monitor"
-        const barred = yield* refusedIn(role).pipe(Effect.provideContext(host))
-        assert.match(
-          barred,
-          /Nothing was changed; the database user pg_monitor may not publish\. Run as .*: GRANT USAGE ON SCHEMA doorhook TO pg_monitor; GRANT/
+  it.live("in Effect explains that doorhook is missing or not allowed for this user; the transaction can go on", () =>
+    Effect.gen(function* () {
+      const url = server.url(yield* newDatabase(server))
+      const refusedIn = (before: string) =>
+        inTransaction(
+          Effect.gen(function* () {
+            const sql = yield* SqlClient.SqlClient
+            yield* sql.unsafe(before)
+            const refused = yield* Effect.flip(PostgresPublish.publish([newEvent(1)]))
+            assert.lengthOf(yield* sql.unsafe("SELECT 1"), 1)
+            return refused.message
+          })
         )
-      })
+      const host = yield* Layer.build(PgClient.layer({ url: Redacted.make(url) }))
+      const absent = yield* refusedIn("SELECT 1").pipe(Effect.provideContext(host))
+      assert.match(absent, /the database has no doorhook\.publish\. Start doorhook on this database once/)
+      yield* open(url)
+      const role = "SET LOCAL ROLE pg_monitor"
+      const barred = yield* refusedIn(role).pipe(Effect.provideContext(host))
+      assert.match(
+        barred,
+        /Nothing was changed; the database user pg_monitor may not publish\. Run as .*: GRANT USAGE ON SCHEMA doorhook TO pg_monitor; GRANT/
+      )
+    })
   )
 
   it.live("text and json keep data byte for byte; jsonb has its own order", () =>
@@ -473,7 +471,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     })
   )
 
-  it.live("a host's user needs no right but to call it, and sees no secrets", () =>
+  it.live("a host's user needs only the right to call it, and sees no secrets", () =>
     Effect.gen(function* () {
       const { name, url } = yield* pooledDatabase(server)
       yield* Layer.build(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) })))

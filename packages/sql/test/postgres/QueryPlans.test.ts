@@ -1,6 +1,6 @@
 /**
- * Every statement on a growing table uses its intended index, even if it is planned while the table is small and without
- * statistics: plans are kept while the table grows.
+ * Every statement on a growing table uses its intended index, even if it is planned while the table is small and has no
+ * statistics, because plans are kept while the table grows.
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates, DeliveryId, deliveryStates, IntegrationId } from "@doorhook/core"
@@ -167,7 +167,7 @@ await describeOnPostgres("query plans", (server) => {
       const options = Object.entries(PostgresDatabase.session)
         .map(([name, value]) => `-c ${name}=${value.replaceAll(" ", String.raw`\ `)}`)
         .join(" ")
-      // A statement without parameters gets a generic plan. Doorhook's own client always sends parameters.
+      // EXPLAIN (GENERIC_PLAN) only works without parameters, but doorhook's own client always sends some.
       const client = yield* Effect.acquireRelease(
         Effect.promise(async () => {
           const connected = new pg.Client({ connectionString, options })

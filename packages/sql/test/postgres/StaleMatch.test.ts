@@ -1,5 +1,6 @@
 /**
- * Events are matched with cached integrations. Storing them checks that these are still complete and unchanged.
+ * Events are matched with cached integrations. Storing them checks that the cached integrations are complete and
+ * unchanged.
  */
 import type { Integration, MatchCandidate } from "@doorhook/core"
 import { BuildingId, DeliveryStore, IntegrationStore, TenantId } from "@doorhook/core"
@@ -19,7 +20,9 @@ const matched = (cached: boolean) => IntegrationStore.use((store) => store.findB
 
 const key = { key: "k", fingerprint: "f", answer: "a", created_at: start, expires_at: start + 1 }
 
-/** Stores an event for some integrations, like a publisher that has matched it with all of its scopes. */
+/**
+ * Stores an event for some integrations, like a publisher that has matched it with the integrations of all its scopes.
+ */
 const store = Effect.fnUntraced(function* (
   n: number,
   integrations: ReadonlyArray<Integration>,
@@ -59,7 +62,7 @@ await describeOnPostgres("stale matches", (server) => {
           const stale = yield* Effect.flip(store(2, [one], remembered, keys))
           assert.strictEqual(stale._tag, "StaleMatch")
           assert.strictEqual((yield* deliveries.summary(start)).events, 1)
-          // The key is free, and an uncached match is right.
+          // The idempotency key is still free, and an uncached match is stored.
           const fresh = yield* matched(false)
           assert.strictEqual((yield* store(2, [], fresh, keys)).length, 1)
         }).pipe(Effect.provide(keptStore(server)))

@@ -1,5 +1,5 @@
 /**
- * On any sequence of calls, PostgreSQL returns the same as memory.
+ * PostgreSQL returns the same as the memory store on any sequence of calls.
  */
 import { MemoryStore } from "@doorhook/core"
 import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
@@ -13,7 +13,7 @@ import { keptStore } from "./KeptStore.ts"
 
 await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
   const store = keptStore(server)
-  // Cancelled deliveries are not moved, except as calls need.
+  // Rows of cancelled deliveries stay, except where calls must move them.
   const unmoved = keptStore(server, { provide: Layer.succeed(CancellationBatch, 0) })
 
   it("on every sequence of calls", async () => {

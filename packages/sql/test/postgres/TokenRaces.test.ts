@@ -1,5 +1,5 @@
 /**
- * Twenty concurrent requests for one code, and for one refresh token, handled by two processes on one database.
+ * Twenty concurrent requests with the same code or the same refresh token, handled by two processes on one database.
  */
 import {
   AuthorizationServer,
@@ -27,7 +27,7 @@ const directory = DirectoryDocument.fromValue({
   tenants: []
 })
 
-/** Simulates the authorization server of one process. */
+/** Makes an authorization server like that of a separate process. */
 const makeProcess = (url: string) =>
   Layer.build(
     AuthorizationServer.layer.pipe(

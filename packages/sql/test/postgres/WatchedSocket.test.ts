@@ -1,5 +1,5 @@
 /**
- * The timeout of an answer starts with its request, however long the connection was idle before.
+ * The timeout for an answer starts with the request, however long the connection was idle before.
  */
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { assert, describe, it } from "@effect/vitest"
@@ -13,7 +13,7 @@ import { connectWatched } from "../../src/postgres/WatchedSocket.ts"
 /** ReadyForQuery: idle. */
 const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
-/** A connection with a timeout of one second of virtual time, and the server's end of it. */
+/** Opens a connection with a timeout of one second of virtual time. Also returns the server's end. */
 const connected = Effect.acquireRelease(
   Effect.promise(async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
@@ -51,7 +51,7 @@ const exchange = ({ socket, upstream }: { readonly socket: NodeJS.WritableStream
   })
 
 describe("a watched connection", () => {
-  it.live("is closed if an answer is awaited and nothing comes", () =>
+  it.live("is closed if an awaited answer does not arrive", () =>
     Effect.gen(function* () {
       const { closed, errors, socket } = yield* connected
       socket.write("?")
@@ -64,7 +64,7 @@ describe("a watched connection", () => {
     })
   )
 
-  it.live("waits the full timeout for a request in the same turn in which the timer fires", () =>
+  it.live("waits the full timeout for a request sent in the turn in which the timer fires", () =>
     Effect.gen(function* () {
       const connection = yield* connected
       yield* exchange(connection)
@@ -76,7 +76,7 @@ describe("a watched connection", () => {
       assert.deepEqual(connection.errors, [])
       assert.isFalse(connection.socket.destroyed)
       yield* exchange(connection)
-      // But no longer.
+      // It waits no longer than the timeout.
       connection.socket.write("?")
       vi.advanceTimersByTime(1_000)
       yield* connection.closed

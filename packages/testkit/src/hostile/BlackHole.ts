@@ -1,6 +1,6 @@
 /**
- * An address that drops everything: connections to it are neither established nor refused. An IPv6 address behaves like
- * this on a machine without an IPv6 route.
+ * An address that drops everything, so that connections to it are neither established nor refused, like an IPv6 address
+ * on a machine without an IPv6 route.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -8,14 +8,14 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { startNode } from "../Process.ts"
 
-/** Listens, but never accepts a connection. */
+/** Returns a program that listens but never accepts a connection. */
 const program = (host: string, port: number): string => `
   require("node:net").createServer().listen({ host: "${host}", port: ${port}, backlog: 1 }, () => {
     require("node:fs").writeSync(1, "listening\\n")
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   })`
 
-/** More connections than the backlog of such a listener holds. */
+/** Number of connections that fill the backlog of such a listener. */
 const enough = 8
 
 /** Drops everything sent to an address and port, until the scope is closed. */

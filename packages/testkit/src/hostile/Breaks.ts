@@ -4,7 +4,7 @@
 import type { Behaviour } from "./RawReceiver.ts"
 import { onRequest } from "./RawReceiver.ts"
 
-/** Resets at once after accepting. */
+/** Resets immediately after accepting. */
 export const resetsOnConnect: Behaviour = (socket) => {
   socket.resetAndDestroy()
 }

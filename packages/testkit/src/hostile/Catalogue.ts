@@ -18,11 +18,11 @@ export interface HostileReceiver {
   readonly name: string
   readonly behave: Behaviour
   readonly scheme: "http" | "https"
-  /** The outcome that must be recorded. */
+  /** The outcome that the sender must record. */
   readonly outcome: AttemptOutcome
-  /** When it must be known: as soon as the receiver has misbehaved, or at the deadline. */
+  /** When the outcome must be known: as soon as the receiver has misbehaved, or at the deadline. */
   readonly known: "at once" | "at the deadline"
-  /** The detail for operators, if there was no response. */
+  /** The detail for operators that must be recorded, if there was no response. */
   readonly detail?: RegExp
 }
 
@@ -39,7 +39,7 @@ const broken = (detail: RegExp): Expected => ({ outcome: "connection_reset", kno
 const invalid = (detail: RegExp): Expected => ({ outcome: "invalid_response", known: "at once", detail })
 const tls = (detail: RegExp): Expected => ({ outcome: "tls", known: "at once", detail })
 const silent: Expected = { outcome: "timeout", known: "at the deadline", detail: /^no answer within \d+ ms$/ }
-/** The headers are complete, so the delivery is acknowledged whatever happens to the body. */
+/** For receivers that send complete headers, which acknowledge the delivery whatever happens to the body. */
 const acknowledged: Expected = { outcome: "acknowledged", known: "at once" }
 const acknowledgedLate: Expected = { outcome: "acknowledged", known: "at the deadline" }
 
@@ -75,7 +75,7 @@ export const onHttp: ReadonlyArray<HostileReceiver> = [
   ...list({ answersEarlyAndResets }, { outcome: "bad_status", known: "at once" })
 ]
 
-/** Receivers on HTTPS. Unless a receiver's fault is its certificate, `authority` has issued it. */
+/** Receivers on HTTPS. Certificates are issued by `authority`, except where the certificate is the fault. */
 export const onHttps = (authority: Authority): ReadonlyArray<HostileReceiver> => {
   const { endsInHandshake, resetsInHandshake, speaksPlainHttp, stopsInHandshake } = Tls
   const neverShakesHands = neverAnswers

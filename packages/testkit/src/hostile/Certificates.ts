@@ -1,6 +1,6 @@
 /**
- * Makes certificates for tests: an authority, and certificates that it signs. X.509 (RFC 5280) in DER by hand, because
- * Node.js can sign but not make certificates.
+ * Makes a certificate authority for tests, and certificates that it signs. Encodes X.509 (RFC 5280) in DER itself,
+ * because Node.js can sign but not make certificates.
  */
 import type { KeyObject } from "node:crypto"
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
@@ -30,7 +30,7 @@ const octets = (content: Uint8Array): Buffer => der(0x04, content)
 const bits = (content: Uint8Array): Buffer => der(0x03, Buffer.from([0]), content)
 const isTrue = der(0x01, Buffer.from([0xff]))
 
-/** Milliseconds since the epoch as `20260102030405Z`. */
+/** Encodes milliseconds since the epoch as `20260102030405Z`. */
 const time = (millis: number): Buffer =>
   der(0x18, Buffer.from(`${new Date(millis).toISOString().slice(0, 19).replaceAll(/[-T:]/g, "")}Z`))
 
@@ -51,7 +51,7 @@ const isAuthority = extension("551d13", sequence(isTrue), isTrue)
 const year = 365 * 86_400_000
 
 interface Subject {
-  /** The name or IPv4 address; null for an authority. */
+  /** Host name or IPv4 address; null for an authority. */
   readonly host: string | null
   readonly name: string
   readonly publicKey: KeyObject
@@ -96,7 +96,7 @@ export const makeAuthority = (): Authority => {
   }
 }
 
-/** A self-signed certificate. */
+/** Makes a self-signed certificate. */
 export const makeSelfSigned = (host: string): Certificate => {
   const { privateKey, publicKey } = newKeys()
   return {

@@ -4,7 +4,7 @@
 import type { Behaviour } from "./RawReceiver.ts"
 import { onRequest } from "./RawReceiver.ts"
 
-/** Writes the head at once, then repeats the text byte by byte. */
+/** Writes the head, then repeats the text byte by byte. */
 const drips =
   (head: string, text: string, interval: number): Behaviour =>
   (socket) =>
@@ -15,8 +15,8 @@ const drips =
       socket.on("close", () => clearInterval(timer))
     })
 
-/** The headers arrive so slowly that they never end. */
+/** Sends headers byte by byte, without end. */
 export const dripsHeaders = drips("", "HTTP/1.1 200 OK\r\nx-filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 5)
 
-/** The headers arrive at once, the body never ends. */
+/** Sends the headers immediately, then a body byte by byte without end. */
 export const dripsBody = drips("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n", "drip", 5)

@@ -6,12 +6,12 @@ import { answers } from "./RawReceiver.ts"
 const withBody = (body: Buffer, headers = ""): Buffer =>
   Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\n${headers}content-length: ${body.length}\r\n\r\n`, "latin1"), body])
 
-/** 16 KiB of invalid UTF-8. Decoded, each byte becomes a character of three bytes. */
+/** Sends 16 KiB of invalid UTF-8. When decoded, each byte becomes a character of three bytes. */
 export const sendsInvalidUtf8 = answers(withBody(Buffer.alloc(16 * 1024, 0xff)))
 
 export const sendsNul = answers(withBody(Buffer.from("a\0b")))
 
-/** One byte and then two-byte characters, so that a cut at 16 KiB splits a character. */
+/** Sends one byte and then two-byte characters, so that a cut at 16 KiB splits a character. */
 export const sendsLongText = answers(withBody(Buffer.from(`x${"é".repeat(16 * 1024)}`)))
 
 export const hasInvalidUtf8InHeaders = answers(

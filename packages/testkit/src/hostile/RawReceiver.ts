@@ -1,6 +1,6 @@
 /**
- * A receiver on raw sockets. A behaviour handles each connection: HTTP, or something similar. It counts connections, so
- * that tests can check that none stays open.
+ * A receiver on raw sockets. A behaviour handles each connection, by HTTP or something similar. The receiver counts
+ * connections, so that tests can check that none stays open.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -9,17 +9,17 @@ import { createServer } from "node:net"
 import type { Socket } from "node:net"
 import { portOf } from "../ListeningServer.ts"
 
-/** What a receiver does with a connection. It need not handle errors or the end. */
+/** Handles a connection of a receiver. It need not handle errors or the end. */
 export type Behaviour = (socket: Socket) => void
 
 export interface RawReceiver {
   readonly port: number
   readonly url: string
-  /** How many connections were accepted. */
+  /** Returns the number of accepted connections. */
   readonly accepted: () => number
-  /** How many are open on this side. */
+  /** Returns the number of connections that are open on this side. */
   readonly open: () => number
-  /** Resolves once no connection is open. Reads unread input, because the end is noticed only after it. */
+  /** Resolves as soon as no connection is open. Reads unread input, because the end of a connection comes after it. */
   readonly allClosed: () => Promise<void>
 }
 
@@ -73,7 +73,7 @@ export const serve = (
 export const onRequest = (socket: Socket, then: (request: string) => void): void => {
   let chunks: Array<Buffer> = []
   let received = 0
-  /** The length of the request; unknown until its headers are complete. */
+  /** Length of the request; infinite until its headers are complete. */
   let expected = Number.POSITIVE_INFINITY
   socket.on("data", (chunk) => {
     chunks.push(chunk)

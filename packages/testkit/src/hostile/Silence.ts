@@ -3,7 +3,7 @@
  */
 import type { Behaviour } from "./RawReceiver.ts"
 
-/** Reads the request, never responds. */
+/** Reads the request and never responds. */
 export const neverAnswers: Behaviour = (socket) => {
   socket.resume()
 }

@@ -1,5 +1,5 @@
 /**
- * Receivers whose TLS fails, and one whose TLS works.
+ * Receivers that fail in TLS, and one that works.
  */
 import { createSecureContext, TLSSocket } from "node:tls"
 import type { SecureContextOptions } from "node:tls"
@@ -22,7 +22,7 @@ export const secured = (
       secureContext,
       requestCert,
       rejectUnauthorized: requestCert,
-      // A client that offers HTTP/2 gets it negotiated, and then gets HTTP/1.1.
+      // Negotiates HTTP/2 with a client that offers it, although the response is HTTP/1.1.
       ALPNProtocols: ["h2", "http/1.1"]
     })
     // Closes gracefully, so that the alert with the reason arrives.
@@ -43,7 +43,7 @@ export const isForAnotherHost = (authority: Authority): Behaviour => secured(aut
 
 export const isSelfSigned = (): Behaviour => secured(makeSelfSigned("127.0.0.1"), healthy)
 
-/** Requires a client certificate. In TLS 1.3 it says so only after the client's handshake has ended. */
+/** Requires a client certificate. In TLS 1.3 the refusal arrives only after the client's handshake has ended. */
 export const asksForCertificate = (authority: Authority): Behaviour =>
   secured(authority.issue("127.0.0.1"), healthy, { requestCert: true })
 
@@ -61,7 +61,7 @@ export const speaksPlainHttp: Behaviour = (socket) => {
   socket.resume()
 }
 
-/** Starts its part of the handshake and stops. */
+/** Begins its part of the handshake and stops. */
 export const stopsInHandshake: Behaviour = (socket) => {
   socket.once("data", () => socket.write(Buffer.from("160303400002", "hex")))
   socket.resume()

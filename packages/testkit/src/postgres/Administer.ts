@@ -1,5 +1,5 @@
 /**
- * Runs one statement on a PostgreSQL server, on a connection of its own.
+ * Runs one statement on a PostgreSQL server, on a separate connection.
  */
 import pg from "pg"
 

@@ -1,5 +1,6 @@
 /**
- * A pool of databases for tests. Creating one with its tables takes a hundred times as long as emptying them.
+ * A pool of databases for tests. Creating a database with its tables takes a hundred times as long as emptying the
+ * tables.
  */
 import { randomBytes } from "node:crypto"
 import pg from "pg"
@@ -8,9 +9,9 @@ import pg from "pg"
 export interface PooledDatabase {
   readonly name: string
   readonly url: string
-  /** Empties its tables. No transaction may be open. */
+  /** Empties the tables. No transaction may be open. */
   readonly empty: () => Promise<void>
-  /** Empties it and returns it to the pool. Its user must have disconnected. */
+  /** Empties the database and returns it to the pool. Its user must have disconnected. */
   readonly release: () => Promise<void>
 }
 
@@ -25,8 +26,8 @@ type Administer = (statement: string) => Promise<unknown>
 export const newName = (): string => `doorhook_test_${randomBytes(8).toString("hex")}`
 
 /**
- * Empties all tables in one statement, so that references don't matter, and resets sequences. Rows that a migration stored
- * stay.
+ * A query for the SQL that empties all tables, in one statement so that their order does not matter, and resets
+ * sequences. Rows that a migration stored stay.
  */
 const emptying = `
   SELECT 'WITH ' || string_agg(format('%1$I AS (DELETE FROM doorhook.%1$I%2$s)', tablename,
@@ -45,7 +46,7 @@ export const makeDatabasePool = (administer: Administer, urlOf: (database: strin
     await administer(`CREATE DATABASE ${name}`)
     const client = new pg.Client({ connectionString: urlOf(name) })
     await client.connect()
-    // The server may end before its databases are dropped.
+    // The server may end before the databases are dropped.
     client.on("error", () => undefined)
     let statements: string | null = null
     const empty = async () => {

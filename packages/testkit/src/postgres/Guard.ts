@@ -1,8 +1,8 @@
 /**
- * Stops a server when the process that started it has ended for any reason, and removes its folder. Runs as a process of
- * its own. Its standard input closes when the other process has ended or releases the server.
+ * Stops a server when the process that started it has ended for any reason, and removes the server's folder. Runs as a
+ * separate process, whose standard input closes when the other process ends or releases the server.
  *
- * Its argument is the folder. Its input are ids of frozen processes, which must be resumed before they can end.
+ * The argument is the folder. The input is the ids of frozen processes, which must be resumed before they can end.
  */
 import { existsSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -26,7 +26,7 @@ for (const pid of frozen) signal(Number(pid), "SIGCONT")
 const running = join(folder, "postmaster.pid")
 if (existsSync(running)) {
   const postmaster = Number(readFileSync(running, "utf8").split("\n")[0])
-  // An immediate shutdown, because the data is not needed again.
+  // Immediate shutdown, because the data is not needed again.
   signal(postmaster, "SIGQUIT")
   while (signal(postmaster, 0)) await pause(20)
 }

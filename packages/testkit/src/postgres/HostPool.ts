@@ -1,16 +1,16 @@
 /**
- * A `pg` pool like a host's.
+ * A `pg` connection pool, as a host might use it.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import pg from "pg"
 
-/** A pool of connections to a database, closed with the scope. */
+/** Makes a pool of connections to a database, which is closed with the scope. */
 export const hostPool = (url: string): Effect.Effect<pg.Pool, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const pool = new pg.Pool({ connectionString: url })
-      // Closing does not wait for the server, so the server may close the connection first when the database is dropped.
+      // `end` does not wait for the server, so dropping the database may break connections that are still closing.
       pool.on("error", () => undefined)
       return pool
     }),

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server of the version installed on this machine, for tests of its tools: `pg_dump` refuses a server newer
- * than itself.
+ * A PostgreSQL server of the version installed on this machine, for tests with tools like `pg_dump`, which refuses a
+ * newer server.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { accessSync, chownSync, mkdtempSync, rmSync } from "node:fs"
@@ -15,7 +15,7 @@ const ask = (command: string, ...args: ReadonlyArray<string>): string | null => 
   return status === 0 ? stdout.trim() : null
 }
 
-/** The installed programs and their major version, or a text that says what is missing. */
+/** Returns the folder of the installed programs and their major version, or a text that says what is missing. */
 export const installedTools = (): { readonly folder: string; readonly version: number } | string => {
   const folder = ask("pg_config", "--bindir")
   if (folder === null) return "there is no pg_config"
@@ -23,11 +23,11 @@ export const installedTools = (): { readonly folder: string; readonly version: n
   return Number.isNaN(version) ? `there is no pg_dump in ${folder}` : { folder, version }
 }
 
-/** PostgreSQL does not run as root. */
+/** Returns the user to run the server as, because PostgreSQL does not run as root. */
 const owner = () =>
   userInfo().uid === 0 ? { uid: Number(ask("id", "-u", "postgres")), gid: Number(ask("id", "-g", "postgres")) } : {}
 
-/** Starts a server from a folder of programs. Throws if it has no `initdb`. */
+/** Starts a server from a folder of programs. Throws if the folder has no `initdb`. */
 export const startInstalled = async (tools: string): Promise<TestServer> => {
   accessSync(join(tools, "initdb"))
   const as = owner()

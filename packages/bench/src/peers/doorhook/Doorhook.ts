@@ -1,5 +1,5 @@
 /**
- * Ours: the embedded engine on SQLite and on PostgreSQL.
+ * doorhook as a contender: the embedded engine on SQLite and on PostgreSQL.
  */
 import { DeliveryStore, Publisher } from "@doorhook/core"
 import type { IntegrationStore, Transport } from "@doorhook/core"

@@ -1,7 +1,7 @@
 /**
- * Reads of an integration with fastify and `node:sqlite`, written by hand: see the README beside this file.
+ * A hand-written server of integration reads on fastify and `node:sqlite`. See the README in this folder.
  *
- * `serve.ts TOKENS FILE` creates the database, and prints its address, the integration's path and this many access tokens
+ * `serve.ts TOKENS FILE` creates the database, and prints its address, the integration's path and TOKENS access tokens
  * as JSON.
  */
 import type { FastifyReply, FastifyRequest } from "fastify"
@@ -75,7 +75,7 @@ const minute = 60_000
 let counts = new Map<number, number>()
 let countedSince = 0
 
-/** Requests of a grant in this minute, including this one. */
+/** Returns the number of requests of a grant in this minute, including this one. */
 const countOf = (grant: number, now: number): number => {
   if (now >= countedSince + minute) {
     counts = new Map()
@@ -93,7 +93,7 @@ interface Params {
 
 type Request = FastifyRequest<{ readonly Params: Params }>
 
-/** Headers of all responses. */
+/** Returns the headers of all responses. */
 const headersOf = (request: Request): Record<string, string> => ({
   "content-type": "application/vnd.api+json",
   vary: "Accept",

@@ -1,5 +1,5 @@
 /**
- * graphile-worker: see the README beside this file.
+ * graphile-worker as a contender. See the README in this folder.
  */
 import { Logger, makeWorkerUtils, run } from "graphile-worker"
 import pg from "pg"

@@ -1,5 +1,5 @@
 /**
- * Token storage for `@node-oauth/oauth2-server`: maps in memory, or a SQLite file.
+ * Token storage for `@node-oauth/oauth2-server`, in maps or in a SQLite file.
  */
 import type { Client, RefreshToken, Token, User } from "@node-oauth/oauth2-server"
 import { DatabaseSync } from "node:sqlite"
@@ -24,7 +24,7 @@ export const inMemory = (): Storage => {
   }
 }
 
-/** Each statement is a transaction of its own, synced to disk before it returns. */
+/** Opens the storage in a file. Each statement is a separate transaction, synced to disk before it returns. */
 export const inSqlite = (file: string, clientOf: (id: string) => Client, userOf: (id: string) => User): Storage => {
   const db = new DatabaseSync(file)
   db.exec(`PRAGMA journal_mode = WAL;

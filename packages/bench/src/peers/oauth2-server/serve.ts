@@ -1,7 +1,7 @@
 /**
- * `@node-oauth/oauth2-server` with a token endpoint on bare `node:http`: see the README beside this file.
+ * `@node-oauth/oauth2-server` with a token endpoint on bare `node:http`. See the README in this folder.
  *
- * `serve.ts TOKENS [FILE]` prints its address and this many refresh tokens as JSON. Tokens are kept in memory, or in the
+ * `serve.ts TOKENS [FILE]` prints its address and TOKENS refresh tokens as JSON. Tokens are kept in memory, or in the
  * SQLite file.
  */
 import type { Client, RefreshTokenModel, Token, User } from "@node-oauth/oauth2-server"
@@ -63,7 +63,7 @@ const respond = (to: ServerResponse, { body, headers, status }: OAuth2Server.Res
 const server = createServer((incoming, outgoing) => {
   void (async () => {
     const body = Object.fromEntries(new URLSearchParams(await text(incoming)))
-    // It reads only these headers.
+    // The library reads only these headers.
     const headers = {
       "content-type": incoming.headers["content-type"] ?? "",
       "content-length": incoming.headers["content-length"] ?? "0"

@@ -1,5 +1,5 @@
 /**
- * The members of `oidc-provider` that are used here. The package has no types.
+ * Types of the members of `oidc-provider` that are used here. The package has none.
  */
 declare module "oidc-provider" {
   import type { IncomingMessage, ServerResponse } from "node:http"

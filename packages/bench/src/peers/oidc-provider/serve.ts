@@ -1,7 +1,7 @@
 /**
- * `oidc-provider` with its own HTTP handler: see the README beside this file.
+ * `oidc-provider` with its own HTTP handler. See the README in this folder.
  *
- * `serve.ts TOKENS` prints its address and this many refresh tokens as JSON.
+ * `serve.ts TOKENS` prints its address and TOKENS refresh tokens as JSON.
  */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:http"

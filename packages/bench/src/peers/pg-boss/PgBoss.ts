@@ -1,5 +1,5 @@
 /**
- * pg-boss: see the README beside this file.
+ * pg-boss as a contender. See the README in this folder.
  */
 import { PgBoss } from "pg-boss"
 import type { Contender } from "../Contender.ts"
@@ -20,7 +20,8 @@ export const contender: Contender = {
       connectionString: place.storage,
       useListenNotify: true,
       max: 20,
-      // On a busy machine single publications wait for a connection. They should be late, not lost.
+      // On a busy machine, single publications wait for a connection. A long timeout lets them be late instead of
+      // failing.
       connectionTimeoutMillis: 60_000
     })
     boss.on("error", (error) => process.stderr.write(`${String(error)}\n`))

@@ -1,15 +1,18 @@
 /**
  * The tables of the first version, in the schema `doorhook`.
  *
- * Times are integer milliseconds since the epoch. Lists and documents are JSON text, because `jsonb` would rewrite them.
- * States and reasons are words, so that rows are readable in `psql`. The tables that grow have no foreign keys: each row
- * written would look up and lock another row.
+ * Times are integer milliseconds since the epoch. Lists and documents are JSON text, because `jsonb` would rewrite
+ * them. States and reasons are words, so that rows are readable in `psql`. The tables that grow have no foreign keys,
+ * because writing a row would look up and lock another row.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { publishFunction } from "./PublishFunction.ts"
 
-/** For tables whose rows are short-lived: vacuum by number of dead rows instead of their share, at full speed. */
+/**
+ * For tables with short-lived rows: starts vacuum after a number of dead rows instead of a share, and runs it at full
+ * speed.
+ */
 const soonVacuumed = `autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000, autovacuum_vacuum_cost_delay = 0`
 
@@ -39,7 +42,7 @@ const statements: ReadonlyArray<string> = [
   )`,
   `CREATE INDEX integrations_by_scope ON integrations (scope_type, scope_id, id)`,
 
-  // The ids of an event's deliveries are between these two; null if it has none.
+  // first_delivery, last_delivery: the first and last id of the event's deliveries; null if it has none.
   `CREATE TABLE events (
     seq bigint PRIMARY KEY,
     id text NOT NULL UNIQUE,
@@ -81,10 +84,10 @@ const statements: ReadonlyArray<string> = [
     reason text,
     lease_token text
   ) WITH (${soonVacuumed})`,
-  // Deliveries that can be claimed. The lane comes first: a claim stops at the lanes that fill it, without reading other
-  // backlogs.
+  // Deliveries that can be claimed. The lane comes first, so a claim that is full after the first lanes does not read
+  // the backlogs of the others.
   `CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id)`,
-  // The id comes last in this and the following indexes, so they list in order of id.
+  // The id is last in this and the following indexes, so they list rows in order of id.
   `CREATE INDEX queue_by_integration ON queue (integration_id, state, id)`,
 
   // attempt_...: the last attempt, null if there was none; its number is `attempts`. lease_token: set while an attempt of a
@@ -146,11 +149,11 @@ const statements: ReadonlyArray<string> = [
   )`,
   `CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at)`,
 
-  // Active workers. until: when the worker counts as gone unless it sends a heartbeat.
+  // Active workers. until: when the worker counts as gone if no further heartbeat arrives.
   `CREATE TABLE workers (name text COLLATE "C" PRIMARY KEY, until bigint NOT NULL)`,
 
-  // Counts of events and of deliveries by state: the sum of all rows. Each transaction appends a row with its changes, so
-  // that none waits for a counter. The rows are added up from time to time.
+  // Counts of events and of deliveries by state: the sum of all rows. Each transaction appends a row with its changes,
+  // so that none waits for a shared counter. Rows are replaced by their sum from time to time.
   `CREATE TABLE tallies (
     events bigint NOT NULL,
     pending bigint NOT NULL,

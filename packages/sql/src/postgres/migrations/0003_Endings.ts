@@ -1,6 +1,6 @@
 /**
- * Cancels the active deliveries of a deleted or disabled integration at once: a row says that all up to an id are
- * cancelled, and the rows of the deliveries are moved later in batches (`stores/Cancellations`).
+ * Adds the table `endings`. A row cancels all active deliveries of a deleted or disabled integration up to an id, and
+ * the rows of the deliveries are moved later in batches (`stores/Cancellations`).
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

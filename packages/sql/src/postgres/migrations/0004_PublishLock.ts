@@ -1,6 +1,6 @@
 /**
- * A weaker lock for publications: it excludes changes of an integration, but no longer updates of its failure state. A
- * host's open transaction then delays no delivery (`IntegrationLocks`).
+ * Weakens the lock of publications: it still excludes changes of an integration, but no longer updates of its failure
+ * state. A host's open transaction no longer delays deliveries (`IntegrationLocks`).
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * Orders the events that a building or tenant may read by publication time, so that a list can begin and end at a time.
- * Migration 8 replaces `doorhook.publish`, which writes there.
+ * Orders each building's and tenant's list of readable events by publication time, so that a list can begin and end at
+ * a given time. Migration 8 adapts `doorhook.publish`, which writes these lists.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -8,7 +8,7 @@ import { nowInMillis } from "./PublishFunction.ts"
 
 const statements: ReadonlyArray<string> = [
   `LOCK TABLE events_of IN ACCESS EXCLUSIVE MODE`,
-  // The default serves processes of the previous version, which run until they are restarted.
+  // The default is for processes of the previous version that still run.
   `CREATE TABLE events_by_time (
     scope_id bigint NOT NULL,
     created_at bigint NOT NULL DEFAULT ${nowInMillis},

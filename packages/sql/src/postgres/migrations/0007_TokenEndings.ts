@@ -1,5 +1,5 @@
 /**
- * Indexes to purge tokens: rotated refresh tokens and revoked grants by time, and a grant's access tokens by age.
+ * Adds indexes to purge tokens: rotated refresh tokens and revoked grants by time, and a grant's access tokens by age.
  *
  * Also adds `binds`, which reads an integration's bindings without failing on a damaged row. Migration 8 uses it in
  * `doorhook.publish`.
@@ -7,7 +7,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Like core's `Matching`; null if doorhook has not written the text. */
+/** Whether bindings match, like core's `Matching`; null for text that doorhook has not written. */
 const binds = `CREATE OR REPLACE FUNCTION binds(bindings text, type text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
   DECLARE
     binding jsonb;
@@ -28,8 +28,8 @@ $$`
 
 export const tokenEndings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // Older processes lock access tokens before refresh tokens. The strongest lock comes first, so that it need not be
-  // upgraded.
+  // Takes locks in the order of older processes: access tokens before refresh tokens. The strongest lock comes first,
+  // because upgrading a lock can deadlock.
   yield* sql.unsafe("DROP INDEX access_tokens_by_grant")
   yield* sql.unsafe("CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at)")
   yield* sql.unsafe(

@@ -1,8 +1,8 @@
 /**
  * `doorhook.publish` also accepts ids of buildings and tenants as text, and makes event ids in the usual form.
  *
- * It gives entries of lists the time of their event. A damaged integration row no longer makes it fail: the delivery is
- * stored, as skipped if the bindings can't be read.
+ * It also enters events into lists with their own time. It no longer fails on a damaged integration row: it stores the
+ * delivery, as skipped if the bindings can't be read.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

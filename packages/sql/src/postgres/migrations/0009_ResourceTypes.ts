@@ -1,6 +1,6 @@
 /**
- * The resource types that `doorhook.publish` accepts, with their actions and urgency. Each process that opens the database
- * writes its own types.
+ * Adds a table of the resource types that `doorhook.publish` accepts, with their actions and urgency. Each process that
+ * opens the database writes its own types.
  */
 import { builtInTable } from "@doorhook/core"
 import { Effect } from "effect"
@@ -15,10 +15,10 @@ const resourceTypes = `CREATE TABLE resource_types (
   place integer NOT NULL
 )`
 
-/** Like core's `ResourceType` and `Action`. */
+/** Condition for a valid name, like core's `ResourceType` and `Action`. */
 const isName = (text: string) => `${text} ~ '^[a-z][a-z0-9_]{0,63}$'`
 
-/** Like core's `Matching`; null if doorhook has not written the text. */
+/** Whether bindings match, like core's `Matching`; null for text that doorhook has not written. */
 const binds = `CREATE OR REPLACE FUNCTION binds(bindings text, type text, action text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
   DECLARE
     binding jsonb;

@@ -1,19 +1,20 @@
 /**
- * Deliveries are leased to workers for as long as these are members, instead of by a token with an expiry. Deliveries under
- * lease become due, so a receiver may get one of them twice.
+ * Leases deliveries to workers for as long as these are members, instead of by a token with an expiry. Deliveries
+ * leased during the migration become due, so a receiver may get one of them twice.
  *
- * Processes of older versions can't write any more: the columns and the table that their claims, settlements, publications
- * and heartbeats use are gone. Each of these calls fails until the process is replaced. `doorhook.publish` keeps working.
+ * Processes of older versions can't write any more, because the columns and the table that their claims, settlements,
+ * publications and heartbeats use are gone. These calls fail until the process is replaced. `doorhook.publish` keeps
+ * working.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { nowInMillis } from "./PublishFunction.ts"
 
 const statements: ReadonlyArray<string> = [
-  // In the order in which calls lock them. Waits for running calls of older versions.
+  // The order in which calls lock the tables. Waits for running calls of older versions.
   `LOCK TABLE integrations, queue, deliveries, workers, tallies IN ACCESS EXCLUSIVE MODE`,
 
-  // Consecutive failures, and the time before which the receiver asked for no requests (Retry-After).
+  // Consecutive failures, and the time until which the receiver wants no requests (Retry-After).
   `ALTER TABLE integrations ADD COLUMN failing_attempts integer NOT NULL DEFAULT 0,
     ADD COLUMN failing_retry_after bigint`,
 
@@ -28,8 +29,9 @@ const statements: ReadonlyArray<string> = [
     INSERT INTO tallies (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
     SELECT 0, count(*) FILTER (WHERE state = 'pending'), -count(*), count(*) FILTER (WHERE state = 'retrying'), 0, 0, 0, 0, 0
     FROM released`,
-  // Deliveries that can be claimed. Leased ones are not in it, so a delivery that its publisher keeps never enters it. The
-  // lane comes first: a claim stops at the lanes that fill it, without reading other backlogs.
+  // Deliveries that can be claimed. Excludes leased ones, so a delivery that is leased from its publication on never
+  // enters the index. The lane comes first, so a claim that is full after the first lanes does not read the backlogs of
+  // the others.
   `CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id) WHERE worker IS NULL`,
 
   `ALTER TABLE deliveries ADD COLUMN worker text COLLATE "C", ADD COLUMN early smallint NOT NULL DEFAULT 0,

@@ -1,19 +1,20 @@
 /**
- * Numbers access tokens in the order of issue. The number is part of the token's text and finds its row. The table is
- * appended to at one end and purged at the other, so no index over hashes or times is written with each token.
+ * Numbers access tokens in the order of issue. The number is part of the token's text and is used to find its row. New
+ * rows go to the end of the table and purges delete from its start, so issuing a token writes to no index on hashes or
+ * times.
  *
- * Tokens issued before stay valid until they expire. Their text has no number, so they are found by hash, through an index
- * of their own that is empty within a day. The default of `has_number` serves processes of older versions that still run:
- * their tokens are stored without numbers, and all processes find them. Older processes don't find numbered tokens and
- * answer 401 until they are replaced.
+ * Tokens issued before stay valid until they expire. Their text has no number, so they are found by hash, through a
+ * separate index that is empty within a day. The default of `has_number` is for processes of older versions that still
+ * run: their tokens are stored without numbers, and all processes find them. Older processes don't find numbered tokens
+ * and answer 401 until they are replaced.
  *
- * `refresh_access` refreshes in one statement of the client. It is a function because each statement inside sees what was
- * committed before it, unlike the parts of a single statement.
+ * `refresh_access` lets the client refresh in one statement. It is a function because each of its statements sees what
+ * was committed before it, unlike the parts of a single statement.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** How many access tokens one refresh deletes at most, after the limit was lowered. */
+/** Maximum number of access tokens that one refresh deletes. Matters only after the limit per grant was lowered. */
 const maxEnded = 500
 
 const statements: ReadonlyArray<string> = [
@@ -27,7 +28,7 @@ const statements: ReadonlyArray<string> = [
 ]
 
 /**
- * Like `TokenStore.refresh`. Also locks the grant, so that refreshes of one grant run one after another and count
+ * Like `TokenStore.refresh`. Also locks the grant, so that concurrent refreshes of one grant count its tokens
  * correctly.
  */
 const refreshAccess = `CREATE FUNCTION refresh_access(

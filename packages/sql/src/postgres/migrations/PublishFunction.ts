@@ -1,17 +1,18 @@
 /**
- * `doorhook.publish(event)`: publishes from SQL in any language, inside the caller's own transaction. A rollback undoes it.
+ * `doorhook.publish(event)`: publishes from SQL in any language, inside the caller's own transaction. A rollback undoes
+ * it.
  *
  * ```sql
  * SELECT id, deliveries FROM doorhook.publish('{"resource_type":"call","action":"create","building_id":1,
  *   "tenant_ids":[101],"data":{"id":7}}');
  * ```
  *
- * The event is `text`, `json` or `jsonb`. `data` of `text` and `json` is kept byte for byte. PostgreSQL has already normalized
- * `jsonb`: reordered members, dropped repeated ones and rewritten numbers.
+ * The event is `text`, `json` or `jsonb`. `data` of `text` and `json` is kept byte for byte. In `jsonb`, PostgreSQL has
+ * already reordered members, dropped repeated ones and rewritten numbers.
  *
- * It runs with the rights of doorhook's own user. A host's user needs only `USAGE` on the schema and `EXECUTE` on the function, and
- * never sees signing secrets. It follows the rules of core: `PublishRequest` for valid events, `Matching` for recipients,
- * `Transitions.enqueue` for new deliveries. Tests compare them.
+ * The function runs with the rights of doorhook's own user. A host's user needs only `USAGE` on the schema and
+ * `EXECUTE` on the function, and never sees signing secrets. The function follows the rules of core: `PublishRequest`
+ * for valid events, `Matching` for recipients, `Transitions.enqueue` for new deliveries. Tests compare them.
  */
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect } from "effect"
@@ -21,7 +22,7 @@ import { announceLastId } from "../FeedWatermark.ts"
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`
 
-/** Like core's `laneOf` for a first attempt. */
+/** Lane of a first attempt, like core's `laneOf`. */
 const lane = `CASE WHEN is_urgent THEN 0 ELSE 2 END`
 
 /** The server's time in milliseconds since the epoch. */
@@ -29,13 +30,13 @@ export const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000):
 
 interface PublishVersion {
   readonly create: "CREATE FUNCTION" | "CREATE OR REPLACE FUNCTION"
-  /** The lock clause for the matched integrations. The lock lasts until the caller's transaction ends. */
+  /** Clause that locks the matched integrations until the caller's transaction ends. */
   readonly kept: string
   /** Whether an integration is bound to the event's type and action; null if its bindings can't be read. */
   readonly isBound: string
 }
 
-/** Fails if bindings can't be read. */
+/** Condition that an integration is bound to the event's type and action. Fails if bindings can't be read. */
 export const isBoundStrictly = `EXISTS (
   SELECT 1 FROM jsonb_array_elements(i.bindings::jsonb) AS b (binding)
   WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? action
@@ -166,7 +167,10 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
   END
 $$`
 
-/** Like core's `readHostId`: a positive whole number that JavaScript can represent exactly, or its digits as text. */
+/**
+ * Whether a value is a valid id, like core's `readHostId`: a positive whole number that JavaScript can represent
+ * exactly, or its digits as text.
+ */
 export const isId = `CREATE OR REPLACE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE json_typeof(value)
       WHEN 'number' THEN value::text::numeric BETWEEN 1 AND 9007199254740991 AND value::text::numeric % 1 = 0
@@ -175,7 +179,9 @@ export const isId = `CREATE OR REPLACE FUNCTION is_id(value json) RETURNS boolea
       ELSE false END
   $$`
 
-/** Like core's `makeEventId`: the time, so that ids sort roughly by age, then 20 random characters. */
+/**
+ * Makes an event id, like core's `makeEventId`: the time, so that ids sort roughly by age, then 20 random characters.
+ */
 export const makeEventId = `CREATE OR REPLACE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
     DECLARE
       rest bigint := now;
@@ -198,8 +204,8 @@ export const publishFunction: ReadonlyArray<string> = [
   isId,
   makeEventId,
 
-  // PostgreSQL can't read members of JSON that has an escape which no text can hold: NUL, or half of a surrogate pair. Such
-  // escapes are replaced before reading, and restored in the data.
+  // PostgreSQL can't read members of JSON with an escape that its `text` can't represent: NUL, or half of a surrogate
+  // pair. Such escapes are replaced before reading, and restored in the data.
   `CREATE FUNCTION can_look_into(event json) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
     BEGIN
       PERFORM event->'data';
@@ -221,9 +227,9 @@ export const publishFunction: ReadonlyArray<string> = [
 ]
 
 /**
- * Writes the resource types that the function accepts. None is removed, because a worker or an older process that does not
- * declare a type must not make the host's transactions fail. Rows are written in order of name, so that processes that
- * start together wait for each other instead of deadlocking.
+ * Writes the resource types that the function accepts. Removes none: the host's transactions must not fail because a
+ * worker or an older process does not declare a type. Writes rows in order of name, so that processes that start at the
+ * same time don't deadlock.
  */
 export const writeResourceTypes = (sql: SqlClient.SqlClient, types: ResourceTypeTable) =>
   Effect.asVoid(

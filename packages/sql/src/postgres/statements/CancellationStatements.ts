@@ -1,12 +1,14 @@
 /**
- * Statements on endings (`stores/Cancellations`).
+ * Statements on endings, which cancel all deliveries of an integration (`stores/Cancellations`).
  */
 import { lastId } from "../FeedWatermark.ts"
 
-/** All endings. OFFSET 0 makes plans start here, because there are few or none. */
+/** All endings. OFFSET 0 makes plans start with this small table. */
 export const allCancellations = `SELECT * FROM endings ORDER BY integration_id OFFSET 0`
 
-/** The id up to which an integration's deliveries are cancelled; null without an ending. One search by id. */
+/**
+ * SQL for the id up to which an integration's deliveries are cancelled; null without an ending. Cost: one search by id.
+ */
 export const lastOf = (integration: string): string =>
   `(SELECT e.last_id FROM endings AS e WHERE e.integration_id = ${integration})`
 
@@ -14,8 +16,8 @@ export const lastOf = (integration: string): string =>
 const identity = "id, event_id, integration_id, created_at"
 
 /**
- * Begins to cancel all active deliveries of an integration, if it has any. The integration is locked for change, so earlier
- * publications have committed and no id of theirs is above the last one given out. Returns a row if it has begun.
+ * Begins an ending of an integration that has active deliveries, and returns a row if it has begun. The integration
+ * must be locked for change: earlier publications have then committed, and their ids are at most the last assigned one.
  */
 export const beginCancellation = `INSERT INTO endings (integration_id, last_id, reason)
   SELECT $1::bigint, ${lastId}, $2::text WHERE EXISTS (SELECT 1 FROM queue WHERE integration_id = $1)
@@ -27,19 +29,25 @@ export const cancellations = `SELECT integration_id AS id FROM endings ORDER BY 
 /** Key of the lock for moving rows: "ends" in ASCII. */
 const lockClass = 0x656e6473
 
-/** Takes the right to move cancelled rows until the transaction ends. False if another transaction has it. */
+/**
+ * Reserves the moving of cancelled rows for this transaction until it ends. Returns false if another transaction has
+ * reserved it.
+ */
 export const takeTurn = `SELECT pg_try_advisory_xact_lock(${lockClass}, 0) AS mine`
 
-/** Locks the first deliveries of an ending in a state after an id. Skips rows that others have locked. */
+/** Locks the first deliveries in a state after an id that an ending covers. Skips rows that others have locked. */
 export const someToCancel = `SELECT id FROM queue
   WHERE integration_id = $1 AND state = $2 AND id > $3 AND id <= ${lastOf("$1")}
   ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED`
 
-/** Locks all remaining deliveries of an ending. `id + 0` makes it sort them instead of scanning the primary key. */
+/**
+ * Locks all remaining deliveries that an ending covers. With `id + 0` PostgreSQL sorts them instead of scanning the
+ * primary key.
+ */
 export const restToCancel = `SELECT id FROM queue WHERE integration_id = $1 AND id <= ${lastOf("$1")}
   ORDER BY id + 0 FOR UPDATE`
 
-/** Moves locked deliveries to `deliveries`, if an ending covers them. Counts them by state. */
+/** Moves locked deliveries that an ending covers to `deliveries`, and returns their number by state. */
 export const cancelLocked = `WITH moved AS (
     DELETE FROM queue AS q WHERE q.id = ANY($1) AND q.id <= ${lastOf("q.integration_id")}
     RETURNING *, (SELECT e.reason FROM endings AS e WHERE e.integration_id = q.integration_id) AS ended_for

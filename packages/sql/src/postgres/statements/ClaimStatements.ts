@@ -1,12 +1,12 @@
 /**
- * Statements that find what can be claimed.
+ * Statements that find and lease the deliveries that a claim can take.
  *
- * The index `queue_due` (lane, integration_id, due_at, id) has the active deliveries that are not leased. One statement
- * skips through it from integration to integration and reads the first entry of each. The other takes the first due entries
- * of the chosen integrations. The cost does not depend on the size of the backlog.
+ * The index `queue_due` (lane, integration_id, due_at, id) contains the active deliveries that are not leased.
+ * `waiting` skips through it from integration to integration and reads the first entry of each. `firstDue` reads the
+ * first due entries of the chosen integrations. The cost of both does not depend on the size of the backlog.
  */
 
-/** For each lane and integration with waiting deliveries and no ending: when the first is due. */
+/** The first due time per lane and integration with waiting deliveries and without an ending. */
 const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
     SELECT l.lane, (
       SELECT d.integration_id FROM queue AS d
@@ -32,7 +32,10 @@ const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
       AND NOT EXISTS (SELECT 1 FROM endings AS e WHERE e.integration_id = g.integration_id)
   )`
 
-/** The lanes and integrations with waiting deliveries, and when the first is due. Two index searches for each. */
+/**
+ * The lanes and integrations with waiting deliveries, and the first due time of each. Cost: two index searches per lane
+ * and integration.
+ */
 export const waiting = `${heads} SELECT lane, integration_id, due_at FROM heads WHERE due_at IS NOT NULL`
 
 const columns =
@@ -40,7 +43,7 @@ const columns =
 
 /**
  * Locks the first due deliveries of integrations in a lane, up to a number for each. Skips deliveries that another
- * transaction has locked, and integrations whose ending began after the heads were read. One index search for each
+ * transaction has locked, and integrations whose ending began after the heads were read. Cost: one index search per
  * integration.
  */
 export const firstDue = `SELECT d.*
@@ -53,8 +56,8 @@ export const firstDue = `SELECT d.*
   WHERE NOT EXISTS (SELECT 1 FROM endings AS e WHERE e.integration_id = wanted.integration_id)`
 
 /**
- * Locks an integration's oldest retries that are not due yet. Skips locked ones, as above. A range of
- * `queue_by_integration`.
+ * Locks an integration's oldest retries that are not due yet. Skips those that another transaction has locked. Cost:
+ * one range of `queue_by_integration`.
  */
 export const earlyRetries = `SELECT ${columns} FROM queue AS due
   WHERE due.integration_id = $1 AND due.state = 'retrying' AND due.due_at > $2 AND due.id > 0
@@ -63,8 +66,8 @@ export const earlyRetries = `SELECT ${columns} FROM queue AS due
   FOR UPDATE SKIP LOCKED`
 
 /**
- * Leases locked deliveries to a worker, like core's `Transitions.claim`, and counts them by their former state. Returns
- * their events, each once, and the existing integrations with the transactions that last wrote their rows.
+ * Leases locked deliveries to a worker, like core's `Transitions.claim`, and updates the counts. Returns each of their
+ * events once, and the existing integrations with the transactions that last wrote their rows.
  */
 export const lease = `WITH chosen AS MATERIALIZED (
     SELECT old.id, old.place, old.state FROM unnest($2::bigint[]) AS wanted (id)

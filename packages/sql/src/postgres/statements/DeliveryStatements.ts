@@ -14,9 +14,9 @@ const identity = "id, event_id, integration_id, created_at"
 const queuedNames = `${identity}, state, attempts, early, lane, due_at, worker, resend`
 
 /**
- * Locks the memberships of workers to which something is leased. A heartbeat that ends a membership runs before or after
- * this transaction, and releases all of its leases or none. A worker without a membership gets one that has already lapsed,
- * so the next heartbeat releases its leases.
+ * Locks the memberships of workers to which deliveries are leased. A heartbeat that ends such a membership therefore
+ * runs before or after this transaction, and releases all of its leases or none. A worker without a membership gets one
+ * that has already lapsed, so the next heartbeat releases its leases.
  */
 const keepMembers = (workers: string, from: string) => `member AS MATERIALIZED (
     SELECT m.worker FROM unnest(${workers}) AS w (worker)
@@ -28,10 +28,10 @@ const keepMembers = (workers: string, from: string) => `member AS MATERIALIZED (
     ON CONFLICT (worker) DO UPDATE SET until = members.until
   )`
 
-/** The same as a statement of its own, before the deliveries to lease are locked. */
+/** `keepMembers` as a separate statement, executed before the deliveries to lease are locked. */
 export const keepWorkers = `WITH ${keepMembers("$1::text[]", "")} SELECT 1 FROM member`
 
-/** The workers that still attempt deliveries which were cancelled in the meantime. */
+/** The workers of ended deliveries that were cancelled during an attempt that is still running. */
 export const workersOfEnded = `SELECT DISTINCT worker FROM deliveries WHERE id = ANY($1) AND worker IS NOT NULL ORDER BY worker`
 
 /** The integrations of the events' buildings and tenants, as they are now. */
@@ -39,12 +39,13 @@ const scoped = `SELECT id, version FROM integrations WHERE scope_type = 'buildin
     UNION ALL SELECT id, version FROM integrations WHERE scope_type = 'tenant' AND scope_id = ANY($41::bigint[])`
 
 /**
- * Appends events with their active and ended deliveries, numbered in the order given, counts them, and wakes the workers of
- * other processes if deliveries are due.
+ * Appends events with their active and ended deliveries, which get ids in the given order. Updates the counts, and
+ * wakes the workers in other processes if deliveries are due.
  *
- * Stores nothing if a matched integration is deleted, changed, or disabled although a delivery needs it enabled. The
- * matched integrations stay locked until the transaction ends. Also stores nothing, and returns one row without an id, if
- * the integrations of the events' scopes differ from the candidates ($38, by id) in number or version ($39).
+ * Stores nothing if a matched integration was deleted, changed, or disabled while a delivery requires it enabled.
+ * Otherwise the matched integrations stay locked until the transaction ends. If the integrations of the events' scopes
+ * differ from the candidates ($38, by id) in number or version ($39), it also stores nothing, and returns one row
+ * without an id.
  *
  * Returns the ids of the deliveries, or one null if there are none.
  */
@@ -110,7 +111,7 @@ export const insert = `WITH fresh AS MATERIALIZED (
     FROM taken LEFT JOIN signalled ON true
   UNION ALL SELECT NULL, true WHERE NOT EXISTS (SELECT 1 FROM fresh)`
 
-/** Puts deliveries taken from the ended ones back among the active ones. */
+/** Inserts into `queue` the deliveries that `takeEnded` has removed from `deliveries`. */
 export const insertQueued = `INSERT INTO queue (${queuedNames})
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[],
     $8::bigint[], $9::bigint[], $10::text[], $11::bigint[])`
@@ -122,9 +123,9 @@ const toAttempts = `INSERT INTO attempts
     (delivery_id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)`
 
 /**
- * Ends acknowledged deliveries, given in order of id with their attempts, and counts them. A delivery is ended if it is
- * leased to the worker, the attempt is its next one, and no resend is requested. Its integration must also be enabled and
- * not failing, unless $11 is null. Other deliveries are left unchanged. Returns the ids of the ended ones.
+ * Ends acknowledged deliveries, given in order of id with their attempts, and updates the counts. A delivery is ended
+ * only if it is leased to the worker, the attempt is its next one, and no resend is requested. Its integration must
+ * also be enabled and not failing, unless $11 is null. Returns the ids of the ended deliveries.
  */
 export const acknowledge = `WITH sound AS MATERIALIZED (
     SELECT id FROM integrations WHERE id = ANY($11::bigint[]) AND status = 'enabled' AND failing_since IS NULL
@@ -158,18 +159,19 @@ export const acknowledge = `WITH sound AS MATERIALIZED (
   )
   SELECT id FROM held`
 
-/** The state after a release, like core's `Transitions.release`. */
+/** SQL for the state after a release, like core's `Transitions.release`. */
 const releasedState = `CASE WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END`
 
-/** Counts released deliveries. `from` returns their new states. */
+/** SQL that updates the counts for released deliveries. The query `from` returns their new states. */
 const countReleased = (from: string): string =>
   `INSERT INTO tallies (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
     SELECT 0, count(*) FILTER (WHERE state = 'pending'), -count(*), count(*) FILTER (WHERE state = 'retrying'), 0, 0, 0, 0, 0
     FROM ${from} HAVING count(*) > 0`
 
 /**
- * Releases deliveries leased to a worker, given in order of id with their due times, and counts them. For deliveries that
- * were cancelled under the lease it clears the worker. These come second, which is the lock order. Returns the ids of both.
+ * Releases deliveries leased to a worker, given in order of id with their due times, and updates the counts. Then
+ * clears the worker of deliveries that were cancelled under the lease; this is the order of locks. Returns the ids of
+ * both.
  */
 export const release = `WITH held AS MATERIALIZED (
     SELECT q.place, r.due_at FROM unnest($2::bigint[], $3::bigint[]) AS r (id, due_at) CROSS JOIN LATERAL (
@@ -191,17 +193,17 @@ export const release = `WITH held AS MATERIALIZED (
   )
   SELECT id FROM released UNION ALL SELECT id FROM forgotten`
 
-/** Of some deliveries, those that are leased to a worker or were cancelled under its lease. */
+/** Selects from given deliveries those that are leased to a worker or were cancelled under its lease. */
 export const leasedAmong = `SELECT id FROM queue WHERE id = ANY($2) AND worker = $1
   UNION ALL SELECT id FROM deliveries WHERE id = ANY($2) AND worker = $1`
 
 /**
- * Releases all leases of some workers ($1), with their former due times, and counts them. Of one worker ($2) it releases
- * the leases of deliveries created before a time ($3, 0 for none), except some ($4). Wakes the workers of other processes
- * if anything was released.
+ * Releases all leases of some workers ($1), with their former due times, and updates the counts. For one worker ($2),
+ * releases only leases of deliveries created before a time ($3, 0 for none), except some ($4). Wakes the workers in
+ * other processes if anything was released.
  *
- * Reads all leased deliveries, after one index search for each integration with active ones. That is rare, and cheaper than
- * an index by worker that each delivery would enter.
+ * Cost: one index search per integration with active deliveries, and all leased deliveries. This rare cost is lower
+ * than that of writing every delivery to an index on workers.
  */
 export const releaseAllOf = `WITH RECURSIVE holders (integration_id) AS (
     (SELECT integration_id FROM queue ORDER BY integration_id LIMIT 1)
@@ -231,7 +233,8 @@ export const releaseAllOf = `WITH RECURSIVE holders (integration_id) AS (
   SELECT count FROM number LEFT JOIN signalled ON true`
 
 /**
- * The same for deliveries that were cancelled under a lease: clears their workers. Ranges of an index that has only these.
+ * Like `releaseAllOf`, for deliveries that were cancelled under a lease: clears their workers. Cost: ranges of an index
+ * that contains only such deliveries.
  */
 export const forget = `UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
     SELECT id FROM deliveries
@@ -241,20 +244,23 @@ export const forget = `UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
   ))`
 
 /**
- * Locks a worker's own row and creates it if it is missing. Returns until when the worker was a member, if it was. The
- * first statement of a heartbeat: a transaction that waits here holds no other lock.
+ * Locks a worker's own row and creates it if it is missing. Returns the end of the worker's membership; null without
+ * one. As the first statement of a heartbeat, it waits without holding other locks.
  */
 export const lockOwn = `INSERT INTO members (worker, until) VALUES ($1, 0)
   ON CONFLICT (worker) DO UPDATE SET until = members.until
   RETURNING CASE WHEN xmax <> 0 THEN until END AS until`
 
 /**
- * Upgrades the lock on a worker's own row, so that no other transaction can lease to the worker. Nothing else is locked
- * yet.
+ * Upgrades the lock on a worker's own row, so that no other transaction can lease deliveries to the worker. Must run
+ * before anything else is locked.
  */
 export const lockAlone = `SELECT worker FROM members WHERE worker = $1 FOR UPDATE`
 
-/** Locks the lapsed memberships of other workers. Those in use are left to a later heartbeat. */
+/**
+ * Locks the lapsed memberships of other workers. Skips those that another transaction has locked; a later heartbeat
+ * ends them.
+ */
 export const lapsed = `SELECT worker FROM members WHERE until <= $1 AND worker <> $2 FOR UPDATE SKIP LOCKED`
 
 /** Renews a membership whose row is locked. */
@@ -273,7 +279,7 @@ export const end = `WITH taken AS (DELETE FROM queue WHERE id = ANY($1))
     $16::text[])`
 
 /**
- * Reads integrations and locks them against `lockForChange` until the transaction ends. Updates of the failure state don't
+ * Reads integrations and makes `lockForChange` wait until the transaction ends. Updates of the failure state don't
  * wait.
  */
 export const targets = `SELECT id, status, version FROM integrations WHERE id = ANY($1) ORDER BY id FOR KEY SHARE`
@@ -287,21 +293,25 @@ export const integrationsOfDeliveries = integrationsOf("$1")
 /** Locks an integration without excluding publications. */
 export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO KEY UPDATE`
 
-/** Locks an integration whose status or version may change. Earlier publications have committed, and later ones wait. */
+/**
+ * Locks an integration whose status or version may change: waits for earlier publications, and makes later ones wait.
+ */
 export const lockForChange = `SELECT id FROM integrations WHERE id = $1 FOR UPDATE`
 
 /** First key of the locks on scopes: "scop" in ASCII. */
 const scopeLocks = 0x73636f70
 
-/** Keeps others from adding integrations to a scope until the transaction ends. The parameter is the name of the scope. */
+/**
+ * Prevents others from adding integrations to a scope until the transaction ends. The parameter is the scope's name.
+ */
 export const lockScope = `SELECT pg_advisory_xact_lock(${scopeLocks}, hashtext($1))`
 
 const subject = `id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed, failing_attempts,
     failing_retry_after`
 
 /**
- * What settlements read of integrations. Locks those that may be affected: $2, and those that are failing or disabled.
- * Skips busy ones and does not exclude publications. Returns whether each is locked.
+ * Reads the columns of integrations that settlements need. Locks those that may be affected ($2, and all that are
+ * failing or disabled) if they are free, without excluding publications. Returns whether each is locked.
  */
 export const lockSubjects = `WITH locked AS MATERIALIZED (
     SELECT ${subject} FROM integrations
@@ -312,15 +322,15 @@ export const lockSubjects = `WITH locked AS MATERIALIZED (
   UNION ALL
   SELECT ${subject}, false FROM integrations WHERE id = ANY($1) AND id <> ALL (ARRAY(SELECT id FROM locked))`
 
-/** Locks integrations for change, except those that a transaction is publishing to, and returns them. */
+/** Locks integrations for change and returns them. Skips those to which a transaction is publishing. */
 export const lockFreeForChange = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED`
 
 /** Must match the condition of the partial indexes literally, or PostgreSQL does not use them. */
 export const isUnacknowledged = `state <> 'delivered'`
 
 /**
- * The newest delivery of an integration that ended without an acknowledgement and is not being attempted. The end of an
- * index range for each state.
+ * The newest delivery of an integration that ended without an acknowledgement and is not being attempted. Cost: the
+ * end of one index range per state.
  */
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Transitions.unacknowledgedStates
   .map(
@@ -330,7 +340,7 @@ export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Transitions.un
   )
   .join(" UNION ALL ")}) AS newest`
 
-/** Locks active deliveries ($1), and returns the rows of those in $2 with whether an ending covers them. */
+/** Locks active deliveries ($1). Returns the rows of those in $2, and whether an ending covers them. */
 export const queuedStandings = `WITH locked AS MATERIALIZED (
     SELECT ${identity}, state, NULL::text AS reason, attempts, early, lane, due_at, worker, resend,
       coalesce(id <= ${lastOf("queue.integration_id")}, false) AS ending
@@ -338,19 +348,19 @@ export const queuedStandings = `WITH locked AS MATERIALIZED (
   )
   SELECT * FROM locked WHERE id = ANY($2)`
 
-/** The same for ended deliveries. */
+/** Locks ended deliveries and returns their rows. */
 export const endedStandings = `SELECT ${identity}, state, reason, attempts, early, lane, NULL::bigint AS due_at, worker,
     0 AS resend
   FROM deliveries WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
 /**
- * Joins parameter rows with the rows of a table by id, in a form that makes the parameters the outer side. A plan made
- * while the table was small would otherwise scan it.
+ * SQL that joins parameter rows with the rows of a table by id, with the parameters as the outer side. Otherwise a plan
+ * made for a small table would scan all of it.
  */
 const rowsOf = (table: string, given: string): string =>
   `CROSS JOIN LATERAL (SELECT ctid AS place FROM ${table} WHERE id = ${given}.id OFFSET 0) AS old`
 
-/** Updates locked active deliveries, and stores the last attempt of each, if any. */
+/** Updates locked active deliveries, and stores their last attempts. */
 export const requeue = `WITH attempted AS (
     ${toAttempts}
     SELECT * FROM unnest($1::bigint[], $3::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::text[],
@@ -364,7 +374,7 @@ export const requeue = `WITH attempted AS (
     ${rowsOf("queue", "moved")}
   WHERE d.ctid = old.place`
 
-/** Updates locked ended deliveries. Their state stays. */
+/** Updates locked ended deliveries, except for their state. */
 export const updateEnded = `UPDATE deliveries AS d SET attempts = e.attempts, early = e.early, worker = e.worker,
     attempt_started_at = e.started_at, attempt_duration_ms = e.duration_ms, attempt_outcome = e.outcome,
     attempt_status = e.status, attempt_detail = e.detail, attempt_excerpt = e.excerpt
@@ -374,7 +384,10 @@ export const updateEnded = `UPDATE deliveries AS d SET attempts = e.attempts, ea
     ${rowsOf("deliveries", "e")}
   WHERE d.ctid = old.place`
 
-/** Removes locked deliveries from the ended ones and keeps the attempts that ended them. `insertQueued` follows. */
+/**
+ * Removes locked deliveries from the ended ones, and moves the attempts that ended them to `attempts`. Followed by
+ * `insertQueued`.
+ */
 export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($1) RETURNING *)
   ${toAttempts}
   SELECT id, attempts, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail,
@@ -382,8 +395,8 @@ export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($
   FROM ended WHERE attempt_outcome IS NOT NULL`
 
 /**
- * The first deliveries of an integration after an id that ended without an acknowledgement or wait for a retry. The
- * beginning of an index range for each state.
+ * The first deliveries of an integration after an id that have ended without an acknowledgement or are waiting for a
+ * retry. Cost: the start of one index range per state.
  */
 export const recoverable = `SELECT id, created_at FROM (${Transitions.unacknowledgedStates
   .map(
@@ -395,8 +408,8 @@ export const recoverable = `SELECT id, created_at FROM (${Transitions.unacknowle
       WHERE integration_id = $1 AND state = 'retrying' AND id > $2 ORDER BY id LIMIT $3)
   ) AS found ORDER BY id LIMIT $3`
 
-/** Wakes the workers of all processes when the transaction commits. */
+/** Wakes the workers in all processes when the transaction commits. */
 export const signal = `SELECT pg_notify('${channel}', '')`
 
-/** Waits a few milliseconds for the transactions that hold rows which a claim skipped. */
+/** Waits a few milliseconds for the transactions that have locked the rows that a claim skipped. */
 export const pause = "SELECT pg_sleep(0.003)"

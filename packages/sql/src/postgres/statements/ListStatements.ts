@@ -9,16 +9,16 @@ import { isUnacknowledged } from "./DeliveryStatements.ts"
 const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NULL::bigint AS next_attempt_at, created_at
   FROM deliveries AS d`
 
-/** Rows of `queue`. A delivery that an ending (`e`) covers is shown as cancelled. */
+/** Selects from `queue`, with deliveries that an ending (`e`) covers shown as cancelled. */
 const queued = `SELECT d.id, d.event_id, d.integration_id,
     CASE WHEN e.reason IS NULL THEN d.state ELSE 'cancelled' END AS state, e.reason, d.attempts,
     CASE WHEN e.reason IS NULL AND d.worker IS NULL THEN least(d.due_at, ${latest}) END AS next_attempt_at, d.created_at
   FROM queue AS d LEFT JOIN endings AS e ON e.integration_id = d.integration_id AND d.id <= e.last_id`
 
-/** One search by id in each table. */
+/** Cost: one search by id in each table. */
 export const deliveryById = `${queued} WHERE d.id = $1 UNION ALL ${ended} WHERE d.id = $1`
 
-/** The attempts of a delivery in order. A range of one table and a row of another. */
+/** The attempts of a delivery in order. Cost: a range of one table and a row of the other. */
 export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, status, response_excerpt, detail
     FROM attempts WHERE delivery_id = $1
   UNION ALL
@@ -27,19 +27,19 @@ export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, stat
     FROM deliveries WHERE id = $1 AND attempt_outcome IS NOT NULL
   ORDER BY number`
 
-/** One search by id for each event. */
+/** Cost: one search by id per event. */
 export const eventsById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at
   FROM events WHERE id = ANY($1)`
 
-/** One search by id for each event. */
+/** Cost: one search by id per event. */
 export const typesById = `SELECT id, resource_type FROM events WHERE id = ANY($1)`
 
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
 /**
- * The deliveries that a filter selects, by id ascending or descending. States are literals in the text, because PostgreSQL
- * uses the partial indexes only then. Deliveries that an ending covers are listed as cancelled. Only these are sorted (the
- * first of each ending and state); everything else is read in index order.
+ * Lists the deliveries that a filter selects, by id ascending or descending. Deliveries that an ending covers are
+ * listed as cancelled. Only they are sorted (the first of each ending and state); everything else is read in index
+ * order. States are literals in the text, because otherwise PostgreSQL does not use the partial indexes.
  */
 export const list = (
   filter: DeliveryFilter
@@ -54,13 +54,13 @@ export const list = (
   if (event_id !== undefined) {
     const event = parameter(event_id)
     const range = ["first_delivery", "last_delivery"].map((end) => `(SELECT ${end} FROM events WHERE id = ${event})`)
-    // Deliveries of other events stored at the same time can be in the range.
+    // The range may contain deliveries of other events stored at the same time.
     conditions.push(`d.id BETWEEN ${range.join(" AND ")}`, `d.event_id = ${event}`)
   }
   if (integration_id !== undefined) conditions.push(`d.integration_id = ${parameter(integration_id)}`)
   const ofIntegration = integration_id !== undefined && event_id === undefined
   const most = parameter(limit)
-  // A limit for each table, or PostgreSQL would read more rows than needed.
+  // Without a limit for each table, PostgreSQL would read more rows than needed.
   const first = (from: string, where: string): string => `(${from} WHERE ${where} ORDER BY d.${by} LIMIT ${most})`
   const stateIs = (one: DeliveryState | undefined): string => (one === undefined ? "" : ` AND d.state = '${one}'`)
   // Makes PostgreSQL scan the primary key in order, not all rows of the state in an index over integrations.
@@ -87,7 +87,7 @@ export const list = (
       ORDER BY d.${by} LIMIT ${most})`
   }
   const endedOnes = (state: DeliveryState | undefined): string => {
-    // A redundant condition, without which PostgreSQL does not use the partial indexes.
+    // Redundant, but PostgreSQL does not use the partial indexes without it.
     const again = state === undefined || state === "delivered" ? "" : ` AND ${isUnacknowledged}`
     return first(ended, condition + stateIs(state) + again)
   }

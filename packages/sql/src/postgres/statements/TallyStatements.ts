@@ -1,12 +1,13 @@
 /**
- * Statements on counts. If every transaction updated one counter, all would wait for each other, even for a host's open
- * transaction. So each appends a row, and readers add the rows up. Compaction keeps their number small.
+ * Statements on the counts in `tallies`. With a shared counter, transactions would wait for each other, even for a
+ * host's open one. Instead, each transaction appends a row, and readers add up the rows. Compaction keeps their number
+ * small.
  */
 import { activeStates, deliveryStates } from "@doorhook/core"
 import type { DeliveryState } from "@doorhook/core"
 import { allCancellations } from "./CancellationStatements.ts"
 
-/** The counts: events, and deliveries by state. */
+/** Name of a count: events, or deliveries in a state. */
 export type TallyName = "events" | DeliveryState
 
 /** The columns of the table. */
@@ -15,7 +16,10 @@ const tallyNames: ReadonlyArray<TallyName> = ["events", ...deliveryStates]
 const columns = tallyNames.join(", ")
 const sums = tallyNames.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(", ")
 
-/** Appends a transaction's changes if the query `from` has a row. The first change is parameter number `first`. */
+/**
+ * SQL that appends a transaction's changes if the clause `from` yields a row. The changes begin at parameter number
+ * `first`.
+ */
 export const addToTalliesIf = (from: string, first: number): string =>
   `INSERT INTO tallies (${columns}) SELECT ${tallyNames.map((_, at) => `$${first + at}::bigint`).join(", ")} ${from}`
 
@@ -26,7 +30,9 @@ export const addToTallies = addToTalliesIf("", 1)
 export const countsOf = (changes: ReadonlyMap<TallyName, number>): ReadonlyArray<number> =>
   tallyNames.map((name) => changes.get(name) ?? 0)
 
-/** Deliveries that an ending covers and that are not moved yet, by the state they are still counted in. */
+/**
+ * Number of deliveries that an ending covers but that are not moved yet, by the state in which they are still counted.
+ */
 export const ofCancellations = `SELECT q.state, q.count
     FROM (${allCancellations}) AS e CROSS JOIN LATERAL (
       SELECT state, count(*) AS count FROM queue WHERE integration_id = e.integration_id AND id <= e.last_id GROUP BY state
@@ -38,8 +44,8 @@ const cancelledOf = (name: TallyName): string => {
 }
 
 /**
- * All counts. Reads the rows since the last compaction, and an index range for each ending. One statement, so that a
- * delivery moved at the same time is counted exactly once.
+ * Returns all counts in one statement, so that a delivery moved at the same time is counted exactly once. Cost: the
+ * rows since the last compaction, and one index range per ending.
  */
 export const deliveryCounts = `SELECT ${sums} FROM (
     SELECT ${columns} FROM tallies
@@ -47,13 +53,16 @@ export const deliveryCounts = `SELECT ${sums} FROM (
     SELECT ${tallyNames.map(cancelledOf).join(", ")} FROM (${ofCancellations}) AS m
   ) AS counted`
 
-/** With fewer rows, compaction costs more than adding them up on each read. */
+/** Minimum number of rows to compact. With fewer, compaction costs more than adding them up in each read. */
 const leastCompacted = 200
 
-/** How many rows one statement compacts at most. */
+/** Maximum number of rows that one statement compacts. */
 export const mostCompacted = 2_000
 
-/** Replaces rows by their sum and returns how many. Skips rows that another transaction is compacting. */
+/**
+ * Replaces rows by their sum and returns the number of replaced rows. Skips rows that another transaction is
+ * compacting.
+ */
 export const compactTallies = `WITH taken AS (
     DELETE FROM tallies
     WHERE ctid = ANY (ARRAY(

@@ -3,8 +3,8 @@
  */
 
 /**
- * Redeems a code and stores the tokens issued for it. Only one caller can redeem a code. One search by primary key in each
- * table.
+ * Redeems a code and stores the tokens issued for it. A code can be redeemed only once. Cost: one search by primary key
+ * in each table.
  */
 export const redeemCode = `WITH used AS (
     UPDATE codes SET used_at = $1::bigint WHERE hash = $2::text AND used_at IS NULL

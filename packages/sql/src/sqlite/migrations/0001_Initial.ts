@@ -33,7 +33,7 @@ const statements: ReadonlyArray<string> = [
   ) STRICT`,
   `CREATE INDEX integrations_by_scope ON integrations (scope_type, scope_id)`,
 
-  // The ids of an event's deliveries are the range between these two; null if it has none.
+  // first_delivery, last_delivery: the range of ids of the event's deliveries; null if it has none.
   `CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -47,8 +47,8 @@ const statements: ReadonlyArray<string> = [
     data TEXT NOT NULL
   ) STRICT`,
 
-  // The events that a building or a tenant may read. Filled for thousands of events at a time: single inserts would write
-  // as many pages as the event has readers.
+  // The events that a building or a tenant may read. Filled for thousands of events at a time, because a single insert
+  // would write one page per reader of the event.
   `CREATE TABLE events_of (
     scope_type TEXT NOT NULL,
     scope_id INTEGER NOT NULL,
@@ -57,13 +57,14 @@ const statements: ReadonlyArray<string> = [
     PRIMARY KEY (scope_type, scope_id, resource_type, event_seq)
   ) STRICT, WITHOUT ROWID`,
 
-  // The last numbers given out. None is reused, even after its row is deleted. indexed: the last event in events_of.
+  // The last assigned numbers. Numbers are not reused, even after their row is deleted. indexed: the last event in
+  // events_of.
   `CREATE TABLE numbers (event INTEGER NOT NULL, delivery INTEGER NOT NULL, indexed INTEGER NOT NULL) STRICT`,
   `INSERT INTO numbers (event, delivery, indexed) VALUES (0, 0, 0)`,
 
-  // A delivery is in `queue` while it is active, and in `deliveries` once it has ended. No foreign keys: deliveries outlive
-  // their integration, and each check would look up a row. Under a lease, due_at is the end of the lease. resend: see
-  // core's delivery/Transitions.
+  // A delivery is in `queue` while it is active, and in `deliveries` once it has ended. There are no foreign keys,
+  // because deliveries outlive their integration, and each check would look up a row. Under a lease, due_at is the end
+  // of the lease. resend: see core's delivery/Transitions.
   `CREATE TABLE queue (
     id INTEGER PRIMARY KEY,
     event_id TEXT NOT NULL,
@@ -77,14 +78,14 @@ const statements: ReadonlyArray<string> = [
     lease_token TEXT,
     resend INTEGER NOT NULL
   ) STRICT`,
-  // Deliveries that can be claimed. The lane comes first: a claim stops at the lanes that fill it, without reading other
-  // backlogs.
+  // Deliveries that can be claimed. The lane comes first, so a claim that is full after the first lanes does not read
+  // the backlogs of the others.
   `CREATE INDEX queue_due ON queue (lane, integration_id, due_at)`,
-  // Every index ends with the id, so this and the following list in order of id.
+  // Every index ends with the id, so this and the following ones list rows in order of id.
   `CREATE INDEX queue_by_integration ON queue (integration_id, state)`,
 
-  // Cancels the active deliveries of a deleted or disabled integration at once: a row says that all up to an id are
-  // cancelled, and the rows of the deliveries are moved later in batches.
+  // A row cancels all active deliveries of a deleted or disabled integration up to an id. The rows of the deliveries
+  // are moved later in batches.
   `CREATE TABLE endings (
     integration_id INTEGER PRIMARY KEY,
     last_id INTEGER NOT NULL,
@@ -112,7 +113,7 @@ const statements: ReadonlyArray<string> = [
   ) STRICT`,
   `CREATE INDEX deliveries_by_integration ON deliveries (integration_id)`,
   // The few deliveries that ended without an acknowledgement. The condition is not a list of states, because evaluating
-  // that takes a third of all the work on a delivery.
+  // a list takes a third of all the work on a delivery.
   `CREATE INDEX deliveries_unacknowledged ON deliveries (state) WHERE state <> 'delivered'`,
   `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration_id, state)
     WHERE state <> 'delivered'`,
@@ -151,10 +152,10 @@ const statements: ReadonlyArray<string> = [
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at)`,
 
-  // Active workers. until: when the worker counts as gone unless it sends a heartbeat.
+  // Active workers. until: when the worker counts as gone if no further heartbeat arrives.
   `CREATE TABLE workers (name TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 
-  // Counts of events and of deliveries by state: counting a hundred million rows takes too long.
+  // Counts of events, and of deliveries by state, because counting a hundred million rows takes too long.
   `CREATE TABLE tallies (name TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 
   `CREATE TABLE grants (

@@ -1,5 +1,5 @@
 /**
- * An index to list and revoke the grants of a user.
+ * Adds an index to list and revoke the grants of a user.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,5 +1,6 @@
 /**
- * Orders the events that a building or tenant may read by publication time, so that a list can begin and end at a time.
+ * Orders each building's and tenant's list of readable events by publication time, so that a list can begin and end at
+ * a given time.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,5 +1,5 @@
 /**
- * Indexes to purge tokens: rotated refresh tokens and revoked grants by time, and a grant's access tokens by age.
+ * Adds indexes to purge tokens: rotated refresh tokens and revoked grants by time, and a grant's access tokens by age.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

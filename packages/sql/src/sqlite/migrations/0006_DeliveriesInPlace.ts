@@ -8,9 +8,9 @@ import { SqlClient } from "effect/sql"
 import { codes, storedStates } from "../DeliverySql.ts"
 
 const schema: ReadonlyArray<string> = [
-  // event: the event's seq; the event's time is also the delivery's. state: a code, see DeliverySql. attempt_...: the last
-  // attempt, null if there was none; its number is `attempts`. due_at: null for an ended delivery, and while its publisher
-  // keeps it.
+  // event: the event's seq; its created_at is also the delivery's. state: a code, see DeliverySql. attempt_...: the
+  // last attempt, null if there was none; its number is `attempts`. due_at: null for an ended delivery, and for one
+  // that its publisher keeps.
   `CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY,
     event INTEGER NOT NULL,
@@ -29,23 +29,23 @@ const schema: ReadonlyArray<string> = [
     attempt_detail TEXT,
     attempt_excerpt TEXT
   ) STRICT`,
-  // The deliveries of an integration. Filled for thousands at a time, because an index would be written with each
-  // publication.
+  // Lists the deliveries of each integration. Filled for thousands at a time, unlike an index, which each publication
+  // would write.
   `CREATE TABLE deliveries_of (
     integration INTEGER NOT NULL,
     delivery INTEGER NOT NULL,
     PRIMARY KEY (integration, delivery)
   ) STRICT, WITHOUT ROWID`,
-  // Every index ends with the id, so each lists deliveries in order of id.
+  // Every index ends with the id, so each of them lists deliveries in order of id.
   `CREATE INDEX deliveries_due ON deliveries (lane, integration, due_at) WHERE due_at IS NOT NULL`,
   `CREATE INDEX deliveries_pending ON deliveries (state) WHERE state = 0 AND due_at IS NOT NULL`,
   `CREATE INDEX deliveries_pending_by_integration ON deliveries (integration) WHERE state = 0 AND due_at IS NOT NULL`,
   `CREATE INDEX deliveries_unacknowledged ON deliveries (state) WHERE state > 1`,
   `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration, state) WHERE state > 1`,
 
-  // The owner's memory, saved for the next start: the last numbers of events and deliveries, the last entries of events_of
-  // and deliveries_of, a delivery before which no open one lacks a due time, the counts, and the time of the last
-  // heartbeat.
+  // The owner's memory, saved for the next start: the last numbers of events and deliveries, the last entries of
+  // events_of and deliveries_of, an id below which all open deliveries have a due time, the counts, and the time of the
+  // last heartbeat.
   `CREATE TABLE owner (
     event INTEGER NOT NULL,
     delivery INTEGER NOT NULL,
@@ -57,8 +57,8 @@ const schema: ReadonlyArray<string> = [
     beat_at INTEGER NOT NULL
   ) STRICT`,
 
-  // All open deliveries of an integration up to an id are cancelled, and counted as such. Their rows are updated later in
-  // batches.
+  // A row cancels all open deliveries of an integration up to an id, which then count as cancelled. Their rows are
+  // updated later in batches.
   `CREATE TABLE cancellations (integration INTEGER PRIMARY KEY, last_delivery INTEGER NOT NULL, reason TEXT NOT NULL) STRICT`
 ]
 

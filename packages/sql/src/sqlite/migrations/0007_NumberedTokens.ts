@@ -1,9 +1,10 @@
 /**
- * Numbers access tokens in the order of issue. The number is part of the token's text and finds its row. The table is
- * appended to at one end and purged at the other, so no index over hashes or times is written with each token.
+ * Numbers access tokens in the order of issue. The number is part of the token's text and is used to find its row. New
+ * rows go to the end of the table and purges delete from its start, so issuing a token writes to no index on hashes or
+ * times.
  *
- * Tokens issued before stay valid until they expire. Their text has no number, so they are found by hash, through an index
- * of their own that is empty within a day.
+ * Tokens issued before stay valid until they expire. Their text has no number, so they are found by hash, through a
+ * separate index that is empty within a day.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,8 +13,8 @@ const statements: ReadonlyArray<string> = [
   "ALTER TABLE access_tokens RENAME TO former_access_tokens",
   "DROP INDEX access_tokens_by_expiry",
   "DROP INDEX access_tokens_by_age",
-  // hash: of the random part of the text, or of the whole text if has_number is 0. scope: null for the grant's scope. The
-  // grant needs no foreign key: it is deleted only after its tokens.
+  // hash: of the random part of the text, or of the whole text if has_number is 0. scope: null for the grant's scope.
+  // grant_id needs no foreign key, because a grant is deleted only after its tokens.
   `CREATE TABLE access_tokens (
     seq INTEGER PRIMARY KEY,
     grant_id TEXT NOT NULL,
@@ -27,7 +28,7 @@ const statements: ReadonlyArray<string> = [
   `INSERT INTO access_tokens (grant_id, hash, has_number, created_at, expires_at, retires)
     SELECT grant_id, hash, 0, created_at, expires_at, retires FROM former_access_tokens ORDER BY expires_at, created_at`,
   "DROP TABLE former_access_tokens",
-  // The index ends with the number, so the tokens of a grant are in order of age.
+  // The index ends with the number, so it lists the tokens of a grant in order of age.
   "CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id)",
   "CREATE INDEX access_tokens_without_number ON access_tokens (hash) WHERE NOT has_number"
 ]
