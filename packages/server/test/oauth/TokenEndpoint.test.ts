@@ -325,7 +325,7 @@ describe("when storage is out of order", () => {
       const page = await visitor.authorize(authorizeC1)
       const answer = await visitor.submit(formOf(page.text), admin)
       assert.strictEqual(answer.status, 500)
-      assert.include(answer.text, "<h1>Log-in is not possible</h1>")
+      assert.include(answer.text, "<h1>Login is not possible</h1>")
     } finally {
       await own.stop()
     }

@@ -216,7 +216,7 @@ describe("a portal link", () => {
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const { cookie, home } = yield* open(yield* link(integration))
-      const early = "Events that wait for a retry are sent to it early"
+      const early = "its waiting retries have been sent early"
       assert.notInclude((yield* get(home, cookie)).text, early)
       const controls = yield* Controls
       const integration_id = IntegrationId.make(Number(integration))
@@ -313,7 +313,7 @@ describe("a portal link", () => {
       assert.strictEqual((yield* send("status", { status: "disabled" })).status, 503)
       controls.fault = "none"
       const gone = yield* send("delete", {})
-      assert.include(gone.text, "The integration is deleted")
+      assert.include(gone.text, "Integration deleted")
       assert.strictEqual((yield* call("GET", `/operator/integrations/${integration}`, { as })).status, 404)
     }).pipe(Effect.provide(testServer()))
   )

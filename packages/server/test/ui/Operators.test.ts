@@ -249,7 +249,7 @@ describe("an operator's pages", () => {
       assert.strictEqual((yield* browser.post(list, "/console/deliveries/resend")).status, 422)
       const sent = yield* browser.post(list, "/console/deliveries/resend", { delivery: ["dlv_1", "dlv_3"] })
       assert.strictEqual(sent.headers.get("location"), "/console/deliveries?done=resent&n=2")
-      assert.include((yield* browser.follow(sent)).text, "Deliveries that are sent again: 2")
+      assert.include((yield* browser.follow(sent)).text, "Deliveries being sent: 2")
       const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
       assert.deepStrictEqual(states, ["pending", "exhausted", "pending"])
     }).pipe(Effect.provide(testServer()))
@@ -268,13 +268,13 @@ describe("an operator's pages", () => {
         "webhook-timestamp",
         "webhook-signature",
         "no such door",
-        "Recover all since a time"
+        "Recover missed events"
       ]) {
         assert.include(page.text, text)
       }
       const sent = yield* browser.post(page, "/console/deliveries/resend", { delivery: "dlv_1" })
       assert.strictEqual(sent.headers.get("location"), "/console/deliveries/dlv_1?done=sent")
-      assert.include((yield* browser.follow(sent)).text, "It was sent.")
+      assert.include((yield* browser.follow(sent)).text, "The delivery is being sent.")
     }).pipe(Effect.provide(testServer()))
   )
 
