@@ -281,7 +281,7 @@ describe("a user who is not logged in at the host", () => {
     const flaw = "The directory's `session` must return a `login_url` that is an http or https URL or a path, not"
     for (const [session, said] of [
       ["script", `${flaw} one that begins with \`javascript:\`.`],
-      ["nowhere", `${flaw} a text that is none.`],
+      ["nowhere", `${flaw} another text.`],
       ["broken", "It said: the session store is away"]
     ] as const) {
       const answer = await browserOf(session).authorize(authorizeC1)

@@ -1,5 +1,6 @@
 /**
- * All texts of the pages in English, with core's sentences. Placeholders are in braces; `_one` and `_other` are for one and for several.
+ * All page texts in English, including core's sentences. Placeholders are in braces. Keys in `_one` and `_other` are singular and
+ * plural.
  */
 import { sentences } from "@doorhook/core"
 
