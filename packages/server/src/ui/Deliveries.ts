@@ -1,7 +1,7 @@
 /**
- * Pages of deliveries for operators and owners. Lists have filters, and selected deliveries can be sent again. The page of one
- * delivery shows its request, its attempts with their responses, and the next step. Only operators see the `detail` of an
- * attempt, because it may describe doorhook's own network.
+ * Pages of deliveries for operators and owners. Lists have filters, and selected deliveries can be sent again. The page
+ * of one delivery shows its request, its attempts with their responses, and the next step. Only operators see the
+ * `detail` of an attempt, because it may describe doorhook's own network.
  */
 import {
   bodyOf,
@@ -159,8 +159,8 @@ ${
   })
 
   /**
-   * Sends deliveries again and returns their number. Skips those whose integration accepts no deliveries; fails if that leaves
-   * none.
+   * Sends deliveries again and returns their number. Skips those whose integration accepts no deliveries; fails if that
+   * leaves none.
    */
   const resend = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
     let sent = 0

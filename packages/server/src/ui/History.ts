@@ -1,5 +1,6 @@
 /**
- * Counts of this process in the last hour, for rates, latencies and a chart. They are sampled into memory and lost at a restart.
+ * Counts of this process in the last hour, for rates, latencies and a chart. They are sampled into memory and lost at a
+ * restart.
  */
 import { AttemptOutcome, DeliveryMetrics } from "@doorhook/core"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -32,7 +33,9 @@ export interface Lately {
   readonly attempts: number
   /** Number of failed attempts by outcome, the most frequent first. */
   readonly failures: ReadonlyArray<readonly [AttemptOutcome, number]>
-  /** Latency that this share (0 to 1) of the acknowledged attempts did not exceed, in milliseconds; null without any. */
+  /**
+   * Latency that this share (0 to 1) of the acknowledged attempts did not exceed, in milliseconds; null without any.
+   */
   readonly latency: (share: number) => number | null
 }
 
@@ -56,7 +59,8 @@ export class History extends Context.Service<
         samples = [...samples.filter(({ at }) => at >= taken.at - keptFor && at <= taken.at), taken]
       })
       const run = Effect.runForkWith(yield* Effect.context<never>())
-      // Effect's clock may jump ahead by a year on virtual time, which would take millions of samples. A timer of Node does not.
+      // Effect's clock may jump ahead by a year on virtual time, which would take millions of samples. A timer of Node
+      // does not.
       yield* Effect.acquireRelease(
         Effect.sync(() => setInterval(() => run(take), sampleEvery).unref()),
         (timer) => Effect.sync(() => clearInterval(timer))

@@ -1,8 +1,9 @@
 /**
- * Pages of integrations: the operator's list of all, and the page of one integration with its actions, for operators and owners.
+ * Pages of integrations: the operator's list of all, and the page of one integration with its actions, for operators
+ * and owners.
  *
- * Owners' actions go through core's `Integrations`, which checks the owner's right in the directory each time. The holder of a
- * link acts for the user who created the integration.
+ * Owners' actions go through core's `Integrations`, which checks the owner's right in the directory each time. The
+ * holder of a link acts for the user who created the integration.
  */
 import type { Actor, DeliveryId, IntegrationId, Scope, IntegrationWithHealth } from "@doorhook/core"
 import {
@@ -58,7 +59,9 @@ import {
 const perPage = 25
 const latest = 12
 
-/** Maximum number of tests per minute that an owner may send to an integration. It must not put load on the receiver. */
+/**
+ * Maximum number of tests per minute that an owner may send to an integration. It must not put load on the receiver.
+ */
 const testsPerMinute = 5
 
 /** Longest wait for the outcome of a test, and the interval between look-ups, in milliseconds. */
@@ -341,7 +344,10 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
     )
   }
 
-  /** Waits a while for the outcome of a delivery. A failed look-up is only logged, because the delivery is already being sent. */
+  /**
+   * Waits a while for the outcome of a delivery. A failed look-up is only logged, because the delivery is already being
+   * sent.
+   */
   const awaitOutcome = (id: DeliveryId) =>
     store.find(id).pipe(
       Effect.repeat({

@@ -1,6 +1,6 @@
 /**
- * Serves the script of the pages, which browsers run without a build step. The file is found by the package's name, so that a
- * bundled host finds it if the package is installed beside the bundle. Pages work without the script.
+ * Serves the script of the pages, which browsers run without a build step. The file is found by the package's name, so
+ * that a bundled host finds it if the package is installed beside the bundle. Pages work without the script.
  */
 import { Crypto } from "@doorhook/core"
 import { Data, Effect } from "effect"

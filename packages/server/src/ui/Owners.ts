@@ -1,6 +1,7 @@
 /**
- * Pages of owners: list, create, edit and delete the integrations of their buildings and tenants, rotate signing secrets, and
- * copy code that verifies signatures. Core enforces the rules and checks the owner's right in the directory at each call.
+ * Pages of owners: list, create, edit and delete the integrations of their buildings and tenants, rotate signing
+ * secrets, and copy code that verifies signatures. Core enforces the rules and checks the owner's right in the
+ * directory at each call.
  */
 import type {
   Actor,
@@ -210,7 +211,9 @@ ${boxes}</fieldset>
     return { url: (fields.get("url") ?? "").trim(), bindings }
   }
 
-  /** Creates an integration. Only this answer shows its secret. A form that is submitted twice creates one integration. */
+  /**
+   * Creates an integration. Only this answer shows its secret. A form that is submitted twice creates one integration.
+   */
   const create = (visit: Visit, actor: Actor, fields: URLSearchParams) =>
     Effect.gen(function* () {
       const place = fields.get("place") ?? ""

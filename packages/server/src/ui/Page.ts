@@ -1,6 +1,6 @@
 /**
- * The HTML document of every page. It has one style sheet, no inline script, and headers that keep the page out of frames,
- * caches and referrers (RFC 9700 sections 4.2.4 and 4.16). The host can add a logo, a name and style rules.
+ * The HTML document of every page. It has one style sheet, no inline script, and headers that keep the page out of
+ * frames, caches and referrers (RFC 9700 sections 4.2.4 and 4.16). The host can add a logo, a name and style rules.
  */
 import { Crypto, Html } from "@doorhook/core"
 import { Context, Effect, Exit, Schema } from "effect"
@@ -27,7 +27,9 @@ const StyleSheet = Schema.String.check(
   Schema.makeFilter((css) => !/<\/style/i.test(css) || "must be CSS without `</style`")
 )
 
-/** Customizes the look of the pages. The content security policy still blocks other scripts and all loading of files. */
+/**
+ * Customizes the look of the pages. The content security policy still blocks other scripts and all loading of files.
+ */
 export interface AppearanceShape {
   /** Style rules, added after doorhook's own. URLs in them are not loaded. */
   readonly css?: string
@@ -91,7 +93,9 @@ interface Style {
 
 const encoder = new TextEncoder()
 
-/** Makes the builder of pages. Their policy allows the style sheet by its digest and blocks everything else by default. */
+/**
+ * Makes the builder of pages. Their policy allows the style sheet by its digest and blocks everything else by default.
+ */
 export const makePages: Effect.Effect<Pages, never, Crypto> = Effect.gen(function* () {
   const crypto = yield* Crypto
   const appearance = yield* Appearance

@@ -130,7 +130,10 @@ export const form = ({ formToken, home }: Visit, path: string, fields: Html.Html
 ${fields}
 </form>`
 
-/** A button with a confirmation: it opens an explanation and the button that carries out the action. Works without a script. */
+/**
+ * A button with a confirmation: it opens an explanation and the button that carries out the action. Works without a
+ * script.
+ */
 export const ask = (
   visit: Visit,
   path: string,
@@ -245,7 +248,9 @@ export const table = (
   )}</tbody></table>`
 }
 
-/** Links to the newest and to older entries of a list. `next` is the cursor of the older ones; null if there are none. */
+/**
+ * Links to the newest and to older entries of a list. `next` is the cursor of the older ones; null if there are none.
+ */
 export const pager = ({ t }: Language, path: string, query: URLSearchParams, next: string | null): Html.Html | null => {
   const link = (cursor: string | null, words: string) => {
     const kept = new URLSearchParams([...query].filter(([name]) => !["after", "done", "n"].includes(name)))

@@ -1,6 +1,6 @@
 /**
- * Searches deliveries by properties without an index: the receiver's host, the resource type and the time. A search reads a
- * limited number of rows and returns the position at which to continue.
+ * Searches deliveries by properties without an index: the receiver's host, the resource type and the time. A search
+ * reads a limited number of rows and returns the position at which to continue.
  */
 import type {
   DeliveryFilter,
@@ -21,8 +21,8 @@ const mostRead = 5_000
 const chunk = 250
 
 /**
- * Up to this many integrations are queried one by one; with more, all deliveries are read and filtered. The other two limit the
- * search for a host: the maximum number of integrations, and how many are read at a time.
+ * Up to this many integrations are queried one by one; with more, all deliveries are read and filtered. The other two
+ * limit the search for a host: the maximum number of integrations, and how many are read at a time.
  */
 const mostIntegrations = 20
 const mostSurveyed = 10_000

@@ -1,9 +1,9 @@
 /**
- * Sessions of visitors: operators, owners who are logged in here or at the host, and holders of a link to one integration. Also
- * the form tokens, which prove that a form was shown to the browser that submits it.
+ * Sessions of visitors: operators, owners who are logged in here or at the host, and holders of a link to one
+ * integration. Also the form tokens, which prove that a form was shown to the browser that submits it.
  *
- * Sessions are signed cookies and not stored on the server. A session ends after twelve hours or when the page secret is
- * replaced. An operator's session also ends when the operator key changes. The key itself is in no cookie.
+ * Sessions are signed cookies and not stored on the server. A session ends after twelve hours or when the page secret
+ * is replaced. An operator's session also ends when the operator key changes. The key itself is in no cookie.
  */
 import type { AuthorizationServer, IntegrationId, StoreError } from "@doorhook/core"
 import { constantTimeEquals, Crypto, DirectoryError, UserId } from "@doorhook/core"
@@ -61,8 +61,8 @@ interface FormToken {
 }
 
 /**
- * Protects forms against cross-site request forgery (RFC 6749 section 10.12). A token is a signature over the session and a
- * cookie that scripts can't read. Only the service can make one, even for a cookie that an attacker has chosen.
+ * Protects forms against cross-site request forgery (RFC 6749 section 10.12). A token is a signature over the session
+ * and a cookie that scripts can't read. Only the service can make one, even for a cookie that an attacker has chosen.
  */
 interface FormTokens {
   /** Makes the token for a form shown in a session. All open forms of a browser share the cookie. */
@@ -203,9 +203,10 @@ export const linkSessionOf = (x: Exchange, publicUrl: string, id: IntegrationId)
 /**
  * The `Set-Cookie` header that starts a session of `seconds` for the holder of a link.
  *
- * Each integration has its own cookie, limited to the path of its page. A browser that has opened a hundred of these pages still
- * sends one cookie with each request, and none to the host's own pages. With more, requests could exceed the 16 KiB of headers
- * that Node.js accepts. `SameSite` is `Lax`, because the host's pages link here and the redirect must carry the cookie.
+ * Each integration has its own cookie, limited to the path of its page. A browser that has opened a hundred of these
+ * pages still sends one cookie with each request, and none to the host's own pages. With more, requests could exceed
+ * the 16 KiB of headers that Node.js accepts. `SameSite` is `Lax`, because the host's pages link here and the redirect
+ * must carry the cookie.
  */
 export const linkSessionCookie = (publicUrl: string, id: IntegrationId, value: string, seconds: number): string =>
   setCookie(publicUrl, {
@@ -243,8 +244,8 @@ const wrongLoginUrl = (given: string, base: string): DirectoryError => {
 }
 
 /**
- * Asks the host who its visitor is. `url` is the public address of the page, to which the visitor returns. It must not depend on
- * headers of the request.
+ * Asks the host who its visitor is. `url` is the public address of the page, to which the visitor returns. It must not
+ * depend on headers of the request.
  */
 export const askHost: (
   authorization: Pick<AuthorizationServer["Service"], "session">,

@@ -1,6 +1,6 @@
 /**
- * Code for receivers that verifies signatures, in the languages that most receivers use. Tests run each snippet if its language
- * is installed.
+ * Code for receivers that verifies signatures, in the languages that most receivers use. Tests run each snippet if its
+ * language is installed.
  */
 
 export interface Snippet {

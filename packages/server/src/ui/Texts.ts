@@ -1,6 +1,6 @@
 /**
- * The texts of all pages by language. English and German are built in; a host may change texts or add languages. A page is in the
- * language that the browser's `Accept-Language` prefers.
+ * The texts of all pages by language. English and German are built in; a host may change texts or add languages. A page
+ * is in the language that the browser's `Accept-Language` prefers.
  *
  * The tables include core's sentences, for example why a delivery failed or what is wrong with a URL.
  */
@@ -18,7 +18,10 @@ export type Texts = Readonly<Record<TextKey, string>>
 /** Keys with a singular and a plural text, `X_one` and `X_other`. */
 type CountKey = TextKey extends infer Key ? (Key extends `${infer Base}_one` ? Base : never) : never
 
-/** Texts of a host, by language (BCP 47). For missing ones, doorhook's own text in that language is used, or else English. */
+/**
+ * Texts of a host, by language (BCP 47). For missing ones, doorhook's own text in that language is used, or else
+ * English.
+ */
 export const TextsShape = Schema.Record(
   Schema.String,
   Schema.Record(Schema.Literals(Struct.keys(en)), Schema.optionalKey(Schema.String))

@@ -1,8 +1,9 @@
 /**
- * The web pages: `/console` for operators and `/portal` for owners of integrations. This file has the routes, their access
- * checks, and the handling of forms. The pages themselves are in the other files of this folder.
+ * The web pages: `/console` for operators and `/portal` for owners of integrations. This file has the routes, their
+ * access checks, and the handling of forms. The pages themselves are in the other files of this folder.
  *
- * A form is answered with a redirect, so that a reload does not submit it again. Answers with a new secret are the exception.
+ * A form is answered with a redirect, so that a reload does not submit it again. Answers with a new secret are the
+ * exception.
  */
 import type { Actor, IntegrationId, StoreError, IntegrationWithHealth } from "@doorhook/core"
 import {
@@ -145,8 +146,8 @@ export const makeUiRoutes = Effect.gen(function* () {
   const actorOf = ({ user }: Pick<OwnerSession, "user">): Actor => ({ user_id: user, client_id: null })
 
   /**
-   * The owner who is logged in, at the host or here. A redirect if the host wants visitors to log in on its own page first;
-   * null if nobody is logged in.
+   * The owner who is logged in, at the host or here. A redirect if the host wants visitors to log in on its own page
+   * first; null if nobody is logged in.
    */
   const owner = Effect.fnUntraced(function* (x: Exchange) {
     // The return address is built from the public URL, so request headers can't change it.
@@ -300,7 +301,9 @@ export const makeUiRoutes = Effect.gen(function* () {
   /** The path and query that the visitor requested. */
   const target = ({ path, query }: Exchange): string => (query === "" ? path : `${path}?${query}`)
 
-  /** The address after signing in: the requested page if it is one of the role's pages, otherwise the role's first page. */
+  /**
+   * The address after signing in: the requested page if it is one of the role's pages, otherwise the role's first page.
+   */
   const nextOf = (role: Role, fields: URLSearchParams): string => {
     const next = fields.get("next") ?? ""
     const isOwn = next === rootOf[role] || next.startsWith(`${rootOf[role]}/`) || next.startsWith(`${rootOf[role]}?`)

@@ -1,6 +1,7 @@
 /**
- * The script of the pages, which also work without it. It refreshes the page, selects all, copies texts, and shows times in the
- * visitor's time zone. It never turns text into HTML: the browser parses the server's page, and the script copies its nodes.
+ * The script of the pages, which also work without it. It refreshes the page, selects all, copies texts, and shows
+ * times in the visitor's time zone. It never turns text into HTML: the browser parses the server's page, and the script
+ * copies its nodes.
  */
 const main = document.querySelector("main")
 
@@ -50,8 +51,8 @@ const become = (old, now) => {
 const isAlike = (old, now) => old !== undefined && old.nodeName === now.nodeName && keyOf(old) === keyOf(now)
 
 /**
- * Identifies what an element shows. Rows of different deliveries have different keys, so a ticked box does not move to another
- * delivery.
+ * Identifies what an element shows. Rows of different deliveries have different keys, so a ticked box does not move to
+ * another delivery.
  * @param {Node} node
  */
 const keyOf = (node) => {

@@ -1,6 +1,6 @@
 /**
- * All page texts in English, including core's sentences. Placeholders are in braces. Keys in `_one` and `_other` are singular and
- * plural.
+ * All page texts in English, including core's sentences. Placeholders are in braces. Keys in `_one` and `_other` are
+ * singular and plural.
  */
 import { sentences } from "@doorhook/core"
 
