@@ -48,7 +48,7 @@ const expectThrottled = Effect.fnUntraced(function* (as: string, headers: Readon
   assert.match(reply.headers.get("retry-after") ?? "", /^(?:900|89\d)$/)
   assert.match(
     reply.textAt("/errors/0/detail"),
-    /^Ten wrong operator keys came from this address .* even the right one\..* Try again in \d+ s\.$/
+    /^This address sent ten wrong operator keys .* even the right one\..* Try again in \d+ s\.$/
   )
   assert.isNull(reply.headers.get("www-authenticate"))
 })
