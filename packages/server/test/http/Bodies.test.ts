@@ -90,7 +90,7 @@ describe("bodies", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("that take too long are answered and abandoned", () =>
+  it.effect("that take too long are refused", () =>
     Effect.gen(function* () {
       const answering = yield* Effect.forkChild(raw([head("content-length: 100"), '{"data":']))
       // The test clock moves only here. The deadline begins when the server has read the head.

@@ -76,7 +76,7 @@ describe("a page of another origin", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("never reaches pages and operators' routes, named or not", () =>
+  it.effect("never reaches pages and operator routes, even if its origin is allowed", () =>
     Effect.gen(function* () {
       const shared = (path: string) =>
         path.startsWith("/v4/") || /^\/oauth\/(?:token|revoke)$/.test(path) || path.startsWith("/.well-known/")

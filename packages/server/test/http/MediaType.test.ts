@@ -43,7 +43,7 @@ describe("negotiation", () => {
     )
   })
 
-  it("ignores instances of JSON:API with parameters, and refuses if there are no others", () => {
+  it("ignores JSON:API types with unsupported parameters, and fails if there are no others", () => {
     const parameter = fc.constantFrom("x=1", "charset=utf-8", 'ext="https://example.com/e"', 'x="a,b;c"')
     fc.assert(
       fc.property(fc.array(parameter, { minLength: 1 }), fc.boolean(), (parameters, also) => {
@@ -56,7 +56,7 @@ describe("negotiation", () => {
     )
   })
 
-  it("takes any header without failing", () => {
+  it("accepts any header without failing", () => {
     const piece = fc.constantFrom(jsonApi, json, "*/*", ";", ",", '"', "\\", "=", "q=", "0.5", " ", "a")
     fc.assert(
       fc.property(fc.array(fc.oneof(piece, fc.string({ maxLength: 3 }))), (pieces) => {

@@ -116,7 +116,7 @@ const field = (name: string, content = "v") => part(`Content-Disposition: form-d
 const pairs = (...list: ReadonlyArray<readonly [string, string]>) => Parameters.fromPairs(list)
 
 describe("a multipart body", () => {
-  it("has the same parameters as for a streaming parser", () => {
+  it("yields the same parameters as with a streaming parser", () => {
     fc.assert(
       fc.property(bodies, (body) => {
         const bytes = written(body)
@@ -138,7 +138,7 @@ describe("a multipart body", () => {
     )
   })
 
-  it("is parsed or refused, for any bytes", () => {
+  it("is parsed or refused, whatever its bytes", () => {
     const damage = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...Array.from('\r\n-:;"\\b\0=é')), fc.nat(4)), {
       maxLength: 6
     })
@@ -162,7 +162,7 @@ describe("a multipart body", () => {
     )
   })
 
-  it("takes no longer for a malicious one", () => {
+  it("takes no longer to parse if it is malicious", () => {
     for (const repeated of ["\r\n--b", "--b\r\n", "\r\n\r\n", "\r", ';a="', 'x: "\\'.repeat(3)]) {
       const hostile = repeated.repeat(Math.floor(65_536 / repeated.length))
       for (const body of [hostile, `--b\r\n${hostile}`, part(`Content-Disposition: form-data; name=${hostile}`)]) {
@@ -197,7 +197,7 @@ describe("a multipart body", () => {
     assert.deepStrictEqual(multipart(`${padded}--b--`), pairs(["é", "v"]))
   })
 
-  it("keeps the first of two fields with one name, and reports it", () => {
+  it("keeps the first of two fields with the same name, and reports the second", () => {
     const found = multipart(`${field("code", "1")}${field("code", "2")}--b--`)
     assert.deepStrictEqual(found, pairs(["code", "1"], ["code", "2"]))
   })

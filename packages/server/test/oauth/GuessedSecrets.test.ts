@@ -27,7 +27,7 @@ const guesses = Array.from({ length: 10 }, (_, n) => `guess ${n}`)
 const basic = (secret: string) => ({ authorization: `Basic ${btoa(`c1:${encodeURIComponent(secret)}`)}` })
 
 describe("guessing a client's secret", () => {
-  it("ends in 429 at all of the endpoints, only for that address", async () => {
+  it("ends in 429 at all endpoints, only for that address", async () => {
     const code = await obtainCode(server.url)
     const token = { token: "dh_at_x" }
     const send = (path: string, fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>) =>
@@ -63,7 +63,7 @@ describe("guessing a client's secret", () => {
     assert.strictEqual((await send("token", refresh, attacker)).status, 200)
   })
 
-  it("is reported in a form that client libraries read", async () => {
+  it("is reported in a format that client libraries understand", async () => {
     const client = { client_id: "c1" }
     const issuer = { issuer: server.url, token_endpoint: `${server.url}/oauth/token` }
     const options = { [oauth.allowInsecureRequests]: true, headers: attacker }
@@ -88,7 +88,7 @@ describe("guessing a client's secret", () => {
     assert.isNotNull(error.response.headers.get("retry-after"))
   })
 
-  it("in the authorize step ends in a page, while links without a secret still work", async () => {
+  it("in the authorize step ends in an error page, while links without a secret still work", async () => {
     const visitor = new Browser(server.url)
     const authorize = (client_secret: string) =>
       visitor.request(`/oauth/authorize?${new URLSearchParams({ ...authorizeC1, client_secret }).toString()}`, {

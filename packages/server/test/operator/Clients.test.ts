@@ -67,7 +67,7 @@ describe("clients", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are refused with every reason", () =>
+  it.effect("are refused with all their problems", () =>
     Effect.gen(function* () {
       const pointers = (wrong: unknown) =>
         Effect.map(ask("POST", path, wrong), (reply) => {

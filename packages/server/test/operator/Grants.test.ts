@@ -31,7 +31,7 @@ const grant = Effect.fnUntraced(function* (id: string, client: string, user = "a
 })
 
 describe("grants", () => {
-  it.effect("of a user are listed, and ended: those to one client, or all", () =>
+  it.effect("of a user can be listed, and ended for one client or for all", () =>
     Effect.gen(function* () {
       yield* ask("POST", "/operator/clients", { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/cb"] })
       yield* grant("g1", "acme")

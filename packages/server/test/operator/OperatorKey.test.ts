@@ -6,7 +6,7 @@ import { makeKeyCheck } from "../../src/http/Credentials.ts"
 import { OperatorKey } from "../../src/operator/OperatorKey.ts"
 import { call, operatorKey, testServer } from "../TestServer.ts"
 
-it.effect("a key is made at the first start and read at the next", () =>
+it.effect("a key is generated at the first start and read at the next", () =>
   Effect.gen(function* () {
     const start = Effect.provide(OperatorKey, Layer.fresh(OperatorKey.layerStored))
     const first = yield* start
@@ -72,7 +72,7 @@ it.live("guesses end in 429 for their address, even with the right key, and for 
   }).pipe(Effect.provide(testServer().pipe(Layer.provide(trusting))))
 )
 
-it.live("guesses through an untrusted proxy do not lock out programs beside it", () =>
+it.live("guesses through an untrusted proxy do not lock out local programs", () =>
   Effect.gen(function* () {
     const proxied = { "x-real-ip": "198.51.100.1" }
     yield* guess(proxied)

@@ -291,7 +291,7 @@ const documents: Readonly<Record<string, ReadonlyArray<object>>> = {
 
 describe("random requests", () => {
   it.live(
-    "to the API and the operator API",
+    "to the API and the operator API get regular answers that reveal nothing internal",
     () =>
       Effect.gen(function* () {
         const base = yield* address
@@ -322,7 +322,7 @@ describe("random requests", () => {
   )
 
   it(
-    "to the authorization server",
+    "to the authorization server get regular answers that reveal nothing internal",
     async () => {
       const server = await startServer()
       try {

@@ -165,7 +165,7 @@ describe("bodies", () => {
   )
 
   live(
-    "full of mistakes do not get answers of many times their size",
+    "full of mistakes do not get answers many times their size",
     Effect.gen(function* () {
       const url = yield* base
       const many = Array.from({ length: 30_000 }, () => 1)
@@ -271,7 +271,7 @@ describe("connections", () => {
   )
 
   live(
-    "carry consecutive requests, each with exactly its own body",
+    "carry consecutive requests, each with its own body",
     Effect.gen(function* () {
       const url = yield* base
       const inside = `GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n`
@@ -315,7 +315,7 @@ describe("connections", () => {
   )
 
   live(
-    "with two Authorization headers are refused, whichever of them is right",
+    "with two Authorization headers are refused, even if one is right",
     Effect.gen(function* () {
       const url = yield* base
       const two = (line: string, first: string, second: string) =>
@@ -338,7 +338,7 @@ describe("connections", () => {
 
 describe("targets", () => {
   live(
-    "have only one spelling, so no other bypasses a proxy's rule",
+    "have only one spelling, so that no other bypasses a proxy's rule",
     Effect.gen(function* () {
       const headers = bearer(operatorKey)
       assert.strictEqual(yield* statusOf({ method: "GET", target: "/operator/deliveries", headers }), 200)

@@ -40,7 +40,7 @@ const submit = (home: string, cookie: string, token: string, more: Readonly<Reco
 const formToken = tokenIn
 
 describe("a portal link", () => {
-  it.effect("opens the integration's page by a cookie, and disappears from the address", () =>
+  it.effect("opens the integration's page with a cookie, and disappears from the address", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(2)
       const made = yield* link(integration)
@@ -263,7 +263,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("shows a way back with each refusal, and the request id if the service is at fault", () =>
+  it.effect("shows a link back on each refusal, and the request id if the service is at fault", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const { cookie, home } = yield* open(yield* link(integration))

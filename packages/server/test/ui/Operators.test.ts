@@ -296,7 +296,7 @@ describe("an operator's pages", () => {
     )
   }
 
-  it.effect("say on the page of an integration in trouble why its last attempt failed", () =>
+  it.effect("say on the page of an unhealthy integration why its last attempt failed", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       yield* attempt("bad_status", "exhausted", true)

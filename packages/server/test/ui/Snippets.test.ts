@@ -81,10 +81,10 @@ func main() {
 const isInstalled = (command: string): boolean =>
   spawnSync(command, [command === "go" ? "version" : "--version"]).status === 0
 
-describe("the code to copy", () => {
+describe("the code that verifies signatures", () => {
   for (const [id, { command, file, rest }] of Object.entries(programs)) {
     const [program = "", ...args] = command
-    it.skipIf(!isInstalled(program))(`tells genuine requests from others in ${id}`, () => {
+    it.skipIf(!isInstalled(program))(`distinguishes genuine requests from forged ones in ${id}`, () => {
       const folder = mkdtempSync(join(tmpdir(), "doorhook-snippet-"))
       try {
         const code = codeOf(id)
