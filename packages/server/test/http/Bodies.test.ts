@@ -93,7 +93,7 @@ describe("bodies", () => {
   it.effect("that take too long are refused", () =>
     Effect.gen(function* () {
       const answering = yield* Effect.forkChild(raw([head("content-length: 100"), '{"data":']))
-      // The test clock moves only here. The deadline begins when the server has read the head.
+      // The deadline begins when the server has read the head. Only these lines move the test clock.
       while (answering.pollUnsafe() === undefined) {
         yield* TestClock.adjust(httpDefaults.bodyTimeout)
         yield* nextTurn

@@ -1,5 +1,6 @@
 /**
- * Connections of clients that disconnect, never finish, pipeline many requests, or send more than the server reads.
+ * Tests connections of clients that disconnect, never finish, pipeline many requests, or send more than the server
+ * reads.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Latch, Layer, Logger, References, Scope } from "effect"

@@ -238,7 +238,7 @@ describe("logging in", () => {
     assert.include(wrong.text, 'aria-describedby="problem"')
     assert.include(wrong.text, "<title>Error: ")
     assert.notInclude(wrong.text, "hunter2")
-    // The next form is valid.
+    // The form on the refusal's page can be submitted again.
     assert.property(redirectedWith(await visitor.submit(formOf(wrong.text), admin)), "code")
   })
 

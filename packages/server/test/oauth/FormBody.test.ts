@@ -14,7 +14,7 @@ interface Part {
 
 const encoder = new TextEncoder()
 
-/** A name in the form that browsers write. */
+/** A field's name as browsers escape it. */
 const escaped = (name: string): string =>
   name.replaceAll("\n", "%0A").replaceAll("\r", "%0D").replaceAll('"', "%22").replaceAll("\\", "%5C")
 
@@ -23,7 +23,7 @@ const names = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 12 }).filter((name) => !/\p{Cc}/u.test(name))
 )
 
-/** Contents that look like the syntax around them. */
+/** Random contents, some of which look like multipart syntax. */
 const contents = fc.oneof(
   fc.string({ unit: "binary", maxLength: 60 }).map((text) => encoder.encode(text)),
   fc.uint8Array({ maxLength: 60 }),
@@ -212,9 +212,9 @@ describe("a multipart body", () => {
     ["two names", part('Content-Disposition: form-data; name="x"; name="y"')],
     ["no name", part("Content-Disposition: form-data")],
     ["no headers", "--b\r\n\r\nv\r\n"],
-    ["a header that is none", part('Content-Disposition: form-data; name="x"\r\nnonsense')],
+    ["a malformed header", part('Content-Disposition: form-data; name="x"\r\nnonsense')],
     ["a folded header", part('Content-Disposition: form-data;\r\n name="x"')],
-    ["line breaks that are none", field("x").replaceAll("\r\n", "\n")],
+    ["bare line feeds", field("x").replaceAll("\r\n", "\n")],
     ["headers that run into the next delimiter", '--b\r\nContent-Disposition: form-data; name="x"\r\n']
   ])("is refused with %s", (_, body) => {
     assert.strictEqual(multipart(`${body}--b--`), "invalid_request")

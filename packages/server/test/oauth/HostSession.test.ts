@@ -1,5 +1,5 @@
 /**
- * The host's own login in place of the login form, and attempts to attack it.
+ * Tests the host's own login, used in place of the login form, and attacks on it.
  */
 import { DirectoryError, UserId } from "@doorhook/core"
 import type { SessionAnswer, SessionRequest } from "@doorhook/core"
@@ -67,7 +67,7 @@ const queryOf = ({ headers, status, text }: Answer) => {
   return Object.fromEntries(location.searchParams)
 }
 
-/** The user that a code stands for. */
+/** Exchanges a code and returns its user. */
 const userOf = async (code: string) => {
   const { textAt } = await post(`${server.url}/oauth/token`, multipart(exchangeOf(code)))
   const body = multipart({ client_id: "c1", client_secret: secretOfC1, token: textAt("access_token") })
@@ -228,7 +228,7 @@ describe("a session that changes while the page is open", () => {
   })
 })
 
-/** In the order in which URLs write them. */
+/** The parameters in the order that URLs have. */
 const sorted = ({ client_id, redirect_uri, response_type }: Readonly<Record<string, string>>) => ({
   client_id: client_id ?? "",
   redirect_uri: redirect_uri ?? "",

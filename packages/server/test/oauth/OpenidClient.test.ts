@@ -1,5 +1,5 @@
 /**
- * The widely used library openid-client against the server, which must satisfy all of its checks.
+ * Runs the widely used library openid-client against the server, which must pass all of the library's checks.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as client from "openid-client"

@@ -29,7 +29,7 @@ const recorder = () => {
   return { around, lines, traced }
 }
 
-/** The store, with one lost answer. */
+/** A store that loses one answer. */
 const losing = Layer.mock(TokenStore, {
   findCode: () => new StoreError({ operation: "TokenStore.findCode", cause: new Error("gone"), outcome: "unknown" })
 })

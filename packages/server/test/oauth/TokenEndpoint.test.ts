@@ -41,7 +41,7 @@ const refusal = (reply: Reply): readonly [number, string] => {
   assertGuarded(reply)
   assert.deepStrictEqual(Object.keys(Object(reply.json)), ["error", "error_description"])
   assert.match(reply.textAt("error_description"), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
-  // With a challenge on another status, client libraries would ignore the error code.
+  // Only a 401 has a challenge. With other statuses, client libraries would then ignore the error code.
   assert.strictEqual(
     reply.headers.get("www-authenticate"),
     reply.status === 401 ? 'Basic realm="doorhook", charset="UTF-8"' : null
@@ -83,7 +83,7 @@ describe("the token endpoint", () => {
       client_secret: secretOfC1,
       refresh_token,
       scope: null,
-      // Without a meaning here (RFC 6749 section 3.2).
+      // Unknown parameters are ignored (RFC 6749 section 3.2).
       client: { version: 3 },
       resource: ["https://api.example"]
     }
@@ -130,11 +130,11 @@ describe("the token endpoint", () => {
     ["no body", undefined, {}],
     ["no grant_type", urlencoded({ client_id: "c1", client_secret: secretOfC1 }), {}],
     ["an empty JSON body", "", jsonType],
-    ["what is no JSON", "{", jsonType],
+    ["a body that is not JSON", "{", jsonType],
     ["a JSON list", "[]", jsonType],
     ["a JSON number", '{"grant_type":7}', jsonType],
-    ["a member of JSON twice", '{"grant_type":"refresh_token","grant_type":"refresh_token"}', jsonType],
-    ["bytes that are no text", new Uint8Array([0xff, 0xfe]), { "content-type": "application/x-www-form-urlencoded" }],
+    ["a repeated JSON member", '{"grant_type":"refresh_token","grant_type":"refresh_token"}', jsonType],
+    ["bytes that are not text", new Uint8Array([0xff, 0xfe]), { "content-type": "application/x-www-form-urlencoded" }],
     ["multipart without a boundary", "x", { "content-type": "multipart/form-data" }],
     [
       "multipart that was cut off",

@@ -66,7 +66,7 @@ it.live("guesses end in 429 for their address, even with the right key, and for 
     yield* expectThrottled("guess", attacker)
     yield* expectThrottled(operatorKey, attacker)
     assert.strictEqual((yield* summary(operatorKey, operator)).status, 200)
-    // A request without a key does not end it either.
+    // A request without a key does not reset the count.
     assert.strictEqual((yield* call("GET", "/operator/summary", { headers: attacker })).status, 401)
     yield* expectThrottled(operatorKey, attacker)
   }).pipe(Effect.provide(testServer().pipe(Layer.provide(trusting))))

@@ -1,9 +1,9 @@
 /**
- * The usual test cases for authorization servers and integration APIs, by id. The table says where each is tested, and the
- * remaining ones are tested here.
+ * The usual test cases for authorization servers and integration APIs, by id. The table says where each is tested.
+ * Those without a test elsewhere are tested here.
  *
- * A: authorize, T: token endpoint, R: refreshing, V: revoking, introspecting, metadata, B: bearer tokens at the API, I:
- * integrations.
+ * The ids begin with A for the authorize step, T for the token endpoint, R for refreshing, V for revocation,
+ * introspection and metadata, B for bearer tokens at the API, and I for integrations.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

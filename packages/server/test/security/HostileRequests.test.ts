@@ -87,7 +87,7 @@ describe("bodies", () => {
         `{"data":{"type":"integrations","attributes":{"__proto__":{"status":"disabled"},${attributes.slice(1)}}}`
       ]
       for (const body of polluting) assert.strictEqual(yield* statusOf(create(body)), 201)
-      // Inherited members were not sent.
+      // Members of a prototype do not count as sent.
       const inherited = '{"__proto__":{"data":{"type":"integrations"}}}'
       assert.strictEqual(yield* statusOf(create(inherited)), 422)
       assert.strictEqual(yield* statusOf(token('{"__proto__":{"grant_type":"refresh_token"}}')), 400)
@@ -304,7 +304,7 @@ describe("connections", () => {
           Effect.gen(function* () {
             for (let count = 0; count < 50; count++) {
               const list: RawRequest = { method: "GET", target: integrations, headers: bearer("admin") }
-              // Before the unfinished requests time out, which would let others in too.
+              // Must answer before the unfinished requests time out, because their end would let this one in too.
               const reply = yield* Effect.promise(() => send(url, list, 10_000))
               assert.strictEqual(reply.status, 200)
             }

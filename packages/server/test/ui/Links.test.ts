@@ -121,7 +121,7 @@ describe("a portal link", () => {
       const linked = (expires_at: number) => call("GET", `/portal/open/${signed("link", expires_at)}`)
       const visited = (expires_at: number) =>
         get(`/portal/${integration}`, `doorhook_portal_${integration}=${signed("visit", expires_at)}`)
-      // Only the length is refused.
+      // The longest lifetime is accepted.
       assert.deepStrictEqual([(yield* linked(now + aDay)).status, (yield* visited(now + aDay)).status], [303, 200])
       // The clocks of two processes may differ by a minute.
       for (const end of [now + aDay + 60_001, now + 2 * aDay, Date.UTC(2286, 10, 20)]) {
@@ -344,7 +344,7 @@ describe("a test from the portal", () => {
       const store = yield* DeliveryStore
       // The form is read on the real clock. The virtual clock would reach the deadline before the form arrives.
       yield* Effect.repeat(Effect.andThen(nextTurn, store.list({ limit: 1 })), { until: ({ length }) => length === 1 })
-      // Nothing is sent in these tests, so the page stops waiting for an answer.
+      // Nothing is sent in these tests, so the page waits until its time limit.
       yield* Effect.repeat(TestClock.adjust("1 second"), {
         until: () => Effect.sync(() => sending.pollUnsafe() !== undefined)
       })

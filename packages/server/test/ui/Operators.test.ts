@@ -202,7 +202,7 @@ describe("an operator's pages", () => {
       ]) {
         assert.strictEqual(refused.status, 403)
       }
-      // A planted cookie is not enough: the token signs it together with the session.
+      // A planted cookie is not enough, because the token is also bound to the session.
       browser.cookies.set("doorhook_login", "A".repeat(43))
       assert.strictEqual((yield* browser.post(page, path, fields)).status, 403)
       assert.strictEqual((yield* call("GET", `/operator/integrations/${integration}`, { as })).at("/status"), "enabled")
@@ -346,7 +346,7 @@ describe("an operator's pages", () => {
 
       assert.include(page.text, "data-refresh=")
       const linked = yield* browser.post(page, `${path}/link`, { lifetime: "1h" })
-      // A page at the address of a form can't be asked for again.
+      // The answer of a form must not refresh itself, because its address has no GET.
       assert.notInclude(linked.text, "data-refresh=")
       assert.strictEqual(linked.status, 200)
       const url = /value="([^"]*\/portal\/open\/[^"]*)"/.exec(linked.text)?.[1] ?? ""
