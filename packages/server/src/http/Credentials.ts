@@ -28,7 +28,7 @@ export const readBearer = (header: string | undefined): BearerToken => {
 const refusal = (detail: string, challenge: string): RequestFailure =>
   failure(401, { code: "unauthorized", title: "Unauthorized", detail }, { "www-authenticate": challenge })
 
-/** The refusal of a request without a token. It has no `error`, as RFC 6750 section 3.1 requires. */
+/** The refusal of a request without a token. It has no `error`, as RFC 6750 section 3.1 recommends. */
 const withoutToken = refusal("Send an access token: `Authorization: Bearer <token>`.", 'Bearer realm="doorhook"')
 const withWrongToken = refusal(
   "The access token is not valid or has expired. Get a new one with the refresh token; if that is refused, send the user through /oauth/authorize again.",

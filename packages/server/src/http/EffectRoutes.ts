@@ -63,7 +63,7 @@ const bodyOf = (
     )
 })
 
-/** More than any route accepts, in bytes. */
+/** Limit of bodies that Effect reads, in bytes. It is more than any route accepts. */
 const maxBody = 2 * 1_024 * 1_024
 
 const incomingOf = (

@@ -23,7 +23,7 @@ import { codePage, consentPage, decision, loginPage, problemPage, returnPage } f
 import type { Scopes } from "./Metadata.ts"
 import { descriptionsOf, paths } from "./Metadata.ts"
 
-/** The parameters to repeat in a form or an address: all that the authorize step knows, except for the secret. */
+/** The parameters to repeat in a form or an address: all of the authorize step except for the secret. */
 const repeatable = ({ values }: Parameters.Parameters): ReadonlyArray<readonly [string, string]> =>
   authorizeParameters.flatMap((name) => {
     const value = values.get(name)

@@ -25,7 +25,7 @@ const jsonHeaders = { "content-type": "application/json", ...confidential }
 
 const isErrorCode = Schema.is(Schema.Union([OAuthErrorCode, Schema.Literal("temporarily_unavailable")]))
 
-/** The OAuth error code for a failure, whose own code may not be one of OAuth. */
+/** The OAuth error code for a failure. Other codes are replaced according to the status. */
 const codeOf = ({ errors, status }: RequestFailure): string => {
   const [{ code }] = errors
   if (isErrorCode(code)) return code

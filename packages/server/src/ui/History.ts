@@ -19,7 +19,7 @@ export interface Sample extends DeliveryMetrics.Counted {
 
 /** Counts of one minute. */
 export interface Minute {
-  /** Its end, in milliseconds since the epoch. */
+  /** End of the minute, in milliseconds since the epoch. */
   readonly at: number
   readonly events: number
   readonly acknowledged: number

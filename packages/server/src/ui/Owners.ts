@@ -72,7 +72,7 @@ const boxName = "binding"
 export const makeOwnerPages = Effect.gen(function* () {
   const integrations = yield* Integrations
   const premises = yield* ScopeReader
-  const surveyed = yield* OperatorIntegrations
+  const operatorIntegrations = yield* OperatorIntegrations
   const types = yield* ResourceTypes
 
   const placesOf = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
@@ -107,7 +107,9 @@ export const makeOwnerPages = Effect.gen(function* () {
       const { items, total } = yield* integrations.list(actor, scope, { offset: 0, limit })
       const rows: Array<ReadonlyArray<Html.Part>> = []
       for (const { id } of items) {
-        const one = yield* Effect.catchTag(surveyed.show(id), "IntegrationNotFound", () => Effect.succeed(null))
+        const one = yield* Effect.catchTag(operatorIntegrations.show(id), "IntegrationNotFound", () =>
+          Effect.succeed(null)
+        )
         if (one === null) continue
         const { bindings, configuration } = one.integration
         rows.push([
@@ -316,7 +318,7 @@ const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
   return /^\d{1,15}$/.test(text) ? [Number(text)] : null
 }
 
-/** The problems for the form. A problem with the bindings is replaced by a text that names the checkboxes. */
+/** The problems to show above the form. A problem with the bindings is replaced by a text about the checkboxes. */
 const problemsOf = (error: InvalidInput | LimitReached): Parameters<typeof problemList>[1] =>
   error._tag === "InvalidInput"
     ? error.problems.map((problem) =>

@@ -44,7 +44,7 @@ export const AppearanceShape: Schema.Codec<AppearanceShape> = Schema.Struct({
   name: Schema.optionalKey(Schema.String)
 })
 
-/** Read when the routes are built. */
+/** The host's look of the pages, read when the routes are built. */
 export const Appearance = Context.Reference<AppearanceShape>("@doorhook/server/ui/Appearance", {
   defaultValue: () => ({})
 })

@@ -30,7 +30,7 @@ export interface Visit {
   readonly link: { readonly id: IntegrationId; readonly expires_at: number } | null
   /** Whether the visitor can sign out here. */
   readonly canSignOut: boolean
-  /** Milliseconds since the epoch. */
+  /** Time of the request, in milliseconds since the epoch. */
   readonly now: number
 }
 
@@ -38,7 +38,7 @@ export interface Visit {
 export interface Shown {
   readonly title: string
   readonly body: Html.Html
-  /** Path of its entry in the navigation, below the home; by default none. */
+  /** Path of the page's entry in the navigation, below the home; by default none. */
   readonly place?: string
   /** Interval at which the page refreshes itself, in seconds; by default never. */
   readonly refresh?: number

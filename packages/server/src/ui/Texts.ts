@@ -28,7 +28,7 @@ export const TextsShape = Schema.Record(
 )
 export type TextsShape = typeof TextsShape.Type
 
-/** Read when the routes are built. */
+/** Texts of the host, read when the routes are built. */
 export const HostTexts = Context.Reference<TextsShape>("@doorhook/server/ui/HostTexts", { defaultValue: () => ({}) })
 
 const isTextKey = (key: string): key is TextKey => Object.hasOwn(en, key)

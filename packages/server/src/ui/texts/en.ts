@@ -359,7 +359,7 @@ export const en = {
   rotate_client_ask: "Creates a new secret and shows it once. The old one stays valid for a day.",
   remove: "Remove",
   remove_client_ask: "The client can no longer be used, and its tokens become invalid.",
-  no_clients: "No clients are registered here. The directory's own clients are managed there.",
+  no_clients: "No clients are registered here. Clients of the directory are managed in the directory.",
   grants: "Grants",
   grants_text: "What a user has granted to clients. Revoking a grant ends its tokens immediately.",
   user_id: "User id in the directory",
