@@ -139,7 +139,7 @@ const gauges = {
   ),
   outage: gauge(
     "doorhook_outage",
-    "1 while all deliveries of this process wait for a dependency that is down: the directory, or egress to receivers"
+    "1 while all deliveries of this process wait for a dependency that is down: the directory, or outbound connections to receivers"
   ),
   catchingUp: gauge(
     "doorhook_catching_up_integrations",

@@ -37,7 +37,7 @@ export const makeClientAddress = (
     isWarned = true
     log(
       Effect.logWarning(
-        `A request with X-Forwarded-For came from ${peer ?? "an unknown address"}, which is not a trusted proxy. The header is ignored: all clients behind it count as one address, and wrong passwords from one slow down the others. If that is your reverse proxy, name its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is logged once.`
+        `A request with X-Forwarded-For came from ${peer ?? "an unknown address"}, which is not a trusted proxy. The header is ignored: all clients behind it count as one address, and wrong passwords from one slow down the others. If that is your reverse proxy, set its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is logged once.`
       )
     )
   }

@@ -69,7 +69,7 @@ export const en = {
   then_app: "You will then be sent to the app that opens {protocol} links.",
   then_host: "You will then be sent to {host}.",
   undecided: "Please choose whether to allow or deny access.",
-  unknown_encoding: "The form came in an unknown encoding.",
+  unknown_encoding: "The form was sent in an unsupported encoding.",
   code_title: "Code for {client}",
   code_heading: "Your code",
   code_copy: "Copy this code into {client}:",
