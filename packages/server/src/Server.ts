@@ -1,5 +1,5 @@
 /**
- * The HTTP surface of doorhook: every route, and the ways to serve them.
+ * The HTTP surface of doorhook: its routes, and layers that serve them with a listener or in an Effect router.
  */
 import type {
   AuthorizationServer,
@@ -83,7 +83,9 @@ export const makeRoutes = Effect.gen(function* () {
   return { routes: [...routes, yield* makeOpenApiRoute(routes)], api: api.face }
 })
 
-/** The HTTP surface. Built once, so that its limits count all requests, whether they come from a listener or from a host. */
+/**
+ * The HTTP surface. It must be built only once, because its rate limits count the requests of a listener and of a host.
+ */
 export const surface: Layer.Layer<HttpSurface, never, ServerServices> = Layer.effect(
   HttpSurface,
   Effect.flatMap(makeRoutes, ({ api, routes }) => makeHttpSurface(routes, { api, oauth: oauthFace }))

@@ -14,7 +14,7 @@ const handler = Effect.gen(function* () {
 const url = "https://inside.example/v4/buildings/1/integrations"
 const headers = { authorization: "Bearer admin", "content-type": "application/json" }
 
-it.effect("web requests are answered without a server, and links lead to the public URL", () =>
+it.effect("web requests are answered without a server, and links start with the public URL", () =>
   Effect.gen(function* () {
     const { fetch } = yield* handler
     const created = yield* Effect.promise(() =>
@@ -41,7 +41,7 @@ it.effect("metrics refuse web requests without a peer address", () =>
   })
 )
 
-it.effect("a body is limited while it streams, and an aborted one is a bad request", () =>
+it.effect("a streamed body is limited, and an aborted one gets 400", () =>
   Effect.gen(function* () {
     const { fetch } = yield* handler
     const post = (body: ReadableStream<Uint8Array>) =>
@@ -69,7 +69,7 @@ it.effect("web requests with two Authorization headers are refused, in the forma
     assert.strictEqual(valueAt(api.body, "/errors/0/source/header"), "Authorization")
     const oauth = yield* ask("/oauth/token", ["Digest x=1", "Basic eDp5"])
     assert.deepStrictEqual([oauth.status, valueAt(oauth.body, "/error")], [400, "invalid_request"])
-    // A comma in the parameters of another scheme does not count as a second header.
+    // The commas in the parameters of this scheme do not make it a second header.
     assert.strictEqual((yield* ask("/v4/buildings", ['Digest a="b", c=d'])).status, 401)
     assert.strictEqual((yield* ask("/v4/buildings", ["Bearer admin"])).status, 200)
   })

@@ -1,5 +1,5 @@
 /**
- * The table of routes, and the description of the public surface.
+ * The table of routes and the OpenAPI description, without a running server.
  */
 import { builtInTable } from "@doorhook/core"
 import { Effect, Layer } from "effect"

@@ -1,7 +1,8 @@
 /**
- * The whole HTTP surface on its own port, over a memory store, for tests that use HTTP.
+ * The whole HTTP surface on its own port, with a memory store, for tests that use HTTP.
  *
- * It runs on the test clock. Access tokens are the names in `users`. Tests can set host names and faults.
+ * It runs on the test clock. Access tokens are the names in `users`. With `Controls`, tests can set host names and
+ * faults.
  */
 import {
   AuthorizationServer,
@@ -66,7 +67,7 @@ const users: Readonly<
   colleague: { buildings: [1], tenants: [] },
   tenant: { buildings: [], tenants: [101] },
   other: { buildings: [2], tenants: [102] },
-  /** Without the scope `public`. */
+  /** A user whose token lacks the scope `public`. */
   narrow: { buildings: [1], tenants: [101] },
   owner: { buildings: Array.from({ length: 7 }, (_, at) => 20 + at), tenants: [103, 104, 105] }
 }
@@ -77,16 +78,16 @@ export const operatorKey = "operator-key-of-the-tests-of-the-server"
 export class Controls extends Context.Service<
   Controls,
   {
-    /** Addresses of host names. Other names have none. */
+    /** Addresses by host name. Other names have no address. */
     readonly names: Map<string, ReadonlyArray<string>>
-    /** Delays name lookups until it completes. */
+    /** Effect that name lookups wait for. */
     lookup: Effect.Effect<void>
-    /** Replaces the lookup of an integration, or of due deliveries. */
+    /** Fault with which reading an integration or claiming due deliveries fails. */
     fault: "none" | "store" | "unreadable" | "lost_answer" | "read_only" | "silence" | "directory" | "defect" | "busy"
     /** Completes when a silent store is called. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
-    /** Runs between reading the secret and returning it. */
+    /** Effect that runs after the secret is read and before it is returned. */
     secretRead: Effect.Effect<void>
     /** The number of transactions that probed whether the store accepts changes. */
     probes: number
@@ -264,7 +265,7 @@ const TestNames = Layer.effect(
   }))
 )
 
-/** The access token of a user is the user's name; with a client other than "client", it is like `admin~rival`. */
+/** Reads an access token: the name of a user, which `~` and a client's name may follow, like `admin~rival`. */
 const TestAuthorization = Layer.effect(
   AuthorizationServer,
   Effect.gen(function* () {
@@ -334,7 +335,7 @@ export const services = (
     Layer.fresh
   )
 
-/** Listens on any free port. */
+/** A listener on any free port. */
 export const listener: Layer.Layer<Listener> = Layer.orDie(
   Listener.layer({ host: "127.0.0.1", port: 0, headersTimeout: 60_000, bodyTimeout: 20_000 })
 )

@@ -74,21 +74,21 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       await link(page, brokenDelivery).click()
       await heading(page, `${brokenDelivery}: access log`)
       await page.getByText("The receiver answered 500", { exact: false }).first().waitFor()
-      await page.getByText("What the receiver answered").first().click()
+      await page.getByText("Receiver's response").first().click()
       assert.strictEqual(await page.locator(".timeline pre").first().innerText(), hostile)
       assert.include(await page.locator("pre").last().innerText(), "</pre><script>window.hacked = 1</script>")
 
       const attempts = await page.locator(".timeline > li:not(.coming)").count()
       await open(page, "Send again")
       await page.locator("details[open]").getByRole("button", { name: "Send again" }).click()
-      await page.getByText("It was sent.").waitFor()
+      await page.getByText("The delivery is being sent.").waitFor()
       while ((await page.locator(".timeline > li:not(.coming)").count()) === attempts)
         await link(page, "Refresh").click()
 
       await page.goto(`${stage().url}/console/integrations/${broken}`)
       await open(page, "Recover")
       await page.locator("details[open]").getByRole("button", { name: "Recover" }).click()
-      await page.getByText(/Deliveries that are sent again: \d/).waitFor()
+      await page.getByText(/Deliveries being sent: \d/).waitFor()
 
       const cookies = (await context.cookies()).map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite }))
       assert.deepInclude(cookies, { httpOnly: true, name: "doorhook_console", sameSite: "Strict" })
@@ -123,15 +123,15 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.goto(address)
     await open(page, "Disable")
     await page.locator("details[open]").getByRole("button", { name: "Disable" }).click()
-    await page.getByText("It was disabled by hand.", { exact: false }).waitFor()
+    await page.getByText("This integration was disabled by hand.", { exact: false }).waitFor()
     assert.strictEqual((await doorhook.integrations.show(good)).status, "disabled")
     await open(page, "Enable")
     await page.locator("details[open]").getByRole("button", { name: "Enable" }).click()
-    await page.getByText("It is enabled.").waitFor()
+    await page.getByText("Integration enabled.").waitFor()
     assert.strictEqual((await doorhook.integrations.show(good)).status, "enabled")
 
-    await open(page, "Make a link for its owner")
-    await page.locator("details[open]").getByRole("button", { name: "Make a link for its owner" }).click()
+    await open(page, "Create a link for the owner")
+    await page.locator("details[open]").getByRole("button", { name: "Create a link for the owner" }).click()
     const made = await page.getByRole("textbox", { name: "Link" }).inputValue()
     assert.isTrue(made.startsWith(`${stage().url}/portal/open/dh_pl_${good}.`))
     await button(page, "Copy").click()
@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.goto(`${stage().url}/console/deliveries/${brokenDelivery}?done=sent`)
     // The result is shown only once.
     assert.notInclude(page.url(), "done")
-    await page.locator("summary", { hasText: "What the receiver answered" }).first().focus()
+    await page.locator("summary", { hasText: "Receiver's response" }).first().focus()
     await page.keyboard.press("Enter")
     const attempts = await page.locator(".timeline > li:not(.coming)").count()
     await doorhook.deliveries.resend(brokenDelivery)
@@ -188,7 +188,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.clock.fastForward("00:06")
     await page.getByRole("alert").getByText("The service does not answer.", { exact: false }).waitFor()
     // Earlier content stays.
-    assert.strictEqual(await page.getByRole("heading", { name: "Events a second" }).count(), 1)
+    assert.strictEqual(await page.getByRole("heading", { name: "Events per second" }).count(), 1)
     await page.unroute("**/console")
     await page.clock.fastForward("00:06")
     await page.getByText("The service does not answer.", { exact: false }).waitFor({ state: "hidden" })
@@ -203,7 +203,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     const boxes = await page.locator("input[name=delivery]").count()
     assert.strictEqual(await page.locator("input[name=delivery]:checked").count(), boxes)
     await button(page, "Send selected again").click()
-    await page.getByText(`Deliveries that are sent again: ${boxes}`).waitFor()
+    await page.getByText(`Deliveries being sent: ${boxes}`).waitFor()
   })
 
   it("is led to the sign-in page when the session has ended elsewhere", async () => {
@@ -239,7 +239,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
       assert.strictEqual(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "solid")
     }
     assert.deepStrictEqual(order, [
-      "Skip to the content",
+      "Skip to content",
       "Overview",
       "Deliveries",
       "Integrations",
@@ -283,7 +283,7 @@ describe.skipIf(!hasBrowser)("an operator's page", () => {
     const snapshot = await page.locator("body").ariaSnapshot()
     assert.match(snapshot, /- banner:[\s\S]*- navigation "doorhook console":[\s\S]*- main:/)
     assert.include(snapshot, `heading "${brokenDelivery}: access log" [level=1]`)
-    assert.match(snapshot, /- region "Status":[\s\S]*- region "Attempts":[\s\S]*- list:[\s\S]*- region "What is sent":/)
+    assert.match(snapshot, /- region "Status":[\s\S]*- region "Attempts":[\s\S]*- list:[\s\S]*- region "Request":/)
     await page.goto(`${stage().url}/console/deliveries`)
     const list = await page.locator("main").ariaSnapshot()
     assert.match(list, /- search:[\s\S]*- searchbox "Host, integration, event or delivery"[\s\S]*- combobox "State"/)

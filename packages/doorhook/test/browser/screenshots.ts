@@ -41,7 +41,7 @@ await signIn(page)
 await take(page, "overview", true)
 const delivery = await stage.until(broken, "retrying")
 await page.goto(`${stage.url}/console/deliveries/${delivery}`)
-await page.getByText("What the receiver answered").first().click()
+await page.getByText("Receiver's response").first().click()
 await take(page, "delivery", true)
 
 const { page: small } = await visitors.page(hand)

@@ -46,19 +46,19 @@ interface Operation<Name extends string> {
 
 const notAcceptable = failure(406, {
   code: "not_acceptable",
-  title: "No media type in common",
-  detail: `Answers come as ${MediaType.jsonApi}, without parameters, or as ${MediaType.json}.`,
+  title: "No acceptable media type",
+  detail: `Accept ${MediaType.jsonApi}, without parameters, or ${MediaType.json}.`,
   source: { header: "Accept" }
 })
 
-/** The headers of a rate limit (draft-ietf-httpapi-ratelimit-headers), or the refusal of a request beyond it. */
+/** The rate limit headers for a request (draft-ietf-httpapi-ratelimit-headers), or its refusal. */
 type Limited = Exit.Exit<Headers, RequestFailure>
 
 const unlimited: Limited = Exit.succeed({})
 
 /**
- * Counts the requests of an authorization per minute, in this process. Requests are counted by grant, because a client
- * could refresh its token to start again at zero.
+ * Limits the requests per minute of an authorization in this process. Requests are counted by grant rather than by
+ * token, so that refreshing the token does not reset the count.
  */
 const makeRateLimit = (limit: number | null, now: () => number): ((grant: string) => Limited) => {
   if (limit === null) return () => unlimited
@@ -93,11 +93,11 @@ export interface ApiEndpoint {
   readonly face: Face
   /** Makes the route of an operation that needs an access token. */
   readonly operation: <Name extends string>(operation: Operation<Name>) => Route
-  /** Makes the route of a public document. */
+  /** Makes the route of a public document, which needs no access token. */
   readonly open: (operation: string, path: `/v4/${string}`, document: string) => Route
 }
 
-/** Makes the routes of operations. It is made once for the whole API, because it counts requests. */
+/** Makes the factory of the API's routes. All routes must share one, because it counts requests for the rate limit. */
 export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationServer | ApiSettings> = Effect.gen(
   function* () {
     const authorization = yield* AuthorizationServer
@@ -105,7 +105,7 @@ export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationSer
     const clock = Context.get(yield* Effect.context<never>(), Clock.Clock)
     const countRequest = makeRateLimit(requestsPerMinute, () => clock.currentTimeMillisUnsafe())
 
-    /** The media type to answer with; null when the client accepts none that doorhook supports. */
+    /** The media type of the answer; null if the client accepts none that doorhook supports. */
     const negotiate = (x: Exchange): MediaType.ApiMediaType | null =>
       plainJson ? MediaType.json : MediaType.negotiate(x.header("accept"))
 

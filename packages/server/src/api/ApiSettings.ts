@@ -1,5 +1,5 @@
 /**
- * Settings of `/v4`: exceptions to the standards for existing clients, a rate limit, and the networks of deliveries.
+ * Settings of `/v4`: compatibility with existing clients, a rate limit, and the networks that deliveries are sent from.
  */
 import { Context, Layer } from "effect"
 import type { IpNetwork } from "effect/net"
@@ -7,15 +7,15 @@ import type { IpNetwork } from "effect/net"
 export interface ApiSettingsShape {
   /** Whether all answers are `application/json`, whatever `Accept` says, for clients that can't read another type. */
   readonly plainJson: boolean
-  /** The status of a creation. Some clients expect 200. */
+  /** Status of the answer when an integration is created. Some clients expect 200. */
   readonly createdStatus: 200 | 201
   /** Whether `configuration` is repeated as `config`, the name that some clients read. */
   readonly configAlias: boolean
   /** Whether `meta.page_info` is repeated at the top level of a list, where some clients look for it. */
   readonly topLevelPageInfo: boolean
-  /** The most requests of one authorization per minute; null for no limit. */
+  /** Maximum number of requests per minute and authorization; null for no limit. */
   readonly requestsPerMinute: number | null
-  /** The networks that deliveries come from, for receivers that filter by address. Empty by default: not known. */
+  /** The networks that deliveries are sent from, for receivers that filter by address. Empty by default. */
   readonly webhookSources: ReadonlyArray<IpNetwork.IpNetwork>
 }
 
@@ -29,7 +29,7 @@ export const apiDefaults: ApiSettingsShape = {
 }
 
 export class ApiSettings extends Context.Service<ApiSettings, ApiSettingsShape>()("@doorhook/server/api/ApiSettings") {
-  /** The defaults with some of them replaced. */
+  /** Settings with defaults for those not given. */
   static layer(overrides: Partial<ApiSettingsShape> = {}): Layer.Layer<ApiSettings> {
     return Layer.succeed(ApiSettings, { ...apiDefaults, ...overrides })
   }

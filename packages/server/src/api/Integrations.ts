@@ -30,7 +30,7 @@ import type { ScopeKind } from "./ScopePaths.ts"
 import { listText, offsetOf, pageParameters, readPage, readSize, sizeParameters } from "./Pages.ts"
 import type { PageSize } from "./Pages.ts"
 
-/** The largest document, in bytes. */
+/** Largest request body, in bytes. */
 const maxDocumentBytes = 64 * 1024
 
 const unsupported = failure(415, {
@@ -48,8 +48,8 @@ const readDocument = (x: Exchange): Effect.Effect<unknown, KnownError> =>
 const entityTag = (version: number): string => `"${version}"`
 
 /**
- * The versions that an `If-Match` header accepts (RFC 9110 section 13.1.1). A weak or unknown tag matches none. Without the
- * header, and with `*`, all match.
+ * The versions that the `If-Match` header of a request accepts (RFC 9110 section 13.1.1). Weak and unknown tags match
+ * no version. Without the header, or with `*`, the result is null: every version matches.
  */
 const expectedVersions = (x: Exchange): ExpectedVersions => {
   const ifMatch = x.header("if-match")
@@ -60,7 +60,7 @@ const expectedVersions = (x: Exchange): ExpectedVersions => {
   })
 }
 
-/** The cursor after a delivery; 0 is the beginning. Clients treat it as an opaque text. */
+/** Formats the cursor after a delivery, or at the beginning for 0. It is opaque to clients. */
 const formatCursor = (integration: IntegrationId, after: DeliveryId | 0): string =>
   Base64Url.encode(`${integration}.${after}`)
 
@@ -74,17 +74,14 @@ const parseCursor = (integration: IntegrationId, text: string): Option.Option<De
     Option.filter((after) => formatCursor(integration, after) === text)
   )
 
-/** Reads the position at which to begin. */
+/** Reads the position after which the page starts. */
 const readCursor = (id: IntegrationId, { after }: QueryParameters<"after">): Read<DeliveryId | 0> =>
   after === undefined
     ? Exit.succeed(0)
     : Option.match(parseCursor(id, after), {
         onNone: () =>
           Exit.fail(
-            parameterFailure(
-              "after",
-              "`after` must be a cursor of this integration: the `meta.cursor` of an earlier answer."
-            )
+            parameterFailure("after", "`after` must be the `meta.cursor` of an earlier answer for this integration.")
           ),
         onSome: (found) => Exit.succeed<DeliveryId | 0>(found)
       })
@@ -97,11 +94,11 @@ const deliveryText = ({ delivery, event }: FeedItem): string => {
     state: delivery.state,
     created_at: isoOf(delivery.created_at)
   })
-  // The webhook body has only the member `event`. It follows the other attributes.
+  // Appends the only member of the webhook body, `event`, to the attributes.
   return `{"type":"deliveries","id":"${id}","attributes":${attributes.slice(0, -1)},${bodyOf(event).slice(1)}}`
 }
 
-/** A page of a feed whose own URL is `url`. */
+/** Formats a page of the feed at `url`. */
 const feedText = (url: string, id: IntegrationId, { cursor, items, more }: FeedPage, { name, size }: PageSize) => {
   const after = formatCursor(id, cursor)
   const query = new URLSearchParams([
@@ -129,7 +126,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
       : written
   }
 
-  /** Serialized resources. Stores return the same object until an integration changes. */
+  /** Cache of serialized resources. It works because stores return the same object until an integration changes. */
   const texts = new WeakMap<Integration, { readonly base: string; readonly text: string }>()
   const resourceText = (integration: Integration): string => {
     const known = texts.get(integration)
@@ -183,7 +180,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
           const { integration, replayed } = yield* integrations.create(caller, owned, yield* readDocument(x), key)
           return {
             status: settings.createdStatus,
-            // The secret is shown only here. A client that lost this answer can rotate it.
+            // Only this answer contains the secret. A client that lost it can rotate the secret.
             document: replayed ? `{"data":${resourceText(integration)}}` : withSecret(integration),
             headers: { location: selfOf(integration), etag: entityTag(integration.version) }
           }

@@ -1,8 +1,8 @@
 /**
- * Pages of lists: parses the requested page in either of two styles, and builds the document of a page.
+ * Pagination of lists: reads the requested page and builds its document.
  *
- * Existing clients send `page` and `per`; JSON:API uses `page[number]` and `page[size]`. Links use the style of the
- * request.
+ * There are two styles of parameters: `page` and `per` for existing clients, and `page[number]` and `page[size]` as in
+ * JSON:API. Links use the style of the request.
  */
 import { Exit } from "effect"
 import { parameterFailure } from "../http/Failures.ts"
@@ -10,10 +10,10 @@ import type { QueryParameters, Read } from "../http/Query.ts"
 import { all } from "../http/Query.ts"
 import type { ApiSettingsShape } from "./ApiSettings.ts"
 
-/** Both names of the page size parameter. */
+/** The page size parameter in both styles. */
 export const sizeParameters = ["per", "page[size]"] as const
 
-/** Both names of each page parameter. */
+/** The page parameters in both styles. */
 export const pageParameters = ["page", "page[number]", ...sizeParameters] as const
 type PageParameter = (typeof pageParameters)[number]
 
@@ -29,7 +29,7 @@ export interface PageRequest {
   readonly names: { readonly number: PageParameter; readonly size: PageParameter }
 }
 
-/** Reads one number. `names` are its two names, of which a request may use only one. */
+/** Reads a number by either of its two names. A request may use only one of them. */
 const readNumber = <Name extends PageParameter>(
   query: QueryParameters<Name>,
   names: readonly [Name, Name],
@@ -37,7 +37,9 @@ const readNumber = <Name extends PageParameter>(
 ): Read<number> => {
   const [plain, bracketed] = names
   if (query[plain] !== undefined && query[bracketed] !== undefined) {
-    return Exit.fail(parameterFailure(bracketed, `\`${plain}\` and \`${bracketed}\` mean the same; give one of them.`))
+    return Exit.fail(
+      parameterFailure(bracketed, `\`${plain}\` and \`${bracketed}\` mean the same; send only one of them.`)
+    )
   }
   const name = query[plain] === undefined ? bracketed : plain
   const text: string | undefined = query[name]
@@ -47,7 +49,7 @@ const readNumber = <Name extends PageParameter>(
   return Exit.fail(parameterFailure(name, `\`${name}\` must be a whole number from ${range.from} to ${range.to}.`))
 }
 
-/** The number of items on a page, and its parameter name for links. */
+/** Number of items on a page, and the parameter's name for links. */
 export interface PageSize {
   readonly size: number
   readonly name: (typeof sizeParameters)[number]
@@ -60,7 +62,7 @@ export const readSize = (query: QueryParameters<(typeof sizeParameters)[number]>
     (size): PageSize => ({ size, name: query["page[size]"] === undefined ? "per" : "page[size]" })
   )
 
-/** Reads the page from a query. Both 0 and 1 are the first page. */
+/** Reads the page from a query. Page 0 means the first page, like page 1. */
 export const readPage = (query: QueryParameters<PageParameter>): Read<PageRequest> => {
   const bracketed = query["page[number]"] !== undefined || query["page[size]"] !== undefined
   const number = readNumber(query, ["page", "page[number]"], { from: 0, to: 999_999_999, otherwise: 1 })
@@ -119,7 +121,7 @@ export const pageLinks = (url: string, { names, size }: PageRequest, info: PageI
   }
 }
 
-/** The position of a page in its list. */
+/** A page and its list. */
 interface PageOf {
   /** The URL of the list with all parameters but those for pages. */
   readonly url: string
@@ -130,7 +132,7 @@ interface PageOf {
   readonly isCapped?: boolean
 }
 
-/** A page of items that are JSON texts. */
+/** Builds the document of a page from items that are JSON texts. */
 export const listText = (
   { isCapped, page, total, url }: PageOf,
   items: ReadonlyArray<string>,

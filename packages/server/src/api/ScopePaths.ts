@@ -1,5 +1,5 @@
 /**
- * Owners of integrations and events in paths: buildings and tenants with their ids.
+ * Paths and URLs of the owners of integrations and events, which are buildings and tenants.
  */
 import { BuildingId, parsePositiveInt, TenantId } from "@doorhook/core"
 import type { IntegrationId, Scope } from "@doorhook/core"
@@ -12,12 +12,14 @@ import type { Params } from "../http/Route.ts"
 export const scopeKinds = [
   {
     segment: "buildings",
+    noun: "a building",
     parameter: "building_id",
     toScope: (text: string): Option.Option<Scope> =>
       Option.map(parsePositiveInt(BuildingId, text), (id) => ({ type: "building", id }))
   },
   {
     segment: "tenants",
+    noun: "a tenant",
     parameter: "tenant_id",
     toScope: (text: string): Option.Option<Scope> =>
       Option.map(parsePositiveInt(TenantId, text), (id) => ({ type: "tenant", id }))
@@ -35,8 +37,8 @@ export const scopeUrl = (publicUrl: string, scope: Scope): string => `${publicUr
 export const collectionUrl = (publicUrl: string, scope: Scope): string => `${scopeUrl(publicUrl, scope)}/integrations`
 
 /** Reads the owner from the path. */
-export const scopeIn = ({ parameter, segment, toScope }: ScopeKind, params: Params): Read<Scope> =>
-  pathId(params, parameter, toScope, `${segment}, which is a positive whole number`)
+export const scopeIn = ({ noun, parameter, toScope }: ScopeKind, params: Params): Read<Scope> =>
+  pathId(params, parameter, toScope, `${noun}, which is a positive whole number`)
 
 /** Reads an integration and its owner from the path. */
 export const targetIn = (

@@ -1,6 +1,6 @@
 /**
  * Read access to buildings, tenants and their events, which the document lists as protected resources (section 1).
- * Integrators find ids here and look up the events of webhooks.
+ * Clients use it to find ids and to look up the events of webhooks.
  */
 import {
   BuildingId,
@@ -43,12 +43,12 @@ const tenantResource = ({ building_id, id, unit }: DirectoryTenant) => ({
   relationships: { building: { data: { type: "buildings", id: String(building_id) } } }
 })
 
-/** A numeric id as the first member of the data. */
+/** Matches data whose first member is a numeric id. */
 const idAtFirst = /^\{"id":(-?\d+)[,}]/
 
 /**
- * The `id` of an event's data if it is a text or a whole number, otherwise the event's own id. A number keeps its digits,
- * because it may exceed what JavaScript can hold.
+ * The `id` of an event's data if it is a string or a whole number, otherwise the event's own id. Numbers are copied as
+ * text, because they may be larger than JavaScript's numbers can represent.
  */
 const idOf = ({ data, id }: Event): string => {
   // Fast path: most hosts write the id first, and only once.
@@ -60,7 +60,7 @@ const idOf = ({ data, id }: Event): string => {
   return typeof text === "string" && text !== "" ? text : id
 }
 
-/** An event as JSON text. Its attributes are exactly the published text, and `type` is the resource's type. */
+/** Formats an event as a JSON:API resource. Its attributes are the published data, unchanged. */
 const eventText = (type: string, event: Event): string => {
   const meta = JSON.stringify({ event_id: event.id, created_at: isoOf(event.created_at) })
   return `{"type":"${type}","id":${JSON.stringify(idOf(event))},"attributes":${event.data},"meta":${meta}}`
@@ -76,7 +76,7 @@ const keyIdOf = (publicKey: string) =>
 const timeParameters = ["since", "until"] as const
 type TimeParameter = (typeof timeParameters)[number]
 
-/** Reads a time; null if it is missing. A `+` that was not percent-encoded arrives as a space. */
+/** Reads a time; null if it is missing. Accepts a space for a `+` that was not percent-encoded. */
 const readTime = (query: QueryParameters<TimeParameter>, name: TimeParameter): Read<number | null> => {
   const text = query[name]
   if (text === undefined) return Exit.succeed(null)
@@ -92,7 +92,7 @@ const readTime = (query: QueryParameters<TimeParameter>, name: TimeParameter): R
   })
 }
 
-/** Reads the requested part of a list of events. */
+/** Reads the page and the time filters of a list of events. */
 const readRange = (query: QueryParameters<TimeParameter | (typeof pageParameters)[number]>) => {
   const read = all({ page: readPage(query), since: readTime(query, "since"), until: readTime(query, "until") })
   return Exit.map(read, ({ page, since, until }) => ({
@@ -173,10 +173,7 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
     run: ({ caller, query }) =>
       Effect.gen(function* () {
         if (query.scope !== undefined && query.scope !== "self") {
-          return yield* parameterFailure(
-            "scope",
-            "`scope` must be `self`: only the tenants that the user is are listed."
-          )
+          return yield* parameterFailure("scope", "`scope` must be `self`: only the user's own tenants can be listed.")
         }
         const page = yield* readPage(query)
         const all = yield* premises.tenants(caller)
@@ -213,8 +210,8 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
     })
 
   /**
-   * For address filters in front of receivers (document section 5). No token is needed, because administrators of filters
-   * need not be users.
+   * The networks that webhooks are sent from, for address filters in front of receivers (document section 5). It needs
+   * no token, because the administrators of filters may have no user account.
    */
   const sources = open(
     "webhook sources.list",
@@ -228,7 +225,7 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
   )
 
   /**
-   * For receivers without a secret, which verify `v1a` signatures with these keys. Empty unless requests are signed with
+   * The public keys that verify `v1a` signatures, for receivers without a secret. Empty unless requests are signed with
    * Ed25519.
    */
   const keys = open(

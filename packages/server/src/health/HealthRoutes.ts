@@ -1,8 +1,8 @@
 /**
  * `/health/live` and `/health/ready` for load balancers and supervisors, and `/metrics` for Prometheus.
  *
- * Core keeps the counters. The gauges are measured for each request, in a registry of their own. In the counters' registry,
- * a gauge would keep its old value when it can't be measured or its label is gone.
+ * Core maintains the counters. Gauges are measured for each request and put into a new registry, so that a gauge
+ * disappears if it can't be measured or its label no longer exists.
  */
 import { breakerCauses, DeliveryStore, deliveryStates, Dispatcher, isoOf } from "@doorhook/core"
 import type { DeliverySummary, DispatcherStatus } from "@doorhook/core"
@@ -81,7 +81,7 @@ const healthAnswer = (status: 200 | 503, body: object): Answer => ({
   body: JSON.stringify(body)
 })
 
-/** Proxies add further headers, nearly all with the prefix `x-`. Of these, scrapers send only those of Prometheus. */
+/** Headers that proxies add but scrapers don't send: those in `x-`, except for those of Prometheus. */
 const unusualHeader = /^x-(?!prometheus-)/
 
 const isLoopbackAddress = (text: string): boolean =>
@@ -91,8 +91,8 @@ const isLoopbackAddress = (text: string): boolean =>
   })
 
 /**
- * Whether a `Host` header names this machine. With any other name, a website could read metrics through a browser here (DNS
- * rebinding).
+ * Whether a `Host` header names this machine. If other names were allowed, a website could read metrics through a
+ * browser on this machine (DNS rebinding).
  */
 const isLoopbackHost = (host: string): boolean => {
   const [, name = ""] = /^(\[[\da-f:.]+\]|[a-z\d.-]+?)\.?(?::\d+)?$/i.exec(host) ?? []
@@ -101,7 +101,7 @@ const isLoopbackHost = (host: string): boolean => {
 
 /** The reason why a request does not count as local; null if it does. */
 const whyNotLocal = (x: Exchange): string | null => {
-  // Embedding hosts may pass web requests without the peer's address.
+  // Hosts may pass web requests without the peer's address.
   if (x.peer === null || !isLoopbackAddress(x.peer)) return "This request comes from elsewhere."
   const added = proxyHeaderOf(x) ?? Object.keys(x.headers()).find((name) => unusualHeader.test(name))
   if (added !== undefined) return `This request carries \`${added}\`, a header that proxies add.`
@@ -112,8 +112,8 @@ const whyNotLocal = (x: Exchange): string | null => {
 const forbidden = (why: string): RequestFailure =>
   failure(403, {
     code: "forbidden",
-    title: "Not from here",
-    detail: `Metrics are for programs on the machine that the service runs on. ${why} To read them from elsewhere, set a key (\`metricsKey\`), or \`metricsFor\` to \`anyone\`.`
+    title: "Local requests only",
+    detail: `Only programs on the service's own machine may read metrics. ${why} To read them from elsewhere, set a key (\`metricsKey\`), or set \`metricsFor\` to \`anyone\`.`
   })
 
 const unauthorized = failure(
@@ -125,21 +125,21 @@ const unauthorized = failure(
 const gauge = (name: string, description: string): Metric.Gauge<number> => Metric.gauge(name, { description })
 
 const gauges = {
-  // Of the database, which several processes may share.
-  storeUp: gauge("doorhook_store_up", "1 when the database answered this measurement, 0 when not"),
+  // Values of the database, which several processes may share.
+  storeUp: gauge("doorhook_store_up", "1 if the database answered this measurement, else 0"),
   oldestDueAge: gauge("doorhook_oldest_due_age_seconds", "How long the oldest due delivery has been due, in seconds"),
   deliveries: gauge("doorhook_deliveries", "Deliveries in the database by state"),
-  // Of this process.
+  // Values of this process.
   delivering: gauge("doorhook_delivering", "Open requests to receivers"),
   buffered: gauge("doorhook_buffered", "Deliveries in the queue of this process"),
   unsettled: gauge("doorhook_unsettled", "Finished attempts that are not recorded in the database yet"),
   lastClaim: gauge(
     "doorhook_last_claim_timestamp_seconds",
-    "Unix time of the last successful look for due deliveries; 0 before the first"
+    "Unix time of the last successful query for due deliveries; 0 before the first"
   ),
   outage: gauge(
     "doorhook_outage",
-    "1 while all deliveries of this process wait for a dependency that is down: the directory, or egress to receivers"
+    "1 while all deliveries of this process wait for a dependency that is down: the directory, or outbound connections to receivers"
   ),
   catchingUp: gauge(
     "doorhook_catching_up_integrations",
@@ -148,17 +148,17 @@ const gauges = {
   failing: gauge("doorhook_failing_integrations", "Integrations whose last attempt in this process failed"),
   consecutiveFailures: gauge(
     "doorhook_integration_consecutive_failures",
-    "Consecutive failed attempts in this process, of the integrations with the most"
+    "Consecutive failed attempts in this process, for the integrations with the most"
   ),
   failingSince: gauge(
     "doorhook_integration_failing_since_timestamp_seconds",
-    "Unix time of the first of these failures"
+    "Unix time of the first of an integration's consecutive failures, for the same integrations"
   )
 }
 
 /**
- * Process metrics. The heap metric has the name that Node.js exporters use, and the others have the names of all Prometheus
- * clients.
+ * Process metrics. Their names are those of all Prometheus clients; the heap metric has the name that Node.js exporters
+ * use.
  */
 const processMetrics = [
   ["process_cpu_seconds_total", "counter", "User and system CPU time of the process", () => cpuSeconds()],
@@ -214,8 +214,8 @@ const dispatcherSamples = (status: DispatcherStatus): ReadonlyArray<Sample> => [
 ]
 
 /**
- * Measures the gauges. Waits at most `patience` milliseconds for the store. Without its answer, the gauges of the database
- * are left out.
+ * Measures the gauges. If the store does not answer within `patience` milliseconds, the gauges of the database are left
+ * out.
  */
 export const measureGauges = Effect.fnUntraced(function* (patience: number) {
   const store = yield* DeliveryStore

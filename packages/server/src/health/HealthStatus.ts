@@ -19,7 +19,7 @@ export interface HealthStatus extends DispatcherStatus {
   readonly store_trouble: string | null
 }
 
-/** Queries the store, for at most `patience` milliseconds. Logs a failure or a timeout and returns null. */
+/** Queries the store. If it fails or takes longer than `patience` milliseconds, logs that and returns null. */
 export const askStore = <A, R>(
   ask: Effect.Effect<A, StoreError, R>,
   patience: number
@@ -42,9 +42,9 @@ export const ageOf = (due: number | null, now: number): number => (due === null 
 const probeEvery = 1_000
 
 /**
- * Tests whether the store accepts changes, with a transaction that stores a setting unless it exists. The transaction takes
- * the database's write lock, and anyone may request readiness. Therefore only one runs at a time, and its result is cached
- * for a second.
+ * Tests whether the store accepts changes, with a transaction that stores a setting unless it exists. Only one runs at
+ * a time and its result is cached for a second, because it takes the database's write lock and anyone may request
+ * readiness.
  */
 export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritable: Effect.Effect<boolean> }>()(
   "@doorhook/server/health/StoreProbe"
@@ -63,7 +63,7 @@ export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritabl
   )
 }
 
-/** A claim for no deliveries. It returns when the next delivery is due. */
+/** A claim of no deliveries. Its result includes the due time of the next delivery. */
 const nothing = {
   worker: "health",
   limit: 0,
@@ -71,7 +71,7 @@ const nothing = {
   limits: new Map<IntegrationId, number>()
 } as const
 
-/** Measures the health of this process. Reads one indexed value from the store, and never counts rows. */
+/** Measures the health of this process. From the store it reads only one indexed value. */
 export const checkHealth = Effect.fnUntraced(function* ({ patience }: HealthSettingsShape) {
   const store = yield* DeliveryStore
   const probe = yield* StoreProbe
@@ -79,7 +79,7 @@ export const checkHealth = Effect.fnUntraced(function* ({ patience }: HealthSett
   const now = yield* Clock.currentTimeMillis
   const due = yield* askStore(store.claim({ ...nothing, now }), patience)
   const dispatching = yield* dispatcher.status
-  // A store that refuses changes already is not probed.
+  // Don't probe a store that already refuses changes.
   const store_trouble = (yield* StoreHealth).trouble()
   const asked = due !== null && dispatching.store_failing_since === null && store_trouble === null
   const status: HealthStatus = {
@@ -93,21 +93,21 @@ export const checkHealth = Effect.fnUntraced(function* ({ patience }: HealthSett
 })
 
 const waitingFor: Readonly<Record<BreakerCause, string>> = {
-  directory: "The directory does not say who may see what",
-  egress: "There is no way out to any receiver"
+  directory: "The directory can't be queried",
+  egress: "Outbound connections to receivers fail"
 }
 
-/** A failed dependency that all deliveries of this process wait for. */
+/** An outage: a failed dependency that all deliveries of this process wait for. */
 export interface OutageDetail {
   readonly cause: BreakerCause
-  /** Since when, ISO 8601 UTC. */
+  /** Start of the outage, ISO 8601 UTC. */
   readonly since: string
   readonly detail: string
 }
 
 /**
- * The dependency that deliveries wait for; null for none. The service is still ready: it stores publications and sends them
- * later.
+ * The outage that deliveries wait for; null for none. The service is still ready during an outage, because it stores
+ * publications and sends them later.
  */
 export const outageDetail = ({ outage }: HealthStatus): OutageDetail | null =>
   outage === null
@@ -115,10 +115,10 @@ export const outageDetail = ({ outage }: HealthStatus): OutageDetail | null =>
     : {
         cause: outage.cause,
         since: isoOf(outage.since),
-        detail: `${waitingFor[outage.cause]}; the log says why. Events are accepted, and deliveries wait. One is tried every few seconds, and all continue when it succeeds.`
+        detail: `${waitingFor[outage.cause]}; the log says why. Events are accepted, and deliveries wait. One delivery is tried every few seconds; when it succeeds, all continue.`
       }
 
-/** The reason why the service is not ready. */
+/** Why the service is not ready. */
 export interface NotReady {
   /** A code for programs. */
   readonly status: "store_unreachable" | "store_refuses_changes" | "stalled"
@@ -127,8 +127,8 @@ export interface NotReady {
 }
 
 /**
- * The reason why deliveries are not made; null for none. A backlog that shrinks is not a standstill, however old its
- * deliveries are.
+ * The reason why the service is not ready; null if it is ready. A backlog that shrinks does not count as stalled,
+ * however old its deliveries are.
  */
 export const notReadyReason = (
   {

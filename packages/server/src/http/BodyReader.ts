@@ -35,7 +35,10 @@ export interface BodyReader {
   readonly read: (source: BodySource, limit: number, done: (body: BodyExit) => void) => () => void
 }
 
-/** Makes a reader that waits `timeout` milliseconds for each body. `run` runs the periodic check while bodies are open. */
+/**
+ * Makes a reader that waits `timeout` milliseconds for each body. `run` starts the check that runs while bodies are
+ * open.
+ */
 export const makeBodyReader = (
   timeout: number,
   clock: Clock.Clock,
@@ -45,7 +48,7 @@ export const makeBodyReader = (
   const open = new Set<OpenBody>()
   let isSweeping = false
 
-  // Monotonic, because the wall clock may be changed while a body arrives.
+  // Uses the monotonic clock, because the wall clock may be changed while a body arrives.
   const monotonicMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
   const giveUpOld = () => {
@@ -66,7 +69,7 @@ export const makeBodyReader = (
 
   return {
     read: (source, limit, done) => {
-      // Refused before any of it is read.
+      // Refuse a body that is declared too long without reading any of it.
       if (source.declared !== null && source.declared > limit) {
         done(Exit.fail(new BodyTooLarge({ limit })))
         return () => undefined

@@ -1,8 +1,8 @@
 /**
  * The network address of a client: the connection's address, or the one that trusted reverse proxies report.
  *
- * `X-Forwarded-For` is read from the right, where the nearest proxy writes, up to the first untrusted address. The client
- * can have forged everything further left.
+ * `X-Forwarded-For` is read from the right, where the nearest proxy appends, to the first untrusted address. The client
+ * may have forged everything to the left of it.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect, Result } from "effect"
@@ -12,11 +12,11 @@ import type { Exchange, Incoming } from "./Exchange.ts"
 /** Headers in which proxies report the original client. */
 const proxyHeader = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|.*client-ip|(?:proxy|cf|cdn|fastly|fly|akamai)-.*)$/
 
-/** The name of a header that a proxy has added; undefined if there is none. */
+/** The name of the first header that proxies add; undefined if there is none. */
 export const proxyHeaderOf = (x: Exchange): string | undefined =>
   Object.keys(x.headers()).find((name) => proxyHeader.test(name))
 
-/** Reads an address in a list of proxies, which may have a port and brackets. Null for anything else. */
+/** Reads an address, which may have a port and brackets, from `X-Forwarded-For`. Null for anything else. */
 const parseHop = (text: string): string | null => {
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
   const address = Result.orElse(NetAddress.ipFromString(bare), () =>
@@ -37,7 +37,7 @@ export const makeClientAddress = (
     isWarned = true
     log(
       Effect.logWarning(
-        `A request with X-Forwarded-For came from ${peer ?? "an unknown address"}, which is not a trusted proxy. The header is ignored: all clients behind it count as one address, and wrong passwords from one slow down the others. If that is your reverse proxy, name its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is logged once.`
+        `A request with X-Forwarded-For came from ${peer ?? "an unknown address"}, which is not a trusted proxy. The header is ignored: all clients behind it count as one address, and wrong passwords from one slow down the others. If that is your reverse proxy, set its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is logged once.`
       )
     )
   }

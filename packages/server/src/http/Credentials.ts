@@ -1,5 +1,5 @@
 /**
- * Credentials in the `Authorization` header: bearer tokens (RFC 6750) and the keys of operators.
+ * Credentials in the `Authorization` header: bearer tokens (RFC 6750), the operator key and the metrics key.
  */
 import { constantTimeEquals, Crypto } from "@doorhook/core"
 import { Effect, Redacted } from "effect"
@@ -28,7 +28,7 @@ export const readBearer = (header: string | undefined): BearerToken => {
 const refusal = (detail: string, challenge: string): RequestFailure =>
   failure(401, { code: "unauthorized", title: "Unauthorized", detail }, { "www-authenticate": challenge })
 
-/** Without `error`, which is only for requests that sent a token (RFC 6750 section 3.1). */
+/** The refusal of a request without a token. It has no `error`, as RFC 6750 section 3.1 recommends. */
 const withoutToken = refusal("Send an access token: `Authorization: Bearer <token>`.", 'Bearer realm="doorhook"')
 const withWrongToken = refusal(
   "The access token is not valid or has expired. Get a new one with the refresh token; if that is refused, send the user through /oauth/authorize again.",
@@ -53,12 +53,14 @@ export const insufficientScope = (scope: string): RequestFailure =>
     }
   )
 
-/** Several credentials in one text. A comma alone does not show that, because parameters of other schemes contain commas. */
+/**
+ * Matches several credentials in one header. It looks for schemes, because a single credential may also contain commas.
+ */
 const several = /^(?:basic|bearer)\s[^,]*,\s*[\w-]+\s|,\s*(?:basic|bearer)\s/i
 
 /**
- * Whether a request has several `Authorization` headers. Servers differ in which one they use, so a proxy in front might
- * have checked another one.
+ * Whether a request has several `Authorization` headers. Such requests are refused: a proxy in front might have checked
+ * a different one.
  */
 export const isRepeated = ({ authorizations, header }: Pick<Incoming, "authorizations" | "header">): boolean => {
   const value = header("authorization")
@@ -69,15 +71,15 @@ export const isRepeated = ({ authorizations, header }: Pick<Incoming, "authoriza
 export const repeatedAuthorization = failure(400, {
   code: "invalid_request",
   title: "Several Authorization headers",
-  detail: "The Authorization header came more than once. Send it once.",
+  detail: "The request has more than one Authorization header. Send only one.",
   source: { header: "Authorization" }
 })
 
 const encoder = new TextEncoder()
 
 /**
- * Makes a check of presented texts against a key. It compares hashes of equal length, so that timing reveals nothing about
- * the key. An empty text never matches, even an empty key.
+ * Makes a function that tells whether a text equals the key. It compares hashes of equal length, so that timing reveals
+ * nothing about the key. An empty text never matches, even if the key is empty.
  */
 export const makeKeyCheck = Effect.fnUntraced(function* (key: Redacted.Redacted) {
   const crypto = yield* Crypto

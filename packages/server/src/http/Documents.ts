@@ -26,8 +26,8 @@ export const readJson = (x: Exchange, limit: number): Effect.Effect<unknown, Bod
   Effect.flatMap(readText(x, limit), parseJson)
 
 /**
- * Moves a problem's pointer to a value that the request has (JSON:API 1.1 section 11). For a missing member, that is the
- * object without it.
+ * Makes a problem's pointer refer to a value in the request (JSON:API 1.1 section 11). If a member is missing, the
+ * pointer refers to the object that lacks it.
  */
 const reachable = ({ detail, pointer }: Problem): Problem => {
   if (detail !== missingMember) return { pointer, detail }
@@ -36,8 +36,8 @@ const reachable = ({ detail, pointer }: Problem): Problem => {
 }
 
 /**
- * Decodes a document by a schema, or fails with all problems under a title. Unknown members are ignored unless they are to
- * be errors.
+ * Decodes a document with a schema. Fails with all problems under a title. Unknown members are ignored unless
+ * `onExcessProperty` is "error".
  */
 export const decodeDocument = <A>(
   schema: Schema.Codec<A, unknown>,

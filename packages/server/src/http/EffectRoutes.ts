@@ -1,5 +1,5 @@
 /**
- * The HTTP surface in an Effect router, beside the host's own routes.
+ * Serves the HTTP surface in an Effect router, along with the host's own routes.
  */
 import { ByteSize, Context, Effect, Layer, Option, Predicate } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -11,12 +11,12 @@ import { PublicUrl } from "./PublicUrl.ts"
 import type { Answer } from "./Route.ts"
 
 /**
- * Exact spelling of paths, so that a proxy's rule like `deny /operator/` can't be bypassed. An id in a path may be as long
- * as a client id with every character percent-encoded.
+ * Configuration of a router for doorhook. Paths must match exactly, so that a proxy's rule like `deny /operator/` can't
+ * be bypassed. The longest id in a path is a client id with every character percent-encoded.
  */
 export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false, maxParamLength: 3 * 255 } as const
 
-/** A target without the path of the public URL, under which a host may mount these routes. */
+/** Removes the path of the public URL, under which a host may mount these routes, from a target. */
 const withoutPrefix = (target: string, publicUrl: string): string => {
   const at = publicUrl.indexOf("/", publicUrl.indexOf("//") + 2)
   const prefix = at === -1 ? "" : publicUrl.slice(at)
@@ -24,8 +24,8 @@ const withoutPrefix = (target: string, publicUrl: string): string => {
 }
 
 /**
- * The target of a request below doorhook's public URL; null if the request is for the host. A router with a prefix removes
- * it from the URL, so the original URL is used.
+ * The target of a request below doorhook's public URL; null if the request is for the host. Uses the original URL,
+ * because a router with a prefix removes the prefix from the URL.
  */
 const ownTarget = ({ originalUrl }: HttpServerRequest.HttpServerRequest, publicUrl: string): string | null => {
   const target = originForm(originalUrl)
@@ -36,7 +36,7 @@ const ownTarget = ({ originalUrl }: HttpServerRequest.HttpServerRequest, publicU
 const rawHeadersOf = (source: unknown): ReadonlyArray<string> =>
   Predicate.hasProperty(source, "rawHeaders") && Array.isArray(source.rawHeaders) ? source.rawHeaders.map(String) : []
 
-/** A body that Effect reads. `run` runs effects in the context of the request's fiber. */
+/** The body of an Effect request. `run` runs effects in the context of the request's fiber. */
 const bodyOf = (
   request: HttpServerRequest.HttpServerRequest,
   run: (effect: Effect.Effect<void>) => () => void
@@ -54,7 +54,7 @@ const bodyOf = (
           onFailure: (error) =>
             Effect.sync(() => {
               const isTooLarge = error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-              // One byte more than any route accepts.
+              // Triggers the route's own refusal of a body that is too large.
               if (isTooLarge) chunk(new Uint8Array(maxBody + 1))
               else end(false)
             })
@@ -63,7 +63,7 @@ const bodyOf = (
     )
 })
 
-/** More than any route accepts, in bytes. */
+/** Limit of bodies that Effect reads, in bytes. It is more than any route accepts. */
 const maxBody = 2 * 1_024 * 1_024
 
 const incomingOf = (
@@ -94,7 +94,8 @@ const notFound = (request: HttpServerRequest.HttpServerRequest) =>
   Effect.die(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
 
 /**
- * Disables the request log of effect/http for doorhook's paths on all servers. Query strings can contain a client's secret.
+ * Disables the request log of effect/http for doorhook's paths on all servers, because query strings can contain a
+ * client's secret.
  */
 const unlogged = HttpRouter.middleware(
   Effect.map(
@@ -109,9 +110,9 @@ const unlogged = HttpRouter.middleware(
 )
 
 /**
- * Adds all routes to the caller's own router. Its other routes are not affected. A router decodes `/%6fperator/events` to
- * `/operator/events`, and may mount all routes under a prefix. Therefore only paths in doorhook's exact spelling below its
- * public URL are answered.
+ * Adds all routes to the caller's own router. Its other routes are not affected. A router decodes `/%6fperator/events`
+ * to `/operator/events`. Therefore doorhook checks the original path and answers only paths in its own exact spelling
+ * below its public URL.
  */
 export const routesOf = <E, R>(
   surface: Layer.Layer<HttpSurface, E, R>
@@ -145,8 +146,8 @@ export const routesOf = <E, R>(
   ).pipe(Layer.provide(surface), Layer.merge(unlogged))
 
 /**
- * Keeps the router's server from tracing requests to doorhook, because spans would contain query strings. Middleware would
- * be too late: the span of a request begins earlier.
+ * Keeps the router's server from tracing requests to doorhook, because spans would contain query strings. This can't be
+ * a middleware, because a request's span begins before any middleware runs.
  */
 export const untracedLayer: Layer.Layer<never, never, PublicUrl> = Layer.effect(
   HttpMiddleware.TracerDisabledWhen,

@@ -21,9 +21,9 @@ export interface BodySource {
 }
 
 export interface Exchange {
-  /** The request id. It is part of the answer, its error objects and the log. */
+  /** The request id, which appears in the answer's headers, its error objects and the log. */
   readonly id: string
-  /** The method. HEAD counts as GET. */
+  /** The method; GET for HEAD requests. */
   readonly method: string
   /** The path as the client sent it, without the query. */
   readonly path: string
@@ -37,13 +37,13 @@ export interface Exchange {
   readonly header: (name: string) => string | undefined
   /** All headers by their lower-case names. */
   readonly headers: () => Readonly<Record<string, string>>
-  /** Additional headers of the answer, also when the request fails. */
+  /** Additional headers of the answer, which are sent even if the request fails. */
   also: Readonly<Record<string, string>>
   /** Reads the body, at most `limit` bytes. Calls `done` once. The returned function stops reading. */
   readonly read: (limit: number, done: (body: BodyExit) => void) => () => void
 }
 
-/** A body that was already read, and its media type. The type is empty if there is none. */
+/** A body that the host has already read, and its media type, which may be empty. */
 export interface ReadBody {
   readonly type: string
   readonly content: Uint8Array
@@ -57,7 +57,7 @@ export interface Incoming {
   readonly peer: string | null
   readonly header: (name: string) => string | undefined
   readonly headers: () => Readonly<Record<string, string>>
-  /** The values of all `Authorization` headers, if the source keeps them apart. */
+  /** The values of all `Authorization` headers; empty if the source joins repeated headers. */
   readonly authorizations: () => ReadonlyArray<string>
   readonly body: () => BodySource
 }
@@ -104,14 +104,14 @@ const text = (value: string | ReadonlyArray<string> | undefined): string | undef
 export const declaredLength = (header: string | undefined): number | null =>
   header === undefined ? null : Number(header)
 
-/** Headers about the encoding of the original body. */
+/** Headers that describe the encoding of the original body. They don't apply to a body that was already read. */
 const bodyHeaders: ReadonlySet<string> = new Set(["content-length", "content-encoding", "transfer-encoding"])
 
-/** A target without scheme and host (RFC 9112 section 3.2.2), which doorhook ignores. */
+/** Removes scheme and host, which doorhook ignores, from a target (RFC 9112 section 3.2.2). */
 export const originForm = (target: string): string =>
   target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?]*(?=\/)/i, "")
 
-/** A `node:http` request. `read` is its body if that was already read. */
+/** Converts a `node:http` request. `read` is its body if it was already read. */
 export const fromNode = (request: IncomingMessage, read?: ReadBody): Incoming => ({
   method: request.method ?? "GET",
   target: originForm(request.url ?? "/"),
@@ -171,7 +171,7 @@ const nodeBody = (request: IncomingMessage): BodySource => ({
   }
 })
 
-/** A web request. Only the caller knows its connection. */
+/** Converts a web request. `peer` is the address of the connection's other end, which a `Request` lacks. */
 export const fromWeb = (request: Request, peer: string | null): Incoming => {
   // The path as the client sent it, except for dot segments, which `URL` resolves.
   const { pathname, search } = new URL(request.url)

@@ -38,22 +38,22 @@ const ErrorSource = Schema.Struct({
   header: Schema.optionalKey(Schema.String)
 })
 
-/** A sentence of core or of the pages. */
+/** A sentence from core or from the page texts. */
 const PageSentence = Schema.Struct({ ...Sentence.fields, key: Schema.String })
 export type PageSentence = typeof PageSentence.Type
 
-/** One thing that is wrong, as a member of an answer. */
+/** A problem, as a member of an error answer. */
 const ErrorObject = Schema.Struct({
-  /** A word for programs. */
+  /** A code for programs. */
   code: Schema.String,
   /** A summary, the same for each problem with this code. */
   title: Schema.String,
-  /** What is wrong here, and what is accepted. */
+  /** What is wrong in this request, and what is accepted. */
   detail: Schema.String,
   source: Schema.optionalKey(ErrorSource)
 })
 
-/** One thing that is wrong. Pages show its sentence in their language; other answers have its detail, in English. */
+/** A problem. Pages show its sentence in their language. Other answers have its detail, in English. */
 const ErrorDetail = Schema.Struct({ ...ErrorObject.fields, said: Schema.optionalKey(PageSentence) })
 export type ErrorDetail = typeof ErrorDetail.Type
 
@@ -70,7 +70,7 @@ export const ErrorDocument = Schema.Struct({
   )
 }).annotate({ identifier: "Errors" })
 
-/** The request was wrong or could not be carried out. It changed nothing. */
+/** A request that was wrong or could not be carried out. It changed nothing. */
 export class RequestFailure extends Schema.TaggedError<RequestFailure>()("RequestFailure", {
   status: Schema.Int,
   errors: Schema.NonEmptyArray(ErrorDetail),
@@ -89,7 +89,7 @@ export const failure = (
   headers: Readonly<Record<string, string>> = {}
 ): RequestFailure => new RequestFailure({ status, errors: [detail], headers })
 
-/** A failure with one reason, which pages show in their language. */
+/** A failure with one problem, which pages show in their language. */
 const sayFailure = (
   status: number,
   { code, title }: Pick<ErrorDetail, "code" | "title">,
@@ -97,7 +97,7 @@ const sayFailure = (
   headers?: Readonly<Record<string, string>>
 ): RequestFailure => failure(status, { code, title, detail: english(said), said }, headers)
 
-/** What is wrong with a query parameter. */
+/** A problem with a query parameter. */
 export const parameterProblem = (parameter: string, detail: string): ErrorDetail => ({
   code: "invalid_parameter",
   title: "Invalid query parameter",
@@ -105,7 +105,7 @@ export const parameterProblem = (parameter: string, detail: string): ErrorDetail
   source: { parameter }
 })
 
-/** A failure because of one query parameter. */
+/** A failure with one problem, with a query parameter. */
 export const parameterFailure = (parameter: string, detail: string): RequestFailure =>
   failure(400, parameterProblem(parameter, detail))
 
@@ -146,7 +146,7 @@ export class BodyUnreadable extends Schema.TaggedError<BodyUnreadable>()("BodyUn
 
 export type BodyError = BodyTooLarge | BodyUnreadable
 
-/** Errors that handlers may fail with. */
+/** The errors that handlers can fail with. */
 export type KnownError =
   | RequestFailure
   | OAuthError
@@ -185,7 +185,7 @@ const mismatches = {
 export const notFound = (detail: string): RequestFailure =>
   failure(404, { code: "not_found", title: "Not found", detail })
 
-/** The answer of an address that has no route. */
+/** The failure for an address without a route. */
 export const nothingHere = sayFailure(404, { code: "not_found", title: "Not found" }, say("error_nothing_here"))
 
 /** The address does not support the method (RFC 9110 section 15.5.6). */
@@ -194,13 +194,13 @@ export const notAllowed = (allow: string): RequestFailure =>
     allow
   })
 
-/** A defect: what it was is in the log, under the request's id. */
+/** The failure for a defect. The log has the cause, with the request's id. */
 export const internalError = sayFailure(500, { code: "internal_error", title: "Internal error" }, say("error_internal"))
 
-/** What interrupted a request is that the service stopped. */
+/** The failure of a request that was interrupted because the service stopped. */
 export const stopped = sayFailure(503, { code: "unavailable", title: "Temporarily unavailable" }, say("error_stopped"))
 
-/** The sentence for the caller. The words of the database or the host are for the log only. */
+/** The sentence for the caller. Messages of the database or the host only go to the log. */
 const unavailableSaid = (error: StoreError | DirectoryError): Sentence => {
   const outcome = error._tag === "StoreError" ? error.outcome : undefined
   if (outcome === "unknown") return say("error_answer_lost")
@@ -211,7 +211,7 @@ const unavailableSaid = (error: StoreError | DirectoryError): Sentence => {
 }
 
 const unavailable = (error: StoreError | DirectoryError): RequestFailure => {
-  // A wrong answer of the directory does not change by trying again.
+  // Trying again does not help if the directory's answer is invalid.
   const isLasting = error._tag === "DirectoryError" && error.flaw !== undefined
   return sayFailure(
     503,
@@ -223,7 +223,10 @@ const unavailable = (error: StoreError | DirectoryError): RequestFailure => {
 
 const keySource = { header: "Idempotency-Key" }
 
-/** A problem of a document. Without a code of its own, its detail continues the pointer. */
+/**
+ * Converts a problem with a document. The detail of a problem without a code is a predicate, so the pointer is its
+ * subject.
+ */
 const documentProblem = (kind: string, { code, detail, pointer, said, title = kind }: Problem): ErrorDetail => ({
   code: code ?? "invalid",
   title,
@@ -250,12 +253,12 @@ const refusalOf = (error: KnownError): RequestFailure => {
       return failure(
         error.status,
         { code: error.error, title: "Refused", detail: error.error_description },
-        // Only a 401 may have a challenge: with another status, clients would ignore the error code.
+        // Only a 401 may have a challenge. With other statuses, clients would then ignore the error code.
         error.status === 401 ? { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } : {}
       )
     case "TooManyAttempts":
     case "TooManyTokens":
-      // Not `invalid_client`: a client might discard its credentials because of it.
+      // The code is not `invalid_client`, because clients might then discard their credentials.
       return failure(
         429,
         { code: "temporarily_unavailable", title: "Too many requests", detail },
@@ -321,10 +324,10 @@ const refusalOf = (error: KnownError): RequestFailure => {
 
 const what = "A request could not be carried out"
 
-/** Logs why a request got no regular answer. */
+/** Logs why a request could not be carried out. */
 export const logUnanswered = (why: string): Effect.Effect<void> => Effect.logError(`${what}. ${why}`)
 
-/** The response to a failed request, and its log entry. No log entry if the caller is at fault. */
+/** The response to a failed request, and its log entry, which is null if the caller is at fault. */
 export interface Outcome {
   readonly refusal: RequestFailure
   readonly log: Effect.Effect<void> | null

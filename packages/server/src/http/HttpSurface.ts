@@ -1,9 +1,9 @@
 /**
- * The HTTP surface: one table of routes, and everything that all requests share. That is request ids, client addresses, 404
- * and 405, failures, cross-origin rules and common headers.
+ * The HTTP surface: the table of routes, and what all requests share: request ids, client addresses, 404 and 405,
+ * failures, cross-origin rules and common headers.
  *
- * A request becomes an `Exchange`, its route returns an `Effect<Answer>`, and the answer is written back to the request's
- * source. A handler that returns an `Exit` needs no fiber.
+ * A request becomes an `Exchange`, its route returns an `Effect<Answer>`, and the answer is written back to the
+ * request's source. A handler that returns an `Exit` needs no fiber.
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
 import type { Scope } from "effect"
@@ -29,7 +29,7 @@ const isExit = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Exit<A, E> =>
 
 const requestIdHeader = "x-request-id"
 
-/** A client's own request id is used if it is safe in headers and log lines. */
+/** Request ids of clients that are safe in headers and log lines. Others are replaced. */
 const acceptableId = /^[\w.:-]{1,128}$/
 
 const idPool = Buffer.alloc(4_096)
@@ -88,7 +88,7 @@ const inJson = (x: Exchange, refusal: RequestFailure): Answer => ({
   body: failureBody(x.id, refusal)
 })
 
-/** Failures as plain JSON error documents. */
+/** Formats failures as plain JSON error documents. */
 export const jsonFace: Face = { refuse: (x, refusal) => Exit.succeed(inJson(x, refusal)) }
 
 /** The failure formats of each part of the surface, for addresses without a route. */
@@ -98,13 +98,13 @@ export interface Faces {
 }
 
 const atRoot = notFound(
-  "This is a doorhook service. Its console is at /console, the description of its API at /openapi.json."
+  "This is a doorhook service. Its console is at /console, and its API description at /openapi.json."
 )
 
 const isBelow = (path: string, prefix: string): boolean =>
   path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")
 
-/** Headers that browsers may send and read across origins. */
+/** Headers that browsers may send across origins, and below those that they may read. */
 const preflightHeaders = {
   "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, if-match, x-request-id",
   "access-control-max-age": "600"
@@ -171,7 +171,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     return refuse(x, refusal)
   }
 
-  /** CORS headers for the browser's origin; null if it gets none. */
+  /** CORS headers for the browser's origin; null if the origin or the resource allows none. */
   const crossOrigin = (incoming: Incoming, resource: Resource | undefined): Answer["headers"] | null => {
     const origin = origins.size === 0 ? undefined : incoming.header("origin")
     if (origin === undefined || !origins.has(origin)) return null
@@ -180,7 +180,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     return { "access-control-allow-origin": origin, "access-control-expose-headers": exposedHeaders }
   }
 
-  /** How a request is answered. */
+  /** The route for a request, or the answer if no route handles it. */
   type Target =
     | { readonly route: Route; readonly params: Params; readonly resource: Resource }
     | { readonly answer: Effect.Effect<Answer>; readonly resource?: Resource }
@@ -210,7 +210,10 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     }
   }
 
-  /** Runs an effect and passes on its answer. Returns a function that cancels it, or null if it has already answered. */
+  /**
+   * Runs an effect and passes its answer to `done`. Returns a function that cancels it, or null if it has already
+   * finished.
+   */
   const settle = (x: Exchange, answer: Effect.Effect<Answer>, done: (answer: Answer) => void): (() => void) | null => {
     if (isExit(answer)) {
       done(Exit.isSuccess(answer) ? answer.value : inJson(x, internalError))
@@ -222,7 +225,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
       if (Exit.isSuccess(exit)) return done(exit.value)
       // Nobody reads the answer to a cancelled request. Other interruptions come from closing the surface.
       if (Cause.hasInterruptsOnly(exit.cause)) return isGivenUp ? undefined : done(inJson(x, stopped))
-      logged(x, Effect.logError("A failure could not be answered", exit.cause))
+      logged(x, Effect.logError("Can't build the answer to a failed request", exit.cause))
       done(inJson(x, internalError))
     })
     if (fiber.pollUnsafe() !== undefined) return null
@@ -232,7 +235,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     }
   }
 
-  /** Answers a request. Returns a function that cancels it, or null if it is already answered. */
+  /** Answers a request. Returns a function that cancels it, or null if it has already been answered. */
   const respond = (incoming: Incoming, done: (answer: Answer, x: Exchange) => void): (() => void) | null => {
     const x: Exchange = new ReceivedRequest(incoming, addressOf(incoming), bodies)
     const target = targetOf(incoming, x)
@@ -280,7 +283,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
   }
 })
 
-/** The headers of an answer, with the common ones. */
+/** The headers of an answer, including the common ones. */
 const headersOf = ({ headers }: Answer, { also, id }: Exchange): Readonly<Record<string, string>> => ({
   ...also,
   ...headers,
@@ -320,8 +323,8 @@ const writeOutgoing = (): void => {
 }
 
 /**
- * Writes all answers of an event loop turn together at its end. A reader on the same machine, like a proxy, then wakes up
- * once per turn. Waking up for each answer would cost more than most requests.
+ * Writes all answers of an event loop turn together at the end of the turn. A reader on the same machine, like a proxy,
+ * then wakes up once per turn. A wake-up for each answer would cost more than most requests.
  */
 const sendNode = (request: IncomingMessage, response: ServerResponse, answer: Answer, x: Exchange): void => {
   if (outgoing.push({ request, response, answer, x }) === 1) setImmediate(writeOutgoing)
@@ -337,7 +340,7 @@ const writeNode = (request: IncomingMessage, response: ServerResponse, answer: A
   list.push(requestIdHeader, x.id, "x-content-type-options", "nosniff")
   if (!isBodiless(status)) list.push("content-length", body === null ? 0 : lengthOf(body))
   if (!request.complete) {
-    // An HTTP/2 stream ends with its answer, and shares its connection with others.
+    // Only HTTP/1 connections are closed: an HTTP/2 stream ends with its answer and shares its connection with others.
     const isLast = request.httpVersionMajor === 1 && (isTooLong(request) || status === 413)
     if (isLast) {
       if (headers["connection"] === undefined) list.push("connection", "close")
@@ -355,7 +358,7 @@ const maxDiscarded = 64 * 1_024
 /** How long a client has to read an answer before its connection is closed, in milliseconds. */
 const closeGrace = 1_000
 
-/** Closes a connection without losing the answer while the client is still sending. */
+/** Closes a connection so that a client that is still sending can read the answer. */
 const closeGently = (socket: Socket): void => {
   if (socket.destroyed) return
   socket.end()
@@ -364,8 +367,8 @@ const closeGently = (socket: Socket): void => {
 }
 
 /**
- * Closes the connection gently after the answer. Node would close it at once, and a client that is still sending could miss
- * the answer.
+ * Makes Node close the connection gently after the answer. By default it closes immediately, and a client that is still
+ * sending could miss the answer.
  */
 const closesGently = (socket: Socket): void => {
   socket.destroySoon = () => closeGently(socket)
@@ -377,7 +380,7 @@ const isTooLong = ({ headers }: IncomingMessage): boolean => Number(headers["con
 /** Discards the rest of a body to keep the connection usable. If it is too long, closes the connection. */
 const discardRest = (request: IncomingMessage): void => {
   if (request.complete || request.destroyed) return
-  // Marks the body as read. Node would otherwise discard it, whatever its length.
+  // Marks the body as read. Otherwise Node would discard all of it, whatever its length.
   request.read(0)
   let discarded = 0
   request.on("data", (bytes: Buffer) => {
@@ -396,7 +399,10 @@ const webResponse = (request: Request, answer: Answer, x: Exchange): Response =>
   return new Response(hasNoBody ? null : content, { status, headers: headersOf(answer, x) })
 }
 
-/** An answer without a route, for requests that could not be read or came too late. */
+/**
+ * An answer for a request outside the routes, for example one that can't be read or that arrives before the service
+ * runs.
+ */
 export const bareAnswer = (refusal: RequestFailure): Answer & { readonly id: string; readonly body: string } => {
   const id = newId()
   const body = failureBody(id, refusal)

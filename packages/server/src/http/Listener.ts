@@ -1,5 +1,6 @@
 /**
- * A `node:http` server for the surface. It listens before other resources are acquired, and closes after they are released.
+ * A `node:http` server for the surface. It starts to listen before other resources are acquired, and closes after they
+ * are released.
  */
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { createServer, ServerResponse, STATUS_CODES } from "node:http"
@@ -28,7 +29,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 
 export interface ListenerOptions {
   readonly host: string
-  /** The port; 0 for any free one. */
+  /** The port; 0 for any free port. */
   readonly port: number
   /** How long the head of a request may take to arrive, in milliseconds. */
   readonly headersTimeout: number
@@ -49,7 +50,7 @@ const unreadable: Readonly<Record<string, RequestFailure>> = {
   HPE_HEADER_OVERFLOW: failure(431, {
     code: "head_too_long",
     title: "Head too long",
-    detail: "The address and the headers of a request may have 16 KiB together."
+    detail: "The address and headers of a request must not exceed 16 KiB in total."
   }),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: failure(413, {
     code: "payload_too_large",
@@ -66,7 +67,7 @@ const unreadable: Readonly<Record<string, RequestFailure>> = {
 const notHttp = failure(400, {
   code: "bad_request",
   title: "Unreadable request",
-  detail: "This is no HTTP request that can be read."
+  detail: "This is not a valid HTTP request."
 })
 
 const starting = failure(
@@ -92,12 +93,12 @@ const responseOn = (socket: Duplex): ServerResponse | null =>
     ? socket["_httpMessage"]
     : null
 
-/** Answers what can't become a request: the head is too long, too slow, or not HTTP. Node.js would send only a status. */
+/** Answers a request whose head is too long, too slow, or not HTTP. By default, Node.js sends only a status. */
 const answerUnreadable = (error: Error, socket: Duplex): void => {
   const response = responseOn(socket)
-  // Finish earlier requests first, because a client assigns answers to its requests in order.
+  // Finish earlier requests first, because answers must be in the order of the requests.
   if (response?.req.complete === true) return void response.once("finish", () => answerUnreadable(error, socket))
-  // A second answer can't follow one that has begun.
+  // Nothing can be sent if another answer has begun.
   if (!socket.writable || response?.headersSent === true) return void socket.destroy(error)
   const code = "code" in error && Predicate.isString(error.code) ? error.code : ""
   socket.end(bareText(unreadable[code] ?? notHttp), () => socket.destroy(error))
@@ -118,11 +119,11 @@ const listen = (server: Server, { host, port }: ListenerOptions): Effect.Effect<
     })
   })
 
-/** Accepts no more connections, waits for open requests up to a limit, and closes the others. */
+/** Stops accepting connections and waits for open requests. After `patience`, closes the remaining connections. */
 const close = (server: Server, connections: ReadonlySet<Socket>): Effect.Effect<void> =>
   Effect.callback((resume) => {
     if (!server.listening) return resume(Effect.void)
-    // Node counts a connection without any data as busy.
+    // Close connections that have sent nothing, because Node counts them as busy.
     for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
     // A connection becomes idle when its request is answered.
     const idle = setInterval(() => server.closeIdleConnections(), 20)
@@ -137,7 +138,7 @@ const close = (server: Server, connections: ReadonlySet<Socket>): Effect.Effect<
 
 const unspecified = new Set(["0.0.0.0", "::"])
 
-/** The address of a server as a URL. For "all addresses", it uses the loopback address. */
+/** The address of a server as a URL, with `localhost` if the server listens on all addresses. */
 const urlOf = (server: Server): string => {
   const address = server.address()
   if (address === null || Predicate.isString(address)) return ""
@@ -150,7 +151,9 @@ export class Listener extends Context.Service<
   {
     /** The server's address, like `http://127.0.0.1:4000`. */
     readonly url: string
-    /** Serves requests, which get 503 before. The layer's scope closes when open requests are answered. */
+    /**
+     * Serves requests with the handler; until then, they get 503. Closing the layer's scope waits for open requests.
+     */
     readonly serve: (handle: RequestHandler) => Layer.Layer<never>
   }
 >()("@doorhook/server/http/Listener") {
@@ -161,18 +164,18 @@ export class Listener extends Context.Service<
       Effect.gen(function* () {
         const { bodyTimeout, headersTimeout } = options
         let handle = notStarted
-        // Idle connections stay open between a client's requests. Unfinished requests are limited.
+        // Idle connections stay open for a client's next requests. Unfinished requests time out.
         const server = createServer(
           {
             keepAliveTimeout: 65_000,
             headersTimeout,
             requestTimeout: headersTimeout + bodyTimeout + grace,
-            // Node checks both timeouts only at this interval.
+            // The interval at which Node checks both timeouts.
             connectionsCheckingInterval: Math.min(1_000, headersTimeout)
           },
           (request, response) => handle(request, response)
         )
-          // An unknown `Expect` is ignored (RFC 9110 section 10.1.1). Node would answer it with a bare 417.
+          // Ignores an unknown `Expect` (RFC 9110 section 10.1.1). By default, Node answers it with a bare 417.
           .on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => handle(request, response))
           .on("clientError", answerUnreadable)
         const connections = new Set<Socket>()

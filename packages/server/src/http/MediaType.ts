@@ -79,14 +79,16 @@ const isUtf8 = (range: MediaRange): boolean => {
   return charset === undefined || charset === "utf-8" || charset === "utf8"
 }
 
-/** Whether a body with this content type is accepted. If not, the response is 415. */
+/** Whether bodies with this content type are accepted. */
 export const isReadable = (contentType: string | undefined): boolean => {
   const range = parseRange(contentType ?? "")
   if (range === null) return false
   return isJsonApi(range) ? isSupportedJsonApi(range) : isJson(range) && isUtf8(range)
 }
 
-/** How closely a range matches a media type: 3 exactly, 2 by its type, 1 as a range for any type, 0 not at all. */
+/**
+ * How closely a range matches a media type: 3 for the same type, 2 for `application/*`, 1 for any type, 0 for no match.
+ */
 const fit = (range: MediaRange, mediaType: ApiMediaType): 0 | 1 | 2 | 3 => {
   if (`${range.type}/${range.subtype}` === mediaType) return 3
   if (range.subtype !== "*") return 0
@@ -107,8 +109,8 @@ const preference = (ranges: ReadonlyArray<MediaRange>, mediaType: ApiMediaType) 
 }
 
 /**
- * The media type of the response; null if the client accepts none (406). Of two equally preferred types, the more closely
- * named one wins, then JSON:API.
+ * The media type of the response; null if the client accepts neither (406). If both have the same quality, the closer
+ * match wins; if that is the same too, JSON:API.
  */
 export const negotiate = (accept: string | undefined): ApiMediaType | null => {
   // The header of most clients.

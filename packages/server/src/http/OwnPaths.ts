@@ -1,8 +1,8 @@
 /**
- * Tells doorhook's paths from the host's own.
+ * Distinguishes doorhook's paths from the host's own.
  */
 
-/** Path of the metadata. For an issuer with a path, that path is appended (RFC 8414 section 3.1). */
+/** Path of the metadata. Clients append the issuer's path, if it has one (RFC 8414 section 3.1). */
 export const metadataPath = "/.well-known/oauth-authorization-server"
 
 /** Prefixes of most of doorhook's paths. */
@@ -12,8 +12,8 @@ export const ownPrefixes = ["/oauth/", "/v4/", "/operator/", "/health/", "/porta
 export const ownPaths = ["/console", "/portal", "/metrics", "/openapi.json", metadataPath] as const
 
 /**
- * Whether a path is for an issuer's metadata: the endpoint itself, or the one that clients derive from an issuer with a
- * path (RFC 8414 section 3.1). A trailing slash is ignored.
+ * Whether a path is for an issuer's metadata, with or without the issuer's own path appended (RFC 8414 section 3.1). A
+ * trailing slash is ignored.
  */
 export const isMetadataPath = (path: string, issuer: string): boolean => {
   if (!path.startsWith(metadataPath)) return false
@@ -21,7 +21,7 @@ export const isMetadataPath = (path: string, issuer: string): boolean => {
   return whole === metadataPath || whole === metadataPath + new URL(issuer).pathname.replace(/\/$/, "")
 }
 
-/** Whether a doorhook with this public URL serves a target. The query is ignored. */
+/** Whether doorhook serves a target if it has this public URL. The query is ignored. */
 export const isOwnPath = (target: string, publicUrl: string): boolean => {
   const [path = ""] = target.split("?")
   return (

@@ -1,7 +1,7 @@
 /**
  * The secret that signs portal links, their sessions and form tokens.
  *
- * Each database has one, made at the first start. Every process reads it again every two seconds, so replacing it
+ * Each database has one, created at the first start. Every process reads it again after two seconds, so replacing it
  * invalidates earlier signatures in all processes.
  */
 import { Crypto, SettingStore } from "@doorhook/core"
@@ -27,7 +27,9 @@ export class PageSecret extends Context.Service<
      * HMAC-SHA256 (RFC 2104) of a text under the secret, in base64url. A signature for one `purpose` is not valid for another.
      */
     readonly sign: (purpose: string, text: string) => Effect.Effect<string, StoreError>
-    /** Replaces the secret. Earlier signatures become invalid: here at once, in other processes within two seconds. */
+    /**
+     * Replaces the secret. Earlier signatures become invalid: here immediately, in other processes within two seconds.
+     */
     readonly rotate: Effect.Effect<void, StoreError>
   }
 >()("@doorhook/server/http/PageSecret") {
@@ -39,7 +41,7 @@ export class PageSecret extends Context.Service<
       const generate = Effect.sync(() => Redacted.make(Base64Url.encode(crypto.randomBytes(32))))
       const look = Effect.flatMap(generate, (candidate) => settings.getOrCreateSecret(settingName, candidate))
       const current = yield* makeShortMemory(look, readAgainAfter)
-      // Encrypts a secret that is stored in clear at the start, instead of when a page is first opened.
+      // Reads the secret now, which encrypts it if it is stored in clear. Otherwise that would wait for the first page.
       yield* current.get
       return PageSecret.of({
         sign: (purpose, text) =>

@@ -1,5 +1,5 @@
 /**
- * The address of this service as clients see it: the issuer of tokens and the base of all links.
+ * The public URL: the address of this service for clients, used as the issuer of tokens and the base of all links.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { Listener } from "./Listener.ts"

@@ -1,6 +1,6 @@
 /**
- * Reads query parameters and ids in paths. First all unknown and repeated parameters are refused together, then all
- * malformed ones.
+ * Reads query parameters and ids in paths. If parameters are unknown or repeated, the failure lists all of these.
+ * Otherwise it lists all malformed ones.
  */
 import { didYouMean, IntegrationId, parsePositiveInt } from "@doorhook/core"
 import type { ListOrder } from "@doorhook/core"
@@ -9,16 +9,16 @@ import type { ErrorDetail } from "./Failures.ts"
 import { internalError, notFound, parameterFailure, parameterProblem, RequestFailure } from "./Failures.ts"
 import type { Params } from "./Route.ts"
 
-/** The most problems in one answer. */
+/** Maximum number of problems in one answer. */
 const maxProblems = 20
 
-/** Given parameters by name. */
+/** The parameters of a query by name. */
 export type QueryParameters<Name extends string> = Readonly<Partial<Record<Name, string>>>
 
 /** A parsed part of a request, or the reason to refuse it. */
 export type Read<A> = Exit.Exit<A, RequestFailure>
 
-/** Combines named results, or fails with the problems of all. */
+/** Combines named results. If some are failures, fails with all their problems. */
 export function all<A extends object>(reads: { readonly [Name in keyof A]: Read<A[Name]> }): Read<A>
 export function all(reads: Readonly<Record<string, Read<unknown>>>): Read<unknown> {
   const values: Record<string, unknown> = {}
@@ -36,9 +36,9 @@ export function all(reads: Readonly<Record<string, Read<unknown>>>): Read<unknow
 }
 
 const accepted = (names: ReadonlyArray<string>): string =>
-  names.length === 0 ? "This address takes none." : `Accepted here: ${names.join(", ")}.`
+  names.length === 0 ? "This address accepts none." : `Accepted here: ${names.join(", ")}.`
 
-/** Parses a query that may have the parameters in `names`. */
+/** Parses a query. Fails if it has parameters that are not in `names`. */
 export const parseQuery = <Name extends string>(
   query: string,
   names: ReadonlyArray<Name>
@@ -49,7 +49,7 @@ export const parseQuery = <Name extends string>(
   for (const [key, value] of new URLSearchParams(query)) {
     const name = names.find((candidate) => candidate === key)
     if (name === undefined)
-      problems.set(key, parameterProblem(key, `The query parameter \`${key}\` is not known. ${accepted(names)}`))
+      problems.set(key, parameterProblem(key, `The query parameter \`${key}\` is unknown. ${accepted(names)}`))
     else if (given[name] === undefined) given[name] = value
     else problems.set(key, parameterProblem(key, `The query parameter \`${key}\` is given more than once.`))
   }
@@ -77,7 +77,7 @@ export const readParameter = <Name extends string, A>(
   })
 }
 
-/** Reads a number up to `maxLimit`. */
+/** Reads a number from 1 to `maxLimit`. */
 const parseLimit = (text: string): Option.Option<number> =>
   Option.filter(Option.some(/^\d{1,4}$/.test(text) ? Number(text) : 0), (limit) => limit >= 1 && limit <= maxLimit)
 
@@ -88,7 +88,7 @@ export const readLimit = (query: QueryParameters<"limit">): Read<number> =>
     (limit) => limit ?? defaultLimit
   )
 
-/** Reads the item after which to continue; null for the beginning. */
+/** Reads the cursor of a page; null for the beginning. */
 export const readAfter = <A>(query: QueryParameters<"after">, parse: (text: string) => Option.Option<A>) =>
   readParameter(query, "after", parse, "the `next` of an earlier answer")
 
@@ -133,7 +133,7 @@ export const parseIntegrationId = (text: string): Option.Option<IntegrationId> =
 export const readIntegrationId = (query: QueryParameters<"integration_id">): Read<IntegrationId | null> =>
   readParameter(query, "integration_id", parseIntegrationId, "the id of an integration, like 12")
 
-/** Reads an id in the path. Any other text gives 404. `what` completes "is not an id of". */
+/** Reads an id in the path. Fails with 404 if it is not an id. `what` completes the sentence "... is not the id of". */
 export const pathId = <A>(
   params: Params,
   name: string,
@@ -142,7 +142,7 @@ export const pathId = <A>(
 ): Read<A> => {
   const text = params[name] ?? ""
   return Option.match(parse(text), {
-    onNone: () => Exit.fail(notFound(`${JSON.stringify(text)} is not an id of ${what}.`)),
+    onNone: () => Exit.fail(notFound(`${JSON.stringify(text)} is not the id of ${what}.`)),
     onSome: Exit.succeed
   })
 }
@@ -153,7 +153,7 @@ export const integrationIdIn = (params: Params): Read<IntegrationId> =>
 
 /** A page of items and the cursor of the next page, which is null at the end. */
 export const pageOf = <A, E, R>(limit: number, list: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>) =>
-  // One more than the limit shows whether there is another page.
+  // Reads one item more than the limit, to see whether there is another page.
   Effect.map(list(limit + 1), (found) => {
     const items = found.slice(0, limit)
     return { items, next: found.length > limit ? (items.at(-1) ?? null) : null }

@@ -23,7 +23,7 @@ export type Params = Readonly<Record<string, string>>
  */
 export type Handler = (x: Exchange, params: Params, body: Uint8Array) => Effect.Effect<Answer, KnownError>
 
-/** A part of the surface with one format for failures. */
+/** The format of failures of a part of the surface. */
 export interface Face {
   readonly refuse: (x: Exchange, refusal: RequestFailure) => Effect.Effect<Answer>
 }
@@ -31,17 +31,17 @@ export interface Face {
 export interface Route {
   /** The method. With `*`, the handler checks the method itself. */
   readonly method: Method | "*"
-  /** Like `/v4/buildings/:building_id/integrations`. A final `*` matches any rest. */
+  /** The path, like `/v4/buildings/:building_id/integrations`. A final `*` matches any rest. */
   readonly path: `/${string}`
   readonly face: Face
   readonly handle: Handler
   /** If set, a body of at most this many bytes is read before the handler runs. Other handlers read the body themselves. */
   readonly bodyFirst?: number
-  /** The operation's name in the OpenAPI description, if it is described there. */
+  /** The operation's name in the OpenAPI description; undefined if the route is not described there. */
   readonly operation?: string
   /** Accepted query parameters. */
   readonly query?: ReadonlyArray<string>
-  /** Whether pages of the configured browser origins may call it. */
+  /** Whether pages of the configured browser origins may call the route. */
   readonly crossOrigin?: boolean
 }
 
@@ -160,9 +160,9 @@ export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Matc
 }
 
 /**
- * Whether a path has its canonical spelling, which rules of a proxy in front (`deny /operator/`) rely on. No character is
- * escaped without need (RFC 3986 section 2.3), and nothing is appended that some routers remove (`;...`, `#...`). Node.js
- * also accepts a target like `*operator/events`. A path that proxies keep to operators has no trailing slash either.
+ * Whether a path has its canonical spelling, which rules of a proxy in front (`deny /operator/`) rely on. Such a path
+ * starts with a slash, escapes no character without need (RFC 3986 section 2.3), and has no suffix that some routers
+ * remove (`;...`, `#...`). Paths for operators must not end in a slash.
  */
 export const isPlainlySpelled = (path: string): boolean => {
   if (!path.startsWith("/") || path.includes(";") || path.includes("#")) return false

@@ -1,16 +1,16 @@
 /**
- * Caches a frequently needed answer for a moment. Concurrent callers share one lookup.
+ * A short-lived cache of one value. Concurrent callers share one lookup.
  */
 import { Clock, Duration, Effect } from "effect"
 
 interface ShortMemory<A, E> {
   /** The cached answer, or the result of a lookup. */
   readonly get: Effect.Effect<A, E>
-  /** Replaces the cached answer, and also the result of a running lookup. */
+  /** Replaces the cached answer. It also replaces the result of a lookup that is running. */
   readonly keep: (answer: A) => Effect.Effect<void>
 }
 
-/** Caches answers for `millis` milliseconds by the monotonic clock. Failures are not cached. */
+/** Makes a cache that keeps an answer for `millis` milliseconds of the monotonic clock. Failures are not cached. */
 export const makeShortMemory = Effect.fnUntraced(function* <A, E, R>(look: Effect.Effect<A, E, R>, millis: number) {
   const services = yield* Effect.context<R>()
   let last: { readonly answer: A; readonly until: bigint } | null = null
@@ -21,12 +21,12 @@ export const makeShortMemory = Effect.fnUntraced(function* <A, E, R>(look: Effec
     })
   const renew = Effect.suspend(() => {
     const before = last
-    // An answer kept in the meantime is newer than the result of this lookup.
+    // An answer that was set by `keep` during this lookup is newer than its result.
     return Effect.flatMap(look, (answer) =>
       last === null || last === before ? hold(answer) : Effect.succeed(last.answer)
     )
   })
-  // Only shares running lookups. A longer lifetime would use the wall clock, which may be set back.
+  // Only shares running lookups and caches nothing: Effect's cache uses the wall clock, which may be set back.
   const [shared, forget] = yield* Effect.cachedInvalidateWithTTL(
     Effect.provideContext(renew, services),
     Duration.negativeInfinity

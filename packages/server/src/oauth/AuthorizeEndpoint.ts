@@ -1,7 +1,7 @@
 /**
- * `/oauth/authorize` (document section 4.1): GET shows a login or consent page, and POST takes its form.
+ * `/oauth/authorize` (document section 4.1): GET shows a login or consent page, and POST receives its form.
  *
- * The server keeps no session. The form carries the parameters of the request, and POST checks them again. A
+ * The server keeps no session. The form contains the parameters of the request, and POST checks them again. A
  * `client_secret` in the query is checked and removed from the address before a page is shown.
  */
 import type { AuthorizeProblem, AuthorizeRequest } from "@doorhook/core"
@@ -23,18 +23,18 @@ import { codePage, consentPage, decision, loginPage, problemPage, returnPage } f
 import type { Scopes } from "./Metadata.ts"
 import { descriptionsOf, paths } from "./Metadata.ts"
 
-/** The parameters that a page or a clean address carries on: all that have a meaning, without the secret. */
+/** The parameters to repeat in a form or an address: all of the authorize step except for the secret. */
 const repeatable = ({ values }: Parameters.Parameters): ReadonlyArray<readonly [string, string]> =>
   authorizeParameters.flatMap((name) => {
     const value = values.get(name)
     return value === undefined || name === "client_secret" ? [] : [[name, value]]
   })
 
-/** The public address that opens this step again. */
+/** The public address of this step with its parameters, without the secret. */
 const cleanUrl = (publicUrl: string, parameters: Parameters.Parameters): string =>
   RedirectUri.withParameters(`${publicUrl}${paths.authorize}`, Object.fromEntries(repeatable(parameters)))
 
-/** Calls the host to find out who its visitor is. */
+/** Asks the host who its visitor is. */
 const findVisitor = (
   authorization: AuthorizationServer["Service"],
   publicUrl: string,
@@ -78,7 +78,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     return seeOther(RedirectUri.withParameters(redirect_uri, { ...answer, ...echoed, iss: publicUrl.url }))
   }
 
-  /** Refuses a request before a form is shown. */
+  /** The answer to a request that is refused before a form is shown. */
   const refuse = (x: Exchange, problem: AuthorizeProblem): Effect.Effect<Answer> => {
     switch (problem._tag) {
       case "Redirect": {
@@ -90,7 +90,8 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
         return pages.answer(problemPage(languageOf(x), message, status, headers))
       }
       case "Page": {
-        // A 401 needs a challenge (RFC 9110 section 15.5.2). This one does not make browsers ask for a password.
+        // A 401 needs a challenge (RFC 9110 section 15.5.2). A `Bearer` challenge does not make browsers ask for a
+        // password.
         const headers: Readonly<Record<string, string>> =
           problem.status === 401 ? { "www-authenticate": 'Bearer realm="doorhook"' } : {}
         return pages.answer(problemPage(languageOf(x), problem.message, problem.status, headers))
@@ -123,7 +124,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     return setCookie === null ? page : { ...page, headers: { ...page.headers, "set-cookie": setCookie } }
   })
 
-  /** Ends the step with the code that the user has allowed. */
+  /** Ends the step: passes the authorization code to the client, or shows it to the user. */
   const finish = (x: Exchange, request: AuthorizeRequest, code: string): Effect.Effect<Answer> =>
     request.redirect_uri === outOfBandUri
       ? pages.answer(codePage(languageOf(x), request, code))
@@ -151,7 +152,8 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
   })
 
   const get = Effect.fnUntraced(function* (x: Exchange): Effect.fn.Return<Answer, KnownError> {
-    // The added question mark keeps `URLSearchParams` from removing one at the beginning of a name.
+    // `URLSearchParams` removes a leading question mark. The added one protects a question mark that belongs to the
+    // first name.
     const parameters = Parameters.fromPairs(new URLSearchParams(`?${x.query}`))
     const check = yield* authorization.checkAuthorize(parameters, x.address)
     if (check._tag !== "Valid") return yield* refuse(x, check)
@@ -160,7 +162,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
     }
     const present = yield* findVisitor(authorization, publicUrl.url, x, parameters)
     if (present._tag === "Elsewhere") return seeOther(present.loginUrl)
-    // A link must not prefill the form's own fields.
+    // Drops other parameters, so that a link can't prefill the form's own fields.
     return yield* showForm(x, check.request, Parameters.fromPairs(repeatable(parameters)), present, null)
   })
 
@@ -177,7 +179,7 @@ export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (
         : yield* pages.answer(problemPage(language, language.t("form_expired"), 403))
     }
     const { request } = check
-    // No redirect to the login page: the user pressed a button, and must see that it had no effect.
+    // Does not redirect to the login page: the user pressed a button and must see that it had no effect.
     if (present._tag === "Elsewhere")
       return yield* pages.answer(returnPage(language, request, cleanUrl(publicUrl.url, form)))
     if (!isGenuine) return yield* showForm(x, request, form, present, expired(language))

@@ -7,10 +7,10 @@ import { Effect, Exit, Predicate } from "effect"
 import { decodeText } from "../http/Exchange.ts"
 import type { BodyError } from "../http/Failures.ts"
 
-/** The largest body, in bytes. */
+/** Largest body, in bytes. */
 export const maxBodyBytes = 64 * 1024
 
-/** The most parameters in a multipart or JSON body. */
+/** Maximum number of parameters in a multipart or JSON body. */
 const maxParameters = 50
 
 type Pairs = Iterable<readonly [string, string]>
@@ -35,7 +35,7 @@ export const readParameters = (
   }
 }
 
-// The leading `&` keeps the parser from removing a question mark at the beginning.
+// `URLSearchParams` removes a leading question mark. The `&` protects a question mark that belongs to the first name.
 const fromForm = (text: string): Pairs => new URLSearchParams(`&${text}`)
 
 const fromJson = (text: string): Read => {
@@ -50,17 +50,17 @@ const fromJson = (text: string): Read => {
   if (members.length > maxParameters) return refuse("The body has too many members.")
   const pairs: Array<readonly [string, string]> = []
   for (const [name, member] of members) {
-    // A member without a meaning may have any type (RFC 6749 section 3.2).
+    // Unknown members are ignored, whatever their type (RFC 6749 section 3.2).
     if (member === null || (!Predicate.isString(member) && !Parameters.meaningful.has(name))) continue
     if (!Predicate.isString(member)) return refuse(`The member ${name} of the JSON object must be a string.`)
-    // Repeated members are added once each. JSON.parse keeps only the last one.
+    // Adds a repeated member as often as it occurs, so that it is refused. JSON.parse keeps only the last one.
     for (const _ of JsonText.membersNamed(text, name)) pairs.push([name, member])
   }
   return Exit.succeed(pairs)
 }
 
 const malformed = refuse("The multipart body is malformed, was cut off, or has too many parts.")
-const hasFile = refuse("Files are not taken. Send every parameter as a plain field.")
+const hasFile = refuse("Files are not accepted. Send every parameter as a plain field.")
 
 /** Splits a body at its delimiters (RFC 7578, RFC 2046 section 5.1.1). */
 const fromMultipart = (body: Uint8Array, contentType: string): Read => {
@@ -79,7 +79,7 @@ const fromMultipart = (body: Uint8Array, contentType: string): Read => {
     if (text.startsWith("--", start)) return Exit.succeed(pairs)
     const end = text.indexOf(delimiter, start)
     const content = text.indexOf("\r\n\r\n", start) + 4
-    // Without a further delimiter, `end` is less than any position.
+    // Without another delimiter, `end` is -1.
     if (content === 3 || content > end || pairs.length === maxParameters) return malformed
     const field = parseField(text.slice(start, content - 4))
     if (field === null) return malformed
@@ -96,12 +96,12 @@ interface Field {
   readonly charset: string | undefined
 }
 
-/** The head of a field as all common clients write it. */
+/** Fast path: matches the head of a field as most clients write it. */
 const plainField = /^\r\nContent-Disposition: form-data; name="([\x20\x21\x23-\x5b\x5d-\x7e]*)"$/i
 
 const headerLine = /^([!#$%&'*+.^\w`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/
 
-/** Reads the rest of a delimiter's line and the headers of a part; null if malformed. */
+/** Reads the head of a part: the rest of the delimiter's line, and the headers. Null if it is malformed. */
 const parseField = (head: string): Field | null => {
   const plain = plainField.exec(head)?.[1]
   if (plain !== undefined) return { name: plain, isFile: false, charset: undefined }
@@ -125,7 +125,7 @@ const parseField = (head: string): Field | null => {
   }
 }
 
-/** A parameter of a header (RFC 9110 section 5.6.6). */
+/** Matches a parameter of a header (RFC 9110 section 5.6.6). */
 const headerParameter = /;[\t ]*([!#$%&'*+.^\w`|~-]+)[\t ]*=[\t ]*("(?:[^"\\]|\\[^])*"|[!#$%&'*+.^\w`|~-]+)[\t ]*/y
 
 interface HeaderValue {
@@ -150,7 +150,7 @@ const parseHeader = (header: string): HeaderValue | null => {
 
 const utf8 = new TextDecoder()
 
-/** Decodes a text. Unknown encodings count as UTF-8. */
+/** Decodes a text. Treats unknown encodings as UTF-8. */
 const decode = (bytes: Uint8Array, charset: string | undefined): string => {
   if (charset === undefined) return utf8.decode(bytes)
   try {

@@ -1,7 +1,7 @@
 /**
- * The pages of the authorize step. Login and consent name the application, the requested access and the destination, and
- * end in two buttons. Other pages end the step. All work without scripts, on phones, with screen readers and with password
- * managers.
+ * The pages of the authorize step. The login and consent forms name the application, the requested access and the
+ * destination, and have two buttons: allow and deny. The other pages end the step. All pages work without scripts, on
+ * phones, with screen readers and with password managers.
  */
 import type { AuthorizeRequest } from "@doorhook/core"
 import { codeLifetimeSeconds, Html, outOfBandUri, publicScope } from "@doorhook/core"
@@ -9,7 +9,7 @@ import type { PageContent } from "../ui/Page.ts"
 import { loginFields } from "../ui/Parts.ts"
 import type { Language, TextKey } from "../ui/Texts.ts"
 
-/** The name of both buttons, and their values. */
+/** The name of the two buttons, and their values. */
 export const decision = { name: "decision", allow: "allow", deny: "deny" } as const
 
 /** The problem with the last attempt. */
@@ -42,7 +42,7 @@ interface ConsentPageInput extends FormInput {
   readonly user: string
 }
 
-/** The differences between both forms. */
+/** The parts that differ between the two forms. */
 interface FormWords {
   readonly title: TextKey
   readonly heading: TextKey
@@ -52,7 +52,7 @@ interface FormWords {
   readonly warning: Html.Html
 }
 
-/** The login page. Logging in is also the consent. */
+/** The login page. By logging in, the user also consents. */
 export const loginPage = (input: LoginPageInput): PageContent =>
   formPage(input, {
     title: "login_title",
@@ -106,14 +106,14 @@ const hiddenField = ([name, value]: readonly [string, string]): Html.Html =>
   Html.template`<input type="hidden" name="${name}" value="${value}">
 `
 
-/** The user's destination, in words. */
+/** Says where the user will be sent. */
 const destination = (t: Language["t"], redirectUri: string): string => {
   if (redirectUri === outOfBandUri) return t("then_code")
   const { host, protocol } = new URL(redirectUri)
   return host === "" ? t("then_app", { protocol }) : t("then_host", { host })
 }
 
-/** Shows a code to copy. An attacker may ask the user to read it out over the phone, so the page warns of that. */
+/** Shows a code to copy. It warns the user, because an attacker may ask for the code, for example by phone. */
 export const codePage = ({ html, lang, t }: Language, request: AuthorizeRequest, code: string): PageContent => ({
   title: t("code_title", { client: request.client.name }),
   lang,

@@ -13,16 +13,16 @@ export const paths = {
   metadata: metadataPath
 } as const
 
-/** The host's scopes beside `public`: descriptions by name. */
+/** Descriptions of the host's own scopes, by name. */
 export type Scopes = Readonly<Record<string, string>>
 
-/** Descriptions of the declared scopes in a `scope` value (RFC 6749 section 3.3). */
+/** The descriptions of the host's scopes in a `scope` value (RFC 6749 section 3.3). */
 export const descriptionsOf = (scope: string, scopes: Scopes): ReadonlyArray<string> =>
   scope.split(" ").flatMap((name) => (!Object.hasOwn(scopes, name) ? [] : [scopes[name] ?? name]))
 
 const withSecret = ["client_secret_basic", "client_secret_post"] as const
 
-/** The metadata of a server at a public URL. The issuer is that URL, character by character. */
+/** The metadata of a server. `issuer` is its public URL, unchanged. */
 export const metadataOf = (issuer: string, scopes: Scopes) => ({
   issuer,
   authorization_endpoint: issuer + paths.authorize,

@@ -25,7 +25,7 @@ const jsonHeaders = { "content-type": "application/json", ...confidential }
 
 const isErrorCode = Schema.is(Schema.Union([OAuthErrorCode, Schema.Literal("temporarily_unavailable")]))
 
-/** The error code of a failure. It may be a code outside OAuth. */
+/** The OAuth error code for a failure. Other codes are replaced according to the status. */
 const codeOf = ({ errors, status }: RequestFailure): string => {
   const [{ code }] = errors
   if (isErrorCode(code)) return code
@@ -37,7 +37,7 @@ const internal = "Something went wrong inside the service."
 
 const descriptionOf = ({ headers, message, status }: RequestFailure): string => {
   if (status === 500) return internal
-  return status === 405 ? `This address takes ${headers["allow"] ?? ""} only.` : message
+  return status === 405 ? `This address accepts only ${headers["allow"] ?? ""}.` : message
 }
 
 /** Failures in the format of OAuth (RFC 6749 section 5.2). */
@@ -50,7 +50,7 @@ export const oauthFace: Face = {
     })
 }
 
-/** Failures as pages for users. Only programs use a wrong method, so these get JSON. */
+/** Failures as pages for users. A wrong method is answered with JSON, because only programs use one. */
 const makePageFace = (pages: Pages, languageOf: (x: Exchange) => Language): Face => ({
   refuse: (x, refusal) => {
     const { headers, message, status } = refusal
@@ -70,7 +70,7 @@ const unsupported = failure(415, {
 
 const answerWith = (document: object): Answer => ({ status: 200, headers: jsonHeaders, body: JSON.stringify(document) })
 
-/** A handler for clients: reads parameters and returns a JSON document. */
+/** Makes the handler of an endpoint for clients, which reads parameters and returns a JSON document. */
 const forClients =
   (answer: (request: ClientRequest) => Effect.Effect<object, KnownError>): Handler =>
   (x, _, body) =>
@@ -132,7 +132,7 @@ export const makeOAuthRoutes: Effect.Effect<
       path: paths.revoke,
       operation: "oauth.revoke",
       crossOrigin: true,
-      // An empty object, because some libraries parse every answer as JSON.
+      // Returns an empty object, because some libraries parse every answer as JSON.
       handle: forClients((request) => Effect.mapEager(authorization.revoke(request), () => ({})))
     },
     {
@@ -149,7 +149,7 @@ export const makeOAuthRoutes: Effect.Effect<
       crossOrigin: true,
       handle: metadata
     },
-    // For an issuer with a path, clients append that path.
+    // Clients append the issuer's path, if it has one.
     { method: "*", path: `${paths.metadata}/*`, face: oauthFace, crossOrigin: true, handle: metadata }
   ]
 })

@@ -1,6 +1,6 @@
 /**
- * Details of each operation for the OpenAPI description that the table of routes does not have: summaries, bodies, answers
- * and statuses.
+ * Details of the operations for the OpenAPI description that the table of routes lacks: summaries, bodies, answers and
+ * statuses.
  */
 import {
   Action,
@@ -33,7 +33,7 @@ export interface Description {
   /** Description of its redirect, if it has one. */
   readonly redirect?: string
   readonly errors: { readonly statuses: ReadonlyArray<number>; readonly content: Content }
-  /** Whether it works without an access token. */
+  /** Whether the operation works without an access token. */
   readonly isOpen?: boolean
 }
 
@@ -43,14 +43,14 @@ const optional = Schema.optionalKey(Schema.String)
 
 const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
 
-/** Types of query parameters. All others are texts. */
+/** Types of query parameters that are not plain strings. */
 export const queryParameters: Readonly<Record<string, Schema.Top>> = {
   page: Schema.Int,
   per: Schema.Int,
   "page[number]": Schema.Int,
   "page[size]": Schema.Int,
-  since: time("Only what was published at this time or later."),
-  until: time("Only what was published before this time."),
+  since: time("Only events published at this time or later."),
+  until: time("Only events published before this time."),
   response_type: Schema.Literal("code")
 }
 
@@ -114,7 +114,7 @@ const Tenant = Schema.Struct({
 const CountedPageInfo = Schema.Struct({
   ...PageInfo.fields,
   total_is_capped: Schema.optionalKey(Schema.Literal(true)).annotate({
-    description: `Present when the list has more than ${countedEvents} items: \`total_item_count\` is then ${countedEvents}.`
+    description: `Present if the list has more than ${countedEvents} items; \`total_item_count\` is then ${countedEvents}.`
   })
 }).annotate({ identifier: "CountedPageInfo" })
 
@@ -122,7 +122,7 @@ const CountedPageInfo = Schema.Struct({
 const eventOf = (path: string, identifier: string) =>
   Schema.Struct({
     type: Schema.Literal(path),
-    /** The `id` of the data if it is a text or a whole number, otherwise the event's id. */
+    /** The `id` of the data if it is a string or a whole number, otherwise the event's id. */
     id: Schema.String,
     attributes: Schema.Record(Schema.String, Schema.Unknown),
     meta: Schema.Struct({
@@ -139,8 +139,8 @@ const Resource = IntegrationResource.annotate({ identifier: "Integration" })
 const Status = Schema.Literals(["enabled", "disabled"])
 
 /**
- * The document that clients send. It may contain only declared types. Answers may also contain types of earlier
- * configurations.
+ * The documents that clients send. They may contain only declared resource types. Answers may also contain types of
+ * earlier configurations.
  */
 const documentsOf = (types: ResourceTypeTable) => {
   const actions = new Set([...types.values()].flatMap((definition) => definition.actions))
@@ -161,7 +161,7 @@ const documentsOf = (types: ResourceTypeTable) => {
         attributes: Schema.Struct({ ...attributes, status: Schema.optionalKey(Status) })
       })
     }).annotate({ identifier: "IntegrationDocument" }),
-    /** The body of PATCH: the members to change. */
+    /** The body of PATCH, with the members to change. */
     changes: Schema.Struct({
       data: Schema.Struct({
         type: Schema.Literal(integrationType),
@@ -183,7 +183,7 @@ const withSecret = {
   meta: Schema.Struct({ signing_secret: Schema.String })
 }
 
-/** The answer to a creation. It has the signing secret unless it repeats an earlier answer by idempotency key. */
+/** The answer to a creation. It includes the signing secret, unless the request repeats an idempotency key. */
 const CreatedIntegration = Schema.Struct({
   ...withSecret,
   meta: Schema.optionalKey(withSecret.meta)
@@ -205,7 +205,7 @@ const FeedDelivery = Schema.Struct({
     event_id: EventId,
     state: DeliveryState,
     created_at: Schema.String,
-    /** As in the body of the webhook. */
+    /** The event, as in the body of the webhook. */
     event: Schema.Struct({
       resource_type: ResourceType,
       action: Action,
@@ -305,10 +305,10 @@ const apiErrors = (...statuses: ReadonlyArray<number>): Description["errors"] =>
   content: { [jsonApi]: ErrorDocument }
 })
 
-/** Statuses of every `/v4` operation. `withToken` adds those of operations with an access token. */
+/** Error statuses of every `/v4` operation. `withToken` adds those of operations with an access token. */
 const always = [400, 405, 406, 500]
 const withToken = [...always, 401, 403, 429, 503]
-/** Statuses of operations on one item, which may not exist. */
+/** Error statuses of operations on an item or owner that may not exist. */
 const named = [...withToken, 404]
 const withDocument = [408, 409, 413, 415, 422]
 
@@ -324,14 +324,14 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
   return {
     list: {
       summary: "List integrations, in the order of their creation",
-      description: "Those of all clients, unless `clientIsolation` hides those of others.",
+      description: "Integrations of all clients are listed, unless `clientIsolation` hides those of other clients.",
       success: answer(200, IntegrationList),
       errors: apiErrors(...named)
     },
     create: {
-      summary: "Create an integration; only this answer has its signing secret",
+      summary: "Create an integration; only this answer contains its signing secret",
       description:
-        "A building or a tenant has at most 100 integrations by default, counted over all clients. Another one is refused with 409 and `limit_reached`.",
+        "By default, a building or a tenant can have at most 100 integrations, counted over all clients. More are refused with 409 and `limit_reached`.",
       headers: ["idempotency-key"],
       request: either(whole),
       success: answer(201, CreatedIntegration),
@@ -343,7 +343,9 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
       errors: apiErrors(...named)
     },
     replace: {
-      summary: "Replace an integration, and enable it; one disabled by hand stays so where the status says so",
+      summary: "Replace an integration; its status is `enabled` by default",
+      description:
+        "An integration that doorhook disabled is enabled even if the document says `disabled`, which may only repeat the status of a GET.",
       headers: ["if-match"],
       request: either(whole),
       success: answer(200, SingleIntegration),
@@ -357,30 +359,30 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
       errors: apiErrors(...named, ...withDocument, 412)
     },
     remove: {
-      summary: "Delete an integration and cancel its pending deliveries",
+      summary: "Delete an integration and cancel its unfinished deliveries",
       headers: ["if-match"],
       success: { status: 204 },
       errors: apiErrors(...named, 412)
     },
     rotateSecret: {
-      summary: "Make a new signing secret; for 24 hours, the old one signs too",
+      summary: "Create a new signing secret; for 24 hours, requests are signed with the old one too",
       description:
-        "Only the client that created the integration may: others get 403, or 404 where `clientIsolation` hides it from them.",
+        "Only the client that created the integration may do this. Others get 403, or 404 if `clientIsolation` hides the integration from them.",
       headers: ["if-match"],
       success: answer(200, RotatedIntegration),
       errors: apiErrors(...named, 412)
     },
     deliveries: {
-      summary: "What an integration should have received, the oldest first",
+      summary: "List the deliveries of an integration, oldest first",
       description:
-        "Without `after`, the feed starts with the oldest delivery. The `meta.cursor` of an answer is the `after` of the next request; it never expires.",
+        "Without `after`, the feed starts with the oldest delivery. Use the `meta.cursor` of an answer as the `after` of the next request; it never expires.",
       success: answer(200, DeliveryFeed),
       errors: apiErrors(...named)
     }
   }
 }
 
-/** `DoorForcedEvent` for `door_forced`. */
+/** The schema name of a type's events, like `DoorForcedEvent` for `door_forced`. */
 const identifierOf = (type: ResourceType): string => {
   if (type === "access_log") return "AccessLog"
   if (type === "call") return "Call"
@@ -390,8 +392,8 @@ const identifierOf = (type: ResourceType): string => {
 const eventDescription = (type: ResourceType, path: string): Description => {
   const identifier = identifierOf(type)
   return {
-    summary: `Events of type ${type}, newest first`,
-    description: `A page must begin within the first ${countedEvents} items, else the answer is 422. Such a page is complete, and the last one has null in \`links.next\`. Use \`until\` to go further back.`,
+    summary: `List events of type ${type}, newest first`,
+    description: `A page must start within the first ${countedEvents} items, otherwise the answer is 422. The last of these pages has null in \`links.next\`. Use \`until\` to go further back.`,
     success: answer(200, list(eventOf(path, identifier), CountedPageInfo, `${identifier}List`)),
     errors: apiErrors(...named, 422)
   }
@@ -402,7 +404,7 @@ const oauthErrors: Description["errors"] = {
   content: { [json]: OAuthErrorDocument }
 }
 
-/** The three encodings that clients use. */
+/** A body in any of the three encodings that clients use. */
 const anyForm = (schema: Schema.Top): Content => ({
   "multipart/form-data": schema,
   "application/x-www-form-urlencoded": schema,
@@ -417,62 +419,62 @@ const others: Readonly<Record<string, Description>> = {
     summary: "Ask the user to log in; ends in a redirect with a code",
     success: { status: 200, content: html },
     redirect:
-      "`Location` leads to the client, with an error, to where the host logs users in, or to this address without the client's secret. The form of the page ends in a redirect to the client, with a code.",
+      "`Location` is one of: the client, with an error; the host's login page; this address without the client's secret. Submitting the page's form ends in a redirect to the client, with a code.",
     errors: { statuses: [400, 401, 429, 500, 503], content: html }
   },
   "oauth.token": {
     isOpen: true,
     summary: "Exchange a code or a refresh token for an access token",
     description:
-      "By default a client is issued at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization has at most 100 live access tokens: a new one ends the oldest. A refresh may ask for a part of the granted `scope`; one without `scope` gets all of it.",
+      "By default, a client gets at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that, the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization has at most 100 valid access tokens; a new one then ends the oldest. A refresh may request a part of the granted `scope`; without `scope`, it gets all of it.",
     request: anyForm(TokenRequest),
     success: { status: 200, content: { [json]: TokenResponse.annotate({ identifier: "TokenResponse" }) } },
     errors: oauthErrors
   },
   "oauth.revoke": {
     isOpen: true,
-    summary: "End a token",
+    summary: "Revoke a token",
     request: anyForm(TokenOnly),
     success: { status: 200, content: { [json]: Schema.Struct({}) } },
     errors: oauthErrors
   },
   "oauth.introspect": {
     isOpen: true,
-    summary: "What a token stands for",
+    summary: "Get the state, scope and user of a token",
     request: anyForm(TokenOnly),
     success: { status: 200, content: { [json]: Introspection } },
     errors: oauthErrors
   },
   "oauth.metadata": {
     isOpen: true,
-    summary: "What the authorization server is and supports",
+    summary: "Get the authorization server's metadata",
     success: { status: 200, content: { [json]: Metadata } },
     errors: { statuses: [405], content: { [json]: OAuthErrorDocument } }
   },
   "buildings.list": {
-    summary: "The buildings that the user administers",
+    summary: "List the buildings that the user administers",
     success: answer(200, list(Building, PageInfo, "BuildingList")),
     errors: apiErrors(...withToken)
   },
   "buildings.get": {
-    summary: "One building",
+    summary: "Get one building",
     success: answer(200, Schema.Struct({ data: Building }).annotate({ identifier: "SingleBuilding" })),
     errors: apiErrors(...named)
   },
   "tenants.list": {
-    summary: "The tenants that the user is",
+    summary: "List the user's own tenants",
     success: answer(200, list(Tenant, PageInfo, "TenantList")),
     errors: apiErrors(...withToken)
   },
   "webhook sources.list": {
     isOpen: true,
-    summary: "The networks that webhooks are sent from",
+    summary: "List the networks that webhooks are sent from",
     success: answer(200, WebhookSourceList),
     errors: apiErrors(...always)
   },
   "webhook keys.list": {
     isOpen: true,
-    summary: "The public keys that webhooks are signed with; empty where only secrets sign",
+    summary: "List the public keys that verify webhooks; empty if webhooks are signed with secrets only",
     success: answer(200, WebhookKeyList),
     errors: apiErrors(...always)
   }

@@ -15,7 +15,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const refsTo = "#/components/schemas/"
 
-/** Copies a JSON value, with references into the components. */
+/** Copies a JSON value and changes its references to point into the components. */
 const withRefs = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withRefs)
   if (!Predicate.isReadonlyObject(value)) return value
@@ -111,7 +111,7 @@ export const describeRoutes = Effect.fnUntraced(function* (
     info: {
       title: "doorhook",
       version: "4",
-      description: "Authorization by OAuth 2.0, and webhook integrations of buildings and tenants."
+      description: "OAuth 2.0 authorization, and webhook integrations of buildings and tenants."
     },
     servers: [{ url }],
     tags: tags.map((name) => ({ name })),
@@ -122,7 +122,7 @@ export const describeRoutes = Effect.fnUntraced(function* (
         bearer: {
           type: "http",
           scheme: "Bearer",
-          description: `An access token of the token endpoint, with the scope \`${publicScope}\`.`
+          description: `An access token from the token endpoint, with the scope \`${publicScope}\`.`
         }
       }
     }

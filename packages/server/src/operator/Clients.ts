@@ -14,22 +14,22 @@ export const ClientDocument = Schema.Struct({
   /** The name that users see when they log in. */
   name: Schema.String,
   redirect_uris: Schema.Array(Schema.String),
-  /** Whether it has a secret. A client without one must use PKCE. */
+  /** Whether the client has a secret. A client without one must use PKCE. */
   confidential: Schema.Boolean,
-  /** Its secrets, newest first, with their expiry in ISO 8601 UTC; null for never. */
+  /** The expiry of each secret in ISO 8601 UTC, newest secret first; null for a secret that does not expire. */
   secrets: Schema.Array(Schema.Struct({ expires_at: Schema.NullOr(Schema.String) })),
   created_at: Schema.String
 })
 export type ClientDocument = typeof ClientDocument.Type
 
-/** A client with its new secret; null if it is public. */
+/** A client with its new secret, which is null for a public client. */
 export const ClientWithSecretDocument = Schema.Struct({
   client: ClientDocument,
   client_secret: Schema.NullOr(Schema.String)
 })
 export type ClientWithSecretDocument = typeof ClientWithSecretDocument.Type
 
-/** The largest body, in bytes. */
+/** Largest body, in bytes. */
 const maxClientBytes = 16 * 1024
 
 export const clientOperations = {
@@ -84,7 +84,7 @@ const Wanted = Schema.Struct({
   confidential: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(true)))
 })
 
-/** Longest validity of an old secret beside its successor, in milliseconds. */
+/** Longest time that old secrets stay valid after a rotation, in milliseconds. */
 const longestOverlap = 365 * 24 * 3_600_000
 
 const Rotation = Schema.Struct({
@@ -103,7 +103,7 @@ export const makeClientHandlers = Effect.gen(function* () {
     handler(clientOperations.list, () => Effect.map(clients.list, (all) => ({ clients: all.map(documentOf) }))),
     handler(clientOperations.add, (input) =>
       Effect.gen(function* () {
-        // Unknown members are errors here: with a misspelled `confidential`, a browser's client would get a secret.
+        // Refuses unknown members. Otherwise, a public client would get a secret if `confidential` is misspelled.
         const wanted: NewClient = yield* decodeDocument(Wanted, "Invalid client", yield* readBody(input), "error")
         return withSecret(yield* clients.add(wanted))
       })

@@ -1,5 +1,5 @@
 /**
- * Deliveries: why they were not acknowledged, and sending them again. Ids are written `dlv_42`, times in ISO 8601 UTC.
+ * Operations on deliveries: list, explain, resend and recover. Ids are written `dlv_42`, and times are ISO 8601 UTC.
  */
 import {
   AttemptOutcome,
@@ -43,17 +43,17 @@ import { handler, operation, readBody } from "./Operation.ts"
 
 /** Members of all documents of a delivery. */
 const Common = Schema.Struct({
-  /** Like `dlv_42`. */
+  /** The delivery's id, like `dlv_42`. */
   id: Schema.String,
-  /** The event, like `evt_...`: the `webhook-id` of its requests. */
+  /** The event's id, like `evt_...`, which is the `webhook-id` of the requests. */
   event_id: Schema.String,
   /** The receiving integration. */
   integration_id: Schema.String,
   /** `pending`, `delivering` or `retrying`; finally `delivered`, `exhausted`, `expired`, `cancelled` or `skipped`. */
   state: DeliveryState,
-  /** Why it ended without an acknowledgement or was never attempted; null otherwise. */
+  /** Why the delivery ended without an acknowledgement or was never attempted; null otherwise. */
   reason: Schema.NullOr(Schema.String),
-  /** When it is sent next; null if no attempt is due. */
+  /** When the next attempt is due; null if none is planned. */
   next_attempt_at: Schema.NullOr(Schema.String),
   /** When the event was published. */
   created_at: Schema.String
@@ -65,13 +65,13 @@ const Attempt = Schema.Struct({
   number: Schema.Finite,
   /** When the request began. */
   started_at: Schema.String,
-  /** How long it took, in milliseconds. */
+  /** Duration of the attempt, in milliseconds. */
   duration_ms: Schema.Finite,
-  /** `acknowledged`, or how it failed: `bad_status`, `timeout`, `connection_refused` and others. */
+  /** `acknowledged`, or the kind of failure: `bad_status`, `timeout`, `connection_refused` and others. */
   outcome: AttemptOutcome,
   /** HTTP status of the response; null without one. */
   status: Schema.NullOr(Schema.Finite),
-  /** What went wrong, in words, if the outcome alone does not say it. */
+  /** Further details of the failure, in words; null if the outcome says it all. */
   detail: Schema.NullOr(Schema.String)
 })
 
@@ -88,7 +88,7 @@ export interface DeliveryDocument extends Schema.Schema.Type<typeof Common> {
   readonly last_attempt: typeof Attempt.Type | null
 }
 
-/** One request to a receiver. */
+/** One attempt, with the response and an explanation. */
 const AttemptSchema = Schema.Struct({
   ...Attempt.fields,
   response_excerpt: Schema.NullOr(Schema.String),
@@ -97,15 +97,15 @@ const AttemptSchema = Schema.Struct({
 export interface AttemptDocument extends Schema.Schema.Type<typeof Attempt> {
   /** Up to 16 KiB of the response's body; null without one. */
   readonly response_excerpt: string | null
-  /** How it ended, in words. */
+  /** Explains the outcome, in words. */
   readonly explanation: string
 }
 
 /** Explains the state of a delivery. */
 const DeliveryExplanation = Schema.Struct({
-  /** Why it ended or what it waits for, in words. */
+  /** Why the delivery ended, or what it is waiting for, in words. */
   why: Schema.String,
-  /** What happens next, if anything. */
+  /** What happens next; empty if nothing does. */
   next: Schema.String,
   /** Suggested actions, most useful first. */
   actions: Schema.Array(Schema.Literals(Explanation.actions))
@@ -118,9 +118,9 @@ const DetailDocument = Schema.Struct({
   attempts: Schema.Array(AttemptSchema)
 })
 export interface DeliveryDetailDocument extends Schema.Schema.Type<typeof Common> {
-  /** Why it ended or what it waits for, what happens next and what can be done. */
+  /** Explains why the delivery ended or what it is waiting for, what happens next, and what you can do. */
   readonly explanation: typeof DeliveryExplanation.Type
-  /** Its attempts, oldest first. */
+  /** The attempts, oldest first. */
   readonly attempts: ReadonlyArray<AttemptDocument>
 }
 
@@ -129,7 +129,7 @@ const PageDocument = Schema.Struct({ deliveries: Schema.Array(ListedDocument), n
 export interface DeliveryPageDocument {
   /** The deliveries, in the requested order. */
   readonly deliveries: ReadonlyArray<DeliveryDocument>
-  /** `after` of the next page; null on the last. */
+  /** The `after` of the next page; null on the last page. */
   readonly next: string | null
 }
 
@@ -144,7 +144,7 @@ export const DeliveryCountsDocument = Schema.Struct({
 })
 export type DeliveryCountsDocument = typeof DeliveryCountsDocument.Type
 
-/** The largest body of a recover request, in bytes. */
+/** Largest body of a recover request, in bytes. */
 const maxRecoverBytes = 4 * 1024
 
 export const deliveryOperations = {
@@ -247,7 +247,7 @@ const readFilter = (query: QueryParameters<Parameter>): Read<DeliveryFilter> => 
   }))
 }
 
-/** How far the caller's clock may be ahead of this one, in milliseconds. */
+/** How far the caller's clock may be ahead of the service's clock, in milliseconds. */
 const mostSkew = 60_000
 
 const invalidSince = (problem: Problem): Exit.Exit<never, InvalidInput> =>

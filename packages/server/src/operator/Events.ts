@@ -7,7 +7,7 @@ import { Effect, Result, Schema } from "effect"
 import { idempotencyKeyOf, parseJson } from "../http/Documents.ts"
 import { handler, operation } from "./Operation.ts"
 
-/** The largest body, in bytes. */
+/** Largest body, in bytes. */
 const maxPublishBytes = 1024 * 1024
 
 /** Maximum number of hints in an answer. */
@@ -21,7 +21,7 @@ export const eventOperations = {
     bodyLimit: maxPublishBytes,
     status: 202,
     answer: Schema.Struct({
-      /** In the order of the request. `deliveries` is the number of integrations that get the event. */
+      /** The events in the order of the request. `deliveries` is the number of integrations that get the event. */
       events: Schema.Array(Schema.Struct({ id: Schema.String, deliveries: Schema.Finite })),
       /** Probable mistakes in accepted events. */
       hints: Schema.optionalKey(Schema.Array(Schema.String))
@@ -30,11 +30,11 @@ export const eventOperations = {
 }
 
 /**
- * A hint that the directory does not have a building. The event is still accepted, because the host may add the building
- * later.
+ * The hint for an event of a building that is not in the directory. The event is still accepted, because the host may
+ * add the building later.
  */
 const hintOf = (building: BuildingId): string =>
-  `building_id ${building} is not in the directory, so nobody can have an integration of it, and the event goes nowhere. Check the id, or add the building to the directory.`
+  `building_id ${building} is not in the directory, so nobody can have an integration for it, and nobody gets the event. Check the id, or add the building to the directory.`
 
 export const makeEventHandlers = Effect.gen(function* () {
   const publisher = yield* Publisher
@@ -42,7 +42,7 @@ export const makeEventHandlers = Effect.gen(function* () {
   const premises = yield* ScopeReader
   const crypto = yield* Crypto
 
-  /** Hints for events without deliveries. Only for these is the directory queried. */
+  /** Hints for events without deliveries. The directory is queried only for these events. */
   const hintsFor = (events: ReadonlyArray<NewEvent>, published: ReadonlyArray<Published>) =>
     Effect.map(
       premises.unknown(events.flatMap(({ building_id }, at) => (published[at]?.deliveries === 0 ? [building_id] : []))),
@@ -54,7 +54,7 @@ export const makeEventHandlers = Effect.gen(function* () {
       const text = yield* input.text
       const request = reader.fromText(text)
       if (Result.isFailure(request)) {
-        // Text that is not JSON gives 400. JSON that is not an event gives 422.
+        // A body that is not JSON gets 400. JSON that is not an event gets 422.
         yield* parseJson(text)
         return yield* request.failure
       }

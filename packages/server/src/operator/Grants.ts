@@ -20,7 +20,7 @@ export const GrantDocument = Schema.Struct({
 })
 export type GrantDocument = typeof GrantDocument.Type
 
-/** The largest body, in bytes. */
+/** Largest body, in bytes. */
 const maxRevocationBytes = 4 * 1024
 
 export const grantOperations = {
@@ -53,7 +53,7 @@ const documentOf = ({ client_name, grant }: NamedGrant): GrantDocument => ({
 
 const aUser = "the id of a user, as the directory knows it"
 
-/** A text that databases can store: not empty, and without NUL. */
+/** An id that databases can store: not empty, and without NUL. */
 const idText = (expected: string) =>
   Schema.String.check(Schema.isPattern(/^[^\0]+$/, { message: `must be ${expected}` }))
 
@@ -77,7 +77,7 @@ export const makeGrantHandlers = Effect.gen(function* () {
     ),
     handler(grantOperations.revoke, (input) =>
       Effect.gen(function* () {
-        // Unknown members are errors here: a misspelled `client_id` would end the grants of all clients.
+        // Refuses unknown members. Otherwise, a misspelled `client_id` would end the grants to all clients.
         const document = yield* decodeDocument(Revocation, "Invalid revocation", yield* readBody(input), "error")
         return { grants: yield* grants.revoke(document.user_id, document.client_id ?? null) }
       })

@@ -1,6 +1,6 @@
 /**
- * Integrations for operators: owner, URL, health, overrides, and portal links. Secrets are never included. Times are ISO
- * 8601 UTC.
+ * Operations on integrations for operators: list, show, change, probe, test, and portal links. Answers never include
+ * secrets. Times are ISO 8601 UTC.
  */
 import {
   Binding,
@@ -27,8 +27,8 @@ import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
 import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "./PortalLinks.ts"
 
 /**
- * The owner of an integration, with the host's own ids. The scope `service` (id 1) is the operator's own and gets
- * notifications.
+ * The owner of an integration, with the host's own id. The integration of the scope `service` (id 1) receives
+ * notifications for operators.
  */
 export const OperatorScope = Schema.Struct({
   type: Schema.Literals(["building", "tenant", "service"]),
@@ -42,11 +42,13 @@ export const OperatorIntegrationDocument = Schema.Struct({
   bindings: Schema.Array(Binding),
   status: Schema.Literals(["enabled", "disabled"]),
   disabled_reason: Schema.NullOr(DisabledReason),
-  /** Since when nothing was acknowledged, and the number of warnings about it; null if it does not fail. */
+  /** Start of the current failure, and the number of warnings about it; null if the integration is not failing. */
   failing: Schema.NullOr(Schema.Struct({ since: Schema.String, warnings: Schema.Finite })),
-  /** Since when this process sends its waiting retries early, after a recovery; null if it does not. */
+  /**
+   * Since when this process has been sending its waiting retries early, after the receiver recovered; null otherwise.
+   */
   catching_up: Schema.NullOr(Schema.Struct({ since: Schema.String })),
-  /** Settings of this integration alone. */
+  /** Settings that differ from the service's for this integration. */
   overrides: Schema.toEncoded(OverridesDocument),
   created_at: Schema.String,
   updated_at: Schema.String
@@ -56,7 +58,7 @@ export type OperatorIntegrationDocument = typeof OperatorIntegrationDocument.Typ
 const UnreadableDocument = Schema.Struct({
   id: Schema.String,
   scope: OperatorScope,
-  /** What is wrong with its row. */
+  /** What is wrong with the integration's row. */
   why: Schema.String
 })
 
@@ -68,17 +70,17 @@ const PageDocument = Schema.Struct({
 })
 export type OperatorIntegrationPageDocument = typeof PageDocument.Type
 
-/** A test event that was queued. */
+/** The delivery of a test event. */
 const TestSentDocument = Schema.Struct({
   /** The delivery's id, for `deliveries.show`. */
   delivery_id: Schema.String,
   event_id: Schema.String,
-  /** The event's type: one that the integration is bound to. */
+  /** The event's type, which is one that the integration is bound to. */
   resource_type: Schema.String
 })
 export type TestSentDocument = typeof TestSentDocument.Type
 
-/** Largest body, in bytes. */
+/** Largest bodies, in bytes. */
 const maxChangeBytes = 16 * 1024
 const maxLinkBytes = 4 * 1024
 
@@ -175,7 +177,7 @@ export const makeIntegrationHandlers = Effect.gen(function* () {
   const links = yield* PortalLinks
   const secret = yield* PageSecret
 
-  /** An integration as stored, with its health in this process. */
+  /** The document of an integration, including whether this process sends its retries early. */
   const describe = (found: IntegrationWithHealth) =>
     Effect.map(dispatcher.status, ({ catching_up }) => documentOf(found, catching_up))
 

@@ -1,5 +1,6 @@
 /**
- * Notifications about integrations that fail, were disabled, recovered, or had deliveries given up. Times are ISO 8601 UTC.
+ * Notifications about integrations that fail, were disabled or recovered, and about deliveries that were given up.
+ * Times are ISO 8601 UTC.
  */
 import { DisabledReason, isoOf, NotificationId, Notifications, parsePositiveInt } from "@doorhook/core"
 import type { Notification } from "@doorhook/core"
@@ -18,8 +19,8 @@ const about = {
 
 export const NotificationDocument = Schema.Union([
   /**
-   * Nothing was acknowledged since `failing_since`. If that continues, a failed attempt after `disables_at` disables the
-   * integration, but not before the tenth.
+   * The integration has acknowledged nothing since `failing_since`. If that continues, the first failed attempt after
+   * `disables_at` disables it, but not before the tenth failed attempt.
    */
   Schema.Struct({
     kind: Schema.Literal("failing"),
@@ -33,7 +34,7 @@ export const NotificationDocument = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("recovered"), ...about, failing_since: Schema.NullOr(Schema.String) }),
   /** Deliveries were given up after their last retry. */
   Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Finite }),
-  /** The clock jumped ahead, so no old rows are deleted for a while. Not about an integration. */
+  /** The clock jumped ahead, so no rows are deleted by age until `until`. Not about an integration. */
   Schema.Struct({
     kind: Schema.Literal("retention_paused"),
     id: Schema.String,

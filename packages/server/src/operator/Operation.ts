@@ -1,5 +1,6 @@
 /**
- * Operations of the operator API as data. HTTP routes, calls within the process and the HTTP client are derived from them.
+ * Definitions of the operator API's operations. HTTP routes, calls within the process and the HTTP client are derived
+ * from them.
  */
 import { Effect } from "effect"
 import type { Schema } from "effect"
@@ -10,10 +11,10 @@ import { parseQuery } from "../http/Query.ts"
 import type { Method, Params } from "../http/Route.ts"
 
 export interface Operation<Answer = unknown, Name extends string = string> {
-  /** Like `deliveries.list`. */
+  /** The operation's name, like `deliveries.list`. */
   readonly name: string
   readonly method: Method
-  /** Like `/operator/deliveries/:id`. */
+  /** The path, like `/operator/deliveries/:id`. */
   readonly path: `/operator/${string}`
   /** Accepted query parameters. */
   readonly query: ReadonlyArray<Name>
@@ -21,7 +22,7 @@ export interface Operation<Answer = unknown, Name extends string = string> {
   readonly bodyLimit: number
   /** The status of a success. */
   readonly status: 200 | 201 | 202 | 204
-  /** The document of the answer; null for 204. */
+  /** Schema of the answer's document; `Schema.Null` for 204. */
   readonly answer: Schema.Codec<Answer, unknown>
 }
 
@@ -36,7 +37,7 @@ export interface OperatorRequest {
   readonly params: Params
   /** The query as text, without the question mark. */
   readonly query: string
-  /** Reads the body. Handlers check the path first. */
+  /** Reads the body. Handlers should check the path before they run this. */
   readonly text: Effect.Effect<string, BodyError>
   /** A header by its name in lower case. */
   readonly header: (name: string) => string | undefined
@@ -66,7 +67,7 @@ export const handler = <Answer, Name extends string>(
 export const readBody = ({ text }: Pick<OperatorRequest, "text">): Effect.Effect<unknown, BodyError | RequestFailure> =>
   Effect.flatMap(text, parseJson)
 
-/** Parses an optional JSON body. An empty one counts as an empty object. */
+/** Parses an optional JSON body. An empty body is read as an empty object. */
 export const readOptionalBody = ({
   text
 }: Pick<OperatorRequest, "text">): Effect.Effect<unknown, BodyError | RequestFailure> =>

@@ -1,8 +1,8 @@
 /**
  * The operator API: all operations, over HTTP with the operator key, and as calls within the process.
  *
- * The content type of a body is ignored. That is safe, because browsers do not send the key by themselves, and an
- * operator's `curl` need not set a type.
+ * The content type of a body is ignored, so that operators can use `curl` without setting one. This is safe from forged
+ * requests, because browsers do not send the key automatically.
  */
 import type {
   Clients,
@@ -74,7 +74,7 @@ export class OperatorApi extends Context.Service<
     /** All operations with their implementations. */
     readonly handlers: ReadonlyArray<OperatorHandler>
     /**
-     * Runs an operation for this process, without a request or a key. Answers and failures are the same as over HTTP.
+     * Runs an operation within the process, without a request or a key. Answers and failures are the same as over HTTP.
      * Failures that are not the caller's fault are logged.
      */
     readonly call: <A>(operation: Operation<A>, given?: OperatorCall) => Effect.Effect<A, RequestFailure>
@@ -105,7 +105,7 @@ export class OperatorApi extends Context.Service<
           const isTooLarge = bodyLimit > 0 && Buffer.byteLength(body) > bodyLimit
           const text = isTooLarge ? Effect.fail(new BodyTooLarge({ limit: bodyLimit })) : Effect.succeed(body)
           return Effect.flatMap(found.run({ params, query, text, header: () => undefined }), (answer) =>
-            // The caller gets a copy with exactly the members of the schema, as over HTTP. It may change the copy.
+            // Returns a copy with exactly the members of the schema, as over HTTP. The caller may change the copy.
             Effect.orDie(Schema.decodeUnknownEffect(operation.answer)(answer))
           )
         }).pipe(
@@ -145,7 +145,7 @@ export const makeOperatorRoutes: Effect.Effect<ReadonlyArray<Route>, never, Oper
         face: jsonFace,
         query,
         handle: (x, params) =>
-          // Not `andThen`: the operation must not start before the key is checked.
+          // Uses `flatMap`, not `andThen`, because the operation must not start before the key is checked.
           Effect.flatMap(authenticate(x), () =>
             Effect.map(
               run({ params, query: x.query, text: readText(x, bodyLimit), header: (name) => x.header(name) }),

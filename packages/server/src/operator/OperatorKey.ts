@@ -1,6 +1,6 @@
 /**
- * The key of the operator API: configured, or made at the first start and stored in the database. All operations over HTTP
- * need it.
+ * The operator key, which all operations over HTTP need. It is configured, or generated at the first start and stored
+ * in the database.
  */
 import { Crypto, LoginThrottle, SettingStore } from "@doorhook/core"
 import type { StoreError } from "@doorhook/core"
@@ -24,7 +24,7 @@ export class OperatorKey extends Context.Service<
   OperatorKey,
   {
     readonly key: Redacted.Redacted<string>
-    /** Whether the key was made at this start and must be shown to the operator. */
+    /** Whether the key was generated at this start and must be shown to the operator. */
     readonly created: boolean
   }
 >()("@doorhook/server/operator/OperatorKey") {
@@ -33,7 +33,7 @@ export class OperatorKey extends Context.Service<
     return Layer.succeed(OperatorKey, { key, created: false })
   }
 
-  /** The stored key. Makes and stores one if there is none. */
+  /** The stored key. Generates and stores one if there is none. */
   static readonly layerStored: Layer.Layer<OperatorKey, StoreError, SettingStore | Crypto> = Layer.effect(
     OperatorKey,
     Effect.gen(function* () {
@@ -54,7 +54,7 @@ const unauthorized = (detail: string) =>
 const keyMissing = unauthorized("Send the operator key: `Authorization: Bearer $DOORHOOK_OPERATOR_KEY`.")
 
 const keyWrong = unauthorized(
-  "This is not the service's operator key. Send the one that it was started with, or that it printed at its first start."
+  "This is not the service's operator key. Send the key that the service was started with, or the one it printed at its first start."
 )
 
 const throttled = (seconds: number) =>
@@ -63,14 +63,15 @@ const throttled = (seconds: number) =>
     {
       code: "rate_limited",
       title: "Too many requests",
-      detail: `Ten wrong operator keys came from this address within 15 minutes, so all keys from there are refused, even the right one. Correct the program that sends the wrong key. Try again in ${seconds} s.`
+      detail: `This address sent ten wrong operator keys within 15 minutes, so all keys from it are refused, even the right one. Correct the program that sends the wrong key. Try again in ${seconds} s.`
     },
     { "retry-after": String(seconds) }
   )
 
 /**
- * The credential under which failures are counted. Behind an untrusted proxy, all clients share one address, often with
- * local programs too. Requests through a proxy are counted separately, so strangers can't lock out local programs.
+ * The credential under which wrong keys are counted. Behind an untrusted proxy, all clients have the proxy's address,
+ * which is often that of local programs too. Requests through a proxy are counted separately, so that strangers can't
+ * lock out local programs.
  */
 const guessOf = (x: Exchange): LoginThrottle.Credential => ({
   kind: "operator",
@@ -78,13 +79,15 @@ const guessOf = (x: Exchange): LoginThrottle.Credential => ({
   address: x.address
 })
 
-/** Checks the key in requests and in the sign-in form. Shared by the whole surface, because it counts failures. */
+/**
+ * Checks the key in requests and in the sign-in form. The whole surface shares one guard, because it counts wrong keys.
+ */
 export class KeyGuard extends Context.Service<
   KeyGuard,
   {
     /** Fails unless the request's `Authorization` header has the key. */
     readonly authenticate: (x: Exchange) => Effect.Effect<void, RequestFailure>
-    /** Fails unless a text in the request is the key. */
+    /** Fails unless a text from the request is the key. */
     readonly check: (x: Exchange, key: string) => Effect.Effect<void, RequestFailure>
   }
 >()("@doorhook/server/operator/KeyGuard") {

@@ -1,8 +1,8 @@
 /**
  * Temporary links to the page of one integration, which hosts give to its owner.
  *
- * The host knows its users, doorhook does not. Nothing is stored for a link: its signed token has the integration and the
- * expiry, and every process over the database can check it. Opening a link sets a session cookie in the browser
+ * The host decides who gets a link. Links are not stored: a signed token contains the integration and the expiry, and
+ * every process that shares the database can check it. Opening a link sets a session cookie in the browser
  * (`ui/Session.ts`).
  */
 import {
@@ -19,7 +19,7 @@ import { Base64Url } from "effect/encoding"
 import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 
-/** A link and its expiry (ISO 8601 UTC). The opened page expires at the same time. */
+/** A link and its expiry (ISO 8601 UTC). The session of an opened link expires at the same time. */
 export const PortalLink = Schema.Struct({ url: Schema.String, expires_at: Schema.String })
 export type PortalLink = typeof PortalLink.Type
 
@@ -30,7 +30,7 @@ export const longestLinkLifetime = 24 * 3_600_000
 /** Tolerated difference between the clocks of two processes, in milliseconds. */
 const clockTolerance = 60_000
 
-/** The purpose of a token. A token for one purpose is not valid for the other. */
+/** The purpose of a token: a link, or the session of an opened link. A token for one is not valid for the other. */
 export type Purpose = "link" | "visit"
 
 /** The content of a token. */
@@ -38,11 +38,11 @@ export interface Grant {
   readonly integration_id: IntegrationId
   /** The expiry, in milliseconds since the epoch. */
   readonly expires_at: number
-  /** Distinguishes this grant from others for the same integration. */
+  /** Random text that distinguishes this grant from others for the same integration. */
   readonly nonce: string
 }
 
-/** The access that a token gives now. */
+/** The result of checking a token. */
 export type Access =
   | { readonly _tag: "Granted"; readonly grant: Grant }
   | { readonly _tag: "Expired" }
@@ -60,7 +60,7 @@ export class PortalLinks extends Context.Service<
     readonly check: (purpose: Purpose, token: string) => Effect.Effect<Access, StoreError>
     /** Makes a token for another purpose with the same expiry as the grant. */
     readonly tokenFor: (purpose: Purpose, grant: Grant) => Effect.Effect<string, StoreError>
-    /** The grant for a session of an opened link, with a new nonce. */
+    /** The same grant with a new nonce, for the session of an opened link. */
     readonly renamed: (grant: Grant) => Effect.Effect<Grant>
   }
 >()("@doorhook/server/operator/PortalLinks") {
@@ -88,7 +88,7 @@ export class PortalLinks extends Context.Service<
         ): Effect.fn.Return<Access, StoreError> {
           const grant = yield* read(purpose, token)
           const now = yield* Clock.currentTimeMillis
-          // No link has a longer lifetime. Either the secret has leaked, or a clock is wrong.
+          // No link lives longer than that. Either the secret has leaked, or a clock is wrong.
           if (grant === null || grant.expires_at > now + longestLinkLifetime + clockTolerance)
             return { _tag: "Unknown" }
           return now < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }
@@ -114,7 +114,7 @@ const makeTokens = ({ sign }: PageSecret["Service"]) => {
     return Effect.map(sign(`portal ${purpose}`, text), (signature) => `dh_pl_${text}.${signature}`)
   }
 
-  /** The content of a token, even after its expiry; null if its signature is wrong. */
+  /** The content of a token, even if it has expired; null if its signature is wrong. */
   const read = (purpose: Purpose, token: string): Effect.Effect<Grant | null, StoreError> => {
     const match = tokenPattern.exec(token)
     const integration_id = Option.getOrNull(parsePositiveInt(IntegrationId, match?.[1] ?? ""))

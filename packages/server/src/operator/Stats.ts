@@ -1,5 +1,5 @@
 /**
- * Readiness, counts and latencies in one answer. It is cheap enough to be read every second.
+ * The operation that reads readiness, counts and latencies. It is cheap enough to be called every second.
  */
 import { AttemptOutcome, breakerCauses, DeliveryMetrics, DeliveryStore, isoOf } from "@doorhook/core"
 import type { Counted, DeliverySummary, Dispatcher } from "@doorhook/core"
@@ -13,31 +13,31 @@ import { handler, operation } from "./Operation.ts"
 const Count = Schema.Finite
 
 export const StatsDocument = Schema.Struct({
-  /** When the figures were taken, ISO 8601 UTC like all times. */
+  /** When the figures were measured. All times are ISO 8601 UTC. */
   at: Schema.String,
   /** The status in `/health/ready`. */
   status: Schema.String,
-  /** The problem, for people; null if there is none. */
+  /** Description of the problem; null if the service is ready. */
   detail: Schema.NullOr(Schema.String),
   /** The contents of the database, from all processes; null while it does not answer. */
   database: Schema.NullOr(DeliveryCountsDocument),
-  /** The answering process, with its counts since the start. For a rate, subtract two answers. */
+  /** The answering process, with its counts since the start. For rates, use the difference of two answers. */
   process: Schema.Struct({
     events_accepted: Count,
-    /** Counts by outcome. Outcomes without an attempt are left out. */
+    /** Number of attempts by outcome. Outcomes that have not occurred are missing. */
     attempts: Schema.Record(AttemptOutcome, Schema.optionalKey(Count)),
     acknowledgement_latency: Schema.Struct({
       count: Count,
-      /** Cumulative: the number of attempts of at most `le_ms` milliseconds. */
+      /** Cumulative counts of acknowledged attempts: those that took at most `le_ms` milliseconds. */
       buckets: Schema.Array(Schema.Struct({ le_ms: Count, count: Count }))
     }),
     delivering: Count,
     buffered: Count,
     unsettled: Count,
     last_claim_at: Schema.NullOr(Schema.String),
-    /** Integrations whose waiting retries this process sends early, after a recovery. */
+    /** Integrations whose waiting retries this process is sending early, after their receiver recovered. */
     catching_up: Schema.Array(Schema.Struct({ integration_id: Schema.String, since: Schema.String })),
-    /** The failed dependency that all its deliveries wait for, as in `/health/ready`; null for none. */
+    /** The outage that all deliveries of the process wait for, as in `/health/ready`; null for none. */
     outage: Schema.NullOr(
       Schema.Struct({ cause: Schema.Literals(breakerCauses), since: Schema.String, detail: Schema.String })
     )

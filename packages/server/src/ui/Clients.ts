@@ -1,5 +1,5 @@
 /**
- * OAuth clients that are registered with the service, and what users have granted: for operators.
+ * The operator's page of registered OAuth clients and of users' grants.
  */
 import { Html } from "@doorhook/core"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ import { after, ago, ask, field, form, hidden, panel, table } from "./Parts.ts"
 export const makeClientPages = Effect.gen(function* () {
   const { call } = yield* OperatorApi
 
-  /** All clients, and the grants of the user that the query names. `above` is what came of a form. */
+  /** All clients, and the grants of the user in the query. `above` is the result of a form. */
   const page = Effect.fnUntraced(function* (visit: Visit, above: Html.Html | null = null) {
     const {
       home,
@@ -94,7 +94,7 @@ ${user === "" ? null : yield* grantList(visit, user)}`
     }`
   })
 
-  /** The one answer that shows a client's secret. */
+  /** The page after a client or secret was created: only this answer contains the secret. */
   const secretOf = (visit: Visit, { client, client_secret }: ClientWithSecretDocument) => {
     const { t } = visit.language
     return page(
@@ -133,7 +133,7 @@ ${
       seeOther(after(`${visit.home}/clients`, "removed"))
     )
 
-  /** Ends the grants of a user, all or those to one client. */
+  /** Ends a user's grants to one client, or to all clients. */
   const revoke = (visit: Visit, fields: URLSearchParams) => {
     const user_id = fields.get("user_id") ?? ""
     const client_id = fields.get("client_id")

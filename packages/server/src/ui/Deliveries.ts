@@ -1,6 +1,7 @@
 /**
- * Deliveries, for operators and owners: lists with filters, of which several can be sent again, and one delivery with what was sent,
- * what came back, and the next step. The `detail` of an attempt, which may describe doorhook's own network, is for operators alone.
+ * Pages of deliveries for operators and owners. Lists have filters, and selected deliveries can be sent again. The page
+ * of one delivery shows its request, its attempts with their responses, and the next step. Only operators see the
+ * `detail` of an attempt, because it may describe doorhook's own network.
  */
 import {
   bodyOf,
@@ -53,18 +54,18 @@ import {
 import type { Search } from "./Search.ts"
 import { makeSearch } from "./Search.ts"
 
-/** Deliveries on a page. */
+/** Number of deliveries on a page. */
 const perPage = 25
 
-/** The most deliveries that one form sends again. */
+/** Maximum number of deliveries that one form sends again. */
 const mostResent = 25
 
 const isState = Schema.is(DeliveryState)
 const isEventId = Schema.is(EventId)
 
-/** Which deliveries a list shows, and where it is. */
+/** The scope and the paths of a list of deliveries. */
 export interface ListOf {
-  /** Path of the page below the role's home. */
+  /** Path of the list, below the role's home. */
   readonly path: string
   /** Path of single deliveries, below the role's home. */
   readonly deliveries: string
@@ -72,14 +73,14 @@ export interface ListOf {
   readonly integration: IntegrationId | null
 }
 
-/** A time of a form, which has no zone: UTC. */
+/** Reads a time in UTC from a form field, which has no time zone. */
 const timeIn = (query: URLSearchParams, name: string): number | undefined => {
   const text = query.get(name) ?? ""
   const millis = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN
   return Number.isNaN(millis) ? undefined : millis
 }
 
-/** States that stand for several. */
+/** The states that the filter `troubled` selects. */
 const troubled = ["retrying", "exhausted", "expired"] as const
 
 export const makeDeliveryPages = Effect.gen(function* () {
@@ -89,11 +90,11 @@ export const makeDeliveryPages = Effect.gen(function* () {
   const { signing } = yield* DeliverySettings
   const { find, integrationsAt } = yield* makeSearch
 
-  /** An integration, as far as it is there. */
+  /** The integration; null if it was deleted. */
   const integrationOf = (id: IntegrationId) =>
     Effect.catchTag(integrations.show(id), "IntegrationNotFound", () => Effect.succeed(null))
 
-  /** The part of a search that a text of the visitor's stands for: an event, an integration or a host. */
+  /** The search for a text that the visitor entered: the id of an event or an integration, or part of a host. */
   const textFilter = (text: string): Effect.Effect<Partial<Search>, StoreError> => {
     if (text === "") return Effect.succeed({})
     if (isEventId(text)) return Effect.succeed({ event_id: text })
@@ -103,7 +104,7 @@ export const makeDeliveryPages = Effect.gen(function* () {
       : Effect.succeed({ integrations: [id] })
   }
 
-  /** A list with its filters, as the query of the visit says. */
+  /** A list with its filter form. The visit's query has the filters. */
   const list = Effect.fnUntraced(function* (visit: Visit, of: ListOf) {
     const { query } = visit
     const state = query.get("state") ?? ""
@@ -138,7 +139,7 @@ ${
 }${pager(visit.language, `${visit.home}${of.path}`, query, found.next === null ? null : formatDeliveryId(found.next))}`
   })
 
-  /** The page of all deliveries; leads to a single one that is searched for. */
+  /** The page of all deliveries. */
   const listPage = Effect.fnUntraced(function* (visit: Visit) {
     const title = visit.language.t("deliveries")
     const body = yield* list(visit, { path: "/deliveries", deliveries: "/deliveries", integration: null })
@@ -151,19 +152,22 @@ ${
     } satisfies Shown
   })
 
-  /** One delivery that is known to be the visitor's to see. */
+  /** The page of one delivery. The caller must have checked that the visitor may see the delivery. */
   const detail = Effect.fnUntraced(function* (visit: Visit, id: DeliveryId, of: ListOf) {
     const delivery = yield* deliveries.show(id, visit.role)
     return detailPage(visit, delivery, yield* integrationOf(delivery.integration_id), of, signing)
   })
 
-  /** Sends deliveries again. Returns how many; those of an integration that takes none are left out, unless all are. */
+  /**
+   * Sends deliveries again and returns their number. Skips those whose integration accepts no deliveries; fails if that
+   * leaves none.
+   */
   const resend = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
     let sent = 0
     for (const [index, id] of ids.entries()) {
       const sending = Effect.as(deliveries.resend(id), 1)
       const isLast = index === ids.length - 1
-      // The last one says why nothing was sent.
+      // If all were refused, the failure of the last one is reported.
       sent += yield* isLast && sent === 0
         ? sending
         : Effect.catchTag(sending, "NotDeliverable", () => Effect.succeed(0))
@@ -171,7 +175,7 @@ ${
     return sent
   })
 
-  /** Fails unless all deliveries are those of an integration. */
+  /** Fails unless all the deliveries are to this integration. */
   const requireOf = (integration: IntegrationId, ids: ReadonlyArray<DeliveryId>) =>
     Effect.forEach(
       ids,
@@ -185,7 +189,7 @@ ${
   return { list, listPage, detail, requireOf, resend }
 })
 
-/** The deliveries that a form names. */
+/** The deliveries selected in a form. */
 export const deliveriesIn = (fields: URLSearchParams): ReadonlyArray<DeliveryId> =>
   [...new Set(fields.getAll("delivery"))]
     .slice(0, mostResent)
@@ -224,7 +228,7 @@ ${
 }${field("state", t("state"), (attributes) => select(attributes, states, query.get("state") ?? ""))}${field("type", t("type"), (attributes) => select(attributes, names, query.get("type") ?? ""))}${time("since")}${time("until")}<button type="submit" class="quiet">${t("show")}</button></form>`
 }
 
-/** Rows with boxes to select them by, and a button for those. */
+/** A table with a checkbox in each row, and a button that sends the selected deliveries again. */
 const listForm = (
   visit: Visit,
   of: ListOf,
@@ -293,12 +297,12 @@ const attemptItem = ({ language, role }: Visit, attempt: Attempt): Html.Html =>
 <p>${language.say(Explanation.explainAttempt(attempt, role))}</p>${excerpt(language, attempt)}</li>
 `
 
-/** The schemes of the signatures that are sent (Standard Webhooks 1.0). */
+/** Examples of the signature header, by signing scheme (Standard Webhooks 1.0). */
 const signatures = { hmac: "v1,...", ed25519: "v1a,...", both: "v1,... v1a,..." } as const satisfies Readonly<
   Record<Exclude<Signing, "off">, string>
 >
 
-/** The headers of the last attempt, each with what it is. */
+/** The headers of the last attempt, each with an explanation. */
 const headerRows = (
   { t }: Visit["language"],
   { event_id, history }: DeliveryWithAttempts,
@@ -334,7 +338,7 @@ const headerRows = (
   )
 }
 
-/** Explained actions that are taken on the integration's page. */
+/** Suggested actions that are carried out on the integration's page. */
 const elsewhere = ["allow", "probe", "enable", "recover"] as const
 
 const detailPage = (

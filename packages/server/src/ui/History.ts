@@ -1,39 +1,41 @@
 /**
- * What this process has counted in the last hour: samples in memory, from which rates, latencies and a chart are made. A restart
- * forgets them.
+ * Counts of this process in the last hour, for rates, latencies and a chart. They are sampled into memory and lost at a
+ * restart.
  */
 import { AttemptOutcome, DeliveryMetrics } from "@doorhook/core"
 import { Clock, Context, Effect, Layer } from "effect"
 
-/** How often counts are taken, and how long they are kept, in milliseconds. */
+/** Interval between samples, and how long samples are kept, in milliseconds. */
 const sampleEvery = 10_000
 const keptFor = 3_600_000
 
-/** How far apart the points of the chart are, in milliseconds. */
+/** Interval between points of the chart, in milliseconds. */
 const chartStep = 60_000
 
-/** Counts since the start of the process, at a time. */
+/** Counts since the start of the process, with the time of the sample. */
 export interface Sample extends DeliveryMetrics.Counted {
   readonly at: number
 }
 
-/** What happened in a minute. */
+/** Counts of one minute. */
 export interface Minute {
-  /** Its end, in milliseconds since the epoch. */
+  /** End of the minute, in milliseconds since the epoch. */
   readonly at: number
   readonly events: number
   readonly acknowledged: number
   readonly failed: number
 }
 
-/** The last minute, or as much of it as the process has run. */
+/** Counts and latencies of the last minute, or since the start if that is later. */
 export interface Lately {
   readonly seconds: number
   readonly events: number
   readonly attempts: number
-  /** Attempts that were not acknowledged, by outcome, the most frequent first. */
+  /** Number of failed attempts by outcome, the most frequent first. */
   readonly failures: ReadonlyArray<readonly [AttemptOutcome, number]>
-  /** How long the given share of acknowledged attempts took at most, in milliseconds; null when there were none. */
+  /**
+   * Latency that this share (0 to 1) of the acknowledged attempts did not exceed, in milliseconds; null without any.
+   */
   readonly latency: (share: number) => number | null
 }
 
@@ -41,7 +43,7 @@ export class History extends Context.Service<
   History,
   {
     readonly lately: Effect.Effect<Lately>
-    /** The last hour, minute by minute, the oldest first: as many as the process has run. */
+    /** The minutes of the last hour, oldest first; fewer if the process started later. */
     readonly hour: Effect.Effect<ReadonlyArray<Minute>>
   }
 >()("@doorhook/server/ui/History") {
@@ -53,11 +55,12 @@ export class History extends Context.Service<
       })
       let samples: ReadonlyArray<Sample> = [yield* sample]
       const take = Effect.map(sample, (taken) => {
-        // A clock that was set back begins again.
+        // If the clock was set back, samples with later times are dropped.
         samples = [...samples.filter(({ at }) => at >= taken.at - keptFor && at <= taken.at), taken]
       })
       const run = Effect.runForkWith(yield* Effect.context<never>())
-      // A timer of the process, not of its clock: one that jumps a year ahead would take millions of samples on the way.
+      // Effect's clock may jump ahead by a year on virtual time, which would take millions of samples. A timer of Node
+      // does not.
       yield* Effect.acquireRelease(
         Effect.sync(() => setInterval(() => run(take), sampleEvery).unref()),
         (timer) => Effect.sync(() => clearInterval(timer))
@@ -74,11 +77,11 @@ export class History extends Context.Service<
 
 const isFailure = (outcome: string): boolean => outcome !== "acknowledged"
 
-/** All counts of a record that its keys select. */
+/** Sum of the counts of the wanted outcomes. */
 const sumOf = (counts: Sample["attempts"], isWanted: (outcome: string) => boolean): number =>
   Object.entries(counts).reduce((sum, [outcome, count]) => sum + (isWanted(outcome) ? count : 0), 0)
 
-/** What happened between two samples. */
+/** Counts and latencies between two samples. */
 export const betweenOf = (first: Sample, last: Sample): Lately => ({
   seconds: (last.at - first.at) / 1_000,
   events: last.events_accepted - first.events_accepted,
@@ -102,7 +105,7 @@ export const betweenOf = (first: Sample, last: Sample): Lately => ({
   }
 })
 
-/** What happened in each whole minute up to the last sample. */
+/** Counts of each whole minute, going back from the last sample. */
 export const minutesOf = (samples: ReadonlyArray<Sample>): ReadonlyArray<Minute> => {
   const end = samples.at(-1)?.at ?? 0
   const begin = samples[0]?.at ?? 0

@@ -1,8 +1,9 @@
 /**
- * Integrations: the operator's list of all, and one with what can be done to it, for operators and owners.
+ * Pages of integrations: the operator's list of all, and the page of one integration with its actions, for operators
+ * and owners.
  *
- * What an owner does goes through core's `Integrations` with the owner as actor, which asks the directory for the right at that
- * moment; the holder of a link acts for the user who created the integration.
+ * Owners' actions go through core's `Integrations`, which checks the owner's right in the directory each time. The
+ * holder of a link acts for the user who created the integration.
  */
 import type { Actor, DeliveryId, IntegrationId, Scope, IntegrationWithHealth } from "@doorhook/core"
 import {
@@ -54,32 +55,34 @@ import {
   typeName
 } from "./Parts.ts"
 
-/** Integrations on a page, and the latest deliveries that it shows of each. */
+/** Number of integrations on a page, and of latest deliveries shown for each. */
 const perPage = 25
 const latest = 12
 
-/** Tests of an integration that its owner may send in a minute: enough to find a receiver's fault, too few to trouble one. */
+/**
+ * Maximum number of tests per minute that an owner may send to an integration. It must not put load on the receiver.
+ */
 const testsPerMinute = 5
 
-/** How long to wait for the outcome of a test, and how often to look for it, in milliseconds. */
+/** Longest wait for the outcome of a test, and the interval between look-ups, in milliseconds. */
 const testPatience = 6_000
 const lookEvery = 100
 
-/** How far back recovering reaches unless a time is given, in milliseconds. */
+/** How far back the recover form starts by default, in milliseconds. */
 const recoverSince = 86_400_000
 
-/** The page of an integration, below the home of the visitor's role. */
+/** Path of an integration's page, below the home of the visitor's role. */
 export const pathOf = ({ role }: Pick<Visit, "role">, id: IntegrationId): string =>
   role === "operator" ? `/integrations/${id}` : `/${id}`
 
-/** Whom an owner's change is made for. */
+/** The actor of an owner's change: the owner, or the integration's creator for the holder of a link. */
 export const actorOf = ({ actor }: Visit, { integration }: IntegrationWithHealth): Actor =>
   actor ?? integration.created_by
 
-/** Whose an integration is, in words. */
+/** The name of an integration's owner for people, like "building 1". */
 export const scopeName = ({ t }: Visit["language"], { id, type }: Scope): string => t(`scope_${type}`, { id })
 
-/** A document that changes some attributes of an integration. */
+/** The JSON:API document that changes these attributes of an integration. */
 export const patchOf = (id: IntegrationId, attributes: object): object => ({
   data: { type: integrationType, id: String(id), attributes }
 })
@@ -98,7 +101,7 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
   const { call } = yield* OperatorApi
   const countTest = makeMinuteCounter()
 
-  /** How the latest deliveries of an integration ended, the newest first. */
+  /** The last attempt of an integration, and a strip with the states of its latest deliveries, newest first. */
   const latestOf = (visit: Visit, id: IntegrationId) =>
     Effect.map(deliveries.list({ integration_id: id, order: "newest", limit: latest }), (items) => {
       const { t } = visit.language
@@ -114,12 +117,12 @@ export const makeIntegrationPages = Effect.fnUntraced(function* (
       }
     })
 
-  /** How the latest attempt of an integration failed, and what helps; null where none of its latest deliveries has one. */
+  /** Explains the last failed attempt of an integration. Null if no attempt of its latest deliveries failed. */
   const lastFailure = Effect.fnUntraced(function* ({ language, role }: Visit, id: IntegrationId) {
     const items = yield* deliveries.list({ integration_id: id, order: "newest", limit: latest })
     const failed = items.find((one) => one.last_attempt !== null && one.last_attempt.outcome !== "acknowledged")
     if (failed === undefined) return null
-    // It may have been purged since.
+    // Retention may have deleted it since.
     const shown = yield* Effect.catchTag(deliveries.show(failed.id), "DeliveryNotFound", () => Effect.succeed(null))
     const last = shown?.history.at(-1)
     return last === undefined || last.outcome === "acknowledged"
@@ -181,7 +184,7 @@ ${items
     } satisfies Shown
   })
 
-  /** One integration with its deliveries, and an alert above it. */
+  /** The page of one integration with its deliveries. `above` is an optional notice at the top. */
   const onePage = Effect.fnUntraced(function* (
     visit: Visit,
     found: IntegrationWithHealth,
@@ -233,7 +236,7 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
     } satisfies Shown
   })
 
-  /** Buttons for what can be done, each of which asks first. */
+  /** The buttons of the possible actions, each with a confirmation. */
   const actions = (visit: Visit, { integration }: IntegrationWithHealth): ReadonlyArray<Html.Html> => {
     const {
       home,
@@ -311,7 +314,7 @@ ${notifications === null ? null : panel("notifications", t("notifications"), not
     ]
   }
 
-  /** What operators alone set: where the integration's deliveries differ from all others. */
+  /** Overrides of default settings for this integration, which only operators can change. */
   const operatorPanel = (visit: Visit, { integration }: IntegrationWithHealth): Html.Html => {
     const { t } = visit.language
     const { acknowledge = "", allow_targets = [], retry = {} } = writeOverrides(integration.overrides)
@@ -341,7 +344,10 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
     )
   }
 
-  /** Waits a while for the outcome of a delivery. It is on its way already: a look-up that fails must not fail the request. */
+  /**
+   * Waits a while for the outcome of a delivery. A failed look-up is only logged, because the delivery is already being
+   * sent.
+   */
   const awaitOutcome = (id: DeliveryId) =>
     store.find(id).pipe(
       Effect.repeat({
@@ -351,7 +357,7 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
       }),
       Effect.timeoutOption(testPatience),
       Effect.catchTag("StoreError", (error) =>
-        Effect.logError(`The outcome of delivery ${formatDeliveryId(id)} can't be looked up. ${failureText(error)}`)
+        Effect.logError(`Can't look up the outcome of delivery ${formatDeliveryId(id)}. ${failureText(error)}`)
       )
     )
 
@@ -364,14 +370,14 @@ ${form(visit, `${pathOf(visit, integration.id)}/overrides`, fields, "fields")}</
   const deliveryPath = (visit: Visit, id: IntegrationId, delivery: DeliveryId): string =>
     `${visit.home}${visit.role === "operator" ? "" : `/${id}`}/deliveries/${formatDeliveryId(delivery)}`
 
-  /** Carries out an action on an integration. */
+  /** Handler of an action on an integration. */
   type Action = (
     visit: Visit,
     found: IntegrationWithHealth,
     fields: URLSearchParams
   ) => Effect.Effect<Answer | Shown, KnownError>
 
-  /** Sends a test event, or a probe where doorhook has disabled the integration. */
+  /** Sends a test event to an enabled integration, or a probe to a disabled one. */
   const send: Action = (visit, found) =>
     Effect.gen(function* () {
       const { id, status } = found.integration
@@ -463,7 +469,7 @@ ${field("link", t("link"), (attributes) => Html.template`<input type="text" ${at
   }
 })
 
-/** What an integration is bound to, in words. */
+/** The bindings of an integration in words. */
 const sends = (language: Visit["language"], bindings: IntegrationWithHealth["integration"]["bindings"]): string =>
   bindings
     .map(({ actions, resource_type }) => `${typeName(language, resource_type)} (${actions.join(", ")})`)

@@ -1,6 +1,6 @@
 /**
- * The script of the pages: a file that browsers run as it is written, without a build. It is found by the name of the package, so
- * that a bundle of a host finds it as long as the package is installed beside it. Pages work without it.
+ * Serves the script of the pages, which browsers run without a build step. The file is found by the package's name, so
+ * that a bundled host finds it if the package is installed beside the bundle. Pages work without the script.
  */
 import { Crypto } from "@doorhook/core"
 import { Data, Effect } from "effect"
@@ -11,10 +11,10 @@ import { dirname, join } from "node:path"
 import { notFound } from "../http/Failures.ts"
 import type { Handler } from "../http/Route.ts"
 
-/** The script is not where the package has it: a bundler has left it out. */
+/** The script's file is missing, in most cases because a bundler left it out. */
 class ScriptMissing extends Data.TaggedError("ScriptMissing")<{ readonly cause: unknown }> {
   override get message(): string {
-    return "The script of the pages, live.js, can't be read: pages don't refresh themselves. If the backend is bundled, @doorhook/server must be installed beside the bundle."
+    return "Can't read live.js, the script of the pages, so they don't refresh themselves. If the backend is bundled, install @doorhook/server beside the bundle."
   }
 }
 
@@ -28,7 +28,7 @@ const read: Effect.Effect<string, ScriptMissing> = Effect.tryPromise({
 
 const encoder = new TextEncoder()
 
-/** Answers with the script. Browsers check each time whether it has changed, so that none is left over from before an update. */
+/** Answers with the script. Browsers revalidate it each time, so they don't run an old version after an update. */
 export const liveScript = Effect.map(
   Crypto,
   (crypto): Handler =>

@@ -1,5 +1,5 @@
 /**
- * What doorhook noticed, the newest first: for operators.
+ * The operator's page of notifications, newest first.
  */
 import type { IntegrationId, Notification } from "@doorhook/core"
 import { Html, NotificationId, Notifications, parsePositiveInt } from "@doorhook/core"
@@ -10,7 +10,7 @@ import { ago, at, pager } from "./Parts.ts"
 
 const perPage = 50
 
-/** Notifications of one integration on its page. */
+/** Maximum number of notifications on an integration's page. */
 const perIntegration = 10
 
 export const makeNotificationPages = Effect.gen(function* () {
@@ -34,7 +34,7 @@ export const makeNotificationPages = Effect.gen(function* () {
 
   return {
     page,
-    /** The latest of all integrations, or of one. */
+    /** The latest notifications of one integration, or of all if it is null. */
     of: (visit: Visit, integration_id: IntegrationId | null, limit = perIntegration) =>
       Effect.map(
         notifications.list({ limit, order: "newest", ...(integration_id !== null && { integration_id }) }),

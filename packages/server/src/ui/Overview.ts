@@ -1,5 +1,5 @@
 /**
- * Whether all is well, at a glance: readiness, rates, the last hour, deliveries by state, and what needs attention.
+ * The operator's overview: readiness, rates, the last hour, deliveries by state, and integrations that need attention.
  */
 import { deliveryStates, Html, isoOf, isUnreadable, OperatorIntegrations } from "@doorhook/core"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ import type { makeNotificationPages } from "./Notifications.ts"
 import type { Shown, Visit } from "./Parts.ts"
 import { ago, badge, health, panel, table } from "./Parts.ts"
 
-/** Troubled integrations and notifications that are shown. */
+/** Maximum number of unhealthy integrations and of notifications on the page. */
 const mostTroubled = 8
 const mostNotifications = 6
 
@@ -25,7 +25,7 @@ export const makeOverview = Effect.fnUntraced(function* (
   const integrations = yield* OperatorIntegrations
   const { call } = yield* OperatorApi
 
-  /** Integrations in trouble, and the latest notifications. */
+  /** Unhealthy integrations, and the latest notifications. */
   const attention = Effect.fnUntraced(function* (visit: Visit) {
     const {
       home,
@@ -108,10 +108,10 @@ const tiles = (
   )}</div>`
 }
 
-/** Width and height of the chart, and of the room for its labels, in its own units. */
+/** Size of the chart, and of the margins for its labels, in units of its view box. */
 const size = { width: 720, height: 160, left: 44, bottom: 22 } as const
 
-/** The last hour as lines, with the same as a table: five minutes to a row. */
+/** A line chart of the last hour, followed by the same counts as a table with a row for each five minutes. */
 const chart = ({ language, language: { t } }: Visit, hour: ReadonlyArray<Minute>): Html.Html => {
   const first = hour[0]
   const last = hour.at(-1)

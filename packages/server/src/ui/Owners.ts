@@ -1,6 +1,7 @@
 /**
- * What owners see and set beside their deliveries: all integrations of their buildings and tenants, new ones, changes, the
- * signing secret, and code that verifies a signature. The rules are core's: each call asks the directory for the right.
+ * Pages of owners: list, create, edit and delete the integrations of their buildings and tenants, rotate signing
+ * secrets, and copy code that verifies signatures. Core enforces the rules and checks the owner's right in the
+ * directory at each call.
  */
 import type {
   Actor,
@@ -46,32 +47,32 @@ import {
 } from "./Parts.ts"
 import { snippets } from "./Snippets.ts"
 
-/** Integrations of one place that the page of all shows; the place's own page shows `perPlace`. */
+/** Maximum number of integrations of a place on the page of all places, and on the place's own page. */
 const perGlance = 10
 const perPlace = 100
 
-/** Places on the page of all. */
+/** Maximum number of places on the page of all places. */
 const mostPlaces = 50
 
-/** A building or tenant of a user, and what it is called. */
+/** A building or tenant of a user, with its name. */
 interface Place {
   readonly scope: Scope
   readonly name: string
 }
 
-/** What the form of an integration holds. */
+/** Values in the form of an integration. */
 interface Entered {
   readonly url: string
   readonly bindings: ReadonlyArray<Binding>
 }
 
-/** The box of an action of a resource type. */
+/** Name of the checkboxes, one for each action of a resource type. */
 const boxName = "binding"
 
 export const makeOwnerPages = Effect.gen(function* () {
   const integrations = yield* Integrations
   const premises = yield* ScopeReader
-  const surveyed = yield* OperatorIntegrations
+  const operatorIntegrations = yield* OperatorIntegrations
   const types = yield* ResourceTypes
 
   const placesOf = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
@@ -89,7 +90,7 @@ export const makeOwnerPages = Effect.gen(function* () {
     ]
   })
 
-  /** All integrations of the owner, place by place. */
+  /** The owner's integrations, grouped by place. */
   const home = Effect.fnUntraced(function* (visit: Visit, actor: Actor) {
     const {
       home: base,
@@ -106,7 +107,9 @@ export const makeOwnerPages = Effect.gen(function* () {
       const { items, total } = yield* integrations.list(actor, scope, { offset: 0, limit })
       const rows: Array<ReadonlyArray<Html.Part>> = []
       for (const { id } of items) {
-        const one = yield* Effect.catchTag(surveyed.show(id), "IntegrationNotFound", () => Effect.succeed(null))
+        const one = yield* Effect.catchTag(operatorIntegrations.show(id), "IntegrationNotFound", () =>
+          Effect.succeed(null)
+        )
         if (one === null) continue
         const { bindings, configuration } = one.integration
         rows.push([
@@ -141,7 +144,7 @@ ${sections.length === 0 ? Html.template`<p>${t("no_places")}</p>` : sections}${
     } satisfies Shown
   })
 
-  /** The page of a new integration, with what was entered, and what is wrong with it. */
+  /** The form for a new integration, with the values entered before and the problem with them. */
   const newPage = Effect.fnUntraced(function* (
     visit: Visit,
     actor: Actor,
@@ -200,7 +203,7 @@ ${boxes}</fieldset>
 `
   }
 
-  /** What was entered into the form of an integration. */
+  /** Reads the values of the integration form. */
   const enteredIn = (fields: URLSearchParams): Entered => {
     const chosen = fields.getAll(boxName).map((text) => text.split(" ", 2))
     const bindings = [...types.keys()].flatMap((type): ReadonlyArray<Binding> => {
@@ -210,7 +213,9 @@ ${boxes}</fieldset>
     return { url: (fields.get("url") ?? "").trim(), bindings }
   }
 
-  /** Creates an integration, and shows its secret in this answer alone. A form that is sent twice creates one. */
+  /**
+   * Creates an integration. Only this answer shows its secret. A form that is submitted twice creates one integration.
+   */
   const create = (visit: Visit, actor: Actor, fields: URLSearchParams) =>
     Effect.gen(function* () {
       const place = fields.get("place") ?? ""
@@ -239,7 +244,7 @@ ${boxes}</fieldset>
       })
     })
 
-  /** Changes URL and bindings, unless something else has changed the integration since the form was shown. */
+  /** Changes URL and bindings. Fails if the integration has been changed since the form was shown. */
   const edit = (visit: Visit, found: IntegrationWithHealth, fields: URLSearchParams) => {
     const { id, scope } = found.integration
     const entered = enteredIn(fields)
@@ -289,7 +294,7 @@ ${boxes}</fieldset>
   }
 })
 
-/** A building or tenant as a word of an address. */
+/** A building or tenant as a query parameter, like `building-1`. */
 const keyOf = ({ id, type }: Scope): string => `${type}-${id}`
 
 const scopeOf = (key: string): Scope | null => {
@@ -307,13 +312,13 @@ const attributesOf = ({ bindings, url }: Entered) => ({
   bindings
 })
 
-/** The version that a form was shown for. Null takes any. */
+/** The version of the integration when the form was shown; null accepts any version. */
 const expected = (fields: URLSearchParams): ReadonlyArray<number> | null => {
   const text = fields.get("version") ?? ""
   return /^\d{1,15}$/.test(text) ? [Number(text)] : null
 }
 
-/** What is wrong, without pointers into a document that nobody has seen. */
+/** The problems to show above the form. A problem with the bindings is replaced by a text about the checkboxes. */
 const problemsOf = (error: InvalidInput | LimitReached): Parameters<typeof problemList>[1] =>
   error._tag === "InvalidInput"
     ? error.problems.map((problem) =>
@@ -321,7 +326,7 @@ const problemsOf = (error: InvalidInput | LimitReached): Parameters<typeof probl
       )
     : [{ detail: error.message, said: error.said }]
 
-/** The one page that shows a signing secret. */
+/** The only page that shows a signing secret. */
 const secretPage = (visit: Visit, integration: Integration, title: "created_title" | "rotated_title"): Shown => {
   const {
     home,
@@ -340,7 +345,7 @@ const secretPage = (visit: Visit, integration: Integration, title: "created_titl
   }
 }
 
-/** Code that verifies a signature, in the language that the visitor has chosen. */
+/** The page with code that verifies signatures, in the chosen programming language. */
 const verifyPage = (visit: Visit, { integration }: IntegrationWithHealth): Shown => {
   const {
     home,

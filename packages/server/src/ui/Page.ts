@@ -1,6 +1,6 @@
 /**
- * The frame of every page: one style sheet, no inline script, and headers that keep the page out of frames, caches and
- * referrers (RFC 9700 sections 4.2.4 and 4.16). The host can add to its look.
+ * The HTML document of every page. It has one style sheet, no inline script, and headers that keep the page out of
+ * frames, caches and referrers (RFC 9700 sections 4.2.4 and 4.16). The host can add a logo, a name and style rules.
  */
 import { Crypto, Html } from "@doorhook/core"
 import { Context, Effect, Exit, Schema } from "effect"
@@ -8,30 +8,32 @@ import { Base64 } from "effect/encoding"
 import type { Answer } from "../http/Route.ts"
 import { formLook, listLook } from "./Styles.ts"
 
-/** Headers of every answer that may carry a code, a token, or what leads to one. */
+/** Headers of every answer that may carry a code, a token, or a link to one. */
 export const confidential = {
   "cache-control": "no-store",
   pragma: "no-cache",
   "referrer-policy": "no-referrer"
 } as const
 
-/** Sends the browser on with a GET, whatever the method was (RFC 9700 section 4.12). */
+/** A redirect that the browser follows with GET, whatever the method of the request (RFC 9700 section 4.12). */
 export const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
   status: 303,
   headers: { ...confidential, location, ...headers },
   body: null
 })
 
-/** CSS stands between the tags of a style element, which it must not end. */
+/** CSS that can't end the style element around it. */
 const StyleSheet = Schema.String.check(
-  Schema.makeFilter((css) => !/<\/style/i.test(css) || "must be CSS, without the end of a style element")
+  Schema.makeFilter((css) => !/<\/style/i.test(css) || "must be CSS without `</style`")
 )
 
-/** The host's own look of the pages. The content security policy stays as it is: nothing is loaded and no script runs. */
+/**
+ * Customizes the look of the pages. The content security policy still blocks other scripts and all loading of files.
+ */
 export interface AppearanceShape {
-  /** Rules after doorhook's own. What they refer to by URL is not loaded. */
+  /** Style rules, added after doorhook's own. URLs in them are not loaded. */
   readonly css?: string
-  /** HTML above the page's heading, inserted unchanged: an inline SVG, as images are not loaded. */
+  /** HTML above the page's heading, inserted unchanged. Use an inline SVG, because image files are not loaded. */
   readonly logo?: string
   /** The name of the service, above the page's heading. */
   readonly name?: string
@@ -42,45 +44,45 @@ export const AppearanceShape: Schema.Codec<AppearanceShape> = Schema.Struct({
   name: Schema.optionalKey(Schema.String)
 })
 
-/** Read when the routes are built. */
+/** The host's look of the pages, read when the routes are built. */
 export const Appearance = Context.Reference<AppearanceShape>("@doorhook/server/ui/Appearance", {
   defaultValue: () => ({})
 })
 
-/** The parts of a page that differ. */
+/** The variable parts of a page. */
 export interface PageContent {
   readonly title: string
-  /** The language of its texts (BCP 47). */
+  /** Language of the page (BCP 47). */
   readonly lang: string
   readonly body: Html.Html
-  /** HTML above the main part, given the host's logo and name. Without it they stand above the heading. */
+  /** HTML above the main part, given the host's logo and name. Without it, they are shown above the heading. */
   readonly header?: (brand: Html.Html | null) => Html.Html
-  /** Path of the script of pages that refresh themselves; by default no script runs. */
+  /** Path of the page's script; by default no script runs. */
   readonly script?: string
-  /** Whether it is a page with lists, which is wide; by default it is a form. */
+  /** Whether the page is wide, for lists; by default it has the width of a form. */
   readonly wide?: boolean
-  /** How often the script asks for the page again, in seconds; by default never. */
+  /** Interval at which the script refreshes the page, in seconds; by default never. */
   readonly refresh?: number
-  /** Whether a form of the page leads on to addresses that are not known beforehand; by default forms stay here. */
+  /** Whether a form may redirect to any address; by default only to this origin. */
   readonly formsLeadOn?: boolean
   /** 200 by default. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Answers with pages in the look of the host. */
+/** Builds answers from page contents, with the host's look. */
 export interface Pages {
   readonly answer: (content: PageContent) => Effect.Effect<Answer>
 }
 
-/** The host's logo and name. */
+/** The host's logo and name as HTML; null if it has neither. */
 const brandOf = ({ logo, name }: AppearanceShape): Html.Html | null =>
   logo === undefined && name === undefined
     ? null
     : Html.template`<div class="brand">${logo === undefined ? null : Html.trusted(logo)}${name ?? null}</div>
 `
 
-/** Only the service's own script runs, and it can't turn text into HTML. */
+/** Policy for pages with a script: only the service's own script runs, and it can't turn text into HTML. */
 const scripted = "script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 /** A style sheet, and its SHA-256 in base64. */
@@ -91,7 +93,9 @@ interface Style {
 
 const encoder = new TextEncoder()
 
-/** Builds pages. A style sheet is allowed by its digest: no other style, and nothing else, is loaded. */
+/**
+ * Makes the builder of pages. Their policy allows the style sheet by its digest and blocks everything else by default.
+ */
 export const makePages: Effect.Effect<Pages, never, Crypto> = Effect.gen(function* () {
   const crypto = yield* Crypto
   const appearance = yield* Appearance

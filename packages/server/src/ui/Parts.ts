@@ -1,5 +1,5 @@
 /**
- * What pages are made of: a visit, its frame, and pieces of HTML that several pages use.
+ * Building blocks of pages: the visit, the frame, and HTML that several pages share.
  */
 import type { Actor, IntegrationId, LastAttempt, ResourceType, IntegrationWithHealth } from "@doorhook/core"
 import { Html, isoOf, labelOf } from "@doorhook/core"
@@ -12,7 +12,7 @@ import { formTokenField } from "./Session.ts"
 import type { Language, TextKey } from "./Texts.ts"
 import { english } from "./Texts.ts"
 
-/** A request to a page, by somebody who may open it. */
+/** A request to a page by a visitor who may open it. */
 export interface Visit {
   readonly x: Exchange
   readonly params: Params
@@ -21,26 +21,26 @@ export interface Visit {
   readonly role: "operator" | "owner"
   /** Path of the role's first page as the browser sees it: `/console` or `/portal`, behind any prefix. */
   readonly home: string
-  /** Distinguishes the session from others: form tokens are bound to it. */
+  /** Name of the session, which form tokens are bound to. */
   readonly session: string
   readonly formToken: string
-  /** The owner; null for an operator, and for the holder of a link, who acts for the creator of the integration. */
+  /** The owner. Null for an operator, and for the holder of a link, who acts for the integration's creator. */
   readonly actor: Actor | null
-  /** The integration that a link has opened, and until when; null without a link. */
+  /** The integration that a link opened, and the link's expiry; null without a link. */
   readonly link: { readonly id: IntegrationId; readonly expires_at: number } | null
   /** Whether the visitor can sign out here. */
   readonly canSignOut: boolean
-  /** Milliseconds since the epoch. */
+  /** Time of the request, in milliseconds since the epoch. */
   readonly now: number
 }
 
-/** What a page shows within its frame. */
+/** Contents of a page within its frame. */
 export interface Shown {
   readonly title: string
   readonly body: Html.Html
-  /** The page of the navigation that it belongs to, below the home; null for none. */
+  /** Path of the page's entry in the navigation, below the home; by default none. */
   readonly place?: string
-  /** How often it is refreshed, in seconds; by default never. */
+  /** Interval at which the page refreshes itself, in seconds; by default never. */
   readonly refresh?: number
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
@@ -59,7 +59,7 @@ const ownerPlaces: ReadonlyArray<readonly [string, TextKey]> = [
   ["/new", "new_integration"]
 ]
 
-/** The page of a visit. */
+/** Adds the frame to a page's contents. */
 export const framed = (visit: Visit, { body, place, refresh, title, ...answer }: Shown): PageContent => {
   const { home, language, link, role } = visit
   const { lang, t } = language
@@ -96,7 +96,7 @@ ${
   }
 }
 
-/** What a form has done, as the address of the page after it says: one of these words, and a number. */
+/** Results of forms, by the word that stands for them in the query of the next page. */
 const done = {
   sent: "done_sent",
   recovered: "done_recovered",
@@ -111,7 +111,7 @@ const done = {
 } as const satisfies Readonly<Record<string, TextKey>>
 export type Done = keyof typeof done
 
-/** The address of a page, with what was done. */
+/** Adds the result of a form to a page's address, with an optional count. */
 export const after = (path: string, what: Done, n?: number): string =>
   `${path}${path.includes("?") ? "&" : "?"}done=${what}${n === undefined ? "" : `&n=${n}`}`
 
@@ -123,14 +123,17 @@ const flash = ({ language, query }: Visit): Html.Html | null => {
 `
 }
 
-/** A form that is sent with its proof. `path` is below the role's home. */
+/** A form with its form token. `path` is below the role's home. */
 export const form = ({ formToken, home }: Visit, path: string, fields: Html.Html, name?: string): Html.Html =>
   Html.template`<form method="post" action="${home}${path}"${name === undefined ? null : Html.template` class="${name}"`}>
 <input type="hidden" name="${formTokenField}" value="${formToken}">
 ${fields}
 </form>`
 
-/** A button that asks first: it opens what it would do, and the button that does it. Works without a script. */
+/**
+ * A button with a confirmation: it opens an explanation and the button that carries out the action. Works without a
+ * script.
+ */
 export const ask = (
   visit: Visit,
   path: string,
@@ -143,7 +146,7 @@ export const ask = (
   }: {
     readonly label: string
     readonly text: string
-    /** The button's words, where they are not the label. */
+    /** Text of the second button; by default the label. */
     readonly yes?: string
     readonly fields?: Html.Html
     readonly danger?: boolean
@@ -152,10 +155,10 @@ export const ask = (
 <div>${form(visit, path, Html.template`<p>${text}</p>${fields ?? null}<button type="submit"${danger ? Html.template` class="danger"` : null}>${yes ?? label}</button>`)}</div></details>
 `
 
-/** Names of the fields of a login. */
+/** Names of the login form's fields. */
 export const loginNames = { login: "login", password: "password" } as const
 
-/** The fields for login and password; `problem` is the id of what says why the last ones were refused. */
+/** The fields for login and password. `problem` is the id of the element that says why the last ones were refused. */
 export const loginFields = ({ t }: Language, login: string, problem: string | null): Html.Html => {
   const describedBy = problem === null ? null : Html.template` aria-describedby="${problem}"`
   return Html.template`<label for="login">${t("login")}</label>
@@ -176,7 +179,7 @@ ${control(Html.template`id="${id}" name="${id}"${hint === null ? null : Html.tem
 ${hint === null ? null : Html.template`<p class="muted" id="${id}-hint">${hint}</p>`}</div>
 `
 
-/** A choice; each option is a value and its words. */
+/** A drop-down list; each option is a value and its label. */
 export const select = (
   attributes: Html.Html,
   options: ReadonlyArray<readonly [string, string]>,
@@ -191,18 +194,18 @@ export const select = (
 export const hidden = (name: string, value: string): Html.Html =>
   Html.template`<input type="hidden" name="${name}" value="${value}">`
 
-/** What went wrong with a form. */
+/** An alert about a problem with a form. */
 export const alert = (problem: Html.Part): Html.Html => Html.template`<p class="alert" role="alert">${problem}</p>
 `
 
-/** All that is wrong. What is no sentence of the table is for operators, in English. */
+/** All problems as sentences in the visitor's language. Those without a text in the table stay in English. */
 export const problemList = (
   { say }: Language,
   problems: ReadonlyArray<{ readonly detail: string; readonly said?: PageSentence }>
 ): Html.Html =>
   Html.template`${problems.map(({ detail, said }, at) => Html.template`${at === 0 ? "" : " "}${said === undefined ? Html.template`<span lang="en">${detail}</span>` : say([said])}`)}`
 
-/** A failure with a text of the pages. */
+/** A failure whose message is one of the page texts. */
 export const formFailure = (
   status: number,
   code: string,
@@ -217,14 +220,14 @@ export const panel = (id: string, heading: Html.Part, body: Html.Html): Html.Htm
 ${body}</section>
 `
 
-/** Pairs of a name and what it is; null leaves one out. */
+/** A list of names with their values; nulls are left out. */
 export const facts = (pairs: ReadonlyArray<readonly [string, Html.Part] | null>): Html.Html =>
   Html.template`<dl class="facts">${pairs.map((pair) =>
     pair === null ? Html.nothing : Html.template`<dt>${pair[0]}</dt><dd>${pair[1]}</dd>`
   )}</dl>
 `
 
-/** A table that becomes a list of cards on a phone, where the columns' names stand before their values. */
+/** A table. On phones it becomes a list of cards, with each column's name before the value. */
 export const table = (
   label: string,
   columns: ReadonlyArray<Html.Part>,
@@ -245,7 +248,9 @@ export const table = (
   )}</tbody></table>`
 }
 
-/** Links to the newest and to older entries of a list; `next` is the cursor of those. */
+/**
+ * Links to the newest and to older entries of a list. `next` is the cursor of the older ones; null if there are none.
+ */
 export const pager = ({ t }: Language, path: string, query: URLSearchParams, next: string | null): Html.Html | null => {
   const link = (cursor: string | null, words: string) => {
     const kept = new URLSearchParams([...query].filter(([name]) => !["after", "done", "n"].includes(name)))
@@ -262,21 +267,21 @@ export const pager = ({ t }: Language, path: string, query: URLSearchParams, nex
 export const at = ({ time }: Language, millis: number): Html.Html =>
   Html.template`<time datetime="${isoOf(millis)}" class="number">${time(millis)}</time>`
 
-/** How long ago a time was. */
+/** A time as the distance from now, like "5 min ago". */
 export const ago = ({ language, now }: Visit, millis: number): Html.Html =>
   Html.template`<time datetime="${isoOf(millis)}" class="number" title="${language.time(millis)}">${language.ago(millis, now)}</time>`
 
-/** A state in a color of its own. */
+/** A colored label. `kind` determines the color. */
 export const badge = (kind: string, words: string): Html.Html =>
   Html.template`<span class="state ${kind}">${words}</span>`
 
-/** A resource type in words. */
+/** The name of a resource type for people. */
 export const typeName = ({ t }: Language, type: ResourceType | null): string => {
   if (type === null) return t("type_unknown")
   return type === "call" || type === "access_log" ? t(`type_${type}`) : labelOf(type)
 }
 
-/** How an attempt ended. */
+/** A badge with the outcome of an attempt. */
 export const outcomeBadge = (
   { t }: Language,
   { outcome, status }: Pick<LastAttempt, "outcome" | "status">
@@ -286,7 +291,7 @@ export const outcomeBadge = (
     `${t(`outcome_${outcome}`)}${status === null ? "" : ` ${status}`}`
   )
 
-/** How an integration is. */
+/** A badge with the health of an integration. */
 export const health = ({ t }: Language, { failing, integration }: IntegrationWithHealth): Html.Html => {
   if (integration.status === "disabled")
     return badge("disabled", t(`disabled_${integration.disabled_reason ?? "manual"}`))
@@ -296,7 +301,7 @@ export const health = ({ t }: Language, { failing, integration }: IntegrationWit
 /** The host of an integration's URL. */
 export const hostOf = (url: string): string => URL.parse(url)?.host ?? url
 
-/** A page without lists that says what happened, and what to do. */
+/** A page that says what happened and what to do. */
 export const messagePage = (
   { lang, t }: Language,
   key: "expired" | "unknown_link" | "deleted" | "gone_page",
@@ -310,7 +315,7 @@ export const messagePage = (
 <p class="muted">${t(`${key}_help`)}</p>`
 })
 
-/** The page of a failure. */
+/** The error page for a failure. */
 export const failurePage = (
   language: Language,
   { errors, headers, status }: RequestFailure,

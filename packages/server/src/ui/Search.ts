@@ -1,6 +1,6 @@
 /**
- * Finding deliveries by what no index has: the host of the receiver, the resource type, and the time. Each search reads a bounded
- * number of rows and says where to go on.
+ * Searches deliveries by properties without an index: the receiver's host, the resource type and the time. A search
+ * reads a limited number of rows and returns the position at which to continue.
  */
 import type {
   DeliveryFilter,
@@ -16,34 +16,37 @@ import { Deliveries, DeliveryId, isUnreadable, OperatorIntegrations } from "@doo
 import { Effect } from "effect"
 import { hostOf } from "./Parts.ts"
 
-/** The most rows that one search reads, and at a time. */
+/** Maximum number of rows per search, and per query. */
 const mostRead = 5_000
 const chunk = 250
 
-/** The most integrations whose deliveries are searched at once, and that are looked at to find a host. */
+/**
+ * Up to this many integrations are queried one by one; with more, all deliveries are read and filtered. The other two
+ * limit the search for a host: the maximum number of integrations, and how many are read at a time.
+ */
 const mostIntegrations = 20
 const mostSurveyed = 10_000
 const surveyChunk = 1_000
 
-/** What to find: the newest first. Absent members do not filter. */
+/** Filters and position of a search, which returns the newest deliveries first. Absent members do not filter. */
 export interface Search {
   readonly states?: DeliveryFilter["states"]
   readonly integrations?: ReadonlyArray<IntegrationId>
   readonly event_id?: EventId
   readonly resource_type?: ResourceType
-  /** From this time, and until before that one, in milliseconds since the epoch. */
+  /** Creation time in milliseconds since the epoch: at or after `since`, and before `until`. */
   readonly since?: number
   readonly until?: number
   readonly after?: DeliveryId
   readonly limit: number
 }
 
-/** What was found. */
+/** The result of a search. */
 export interface Found {
   readonly items: ReadonlyArray<ListedDelivery>
-  /** Where to go on; null at the end. */
+  /** The cursor at which to continue; null at the end. */
   readonly next: DeliveryId | null
-  /** Until when was searched, where the search ended before it had found all that it wanted. */
+  /** Creation time of the last row read, if the search stopped at its limit of rows; otherwise null. */
   readonly searched_to: number | null
 }
 
@@ -51,7 +54,7 @@ export const makeSearch = Effect.gen(function* () {
   const deliveries = yield* Deliveries
   const integrations = yield* OperatorIntegrations
 
-  /** The place of a time: deliveries before that id were created before it. Ids grow with time, so halving finds it. */
+  /** The id below which deliveries were created before a time. Ids grow with time, so a binary search finds it. */
   const placeOf = Effect.fnUntraced(function* (time: number) {
     const before = (id: number) =>
       Effect.map(deliveries.list({ order: "newest", limit: 1, after: DeliveryId.make(id) }), ([found]) => found ?? null)
@@ -66,7 +69,7 @@ export const makeSearch = Effect.gen(function* () {
     return DeliveryId.make(low)
   })
 
-  /** The next deliveries of a search by what the store can filter. */
+  /** Reads the next deliveries by the filters that the store supports. */
   const read = ({ event_id, integrations: of, states }: Search, after: DeliveryId | undefined, limit: number) => {
     const filter = {
       order: "newest",
@@ -114,7 +117,7 @@ export const makeSearch = Effect.gen(function* () {
     return { items, next: null, searched_to: null }
   })
 
-  /** The integrations whose host contains a text. */
+  /** The ids of the integrations whose host contains a text. */
   const integrationsAt = Effect.fnUntraced(function* (text: string) {
     const part = text.toLowerCase()
     const found: Array<IntegrationId> = []

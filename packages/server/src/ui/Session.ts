@@ -1,9 +1,9 @@
 /**
- * Who has opened a page: an operator, an owner who is logged in here or at the host, or the holder of a link to one integration.
- * And proof that a form was shown to the browser that sends it.
+ * Sessions of visitors: operators, owners who are logged in here or at the host, and holders of a link to one
+ * integration. Also the form tokens, which prove that a form was shown to the browser that submits it.
  *
- * Sessions are signed cookies: nothing is stored for one. It ends after twelve hours, when the page secret is replaced, and that
- * of an operator when the operator key changes. The key itself is in no cookie.
+ * Sessions are signed cookies and not stored on the server. A session ends after twelve hours or when the page secret
+ * is replaced. An operator's session also ends when the operator key changes. The key itself is in no cookie.
  */
 import type { AuthorizationServer, IntegrationId, StoreError } from "@doorhook/core"
 import { constantTimeEquals, Crypto, DirectoryError, UserId } from "@doorhook/core"
@@ -18,20 +18,20 @@ import { OperatorKey } from "../operator/OperatorKey.ts"
 /** How long a session lasts, in milliseconds. */
 const sessionLifetime = 12 * 3_600_000
 
-/** How far the clocks of two processes may differ, in milliseconds. */
+/** Tolerated difference between the clocks of two processes, in milliseconds. */
 const clockTolerance = 60_000
 
 const encoder = new TextEncoder()
 const areEqual = (given: string, genuine: string): boolean =>
   constantTimeEquals(encoder.encode(given), encoder.encode(genuine))
 
-/** A cookie of a request; undefined where there is none. */
+/** The value of a cookie in a request; undefined if it is missing. */
 const cookieOf = (x: Exchange, name: string): string | undefined => Cookies.parseHeader(x.header("cookie") ?? "")[name]
 
-/** The path of the public URL, below which the service is mounted; empty at the root. */
+/** The path of the public URL, where the service is mounted; empty at the root. */
 export const prefixOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, "")
 
-/** The `__Host-` prefix keeps other hosts of the domain from setting a cookie; browsers take it over https only. */
+/** Over https, adds the `__Host-` prefix, which keeps other hosts of the domain from setting the cookie. */
 const hostCookie = (publicUrl: string, name: string): string =>
   publicUrl.startsWith("https:") ? `__Host-${name}` : name
 
@@ -44,38 +44,37 @@ const setCookie = (
     seconds,
     value
   }: Readonly<Record<"name" | "path" | "sameSite" | "value", string>> & {
-    /** Null ends with the browser's session. */
+    /** Lifetime; null for a cookie that ends with the browser's session. */
     readonly seconds: number | null
   }
 ): string =>
   `${name}=${value}; Path=${path}${seconds === null ? "" : `; Max-Age=${seconds}`}; HttpOnly; SameSite=${sameSite}${publicUrl.startsWith("https:") ? "; Secure" : ""}`
 
-/** The form field that proves that the form was shown to this browser. */
+/** Name of the form field with the form token. */
 export const formTokenField = "csrf_token"
 
-/** What a form needs to be shown. */
+/** The token for a form, and its cookie. */
 interface FormToken {
   readonly token: string
-  /** The `Set-Cookie` header that goes with it; null when the browser has the cookie. */
+  /** The `Set-Cookie` header to send with the form; null if the browser already has the cookie. */
   readonly setCookie: string | null
 }
 
 /**
- * Protects forms against requests that other pages forge (RFC 6749 section 10.12). A token signs a cookie that no script can
- * read and the session that the page was shown in. Without the service's secret nobody can make one, not even for a cookie of
- * their own choice.
+ * Protects forms against cross-site request forgery (RFC 6749 section 10.12). A token is a signature over the session
+ * and a cookie that scripts can't read. Only the service can make one, even for a cookie that an attacker has chosen.
  */
 interface FormTokens {
-  /** The token of a form shown to this browser in a session; empty before there is one. Open forms share the cookie. */
+  /** Makes the token for a form shown in a session. All open forms of a browser share the cookie. */
   readonly forForm: (x: Exchange, session: string) => Effect.Effect<FormToken, StoreError>
-  /** Whether a submitted form was shown to the browser that sends it, in the same session. */
+  /** Whether a submitted form was shown to the same browser in the same session. */
   readonly isGenuine: (x: Exchange, token: string | undefined, session: string) => Effect.Effect<boolean, StoreError>
 }
 
 const isCookieValue = (value: string | undefined): value is string =>
   value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value)
 
-/** Makes the protection of the forms of one purpose. */
+/** Makes form tokens for one purpose. */
 export const makeFormTokens = Effect.fnUntraced(function* (purpose: "authorize form" | "page form") {
   const crypto = yield* Crypto
   const { sign } = yield* PageSecret
@@ -93,7 +92,7 @@ export const makeFormTokens = Effect.fnUntraced(function* (purpose: "authorize f
       return { token: yield* tokenOf(value, session), setCookie: cookie }
     }),
     isGenuine: Effect.fnUntraced(function* (x, token, session) {
-      // All current browsers send it, over https. No script can set it.
+      // All current browsers send this header over https, and scripts can't set it.
       if ((x.header("sec-fetch-site") ?? "same-origin") !== "same-origin") return false
       const cookie = cookieOf(x, cookieName())
       if (!isCookieValue(cookie) || token === undefined) return false
@@ -102,13 +101,13 @@ export const makeFormTokens = Effect.fnUntraced(function* (purpose: "authorize f
   } satisfies FormTokens
 })
 
-/** What of a session is not the same for each visitor of its kind. */
+/** A session of a visitor. */
 interface Session {
-  /** Distinguishes it from other sessions: form tokens are bound to it. */
+  /** Unique name of the session, which form tokens are bound to. */
   readonly name: string
 }
 
-/** A session of a user who has logged in here. */
+/** The session of a user who has logged in here. */
 export interface OwnerSession extends Session {
   readonly user: UserId
 }
@@ -133,7 +132,7 @@ export const makeSessions = Effect.gen(function* () {
   const { sign } = yield* PageSecret
   const publicUrl = yield* PublicUrl
   const { key } = yield* OperatorKey
-  // A session stands for the key that was given: another key, and it is no session any more.
+  // The key is part of the signature, so an operator's session ends when the key changes.
   const ofKey = Base64Url.encode(
     yield* crypto.sha256(encoder.encode(`doorhook operator session ${Redacted.value(key)}`))
   )
@@ -153,13 +152,13 @@ export const makeSessions = Effect.gen(function* () {
       name: nameOf(role),
       value: `${content}.${yield* signatureOf(role, content)}`,
       path: "/",
-      // The host's pages lead owners here; nobody is led to the console by another site.
+      // The host's pages may link to the portal. No other site needs to link to the console.
       sameSite: role === "operator" ? "Strict" : "Lax",
       seconds: sessionLifetime / 1_000
     })
   })
 
-  /** The name and subject of a session that lasts; null for none. */
+  /** The name and subject of a valid session; null without one. */
   const read = Effect.fnUntraced(function* (role: Role, x: Exchange) {
     const match = sessionPattern.exec(cookieOf(x, nameOf(role)) ?? "")
     if (match === null) return null
@@ -190,23 +189,24 @@ export const makeSessions = Effect.gen(function* () {
   } satisfies Sessions
 })
 
-/** The path of an integration's page as the browser sees it, behind any prefix that the service is mounted at. */
+/** Path of an integration's page as the browser sees it, with any mount prefix. */
 export const homeOf = (publicUrl: string, id: IntegrationId): string => `${prefixOf(publicUrl)}/portal/${id}`
 
 /** Browsers accept `__Secure-` over https only. `__Host-` would need `Path=/`. */
 const linkCookieName = (publicUrl: string, id: IntegrationId): string =>
   `${publicUrl.startsWith("https:") ? "__Secure-" : ""}doorhook_portal_${id}`
 
-/** The session that a link to an integration has opened in this browser; empty when there is none. */
+/** The session token that a link to an integration has set in this browser; empty without one. */
 export const linkSessionOf = (x: Exchange, publicUrl: string, id: IntegrationId): string =>
   cookieOf(x, linkCookieName(publicUrl, id)) ?? ""
 
 /**
  * The `Set-Cookie` header that starts a session of `seconds` for the holder of a link.
  *
- * Each integration has a cookie for the path of its page alone: a browser that has opened a hundred pages still sends one with
- * each request, and none to the host's own pages. Node.js refuses requests with more than 16 KiB of headers. `Lax`: the host's
- * pages lead to the link, and the redirect that follows must carry the cookie.
+ * Each integration has its own cookie, limited to the path of its page. A browser that has opened a hundred of these
+ * pages still sends one cookie with each request, and none to the host's own pages. With more, requests could exceed
+ * the 16 KiB of headers that Node.js accepts. `SameSite` is `Lax`, because the host's pages link here and the redirect
+ * must carry the cookie.
  */
 export const linkSessionCookie = (publicUrl: string, id: IntegrationId, value: string, seconds: number): string =>
   setCookie(publicUrl, {
@@ -217,35 +217,35 @@ export const linkSessionCookie = (publicUrl: string, id: IntegrationId, value: s
     seconds
   })
 
-/** Who the host says its visitor is. */
+/** The host's answer about its visitor. */
 export type HostVisitor =
   /** Logged in at the host. */
   | { readonly _tag: "User"; readonly id: UserId; readonly name: string }
-  /** Has to log in there first, and comes back from there. */
+  /** Must log in at the host first, which sends the visitor back. */
   | { readonly _tag: "Elsewhere"; readonly loginUrl: string }
-  /** Has to log in here. */
+  /** Must log in here. */
   | { readonly _tag: "Stranger" }
 
-/** The parameter with the address that the host's login page returns to. */
+/** The parameter with the address to which the host's login page returns the visitor. */
 const returnParameter = "return_to"
 
-/** The host's login page; null when a browser can't be sent there. */
+/** The URL of the host's login page; null if it is not an http or https URL. */
 const loginPageOf = (given: string, base: string): URL | null => {
   const url = URL.parse(given, base)
   return url !== null && /^https?:$/.test(url.protocol) ? url : null
 }
 
-/** What is wrong with a `login_url`. No more than its scheme is logged: the rest may hold secrets. */
+/** The error for an unusable `login_url`. It names only the scheme, because the rest may contain secrets. */
 const wrongLoginUrl = (given: string, base: string): DirectoryError => {
   const scheme = URL.parse(given, base)?.protocol.slice(0, 40)
-  const found = scheme === undefined ? "a text that is none" : `one that begins with \`${scheme}\``
+  const found = scheme === undefined ? "another text" : `one that begins with \`${scheme}\``
   const flaw = `must return a \`login_url\` that is an http or https URL or a path, not ${found}`
   return new DirectoryError({ operation: "session", flaw, cause: new Error(flaw) })
 }
 
 /**
- * Asks the host who its visitor is. `url` is the page, seen from outside: the way back is built from public parts, so no header
- * of the request can change it.
+ * Asks the host who its visitor is. `url` is the public address of the page, to which the visitor returns. It must not
+ * depend on headers of the request.
  */
 export const askHost: (
   authorization: Pick<AuthorizationServer["Service"], "session">,

@@ -1,5 +1,5 @@
 /**
- * The form to sign in: for operators with the key, for owners with their login.
+ * The sign-in form: operators enter the operator key, owners their login and password.
  */
 import { Html } from "@doorhook/core"
 import type { PageContent } from "./Page.ts"
@@ -11,9 +11,9 @@ interface SignIn {
   readonly role: "operator" | "owner"
   readonly home: string
   readonly token: string
-  /** What was entered before; empty at first. A password or key is never put back. */
+  /** The login entered before; empty at first. Passwords and keys are never repeated. */
   readonly login: string
-  /** The page that was asked for. */
+  /** The requested page, to return to after signing in. */
   readonly next: string
   readonly problem: string | null
 }

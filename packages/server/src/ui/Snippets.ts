@@ -1,10 +1,10 @@
 /**
- * Code that verifies a signature, to be copied into a receiver: for the languages that most receivers are written in. Tests run
- * each of them where its language is installed.
+ * Code for receivers that verifies signatures, in the languages that most receivers use. Tests run each snippet if its
+ * language is installed.
  */
 
 export interface Snippet {
-  /** A word for addresses. */
+  /** Name in the query of the page. */
   readonly id: string
   readonly language: string
   readonly code: string
@@ -14,13 +14,13 @@ export const snippets: ReadonlyArray<Snippet> = [
   {
     id: "node",
     language: "Node.js",
-    // Line by line: as one text it would look like an import of this file.
+    // One text per line: a single text would look like an import of this file.
     code: [
       "// npm install @doorhook/receiver",
       'import { createReceiver, memoryStore } from "@doorhook/receiver"',
       'import { createServer } from "node:http"',
       "",
-      "// In production, use sqliteStore or postgresStore: what is in memory is lost at a restart.",
+      "// In production, use sqliteStore or postgresStore: memoryStore loses its contents at a restart.",
       "const receiver = createReceiver({",
       "  secrets: [process.env.WEBHOOK_SECRET],",
       "  store: memoryStore(),",
@@ -37,7 +37,7 @@ export const snippets: ReadonlyArray<Snippet> = [
     code: `import base64, hmac, time
 
 def is_genuine(secret, headers, body):
-    """headers: names in lower case; body: the bytes as they came, before they are parsed"""
+    """headers: by lower-case name; body: the raw bytes, before parsing"""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     timestamp = headers.get("webhook-timestamp", "")
     signed = f"{headers.get('webhook-id', '')}.{timestamp}.".encode() + body
@@ -51,7 +51,7 @@ def is_genuine(secret, headers, body):
     id: "php",
     language: "PHP",
     code: `<?php
-// $headers: names in lower case; $body: file_get_contents('php://input'), before it is parsed
+// $headers: by lower-case name; $body: file_get_contents('php://input'), before parsing
 function isGenuine(string $secret, array $headers, string $body): bool
 {
     $key = base64_decode(preg_replace('/^whsec_/', '', $secret), true);
@@ -84,7 +84,7 @@ import (
 	"time"
 )
 
-// IsGenuine takes the body as it came, before it is parsed.
+// IsGenuine verifies a request. It needs the raw body, before parsing.
 func IsGenuine(secret string, header http.Header, body []byte) bool {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) == 0 {

@@ -1,8 +1,8 @@
 /**
- * The style sheets of all pages: that of forms (log-in, consent, messages), and what pages with lists add to it.
+ * The style sheets of the pages: one for all (login, consent, messages), and one that pages with lists add.
  */
 
-/** Style of every page. */
+/** Style rules of every page. */
 export const formLook = `
 :root { color-scheme: light dark; --ground: #f3f4f6; --card: #ffffff; --text: #1b2430; --muted: #55606e;
   --line: #7d8794; --accent: #1d5bb8; --on-accent: #ffffff; --alert: #9c1f1b; --alert-ground: #fdeeec }
@@ -34,7 +34,7 @@ code { display: block; margin: 0 0 1rem; padding: .75rem; border: 1px dashed var
   font: 1rem/1.5 ui-monospace, monospace; overflow-wrap: anywhere; user-select: all }
 `
 
-/** Style of pages with lists, on top of that of all pages. */
+/** Additional style rules of pages with lists. */
 export const listLook = `
 :root { --good: #1a6b3c; --good-ground: #e5f4eb; --warn: #7a4d00; --warn-ground: #fdf2dc; --info: #1d4f91;
   --info-ground: #e8f0fb; --quiet-ground: #eceff3; --rule: #dde2e8 }

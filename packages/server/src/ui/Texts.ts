@@ -1,8 +1,8 @@
 /**
- * The texts of all pages, per language: English and German are built in, a host may change them or add others. A browser gets
- * the language that its `Accept-Language` prefers.
+ * The texts of all pages by language. English and German are built in; a host may change texts or add languages. A page
+ * is in the language that the browser's `Accept-Language` prefers.
  *
- * Core's sentences (why a delivery failed, what is wrong with a URL) are in the same table, with core's English.
+ * The tables include core's sentences, for example why a delivery failed or what is wrong with a URL.
  */
 import { Html, isoOf } from "@doorhook/core"
 import type { SentenceValue } from "@doorhook/core"
@@ -15,39 +15,42 @@ import { en } from "./texts/en.ts"
 export type TextKey = keyof typeof en
 export type Texts = Readonly<Record<TextKey, string>>
 
-/** Keys with a text for one and one for several: `X_one` and `X_other`. */
+/** Keys with a singular and a plural text, `X_one` and `X_other`. */
 type CountKey = TextKey extends infer Key ? (Key extends `${infer Base}_one` ? Base : never) : never
 
-/** Texts of a host, by language (BCP 47). What is left out is doorhook's text in that language, or English. */
+/**
+ * Texts of a host, by language (BCP 47). For missing ones, doorhook's own text in that language is used, or else
+ * English.
+ */
 export const TextsShape = Schema.Record(
   Schema.String,
   Schema.Record(Schema.Literals(Struct.keys(en)), Schema.optionalKey(Schema.String))
 )
 export type TextsShape = typeof TextsShape.Type
 
-/** Read when the routes are built. */
+/** Texts of the host, read when the routes are built. */
 export const HostTexts = Context.Reference<TextsShape>("@doorhook/server/ui/HostTexts", { defaultValue: () => ({}) })
 
 const isTextKey = (key: string): key is TextKey => Object.hasOwn(en, key)
 
 type Values = Readonly<Record<string, string | number>>
 
-/** A language, and how it writes texts, numbers and times. */
+/** A language with its texts and its formats of numbers and times. */
 export interface Language {
-  /** BCP 47. */
+  /** Language tag (BCP 47). */
   readonly lang: string
   /** A text, with values for its `{placeholders}`. */
   readonly t: (key: TextKey, values?: Values) => string
-  /** The same as HTML, with pieces of HTML for placeholders. */
+  /** A text as HTML, with HTML for its placeholders. */
   readonly html: (key: TextKey, parts: Readonly<Record<string, Html.Part>>) => Html.Html
-  /** Sentences as HTML, separated by spaces. What was seen of a failure stays English, and is marked as such. */
+  /** Sentences as HTML, separated by spaces. A failure's technical details stay in English and are marked as such. */
   readonly say: (said: ReadonlyArray<PageSentence>) => Html.Html
   /** A number of things, like `2 attempts`. */
   readonly count: (key: CountKey, n: number) => string
   readonly number: (n: number) => string
   /** A time in UTC: the visitor's time zone is unknown. */
   readonly time: (millis: number) => string
-  /** How long ago a time was, or in how long it will be. */
+  /** The distance of a time from now, like `5 min. ago` or `in 5 min.`. */
   readonly ago: (millis: number, now: number) => string
   readonly duration: (millis: number) => string
 }
@@ -119,7 +122,7 @@ export const english = makeLanguage("en", en)
 
 const primary = (tag: string): string => tag.split("-", 1)[0]?.toLowerCase() ?? ""
 
-/** The ranges of an `Accept-Language` header (RFC 9110 section 12.5.4), the preferred first. */
+/** The language ranges of an `Accept-Language` header (RFC 9110 section 12.5.4), preferred ones first. */
 const wantedIn = (header: string): ReadonlyArray<string> =>
   header
     .split(",", 20)
@@ -131,7 +134,7 @@ const wantedIn = (header: string): ReadonlyArray<string> =>
     .toSorted((a, b) => b.weight - a.weight)
     .map(({ tag }) => tag)
 
-/** Makes the languages of a service. Returns what chooses one for a request. */
+/** Makes the languages of a service. Returns a function that chooses one for a request. */
 export const makeLanguages = (host: TextsShape): ((x: Pick<Exchange, "header">) => Language) => {
   const names = [...new Set([...Object.keys(builtIn), ...Object.keys(host)])]
   const languages = names.map((name) =>

@@ -1,8 +1,9 @@
 /**
- * The pages for people: operators at `/console`, owners of integrations at `/portal`. The table of routes, who may open each,
- * and the way from a form to what it does. The pages themselves are in the files beside this one.
+ * The web pages: `/console` for operators and `/portal` for owners of integrations. This file has the routes, their
+ * access checks, and the handling of forms. The pages themselves are in the other files of this folder.
  *
- * A form ends in a redirect, so that a reload sends nothing again; only an answer with a new secret is no redirect.
+ * A form is answered with a redirect, so that a reload does not submit it again. Answers with a new secret are the
+ * exception.
  */
 import type { Actor, IntegrationId, StoreError, IntegrationWithHealth } from "@doorhook/core"
 import {
@@ -49,35 +50,35 @@ import {
 import { signInPage } from "./SignIn.ts"
 import { HostTexts, makeLanguages } from "./Texts.ts"
 
-/** The largest body of a form, in bytes: one publishes an event. */
+/** Largest form body, in bytes. The form that publishes events needs this much. */
 const maxFormBytes = 512 * 1_024
 
-/** How many forms a session of an owner may send in a minute. */
+/** Maximum number of forms per minute and owner session. */
 const formsPerMinute = 60
 
-/** What a page or a form does for a visitor. */
+/** Handler of a page or a form. */
 type Run = (visit: Visit, fields: URLSearchParams) => Effect.Effect<Answer | Shown, KnownError>
 
-/** The same for one integration. */
+/** Handler of a page or a form of one integration. */
 type RunOne = (
   visit: Visit,
   found: IntegrationWithHealth,
   fields: URLSearchParams
 ) => Effect.Effect<Answer | Shown, KnownError>
 
-/** Why somebody could not sign in. */
+/** A refused sign-in. */
 interface Refused {
   readonly text: string
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Checks a form to sign in: the cookie of a session, or what was wrong. */
+/** Checks a sign-in form. Returns the session's cookie, or the refusal. */
 type Check = (x: Exchange, fields: URLSearchParams) => Effect.Effect<string | Refused, KnownError>
 
 const isAnswer = (made: Answer | Shown): made is Answer => "status" in made && "headers" in made && !("title" in made)
 
-/** A page that does not refresh itself. */
+/** The page without automatic refresh. */
 const stillOf = ({ refresh: _refresh, ...shown }: Shown): Shown => shown
 
 const none = new URLSearchParams()
@@ -110,7 +111,7 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   const faceOf = (role: Role): Face => ({
     refuse: (x, refusal) => {
-      // Below the page of an integration the way back is that page: the holder of a link has no other.
+      // On pages below an integration's page, link back to that page: the holder of a link has access to no other.
       const below = /^\/portal\/\d+(?=\/)/.exec(x.path)?.[0]
       const back = below === undefined ? baseOf(role) : `${prefixOf(publicUrl.url)}${below}`
       return pages.answer(failurePage(languageOf(x), refusal, x.id, back))
@@ -118,9 +119,9 @@ export const makeUiRoutes = Effect.gen(function* () {
   })
   const faces = { operator: faceOf("operator"), owner: faceOf("owner") } as const
 
-  // Who has opened a page.
+  // Identifying the visitor.
 
-  /** Who a visitor is, before the page is known. */
+  /** The visitor's identity, independent of the page. */
   type Known = Pick<Visit, "actor" | "canSignOut" | "link" | "session">
 
   const operator = (x: Exchange): Effect.Effect<Known | null, StoreError> =>
@@ -128,7 +129,7 @@ export const makeUiRoutes = Effect.gen(function* () {
       session === null ? null : { session: session.name, actor: null, canSignOut: true, link: null }
     )
 
-  /** The holder of a link to an integration; "expired" once it has ended. */
+  /** The holder of a link to an integration; "expired" after its expiry, null without a valid link. */
   const linkHolder = Effect.fnUntraced(function* (x: Exchange, id: IntegrationId) {
     const access = yield* links.check("visit", linkSessionOf(x, publicUrl.url, id))
     if (access._tag === "Expired") return "expired" as const
@@ -144,9 +145,12 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   const actorOf = ({ user }: Pick<OwnerSession, "user">): Actor => ({ user_id: user, client_id: null })
 
-  /** An owner who is logged in, at the host or here; an answer where the host has a login page of its own. */
+  /**
+   * The owner who is logged in, at the host or here. A redirect if the host wants visitors to log in on its own page
+   * first; null if nobody is logged in.
+   */
   const owner = Effect.fnUntraced(function* (x: Exchange) {
-    // The way back is built from public parts: no header of the request can change it.
+    // The return address is built from the public URL, so request headers can't change it.
     const path = x.path.startsWith(rootOf.owner) ? x.path : rootOf.owner
     const visitor = yield* askHost(authorization, publicUrl.url, x, `${publicUrl.url}${path}`)
     if (visitor._tag === "Elsewhere") return seeOther(visitor.loginUrl)
@@ -159,7 +163,7 @@ export const makeUiRoutes = Effect.gen(function* () {
     return { session: session.name, actor: actorOf(session), canSignOut: true, link: null } satisfies Known
   })
 
-  // From a request to an answer.
+  // Handling requests.
 
   const visitOf = Effect.fnUntraced(function* (role: Role, x: Exchange, params: Params, known: Known) {
     const { setCookie, token } = yield* tokens.forForm(x, known.session)
@@ -180,7 +184,7 @@ export const makeUiRoutes = Effect.gen(function* () {
   const render = (visit: Visit, made: Answer | Shown): Effect.Effect<Answer> =>
     isAnswer(made) ? Effect.succeed(made) : pages.answer(framed(visit, made))
 
-  /** The form to sign in, with what was wrong with the last try. */
+  /** The sign-in form, with the problem of the last attempt. */
   const showSignIn = Effect.fnUntraced(function* (
     role: Role,
     x: Exchange,
@@ -195,13 +199,13 @@ export const makeUiRoutes = Effect.gen(function* () {
     return setCookie === null ? page : { ...page, headers: { ...page.headers, "set-cookie": setCookie } }
   })
 
-  /** Whether a form was shown to this browser in this session. */
+  /** Whether the submitted form was shown to this browser in this session. */
   const isGenuine = (x: Exchange, fields: URLSearchParams, session: string) =>
     tokens.isGenuine(x, fields.get(formTokenField) ?? undefined, session)
 
   const forged = formFailure(403, "forbidden", "Nothing was done", { key: "form_expired" })
 
-  /** The fields of a form that was shown in the visitor's session. */
+  /** The fields of a submitted form. Fails unless the form was shown in the visitor's session. */
   const fieldsOf = Effect.fnUntraced(function* (visit: Visit) {
     const fields = new URLSearchParams(yield* readText(visit.x, maxFormBytes))
     if (!(yield* isGenuine(visit.x, fields, visit.session))) return yield* forged
@@ -224,7 +228,7 @@ export const makeUiRoutes = Effect.gen(function* () {
     Effect.gen(function* () {
       const fields = method === "POST" ? yield* fieldsOf(visit) : none
       const made = yield* run(visit, fields)
-      // The script would ask for the address again with GET, where a form's answer is not.
+      // The script would refresh with GET, which does not return a form's answer.
       return yield* render(visit, method === "POST" && !isAnswer(made) ? stillOf(made) : made)
     })
 
@@ -272,7 +276,7 @@ export const makeUiRoutes = Effect.gen(function* () {
       })
   })
 
-  /** A page or form of one integration: one that the visitor may see at this moment. */
+  /** Restricts a page or form of one integration to visitors who may see the integration at this moment. */
   const ofOne =
     (run: RunOne, isChange = false): Run =>
     (visit, fields) =>
@@ -282,9 +286,9 @@ export const makeUiRoutes = Effect.gen(function* () {
           visit.link === null ? Effect.fail(error) : Effect.succeed(null)
         )
         if (found === null) return yield* pages.answer(messagePage(visit.language, "deleted", 404))
-        // The host has vouched for the holder of a link, who sees it as long as the link lasts.
+        // The holder of a link may see the integration until the link expires.
         if (visit.link === null) {
-          // What the user has no right to is as good as not there.
+          // Without the right, the answer is the same as for a missing integration.
           yield* Effect.catchTags(one.permit(visit, found), {
             ScopeNotFound: () => new IntegrationNotFound({ id })
           })
@@ -294,10 +298,12 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   // Signing in and out.
 
-  /** Where the visitor wanted to go: path and query. */
+  /** The path and query that the visitor requested. */
   const target = ({ path, query }: Exchange): string => (query === "" ? path : `${path}?${query}`)
 
-  /** The address after signing in: a page of the role, and nothing that leads elsewhere. */
+  /**
+   * The address after signing in: the requested page if it is one of the role's pages, otherwise the role's first page.
+   */
   const nextOf = (role: Role, fields: URLSearchParams): string => {
     const next = fields.get("next") ?? ""
     const isOwn = next === rootOf[role] || next.startsWith(`${rootOf[role]}/`) || next.startsWith(`${rootOf[role]}?`)
@@ -353,7 +359,7 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   const signOut: Run = (visit) => Effect.succeed(seeOther(visit.home, { "set-cookie": sessions.end(visit.role) }))
 
-  /** Exchanges the token of a link for a session. */
+  /** Opens a link: exchanges its token for a session. */
   const open: Handler = (x, params) =>
     Effect.gen(function* () {
       const access = yield* links.check("link", params["token"] ?? "")
@@ -371,7 +377,7 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   const deliveryOf = (visit: Visit) => pathId(visit.params, "delivery", parseDeliveryId, "a delivery (dlv_...)")
 
-  /** A search for one delivery leads to it. */
+  /** Lists deliveries. A search for the id of a delivery redirects to that delivery. */
   const allDeliveries: Run = (visit) => {
     const wanted = Option.getOrNull(parseDeliveryId((visit.query.get("find") ?? "").trim()))
     return wanted === null
@@ -399,7 +405,7 @@ export const makeUiRoutes = Effect.gen(function* () {
   const requireOf = (found: IntegrationWithHealth, ids: Parameters<typeof deliveries.requireOf>[1]) =>
     deliveries.requireOf(found.integration.id, ids)
 
-  /** Sends the deliveries that the form names, and leads to the one, or to the list. */
+  /** Sends the selected deliveries again. Redirects to the delivery if it is only one, otherwise to the list. */
   const resend = (visit: Visit, fields: URLSearchParams, list: string, path: string): ReturnType<Run> =>
     Effect.gen(function* () {
       const ids = deliveriesIn(fields)
@@ -427,7 +433,7 @@ export const makeUiRoutes = Effect.gen(function* () {
 
   // Owners' own pages.
 
-  /** A page or form of owners that are logged in: a link opens one integration alone. */
+  /** Restricts a page or form to owners who are logged in. Holders of a link get 404. */
   const ofOwner =
     (run: (visit: Visit, actor: Actor, fields: URLSearchParams) => ReturnType<Run>): Run =>
     (visit, fields) =>

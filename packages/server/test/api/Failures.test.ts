@@ -4,7 +4,7 @@ import { call, Controls, document, testServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
 
-describe("failures inside", () => {
+describe("internal failures", () => {
   for (const [fault, status, code] of [
     ["store", 503, "unavailable"],
     ["unreadable", 503, "unavailable"],
@@ -58,14 +58,14 @@ describe("the log", () => {
     })
   )
 
-  it.effect("has the origin of a defect", () =>
+  it.effect("has the stack trace of a defect", () =>
     Effect.gen(function* () {
       const { lines } = yield* logged("defect")
       assert.match(lines.join(), /TestServer\.ts:\d/)
     })
   )
 
-  it.effect("and the answer do not promise that nothing was changed if that is unknown", () =>
+  it.effect("does not claim that nothing was changed if that is unknown, and neither does the answer", () =>
     Effect.gen(function* () {
       const lost = (yield* logged("lost_answer")).reply
       assert.strictEqual(lost.status, 503)
@@ -77,7 +77,7 @@ describe("the log", () => {
 })
 
 describe("request ids", () => {
-  it.effect("are on every answer: the caller's if it is harmless, a new one otherwise", () =>
+  it.effect("are on every answer: the caller's own if it is safe, otherwise a new one", () =>
     Effect.gen(function* () {
       const seen = new Set<string | null>()
       for (const target of [path, "/v4/nothing", "/nothing", "/health/live", "/operator/events", "/oauth/token"]) {
@@ -98,7 +98,7 @@ describe("request ids", () => {
 })
 
 describe("unknown addresses", () => {
-  it.effect("of the authorization server get errors in the format of OAuth", () =>
+  it.effect("below the authorization server get errors in the format of OAuth", () =>
     Effect.gen(function* () {
       for (const target of [
         "/oauth/userinfo",

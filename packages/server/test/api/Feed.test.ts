@@ -30,7 +30,7 @@ const nextOf = (reply: Reply): string => {
 }
 
 describe("GET .../integrations/{id}/deliveries", () => {
-  it.effect("shows what should have been received, with the event as in the webhook's body", () =>
+  it.effect("lists deliveries, with each event as in the webhook's body", () =>
     Effect.gen(function* () {
       const one = yield* created
       const data = '{"id": 12345678901234567890, "2":1,  "1":2, "n":1.0e2, "t":"\\u00e9 é"}'
@@ -50,7 +50,7 @@ describe("GET .../integrations/{id}/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("continues from a cursor that never expires, also when there was nothing new", () =>
+  it.effect("continues from a cursor that never expires, even if there was nothing new", () =>
     Effect.gen(function* () {
       const one = yield* created
       const empty = yield* read(one)
@@ -72,7 +72,7 @@ describe("GET .../integrations/{id}/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("comes in pages that `next` leads through", () =>
+  it.effect("returns pages, each with a link to the next", () =>
     Effect.gen(function* () {
       const one = yield* created
       const ids: Array<string> = []
@@ -93,7 +93,7 @@ describe("GET .../integrations/{id}/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("has 50 items on a page by default", () =>
+  it.effect("returns 50 items per page by default", () =>
     Effect.gen(function* () {
       const one = yield* created
       const event = { resource_type: "access_log", action: "create", building_id: 1, data: {} }
@@ -104,7 +104,7 @@ describe("GET .../integrations/{id}/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("shows events from while the integration was disabled, and nothing of other integrations", () =>
+  it.effect("includes events from the time when the integration was disabled, and none of other integrations", () =>
     Effect.gen(function* () {
       const one = yield* created
       const body = { data: { type: "integrations", attributes: { status: "disabled" } } }

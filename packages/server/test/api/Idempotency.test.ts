@@ -11,7 +11,7 @@ const create = (key: string, body: unknown = document(), as = "admin", to = path
 const count = Effect.map(call("GET", path, { as: "admin" }), (reply) => reply.at("/meta/page_info/total_item_count"))
 
 describe("creating again under the same Idempotency-Key", () => {
-  it.effect("answers with the same integration and without its secret, until a day has passed", () =>
+  it.effect("returns the same integration without its secret, for a day", () =>
     Effect.gen(function* () {
       const first = yield* create("k")
       assert.match(first.textAt("/meta/signing_secret"), /^whsec_/)
@@ -27,7 +27,7 @@ describe("creating again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("shows what became of the integration since", () =>
+  it.effect("returns the current state of the integration", () =>
     Effect.gen(function* () {
       const first = yield* create("k")
       const one = `${path}/${first.textAt("/data/id")}`
@@ -51,7 +51,7 @@ describe("creating again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is asked to wait while the first is in progress", () =>
+  it.effect("is refused with 409 while the first request is in progress", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       const release = yield* Deferred.make<void>()

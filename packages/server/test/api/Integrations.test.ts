@@ -13,7 +13,7 @@ describe("integrations over HTTP", () => {
     ["admin", "/v4/buildings/1/integrations", { building: { data: { type: "buildings", id: "1" } } }],
     ["tenant", "/v4/tenants/101/integrations", { tenant: { data: { type: "tenants", id: "101" } } }]
   ] as const) {
-    it.effect(`live from POST to DELETE at ${path}`, () =>
+    it.effect(`can be created, read, changed and deleted at ${path}`, () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(1_000_000)
         const created = yield* call("POST", path, { as, body: document() })
@@ -63,7 +63,7 @@ describe("integrations over HTTP", () => {
     )
   }
 
-  it.effect("show the signing secret once, and never in a later answer", () =>
+  it.effect("show the signing secret once and never again", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document() })
       const one = `${path}/${created.textAt("/data/id")}`
@@ -95,7 +95,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("change by PATCH only in the members that it has", () =>
+  it.effect("change only in the members of a PATCH", () =>
     Effect.gen(function* () {
       const patch = (attributes: object) =>
         call("PATCH", one, { as: "admin", body: { data: { type: "integrations", attributes } } })
@@ -134,7 +134,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("stay as they are when what GET answered is PUT", () =>
+  it.effect("do not change if the answer of a GET is sent back by PUT", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document() })
       const one = `${path}/${created.textAt("/data/id")}`
@@ -148,7 +148,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are enabled by any PUT after doorhook disabled them, also by the unchanged answer of GET", () =>
+  it.effect("are enabled by any PUT after doorhook disabled them, even by the unchanged answer of a GET", () =>
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* call("POST", path, { as: "admin", body: document() })
@@ -166,7 +166,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("can be created disabled, and have no other status", () =>
+  it.effect("can be created disabled, and accept no unknown status", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document({ status: "disabled" }) })
       assert.strictEqual(created.status, 201)
@@ -186,7 +186,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("belong to everybody with the right, and to nobody else", () =>
+  it.effect("are accessible to everyone with the right, and to nobody else", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document() })
       const id = created.textAt("/data/id")
@@ -194,7 +194,7 @@ describe("integrations over HTTP", () => {
       const strangers = [
         ["other", `/v4/buildings/1/integrations/${id}`],
         ["tenant", `/v4/buildings/1/integrations/${id}`],
-        // The client's own collection with another owner's integration.
+        // The user's own collection, but an integration of another owner.
         ["other", `/v4/buildings/2/integrations/${id}`],
         ["tenant", `/v4/tenants/101/integrations/${id}`]
       ] as const
@@ -209,7 +209,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("make the dispatcher drop its cached state, but only when they really change", () =>
+  it.effect("make the dispatcher drop its cached state only if they change", () =>
     Effect.gen(function* () {
       const { forgotten } = yield* Controls
       const created = yield* call("POST", path, { as: "admin", body: document() })
@@ -227,7 +227,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("change only in the version of If-Match", () =>
+  it.effect("change only if their version matches If-Match", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document() })
       const one = `${path}/${created.textAt("/data/id")}`
@@ -287,7 +287,7 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("follow the switches for other clients", () =>
+  it.effect("follow the settings for existing clients", () =>
     Effect.gen(function* () {
       const body = document({ bindings: [{ resource_type: "door_release", actions: ["create"] }] })
       const created = yield* call("POST", path, { as: "admin", body, headers: { accept: "text/html" } })

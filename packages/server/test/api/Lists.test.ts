@@ -39,7 +39,7 @@ describe("lists of integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("come in pages, in the order of creation, in either style", () =>
+  it.effect("are paginated in the order of creation, in both styles", () =>
     Effect.gen(function* () {
       const ids: Array<unknown> = []
       for (let n = 0; n < 5; n++) {
@@ -102,7 +102,7 @@ describe("lists of integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("have only the owner's integrations", () =>
+  it.effect("contain only the owner's integrations", () =>
     Effect.gen(function* () {
       yield* call("POST", path, { as: "admin", body: document() })
       yield* call("POST", "/v4/tenants/101/integrations", { as: "tenant", body: document() })

@@ -12,7 +12,7 @@ const create = (as: string) =>
   Effect.map(call("POST", path, { as, body: document() }), (created) => created.textAt("/data/id"))
 
 describe("an integration that another client created", () => {
-  it.effect("is shared, and its signing secret is not", () =>
+  it.effect("is shared, except for its signing secret", () =>
     Effect.gen(function* () {
       const one = `${path}/${yield* create(creator)}`
       const refused = yield* call("POST", `${one}/rotate_secret`, { as: rival })
@@ -31,7 +31,7 @@ describe("an integration that another client created", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is not found by any operation where clients are isolated", () =>
+  it.effect("is not found by any operation if clients are isolated", () =>
     Effect.gen(function* () {
       const id = yield* create(creator)
       const own = yield* create(rival)

@@ -27,7 +27,7 @@ const itemsOf = (total: number, request: ReturnType<typeof pageOf>): ReadonlyArr
 const follow = (link: string) => pageOf(Object.fromEntries(new URL(link).searchParams))
 
 describe("pages", () => {
-  it("describe themselves correctly, and link to the pages that they name", () => {
+  it("have correct numbers, and links to the pages with these numbers", () => {
     fc.assert(
       fc.property(input, ({ total, ...asked }) => {
         const request = read(asked)
@@ -58,7 +58,7 @@ describe("pages", () => {
     )
   })
 
-  it("show every item once, walked by `next` from the first", () => {
+  it("show every item once if `next` is followed from the first page", () => {
     fc.assert(
       fc.property(input, ({ total, ...asked }) => {
         const seen: Array<number> = []
@@ -77,7 +77,7 @@ describe("pages", () => {
     )
   })
 
-  it("are linked in the style of the request, also when it names only one of the two", () => {
+  it("are linked in the style of the request, even if it has only one of the two parameters", () => {
     for (const [given, names] of [
       [{}, ["page", "per"]],
       [{ page: "2" }, ["page", "per"]],
@@ -89,7 +89,7 @@ describe("pages", () => {
     }
   })
 
-  it("past the end lead back to one with items, if there is any", () => {
+  it("past the end link back to the last page with items", () => {
     fc.assert(
       fc.property(input, ({ total, ...asked }) => {
         const request = read(asked)

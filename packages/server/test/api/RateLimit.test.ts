@@ -6,7 +6,7 @@ import { call, testServer } from "../TestServer.ts"
 const path = "/v4/buildings/1/integrations"
 
 describe("the rate limit", () => {
-  it.effect("holds for one authorization, for the rest of the minute", () =>
+  it.effect("applies to one authorization, for the rest of the minute", () =>
     Effect.gen(function* () {
       for (const rest of [2, 1, 0]) {
         const reply = yield* call("GET", path, { as: "admin" })
@@ -25,7 +25,7 @@ describe("the rate limit", () => {
     }).pipe(Effect.provide(testServer({ api: { requestsPerMinute: 3 } })))
   )
 
-  it.effect("is in every answer to a known caller, even in refusals", () =>
+  it.effect("is in the headers of every answer to an authenticated caller, even of refusals", () =>
     Effect.gen(function* () {
       const refusals = [
         [400, call("GET", `${path}?pag=2`, { as: "admin" })],

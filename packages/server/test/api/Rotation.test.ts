@@ -11,7 +11,7 @@ const created = Effect.gen(function* () {
   return { reply, one: `${path}/${reply.textAt("/data/id")}`, secret: reply.textAt("/meta/signing_secret") }
 })
 
-/** The secrets that sign an attempt now. */
+/** The secrets that an attempt made now would be signed with. */
 const signers = Effect.fnUntraced(function* (id: string) {
   const stored = yield* (yield* IntegrationStore).find(IntegrationId.make(Number(id)))
   if (stored === null) return []

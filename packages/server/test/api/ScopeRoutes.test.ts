@@ -27,7 +27,7 @@ const linkOf = (reply: Reply, name: string): string => {
 }
 
 describe("buildings and tenants", () => {
-  it.effect("are those that the directory says the user has", () =>
+  it.effect("are those that the directory lists for the user", () =>
     Effect.gen(function* () {
       const list = yield* get("/v4/buildings")
       assert.strictEqual(list.status, 200)
@@ -59,7 +59,7 @@ describe("buildings and tenants", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("of other users, or of none, are not found", () =>
+  it.effect("are not found if they belong to other users or do not exist", () =>
     Effect.gen(function* () {
       for (const path of ["/v4/buildings/2", "/v4/buildings/999", "/v4/buildings/x"]) {
         const reply = yield* get(path)
@@ -73,7 +73,7 @@ describe("buildings and tenants", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("come in pages like integrations, in both styles, and links keep the scope", () =>
+  it.effect("are paginated like integrations, in both styles, and links keep the scope", () =>
     Effect.gen(function* () {
       for (const [number, size] of [
         ["page", "per"],
@@ -93,8 +93,8 @@ describe("buildings and tenants", () => {
   )
 })
 
-describe("what happened", () => {
-  it.effect("has the published data as its attributes, byte for byte, and the event's id", () =>
+describe("events over HTTP", () => {
+  it.effect("have the published data as attributes, byte for byte, and the event's id", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_000_000)
       const data = '{"z":1, "id": 12345678901234567890,  "2":1.0e2, "1":"\\u00e9 é", "n":{ "b":[ ],"a":-0}}'
@@ -120,14 +120,14 @@ describe("what happened", () => {
     ['{"id":""}', null],
     ['{"id":null}', null],
     ['{"id":[1]}', null]
-  ] as const)("has the id that the host gave it, if it is a text or a whole number: %s", ([data, own]) =>
+  ] as const)("have the host's own id if it is a string or a whole number: %s", ([data, own]) =>
     Effect.gen(function* () {
       const event = yield* publish(data, "call")
       assert.deepStrictEqual(ids(yield* get("/v4/buildings/1/calls")), [own ?? event])
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is listed between two times, and links keep both", () =>
+  it.effect("are listed between two times, and links keep both", () =>
     Effect.gen(function* () {
       for (let n = 1; n <= 6; n++) {
         yield* TestClock.setTime(n * 1_000)
@@ -151,7 +151,7 @@ describe("what happened", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is not listed for a malformed time", () =>
+  it.effect("are not listed for a malformed time", () =>
     Effect.gen(function* () {
       for (const time of ["", "yesterday", "1970-13-01", "1970-02-30", "1970-01-01T00:00:00", "1700000000"]) {
         for (const name of ["since", "until"]) {
@@ -165,7 +165,7 @@ describe("what happened", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is counted up to 10,000, and pages begin no later than that", () =>
+  it.effect("are counted up to 10,000, and no page starts after that", () =>
     Effect.gen(function* () {
       const event = (n: number) =>
         `{"resource_type":"access_log","action":"create","building_id":1,"tenant_ids":[],"data":{"id":${n}}}`
@@ -212,7 +212,7 @@ describe("what happened", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is listed by kind, the latest first, in pages", () =>
+  it.effect("are listed by type, newest first, in pages", () =>
     Effect.gen(function* () {
       for (let n = 1; n <= 5; n++) yield* publish(`{"id":${n}}`)
       yield* publish('{"id":"ring"}', "call")
@@ -237,7 +237,7 @@ describe("what happened", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is visible to the owners that get its webhooks: a tenant sees only its own events", () =>
+  it.effect("are visible to the owners that get their webhooks: a tenant sees only its own events", () =>
     Effect.gen(function* () {
       yield* publish('{"id":1}', "access_log", [101])
       yield* publish('{"id":2}', "access_log", [102])
@@ -262,7 +262,7 @@ describe("what happened", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("repeats the page's numbers at the top level if configured", () =>
+  it.effect("have the page numbers at the top level too if configured", () =>
     Effect.gen(function* () {
       yield* publish("{}")
       for (const path of [logs, "/v4/buildings"]) {

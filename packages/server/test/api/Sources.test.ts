@@ -6,7 +6,7 @@ import { call, testServer } from "../TestServer.ts"
 const webhookSources = ["203.0.113.7/32", "2001:db8::/48"].map(IpNetwork.fromStringUnsafe)
 
 describe("GET /v4/webhook_keys", () => {
-  it.effect("is empty where only secrets sign, and needs no token", () =>
+  it.effect("is empty if webhooks are signed with secrets only, and needs no token", () =>
     Effect.gen(function* () {
       const reply = yield* call("GET", "/v4/webhook_keys")
       assert.strictEqual(reply.status, 200)
@@ -16,7 +16,7 @@ describe("GET /v4/webhook_keys", () => {
 })
 
 describe("GET /v4/webhook_sources", () => {
-  it.effect("shows anyone where deliveries come from", () =>
+  it.effect("lists the networks of deliveries without a token", () =>
     Effect.gen(function* () {
       const reply = yield* call("GET", "/v4/webhook_sources")
       assert.strictEqual(reply.status, 200)

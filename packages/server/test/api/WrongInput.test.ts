@@ -144,7 +144,7 @@ describe("wrong input", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is reported all at once", () =>
+  it.effect("is reported with all its problems in one answer", () =>
     Effect.gen(function* () {
       const body = document({
         integrator: "zapier",
@@ -166,7 +166,7 @@ describe("wrong input", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("in a PATCH keeps its valid members from being applied", () =>
+  it.effect("in a PATCH prevents all of its changes", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document() })
       const one = `${path}/${created.textAt("/data/id")}`
@@ -198,7 +198,7 @@ describe("wrong input", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("in a path is not found", () =>
+  it.effect("in a path gets 404", () =>
     Effect.gen(function* () {
       const ids = ["abc", "0", "-1", "01", "1.0", `1${"0".repeat(30)}`, "9".repeat(200), "%00", "%F0%28", "2", "999"]
       for (const id of ids) {
@@ -220,7 +220,7 @@ describe("wrong input", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("in a query is refused by name", () =>
+  it.effect("in a query is refused with the parameter's name", () =>
     Effect.gen(function* () {
       const cases = [
         ["foo=1", "foo"],
@@ -263,7 +263,7 @@ describe("wrong input", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("as a method is answered with the allowed ones", () =>
+  it.effect("as a method gets 405 with the allowed methods", () =>
     Effect.gen(function* () {
       const cases = [
         ["PUT", path, "GET, HEAD, POST"],

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { routes, description, targetOf } from "../Table.ts"
 import { address, call, document, operatorKey, testServer } from "../TestServer.ts"
 
-/** Every operation of the description, with numbers for path parameters. */
+/** Every operation of the description, with its path parameters replaced by numbers. */
 const operations = Object.entries(description.paths).flatMap(([path, item]) =>
   Object.keys(item).map((name) => [name.toUpperCase(), path.replaceAll(/\{\w+\}/g, "1")] as const)
 )
@@ -22,7 +22,7 @@ describe("the table of routes", () => {
           const { headers, status, text } = yield* call(method, target, { as: operatorKey, ...init })
           const what = `${method} ${target}: ${status} ${text}`
           if (allowed.includes(method)) assert.notInclude([405, 500, 501], status, what)
-          // A wildcard path may have nothing at this address.
+          // Below a wildcard path, this address may not exist.
           else if (!path.endsWith("*"))
             assert.deepStrictEqual([status, headers.get("allow")], [405, allowed.join(", ")], what)
         }

@@ -12,7 +12,7 @@ const metricsKey = "a-metrics-key-of-more-than-32-characters"
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: {} }
 
 describe("the log of a store that refuses changes", () => {
-  it.effect("reports what the store said, not a missing answer", () => {
+  it.effect("has the store's own error, not a timeout", () => {
     const lines: Array<string> = []
     const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
     return Effect.gen(function* () {
@@ -61,7 +61,7 @@ describe("health", () => {
       assert.strictEqual(still.at("/status"), "stalled")
       assert.strictEqual(still.at("/oldest_due_age_ms"), 30_001)
 
-      // A backlog that shrinks is not a standstill, however old it is.
+      // A backlog that shrinks does not count as stalled, however old it is.
       controls.status = { ...controls.status, delivering: 10, buffered: 3, unsettled: 2, last_claim_at: 1_030_000 }
       const busy = yield* call("GET", "/health/ready")
       assert.strictEqual(busy.status, 200)
@@ -84,7 +84,7 @@ describe("health", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is not ready when outcomes wait for longer than a lease and none is recorded", () =>
+  it.effect("is not ready when finished attempts wait too long to be recorded", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       yield* TestClock.setTime(1_000_000)
@@ -123,7 +123,7 @@ describe("health", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is not ready with a store that may not be written to", () =>
+  it.effect("is not ready with a read-only store", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       controls.fault = "read_only"
@@ -234,7 +234,7 @@ describe("GET /metrics", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("leaves out values that the store does not return now", () =>
+  it.effect("leaves out values that the store can't return", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       assert.match((yield* call("GET", "/metrics")).text, /^doorhook_oldest_due_age_seconds 0$/m)
@@ -247,7 +247,7 @@ describe("GET /metrics", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is text for Prometheus", () =>
+  it.effect("is in the Prometheus text format", () =>
     Effect.gen(function* () {
       const { status, headers, text } = yield* call("GET", "/metrics")
       assert.strictEqual(status, 200)
@@ -261,7 +261,7 @@ describe("GET /metrics", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is for programs on this machine, not for clients of a proxy on it", () =>
+  it.effect("is only for programs on this machine, not for clients of a local proxy", () =>
     Effect.gen(function* () {
       for (const name of [
         "x-forwarded-for",
@@ -327,7 +327,7 @@ describe("GET /metrics", () => {
     }).pipe(Effect.provide(testServer({ health: { metricsKey: Redacted.make(metricsKey), metricsFor: "anyone" } })))
   )
 
-  it.effect("is for anyone if so configured", () =>
+  it.effect("is for anyone if configured", () =>
     Effect.gen(function* () {
       const reply = yield* call("GET", "/metrics", { headers: { "x-forwarded-for": "203.0.113.9" } })
       assert.strictEqual(reply.status, 200)

@@ -90,10 +90,10 @@ describe("bodies", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("that take too long are answered and abandoned", () =>
+  it.effect("that take too long are refused", () =>
     Effect.gen(function* () {
       const answering = yield* Effect.forkChild(raw([head("content-length: 100"), '{"data":']))
-      // The test clock moves only here. The deadline begins when the server has read the head.
+      // The deadline begins when the server has read the head. Only these lines move the test clock.
       while (answering.pollUnsafe() === undefined) {
         yield* TestClock.adjust(httpDefaults.bodyTimeout)
         yield* nextTurn

@@ -1,5 +1,6 @@
 /**
- * Connections of clients that disconnect, never finish, pipeline many requests, or send more than the server reads.
+ * Tests connections of clients that disconnect, never finish, pipeline many requests, or send more than the server
+ * reads.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Latch, Layer, Logger, References, Scope } from "effect"
@@ -91,7 +92,7 @@ describe("a client", () => {
     })
   )
 
-  it.live("that disconnects within a body never reaches the handler", () =>
+  it.live("that disconnects before the end of its body never reaches the handler", () =>
     Effect.gen(function* () {
       let calls = 0
       const counted = route(
@@ -115,7 +116,7 @@ describe("a client", () => {
     })
   )
 
-  it.live("that sends many requests at once gets an answer to each, in their order, with its own body", () =>
+  it.live("that pipelines requests gets an answer to each, in order, with its own body", () =>
     Effect.gen(function* () {
       const { socket, text } = yield* open
       const bodies = Array.from({ length: 20 }, (_, at) => `body ${at}`)
@@ -208,7 +209,7 @@ describe("a target", () => {
   )
 })
 
-describe("a request of HTTP/2", () => {
+describe("an HTTP/2 request", () => {
   it.live("with a body that is too large is answered without connection headers", () =>
     Effect.gen(function* () {
       const { handle } = yield* makeHttpSurface([echoFirst], { api: jsonFace, oauth: jsonFace })
@@ -235,7 +236,7 @@ describe("a request of HTTP/2", () => {
 })
 
 describe("a surface", () => {
-  it.live("that closes answers its open requests, and refuses later ones", () =>
+  it.live("that closes finishes its open requests and refuses later ones", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const waiting = route("GET", "/wait", () => Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
@@ -260,7 +261,7 @@ describe("a surface", () => {
 })
 
 describe("a server", () => {
-  it.live("that closes answers its open requests first, and accepts no more", () =>
+  it.live("that closes finishes its open requests and accepts no more", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const latch = Latch.makeUnsafe(false)
@@ -281,7 +282,7 @@ describe("a server", () => {
     })
   )
 
-  it.live("reveals nothing of a handler's defect, and logs it under the request's id", () => {
+  it.live("reveals nothing about a handler's defect, and logs it with the request's id", () => {
     const lines: Array<readonly [unknown, string]> = []
     const logger = Logger.make(({ fiber, message }) => {
       lines.push([fiber.getRef(References.CurrentLogAnnotations)["request_id"], String(message)])

@@ -1,6 +1,6 @@
 /**
- * Pages of other origins (CORS). Only allowed origins may call the token, revocation and `/v4` routes, and none may call
- * anything else.
+ * Pages of other origins (CORS). Only allowed origins may call the token, revocation and `/v4` routes. No other origin
+ * may call anything, and no origin may call other routes.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -45,7 +45,7 @@ describe("a page of another origin", () => {
       assert.strictEqual(created.headers.get("access-control-allow-origin"), origin)
       assert.include(created.headers.get("access-control-expose-headers") ?? "", "etag")
       assert.include(created.headers.get("vary") ?? "", "Origin")
-      // Refusals must be readable too.
+      // The page must be able to read refusals too.
       const refused = yield* call("GET", integrations, { headers: { origin } })
       assert.deepStrictEqual([refused.status, refused.headers.get("access-control-allow-origin")], [401, origin])
       const metadata = yield* call("GET", "/.well-known/oauth-authorization-server", { headers: { origin } })
@@ -76,7 +76,7 @@ describe("a page of another origin", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("never reaches pages and operators' routes, named or not", () =>
+  it.effect("never reaches pages and operator routes, even if its origin is allowed", () =>
     Effect.gen(function* () {
       const shared = (path: string) =>
         path.startsWith("/v4/") || /^\/oauth\/(?:token|revoke)$/.test(path) || path.startsWith("/.well-known/")

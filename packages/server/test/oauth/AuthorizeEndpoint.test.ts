@@ -58,14 +58,14 @@ const redirectedWith = (answer: Answer, target = redirectUri) => {
 }
 
 describe("the login page", () => {
-  it("is a page that nothing can frame, keep or learn from", async () => {
+  it("can't be framed, cached or named as a referrer", async () => {
     const headers = { origin: "https://evil.example" }
     const answer = await browser().request(withQuery("/oauth/authorize", authorizeC1), { headers })
     assert.strictEqual(pageStatus(answer), 200)
     assert.notMatch(answer.text, /<script|\bon\w+=|style="|https?:\/\/(?!client)/)
   })
 
-  it("loads only its own style, and does not restrict where its form leads: clients may redirect further", async () => {
+  it("loads only its own style, and lets its form redirect anywhere, because clients may redirect further", async () => {
     const { text, headers } = await browser().authorize(authorizeC1)
     const style = /<style>([^]*)<\/style>/.exec(text)?.[1] ?? ""
     const digest = createHash("sha256").update(style).digest("base64")
@@ -75,7 +75,7 @@ describe("the login page", () => {
     )
   })
 
-  it("is the only such page: that of a problem has no form, and a policy against forms", async () => {
+  it("restricts its form less than an error page, which may only submit to this origin", async () => {
     const { headers } = await browser().authorize({ ...authorizeC1, client_id: "nobody" })
     assert.include(headers.get("content-security-policy"), "; form-action 'self';")
   })
@@ -100,7 +100,7 @@ describe("the login page", () => {
     assert.lengthOf(text.match(/<h1/g) ?? [], 1)
   })
 
-  it("binds its form to a cookie that scripts can't read, and that is kept for the next form", async () => {
+  it("binds its form to a cookie that scripts can't read, and reuses the cookie for the next form", async () => {
     const visitor = browser()
     const first = await visitor.authorize(authorizeC1)
     assert.match(
@@ -122,7 +122,7 @@ describe("the login page", () => {
   })
 })
 
-describe("requests that are not put before the user", () => {
+describe("requests that are refused before the user sees a form", () => {
   it.each([
     ["an unknown client", { ...authorizeC1, client_id: "nobody" }, 400],
     ["a redirect_uri with a port", { ...authorizeC1, redirect_uri: "https://client.example:443/cb" }, 400],
@@ -137,7 +137,7 @@ describe("requests that are not put before the user", () => {
     assert.notInclude(answer.text, "<form")
   })
 
-  it("get a page when the client is not certain", async () => {
+  it("get an error page if the client is not identified", async () => {
     for (const again of ["client_id=c1", `redirect_uri=${encodeURIComponent(redirectUri)}`]) {
       assert.strictEqual(
         pageStatus(await browser().request(`${withQuery("/oauth/authorize", authorizeC1)}&${again}`)),
@@ -176,7 +176,7 @@ describe("a client_secret in the query", () => {
     }
   })
 
-  it("is in no answer, even when it or something else is wrong", async () => {
+  it("is in no answer, even if the secret or another parameter is wrong", async () => {
     for (const fields of [
       { ...authorizeC1, client_secret: "wrong-secret" },
       { ...authorizeC1, client_secret: secretOfC1, scope: "admin" },
@@ -199,7 +199,7 @@ describe("logging in", () => {
   })
 
   it.each(["a%00b", "a%0Ab", "a%0D%0Ab", "%09", "%7F", "%FF", "%ED%A0%80", "a%C3"])(
-    "refuses a state that would come back changed: %s",
+    "refuses a state that can't be returned unchanged: %s",
     async (state) => {
       const answer = await browser().request(`${withQuery("/oauth/authorize", authorizeC1)}&state=${state}`)
       const { error_description, ...rest } = redirectedWith(answer)
@@ -226,7 +226,7 @@ describe("logging in", () => {
     assert.match(answer.text, /<code id="authorization_code">dh_ac_[A-Za-z0-9_-]{43}<\/code>/)
   })
 
-  it("gives the same answer to an unknown login and a wrong password, and keeps the login but no password", async () => {
+  it("gives the same answer to an unknown login and a wrong password, and repeats the login but not the password", async () => {
     const visitor = browser()
     const form = formOf((await visitor.authorize(authorizeC1)).text)
     const wrong = await visitor.submit(form, { login: admin.login, password: "hunter2" })
@@ -238,7 +238,7 @@ describe("logging in", () => {
     assert.include(wrong.text, 'aria-describedby="problem"')
     assert.include(wrong.text, "<title>Error: ")
     assert.notInclude(wrong.text, "hunter2")
-    // The next form is valid.
+    // The form on the refusal's page can be submitted again.
     assert.property(redirectedWith(await visitor.submit(formOf(wrong.text), admin)), "code")
   })
 
@@ -259,7 +259,7 @@ describe("logging in", () => {
     assert.strictEqual(pageStatus(await visitor.submit(shown, { decision: "deny" })), 400)
   })
 
-  it("checks the parameters again that the form brings back", async () => {
+  it("checks the form's parameters again", async () => {
     const visitor = browser()
     const form = formOf((await visitor.authorize(authorizeC1)).text)
     assert.strictEqual(pageStatus(await visitor.submit(form, { ...admin, redirect_uri: "https://evil.example/" })), 400)
@@ -278,7 +278,7 @@ describe("the form's token", () => {
   it.each([
     ["missing", { csrf_token: "" }],
     ["wrong", { csrf_token: "x".repeat(43) }]
-  ])("is asked for: %s", async (_, fields) => {
+  ])("is required: %s", async (_, fields) => {
     const visitor = browser()
     const answer = await visitor.submit(formOf((await visitor.authorize(authorizeC1)).text), { ...admin, ...fields })
     assert.strictEqual(pageStatus(answer), 403)
@@ -306,7 +306,7 @@ describe("the form's token", () => {
 })
 
 describe("guessing passwords", () => {
-  it("is slowed down after ten failures, for that account alone", async () => {
+  it("is slowed down after ten failures, only for that account", async () => {
     const own = await startServer()
     try {
       const visitor = new Browser(own.url)

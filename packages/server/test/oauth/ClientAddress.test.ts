@@ -29,7 +29,7 @@ const repeat = async (times: number, run: (n: number) => Promise<number>, expect
   for (let n = 1; n <= times; n++) assert.strictEqual(await run(n), expected, `time ${n}`)
 }
 
-describe("who a client is", () => {
+describe("the address of a client", () => {
   it("is never what the client itself claims", async () => {
     await withServer({}, async (logIn) => {
       await repeat(10, (n) => logIn(`203.0.113.${n}`), 403)
@@ -60,7 +60,7 @@ describe("who a client is", () => {
     })
   })
 
-  it("is the proxy if that reports nothing, or no address", async () => {
+  it("is that of the proxy if the proxy reports no valid address", async () => {
     await withServer({ trustedProxies: loopback }, async (logIn) => {
       await repeat(5, () => logIn(null), 403)
       await repeat(5, (n) => logIn(`unknown-${n}`), 403)
@@ -68,7 +68,7 @@ describe("who a client is", () => {
     })
   })
 
-  it("is the subscriber's whole network for IPv6", async () => {
+  it("counts as the subscriber's whole network for IPv6", async () => {
     await withServer({ trustedProxies: loopback }, async (logIn) => {
       await repeat(10, (n) => logIn(`2001:db8:1:2::${n}`), 403)
       assert.strictEqual(await logIn("2001:db8:1:2:ffff::1", admin.password), 429)
@@ -76,7 +76,7 @@ describe("who a client is", () => {
     })
   })
 
-  it("makes the log mention an unknown proxy, once", async () => {
+  it("is logged once if an unknown proxy reports it", async () => {
     for (const { trustedProxies, told } of [
       { trustedProxies: [], told: 1 },
       { trustedProxies: loopback, told: 0 }

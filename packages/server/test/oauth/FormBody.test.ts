@@ -14,7 +14,7 @@ interface Part {
 
 const encoder = new TextEncoder()
 
-/** A name in the form that browsers write. */
+/** A field's name as browsers escape it. */
 const escaped = (name: string): string =>
   name.replaceAll("\n", "%0A").replaceAll("\r", "%0D").replaceAll('"', "%22").replaceAll("\\", "%5C")
 
@@ -23,7 +23,7 @@ const names = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 12 }).filter((name) => !/\p{Cc}/u.test(name))
 )
 
-/** Contents that look like the syntax around them. */
+/** Random contents, some of which look like multipart syntax. */
 const contents = fc.oneof(
   fc.string({ unit: "binary", maxLength: 60 }).map((text) => encoder.encode(text)),
   fc.uint8Array({ maxLength: 60 }),
@@ -116,7 +116,7 @@ const field = (name: string, content = "v") => part(`Content-Disposition: form-d
 const pairs = (...list: ReadonlyArray<readonly [string, string]>) => Parameters.fromPairs(list)
 
 describe("a multipart body", () => {
-  it("has the same parameters as for a streaming parser", () => {
+  it("yields the same parameters as with a streaming parser", () => {
     fc.assert(
       fc.property(bodies, (body) => {
         const bytes = written(body)
@@ -138,7 +138,7 @@ describe("a multipart body", () => {
     )
   })
 
-  it("is parsed or refused, for any bytes", () => {
+  it("is parsed or refused, whatever its bytes", () => {
     const damage = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...Array.from('\r\n-:;"\\b\0=é')), fc.nat(4)), {
       maxLength: 6
     })
@@ -162,7 +162,7 @@ describe("a multipart body", () => {
     )
   })
 
-  it("takes no longer for a malicious one", () => {
+  it("takes no longer to parse if it is malicious", () => {
     for (const repeated of ["\r\n--b", "--b\r\n", "\r\n\r\n", "\r", ';a="', 'x: "\\'.repeat(3)]) {
       const hostile = repeated.repeat(Math.floor(65_536 / repeated.length))
       for (const body of [hostile, `--b\r\n${hostile}`, part(`Content-Disposition: form-data; name=${hostile}`)]) {
@@ -197,7 +197,7 @@ describe("a multipart body", () => {
     assert.deepStrictEqual(multipart(`${padded}--b--`), pairs(["é", "v"]))
   })
 
-  it("keeps the first of two fields with one name, and reports it", () => {
+  it("keeps the first of two fields with the same name, and reports the second", () => {
     const found = multipart(`${field("code", "1")}${field("code", "2")}--b--`)
     assert.deepStrictEqual(found, pairs(["code", "1"], ["code", "2"]))
   })
@@ -212,9 +212,9 @@ describe("a multipart body", () => {
     ["two names", part('Content-Disposition: form-data; name="x"; name="y"')],
     ["no name", part("Content-Disposition: form-data")],
     ["no headers", "--b\r\n\r\nv\r\n"],
-    ["a header that is none", part('Content-Disposition: form-data; name="x"\r\nnonsense')],
+    ["a malformed header", part('Content-Disposition: form-data; name="x"\r\nnonsense')],
     ["a folded header", part('Content-Disposition: form-data;\r\n name="x"')],
-    ["line breaks that are none", field("x").replaceAll("\r\n", "\n")],
+    ["bare line feeds", field("x").replaceAll("\r\n", "\n")],
     ["headers that run into the next delimiter", '--b\r\nContent-Disposition: form-data; name="x"\r\n']
   ])("is refused with %s", (_, body) => {
     assert.strictEqual(multipart(`${body}--b--`), "invalid_request")

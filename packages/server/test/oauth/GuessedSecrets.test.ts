@@ -27,7 +27,7 @@ const guesses = Array.from({ length: 10 }, (_, n) => `guess ${n}`)
 const basic = (secret: string) => ({ authorization: `Basic ${btoa(`c1:${encodeURIComponent(secret)}`)}` })
 
 describe("guessing a client's secret", () => {
-  it("ends in 429 at all of the endpoints, only for that address", async () => {
+  it("ends in 429 at all endpoints, only for that address", async () => {
     const code = await obtainCode(server.url)
     const token = { token: "dh_at_x" }
     const send = (path: string, fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>) =>
@@ -54,7 +54,7 @@ describe("guessing a client's secret", () => {
     }
     const elsewhere = await send("token", exchangeOf(code), from("198.51.100.2"))
     assert.strictEqual(elsewhere.status, 200)
-    // The document's own refresh request has no secret, and so is not a guess.
+    // The refresh request of the document has no secret, so it does not count as a guess.
     const refresh = {
       grant_type: "refresh_token",
       client_id: "c1",
@@ -63,7 +63,7 @@ describe("guessing a client's secret", () => {
     assert.strictEqual((await send("token", refresh, attacker)).status, 200)
   })
 
-  it("is reported in a form that client libraries read", async () => {
+  it("is reported in a format that client libraries understand", async () => {
     const client = { client_id: "c1" }
     const issuer = { issuer: server.url, token_endpoint: `${server.url}/oauth/token` }
     const options = { [oauth.allowInsecureRequests]: true, headers: attacker }
@@ -88,7 +88,7 @@ describe("guessing a client's secret", () => {
     assert.isNotNull(error.response.headers.get("retry-after"))
   })
 
-  it("in the authorize step ends in a page, while links without a secret still work", async () => {
+  it("in the authorize step ends in an error page, while links without a secret still work", async () => {
     const visitor = new Browser(server.url)
     const authorize = (client_secret: string) =>
       visitor.request(`/oauth/authorize?${new URLSearchParams({ ...authorizeC1, client_secret }).toString()}`, {
@@ -101,7 +101,7 @@ describe("guessing a client's secret", () => {
     assert.match(refused.headers.get("retry-after") ?? "", /^(?:900|89\d)$/)
     assert.isNull(refused.headers.get("location"))
     assert.match((await visitor.logIn(authorizeC1, admin)).search, /code=/)
-    // The client's own machine has another address than the guesses here.
+    // Another address than that of the guesses can still use the client.
     const exchange = exchangeOf(await obtainCode(server.url))
     assert.strictEqual((await post(`${server.url}/oauth/token`, multipart(exchange), attacker)).status, 200)
   })

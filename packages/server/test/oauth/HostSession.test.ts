@@ -1,5 +1,5 @@
 /**
- * The host's own login in place of the login form, and attempts to attack it.
+ * Tests the host's own login, used in place of the login form, and attacks on it.
  */
 import { DirectoryError, UserId } from "@doorhook/core"
 import type { SessionAnswer, SessionRequest } from "@doorhook/core"
@@ -67,7 +67,7 @@ const queryOf = ({ headers, status, text }: Answer) => {
   return Object.fromEntries(location.searchParams)
 }
 
-/** The user that a code stands for. */
+/** Exchanges a code and returns its user. */
 const userOf = async (code: string) => {
   const { textAt } = await post(`${server.url}/oauth/token`, multipart(exchangeOf(code)))
   const body = multipart({ client_id: "c1", client_secret: secretOfC1, token: textAt("access_token") })
@@ -77,7 +77,7 @@ const userOf = async (code: string) => {
 const allow = { decision: "allow" }
 
 describe("a user who is logged in at the host", () => {
-  it("is asked for consent only, by a page that names client and user, and goes back with a code", async () => {
+  it("is asked only for consent, on a page that names client and user, and returns with a code", async () => {
     const visitor = browserOf("alice")
     const page = await visitor.authorize({ ...authorizeC1, state: "s" })
     assert.strictEqual(page.status, 200)
@@ -195,7 +195,7 @@ describe("consent can't be forged", () => {
 })
 
 describe("a session that changes while the page is open", () => {
-  it("is asked again: one user's page is not another user's consent", async () => {
+  it("requires new consent: one user's page is not another user's consent", async () => {
     const visitor = browserOf("alice")
     const form = formOf((await visitor.authorize(authorizeC1)).text)
     visitor.cookies.set("host_session", "bob")
@@ -206,7 +206,7 @@ describe("a session that changes while the page is open", () => {
     assert.strictEqual(await userOf(code), "tenant@example.com")
   })
 
-  it("has ended: nothing is allowed, and a link leads to the login", async () => {
+  it("grants nothing if it has ended, and a link leads to the login", async () => {
     const visitor = browserOf("alice")
     const form = formOf((await visitor.authorize({ ...authorizeC1, state: "s" })).text)
     visitor.cookies.set("host_session", "none")
@@ -216,7 +216,7 @@ describe("a session that changes while the page is open", () => {
     assert.strictEqual(href, withQuery(`${server.url}/oauth/authorize`, { ...sorted(authorizeC1), state: "s" }))
   })
 
-  it("mixes no accounts: a password form is not valid for a session, or a session's form for a password", async () => {
+  it("mixes no accounts: a password form is not valid for a session, nor a session's form for a password", async () => {
     const visitor = browserOf("form")
     const form = formOf((await visitor.authorize(authorizeC1)).text)
     visitor.cookies.set("host_session", "bob")
@@ -228,7 +228,7 @@ describe("a session that changes while the page is open", () => {
   })
 })
 
-/** In the order in which URLs write them. */
+/** The parameters in the order that URLs have. */
 const sorted = ({ client_id, redirect_uri, response_type }: Readonly<Record<string, string>>) => ({
   client_id: client_id ?? "",
   redirect_uri: redirect_uri ?? "",
@@ -236,7 +236,7 @@ const sorted = ({ client_id, redirect_uri, response_type }: Readonly<Record<stri
 })
 
 describe("a user who is not logged in at the host", () => {
-  it("is redirected there with a return URL, and returns to consent", async () => {
+  it("is redirected to the host with a return URL, and returns to the consent page", async () => {
     const visitor = browserOf("none")
     const answer = await visitor.authorize({ ...authorizeC1, state: "a b&c" })
     assert.strictEqual(answer.status, 303)
@@ -281,7 +281,7 @@ describe("a user who is not logged in at the host", () => {
     const flaw = "The directory's `session` must return a `login_url` that is an http or https URL or a path, not"
     for (const [session, said] of [
       ["script", `${flaw} one that begins with \`javascript:\`.`],
-      ["nowhere", `${flaw} a text that is none.`],
+      ["nowhere", `${flaw} another text.`],
       ["broken", "It said: the session store is away"]
     ] as const) {
       const answer = await browserOf(session).authorize(authorizeC1)
@@ -292,7 +292,7 @@ describe("a user who is not logged in at the host", () => {
     assert.notMatch(lines.join(), /alert|hunter2/)
   })
 
-  it("logs in with login and password if the host decides so", async () => {
+  it("logs in with login and password if the host says so", async () => {
     const visitor = browserOf("form")
     const page = await visitor.authorize(authorizeC1)
     assert.include(page.text, 'type="password"')

@@ -24,7 +24,7 @@ import { listener, services } from "../TestServer.ts"
 export const redirectUri = "https://client.example/cb"
 export const outOfBand = "urn:ietf:wg:oauth:2.0:oob"
 
-/** RFC 7636 appendix B. */
+/** A code verifier and its challenge, from RFC 7636 appendix B. */
 export const pkce = {
   verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
   challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
@@ -118,7 +118,7 @@ export const formOf = (page: string): Form => {
   return { action: unescape(action), fields: Object.fromEntries(fields) }
 }
 
-/** Keeps cookies and follows no redirects. */
+/** A browser that keeps cookies and does not follow redirects. */
 export class Browser {
   readonly base: string
   readonly cookies = new Map<string, string>()
@@ -157,11 +157,11 @@ export class Browser {
 
 export const authorizeC1: Fields = { client_id: "c1", redirect_uri: redirectUri, response_type: "code" }
 
-/** A new code for c1. */
+/** Obtains a new code for c1. */
 export const obtainCode = async (base: string, fields: Fields = authorizeC1): Promise<string> =>
   (await new Browser(base).logIn(fields)).searchParams.get("code") ?? assert.fail("there is no code")
 
-/** What c1 sends for a code. */
+/** The fields with which c1 exchanges a code. */
 export const exchangeOf = (code: string): Fields => ({
   grant_type: "authorization_code",
   code,
@@ -181,7 +181,7 @@ export const post = async (url: string, body: RequestInit["body"], headers: Fiel
   return { status: response.status, headers: response.headers, json, textAt }
 }
 
-/** Fields in the form of the document. */
+/** A form with these fields, encoded as in the document. */
 export const multipart = (fields: Fields): FormData => {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)

@@ -1,5 +1,5 @@
 /**
- * The widely used library openid-client against the server, which must satisfy all of its checks.
+ * Runs the widely used library openid-client against the server, which must pass all of the library's checks.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as client from "openid-client"
@@ -64,7 +64,7 @@ describe("openid-client", () => {
     }
   )
 
-  it("introspects, and learns why the user came back without a code", async () => {
+  it("introspects, and gets the reason if the user returns without a code", async () => {
     const config = await discover("c1", client.ClientSecretPost(secretOfC1))
     assert.deepStrictEqual(await client.tokenIntrospection(config, "unknown"), { active: false })
     const url = client.buildAuthorizationUrl(config, { redirect_uri: redirectUri, state: "s", scope: "admin" })

@@ -29,7 +29,7 @@ const recorder = () => {
   return { around, lines, traced }
 }
 
-/** The store, with one lost answer. */
+/** A store that loses one answer. */
 const losing = Layer.mock(TokenStore, {
   findCode: () => new StoreError({ operation: "TokenStore.findCode", cause: new Error("gone"), outcome: "unknown" })
 })
@@ -69,7 +69,7 @@ describe("logs and traces", () => {
     }
   })
 
-  it("and answers do not promise that nothing was changed if that is unknown", async () => {
+  it("do not claim that nothing was changed if that is unknown, and neither do answers", async () => {
     const server = await startServer({ store: losing })
     try {
       const answer = await post(`${server.url}/oauth/token`, multipart(exchangeOf("x")))
@@ -111,7 +111,7 @@ describe("logs and traces", () => {
     }
   })
 
-  it("say what went wrong inside, without what the client sent", async () => {
+  it("say what went wrong internally, without the client's input", async () => {
     const { around, lines } = recorder()
     const fail = () => new StoreError({ operation: "TokenStore.findCode", cause: new Error("disk on fire") })
     const server = await startServer({ around, store: Layer.mock(TokenStore, { findCode: fail }) })

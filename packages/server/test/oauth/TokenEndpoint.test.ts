@@ -41,7 +41,7 @@ const refusal = (reply: Reply): readonly [number, string] => {
   assertGuarded(reply)
   assert.deepStrictEqual(Object.keys(Object(reply.json)), ["error", "error_description"])
   assert.match(reply.textAt("error_description"), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
-  // With a challenge on another status, client libraries would ignore the error code.
+  // Only a 401 has a challenge. With other statuses, client libraries would then ignore the error code.
   assert.strictEqual(
     reply.headers.get("www-authenticate"),
     reply.status === 401 ? 'Basic realm="doorhook", charset="UTF-8"' : null
@@ -68,13 +68,13 @@ const tokens = (reply: Reply): Fields => {
 const obtainTokens = async () => tokens(await post(tokenUrl(), multipart(exchangeOf(await obtainCode(server.url)))))
 
 describe("the token endpoint", () => {
-  it("takes a multipart form, as in the document", async () => {
+  it("accepts a multipart form, as in the document", async () => {
     const { access_token, refresh_token } = await obtainTokens()
     assert.match(access_token ?? "", /^dh_at_[1-9][0-9]*\.[A-Za-z0-9_-]{43}$/)
     assert.match(refresh_token ?? "", /^dh_rt_[A-Za-z0-9_-]{43}$/)
   })
 
-  it("accepts what OAuth libraries send, and JSON, and ignores a Bearer header", async () => {
+  it("accepts forms of OAuth libraries and JSON, and ignores a Bearer header", async () => {
     const form = await post(tokenUrl(), urlencoded(exchangeOf(await obtainCode(server.url))))
     const { refresh_token } = tokens(form)
     const refresh = {
@@ -83,7 +83,7 @@ describe("the token endpoint", () => {
       client_secret: secretOfC1,
       refresh_token,
       scope: null,
-      // Without a meaning here (RFC 6749 section 3.2).
+      // Unknown parameters are ignored (RFC 6749 section 3.2).
       client: { version: 3 },
       resource: ["https://api.example"]
     }
@@ -113,7 +113,7 @@ describe("the token endpoint", () => {
     }
   })
 
-  it("takes Basic, form-encoded", async () => {
+  it("accepts Basic, form-encoded", async () => {
     const code = await obtainCode(server.url, {
       client_id: "c2",
       redirect_uri: "https://other.example/cb",
@@ -130,11 +130,11 @@ describe("the token endpoint", () => {
     ["no body", undefined, {}],
     ["no grant_type", urlencoded({ client_id: "c1", client_secret: secretOfC1 }), {}],
     ["an empty JSON body", "", jsonType],
-    ["what is no JSON", "{", jsonType],
+    ["a body that is not JSON", "{", jsonType],
     ["a JSON list", "[]", jsonType],
     ["a JSON number", '{"grant_type":7}', jsonType],
-    ["a member of JSON twice", '{"grant_type":"refresh_token","grant_type":"refresh_token"}', jsonType],
-    ["bytes that are no text", new Uint8Array([0xff, 0xfe]), { "content-type": "application/x-www-form-urlencoded" }],
+    ["a repeated JSON member", '{"grant_type":"refresh_token","grant_type":"refresh_token"}', jsonType],
+    ["bytes that are not text", new Uint8Array([0xff, 0xfe]), { "content-type": "application/x-www-form-urlencoded" }],
     ["multipart without a boundary", "x", { "content-type": "multipart/form-data" }],
     [
       "multipart that was cut off",
@@ -146,7 +146,7 @@ describe("the token endpoint", () => {
   })
 
   it.each(["grant_type", "code", "client_id", "unknown", "\u202e"])(
-    "refuses %s twice, in a form of either kind",
+    "refuses %s twice, in both kinds of form",
     async (name) => {
       const fields = exchangeOf("x")
       const form = multipart(fields)
@@ -219,7 +219,7 @@ describe("the token endpoint", () => {
     await obtainTokens()
   })
 
-  it("refuses other types of bodies and other methods, in JSON too", async () => {
+  it("refuses other media types and methods with JSON errors", async () => {
     const xml = await post(tokenUrl(), "<x/>", { "content-type": "text/xml" })
     assert.deepStrictEqual(refusal(xml), [415, "invalid_request"])
     for (const path of ["token", "revoke", "introspect"]) {
@@ -236,7 +236,7 @@ describe("revoking and introspecting", () => {
   const bearer = async (token: string) =>
     fetch(`${server.url}/v4/buildings/1/integrations`, { headers: { authorization: `Bearer ${token}` } })
 
-  it("ends an access token at once, and answers any token with JSON", async () => {
+  it("ends an access token immediately, and answers any token with JSON", async () => {
     const { access_token = "" } = await obtainTokens()
     assert.strictEqual((await bearer(access_token)).status, 404)
     for (const token of [access_token, access_token, "unknown"]) {
@@ -267,7 +267,7 @@ describe("revoking and introspecting", () => {
     assert.deepStrictEqual(refusal(await introspect({ token: access_token })), [401, "invalid_client"])
   })
 
-  it("needs an authenticated client, and a token", async () => {
+  it("requires an authenticated client and a token", async () => {
     const revoke = (fields: Fields) => post(`${server.url}/oauth/revoke`, urlencoded(fields))
     assert.deepStrictEqual(refusal(await revoke({ token: "x" })), [401, "invalid_client"])
     assert.deepStrictEqual(refusal(await revoke({ client_id: "c1", token: "x" })), [401, "invalid_client"])
@@ -285,19 +285,19 @@ describe("access tokens at the API", () => {
     assert.strictEqual(response.headers.get("www-authenticate"), 'Bearer realm="doorhook"')
   })
 
-  it("are not taken from the query", async () => {
+  it("are not read from the query", async () => {
     const { access_token } = await obtainTokens()
     assert.strictEqual((await get(`?access_token=${access_token}`)).status, 401)
   })
 
-  it("are accepted in the header, refresh tokens are not", async () => {
+  it("are accepted in the header, unlike refresh tokens", async () => {
     const { access_token, refresh_token } = await obtainTokens()
     assert.strictEqual((await get("", { authorization: `Bearer ${access_token}` })).status, 404)
     assert.strictEqual((await get("", { authorization: `Bearer ${refresh_token}` })).status, 401)
   })
 })
 
-describe("when storage is out of order", () => {
+describe("when the store fails", () => {
   const silent = Logger.layer([])
   const answers = async (findCode: TokenStore["Service"]["findCode"]) => {
     const own = await startServer({ around: silent, store: Layer.mock(TokenStore, { findCode }) })
@@ -310,7 +310,7 @@ describe("when storage is out of order", () => {
     }
   }
 
-  it("a client is asked to try again, or learns that this is pointless, but nothing internal", async () => {
+  it("a client is told whether to try again, and nothing internal", async () => {
     const cause = new Error("password=hunter2")
     const failing = await answers(() => new StoreError({ operation: "TokenStore.findCode", cause }))
     assert.deepStrictEqual(failing, { answer: [503, "temporarily_unavailable"], retryAfter: "1" })
@@ -318,14 +318,14 @@ describe("when storage is out of order", () => {
     assert.deepStrictEqual(broken, { answer: [500, "server_error"], retryAfter: null })
   })
 
-  it("a user gets a page that says so", async () => {
+  it("a user gets an error page", async () => {
     const own = await startServer({ around: silent, store: Layer.mock(TokenStore, {}) })
     try {
       const visitor = new Browser(own.url)
       const page = await visitor.authorize(authorizeC1)
       const answer = await visitor.submit(formOf(page.text), admin)
       assert.strictEqual(answer.status, 500)
-      assert.include(answer.text, "<h1>Log-in is not possible</h1>")
+      assert.include(answer.text, "<h1>Login is not possible</h1>")
     } finally {
       await own.stop()
     }

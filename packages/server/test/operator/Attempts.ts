@@ -1,5 +1,5 @@
 /**
- * Deliveries and attempts for tests of a server that does not send anything itself.
+ * Makes deliveries and attempts for tests of a server that does not send anything itself.
  */
 import { DeliveryStore } from "@doorhook/core"
 import type { AttemptOutcome, Settlement } from "@doorhook/core"
@@ -20,7 +20,7 @@ export const published = Effect.fnUntraced(function* (count: number) {
   return { integration: created.textAt("/data/id"), event: reply.textAt("/events/0/id") }
 })
 
-/** How long an integration may fail in these tests, in milliseconds. */
+/** Time after which a failing integration is disabled in these tests, in milliseconds. */
 const disableAfter = 3_600_000
 
 const worker = "attempts"
@@ -34,7 +34,7 @@ export const claimDue = Effect.gen(function* () {
   return (yield* store.claim({ worker, now, ...limits })).deliveries
 })
 
-/** Attempts every due delivery, with this outcome. */
+/** Records an attempt of every due delivery, with this outcome. */
 export const attempt = Effect.fnUntraced(function* (
   outcome: AttemptOutcome,
   state: "delivered" | "exhausted" | "expired" | "retrying" | "cancelled",

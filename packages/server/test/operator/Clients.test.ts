@@ -67,7 +67,7 @@ describe("clients", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are refused with every reason", () =>
+  it.effect("are refused with all their problems", () =>
     Effect.gen(function* () {
       const pointers = (wrong: unknown) =>
         Effect.map(ask("POST", path, wrong), (reply) => {
@@ -88,8 +88,7 @@ describe("clients", () => {
         }),
         ["/id", "/name", "/redirect_uris/1", "/redirect_uris/2"]
       )
-      // If these were ignored, a browser's client would get a secret, and a host's own secret would not become the
-      // client's.
+      // If these members were ignored, a public client would get a secret, and a given secret would not be used.
       assert.deepStrictEqual(yield* pointers({ ...acme, public: true, secret: "s1" }), ["/public", "/secret"])
       const nameless = yield* ask("POST", path, { ...acme, name: undefined })
       assert.strictEqual(nameless.at("/errors/0/detail"), "`name` is missing.")

@@ -96,7 +96,7 @@ describe("GET /operator/deliveries", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("refuses parameters that it does not know or can't read", () =>
+  it.effect("refuses unknown and malformed parameters", () =>
     Effect.gen(function* () {
       const cases = ["state=lost", "integration_id=abc", "integration_id=0", "event_id=1", "after=1", "after=dlv_x"]
       for (const query of [
@@ -215,7 +215,7 @@ describe("one delivery", () => {
 describe("POST /operator/integrations/{id}/recover", () => {
   const recover = (id: string, body: unknown) => call("POST", `/operator/integrations/${id}/recover`, { as, body })
 
-  it.effect("sends all that was not acknowledged since a time", () =>
+  it.effect("sends everything that was not acknowledged since a time", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(3)
       yield* attempt("timeout", "exhausted")

@@ -24,7 +24,7 @@ const storedEvents = Effect.gen(function* () {
 })
 
 describe("POST /operator/events", () => {
-  it.effect("accepts an event or a list, and says to how many integrations each goes", () =>
+  it.effect("accepts an event or a list, and returns the number of deliveries of each event", () =>
     Effect.gen(function* () {
       yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
       const one = yield* publish(event())
@@ -80,7 +80,7 @@ describe("POST /operator/events", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("takes bodies up to 1 MiB", () =>
+  it.effect("accepts bodies up to 1 MiB", () =>
     Effect.gen(function* () {
       const text = JSON.stringify(event())
       assert.strictEqual((yield* publish(text + " ".repeat(1024 * 1024 - text.length))).status, 202)
@@ -125,7 +125,7 @@ describe("POST /operator/events", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("asks to come back later while too much waits to be stored", () =>
+  it.effect("answers 503 with Retry-After while too much waits to be stored", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
       controls.fault = "busy"
@@ -139,7 +139,7 @@ describe("POST /operator/events", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("does not ask for a content type", () =>
+  it.effect("does not require a content type", () =>
     Effect.gen(function* () {
       for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {
         const headers = { "content-type": type }
@@ -154,7 +154,7 @@ describe("publishing again under the same Idempotency-Key", () => {
   const publishAs = (key: string, body: unknown) =>
     call("POST", "/operator/events", { as: operatorKey, body, headers: { "idempotency-key": key } })
 
-  it.effect("answers as before and publishes nothing, until a day has passed", () =>
+  it.effect("repeats the answer and publishes nothing, for a day", () =>
     Effect.gen(function* () {
       const first = yield* publishAs("k", [event(), event()])
       assert.strictEqual(first.status, 202)
@@ -169,7 +169,7 @@ describe("publishing again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("publishes once when the requests come together", () =>
+  it.effect("publishes once if the requests arrive together", () =>
     Effect.gen(function* () {
       const replies = yield* Effect.all(
         Array.from({ length: 5 }, () => publishAs("k", event())),
@@ -180,7 +180,7 @@ describe("publishing again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("is refused for another body, also for the one event of a list", () =>
+  it.effect("is refused for another body, even for the single event of a list", () =>
     Effect.gen(function* () {
       yield* publishAs("k", JSON.stringify(event()))
       for (const body of [event({ data: { id: 2 } }), [event()], `${JSON.stringify(event())} `]) {

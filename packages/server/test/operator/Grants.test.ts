@@ -31,7 +31,7 @@ const grant = Effect.fnUntraced(function* (id: string, client: string, user = "a
 })
 
 describe("grants", () => {
-  it.effect("of a user are listed, and ended: those to one client, or all", () =>
+  it.effect("of a user can be listed, and ended for one client or for all", () =>
     Effect.gen(function* () {
       yield* ask("POST", "/operator/clients", { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/cb"] })
       yield* grant("g1", "acme")
@@ -82,7 +82,7 @@ describe("grants", () => {
         [{ user_id: 42 }, "/user_id", "/user_id must be a text."],
         [{ user_id: "admin", client_id: "" }, "/client_id", "/client_id must be the id of a client."],
         [{ user_id: "admin", client_id: null }, "/client_id", "/client_id must be a text."],
-        // If it counted as missing, this would end all grants.
+        // If the misspelled member were ignored, this would end the grants to all clients.
         [{ user_id: "admin", client: "acme" }, "/client", "/client is not known here."]
       ]
       for (const [body, pointer, detail] of cases) {

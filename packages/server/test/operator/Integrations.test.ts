@@ -44,7 +44,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are listed by status and page after page", () =>
+  it.effect("are listed by status, in pages", () =>
     Effect.gen(function* () {
       const ids: Array<string> = []
       for (let n = 0; n < 5; n++) ids.push((yield* published(0)).integration)
@@ -80,7 +80,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("show since when they fail, and are disabled after ten attempts at the earliest", () =>
+  it.effect("show since when they have been failing, and are disabled after ten attempts at the earliest", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(3)
       yield* attempt("timeout", "retrying")
@@ -125,7 +125,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("may be in a network that only they may use", () =>
+  it.effect("may send to a network that others may not", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const other = (yield* published(0)).integration
@@ -169,7 +169,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("refuse schedules without a retry, and endless ones", () =>
+  it.effect("refuse schedules that never retry or that last too long", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
       const before = (yield* show(integration)).json
@@ -200,7 +200,7 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("are probed when doorhook disabled them and something is left to send", () =>
+  it.effect("can be probed if doorhook disabled them and something is left to send", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const refused = yield* probe(integration)

@@ -1,5 +1,5 @@
 /**
- * The operator API over HTTP and as calls within the process. Both have the same operations, answers and failures.
+ * Checks that the operator API has the same operations, answers and failures over HTTP and as calls within the process.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result, Schema } from "effect"
@@ -30,7 +30,7 @@ const operations: ReadonlyArray<Operation> = [
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** Bodies for all operations. Most operations refuse most of them. */
+/** Bodies that are tried with every operation. Most operations refuse most of them. */
 const bodies = [
   undefined,
   "",
@@ -65,7 +65,7 @@ const queries = [
   "state=x"
 ]
 
-/** Every operation with one mistake at a time. Deletions come last. */
+/** Calls of every operation, each with at most one mistake. Deletions come last. */
 const cases = operations.flatMap((operation): ReadonlyArray<readonly [Operation, OperatorCall]> => {
   const own = operation.path.includes(":id") ? ids : ["1"]
   const empty = operation.bodyLimit > 0 ? { body: "{}" } : {}
@@ -77,7 +77,7 @@ const cases = operations.flatMap((operation): ReadonlyArray<readonly [Operation,
   return [...withBody, ...withQuery, ...withId]
 })
 
-/** Removes differences between two services: generated values, addresses, and counts of the process. */
+/** Masks values that differ between two services: generated values, addresses, and counts of the process. */
 const masked = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (name, inner: unknown) => (name === "process" ? "process" : inner))
@@ -122,7 +122,7 @@ const inProcess: Way = (operation, given) =>
     const result = yield* Effect.result((yield* OperatorApi).call(operation, given))
     if (Result.isSuccess(result)) return { answer: result.success }
     const { errors, status } = result.failure
-    // What pages show in their language is no part of an answer.
+    // `said` is for pages and not part of an answer.
     return { status, errors: errors.map(({ said: _said, ...error }) => error) }
   })
 
@@ -133,7 +133,7 @@ const service = () =>
     Layer.provideMerge(testServer())
   )
 
-/** Runs all cases in order on a service of its own, and returns the outcomes. */
+/** Runs all cases in order on a new service, and returns the outcomes. */
 const outcomesBy = (way: Way) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(1_000_000)
@@ -161,7 +161,7 @@ describe("the operator API", () => {
         const what = `${operation.name} ${JSON.stringify(given).slice(0, 200)}`
         assert.deepStrictEqual(masked(outcomes[at]), masked(expected[at]), what)
       }
-      // Some must succeed, or the test would show nothing.
+      // Each operation must succeed in at least one case, otherwise the test would prove nothing.
       for (const operation of operations) {
         const answered = cases.some(([one], at) => one === operation && "answer" in (outcomes[at] ?? {}))
         assert.isTrue(answered || operation === integrationOperations.probe, operation.name)

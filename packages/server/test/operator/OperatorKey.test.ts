@@ -6,7 +6,7 @@ import { makeKeyCheck } from "../../src/http/Credentials.ts"
 import { OperatorKey } from "../../src/operator/OperatorKey.ts"
 import { call, operatorKey, testServer } from "../TestServer.ts"
 
-it.effect("a key is made at the first start and read at the next", () =>
+it.effect("a key is generated at the first start and read at the next", () =>
   Effect.gen(function* () {
     const start = Effect.provide(OperatorKey, Layer.fresh(OperatorKey.layerStored))
     const first = yield* start
@@ -48,7 +48,7 @@ const expectThrottled = Effect.fnUntraced(function* (as: string, headers: Readon
   assert.match(reply.headers.get("retry-after") ?? "", /^(?:900|89\d)$/)
   assert.match(
     reply.textAt("/errors/0/detail"),
-    /^Ten wrong operator keys came from this address .* even the right one\..* Try again in \d+ s\.$/
+    /^This address sent ten wrong operator keys .* even the right one\..* Try again in \d+ s\.$/
   )
   assert.isNull(reply.headers.get("www-authenticate"))
 })
@@ -66,13 +66,13 @@ it.live("guesses end in 429 for their address, even with the right key, and for 
     yield* expectThrottled("guess", attacker)
     yield* expectThrottled(operatorKey, attacker)
     assert.strictEqual((yield* summary(operatorKey, operator)).status, 200)
-    // A request without a key does not end it either.
+    // A request without a key does not reset the count.
     assert.strictEqual((yield* call("GET", "/operator/summary", { headers: attacker })).status, 401)
     yield* expectThrottled(operatorKey, attacker)
   }).pipe(Effect.provide(testServer().pipe(Layer.provide(trusting))))
 )
 
-it.live("guesses through an untrusted proxy do not lock out programs beside it", () =>
+it.live("guesses through an untrusted proxy do not lock out local programs", () =>
   Effect.gen(function* () {
     const proxied = { "x-real-ip": "198.51.100.1" }
     yield* guess(proxied)

@@ -11,7 +11,7 @@ const idsOf = (reply: Reply, list: string): ReadonlyArray<string> =>
 
 describe("lists of the operator", () => {
   for (const list of ["deliveries", "notifications"]) {
-    it.effect(`go through ${list} from the newest to the oldest, page after page`, () =>
+    it.effect(`return ${list} from newest to oldest, in pages`, () =>
       Effect.gen(function* () {
         for (let n = 0; n < 5; n++) {
           yield* published(1)

@@ -1,9 +1,9 @@
 /**
- * The usual test cases for authorization servers and integration APIs, by id. The table says where each is tested, and the
- * remaining ones are tested here.
+ * The usual test cases for authorization servers and integration APIs, by id. The table says where each is tested.
+ * Those without a test elsewhere are tested here.
  *
- * A: authorize, T: token endpoint, R: refreshing, V: revoking, introspecting, metadata, B: bearer tokens at the API, I:
- * integrations.
+ * The ids begin with A for the authorize step, T for the token endpoint, R for refreshing, V for revocation,
+ * introspection and metadata, B for bearer tokens at the API, and I for integrations.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -36,12 +36,12 @@ const races = "packages/doorhook/test/oauth/Races.test.ts"
 const own = "packages/server/test/security/Cases.test.ts"
 
 const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
-  A1: [[authorize, "is a page that nothing can frame, keep or learn from"]],
+  A1: [[authorize, "can't be framed, cached or named as a referrer"]],
   A3: [[authorize, "an unknown client"]],
   A5: [[own, "A5: a redirect URI that differs in anything is refused on a page"]],
   A7: [[authorize, "no redirect_uri of a client that is not out of band"]],
   A9: [[own, "A9: no response type but code"]],
-  A11: [[authorize, "get a page when the client is not certain"]],
+  A11: [[authorize, "get an error page if the client is not identified"]],
   A13: [
     [authorize, "redirects the browser with a code, the unchanged state, and the issuer"],
     [checks, "keeps any state as it came"]
@@ -58,14 +58,14 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   A27: [[authorize, "a bad scope out of band"]],
   A29: [[authorize, "names the client, its request and the user's destination, all escaped"]],
   A31: [[authorize, "is slowed down after ten failures"]],
-  T1: [[token, "takes a multipart form, as in the document"]],
+  T1: [[token, "accepts a multipart form, as in the document"]],
   T3: [["packages/doorhook/test/oauth/SimpleOauth2.test.ts", "takes, uses, refreshes and revokes tokens by %s"]],
   T5: [[token, "an empty form"]],
   T7: [[token, "no grant_type"]],
-  T9: [[token, "refuses %s twice, in a form of either kind"]],
+  T9: [[token, "refuses %s twice, in both kinds of form"]],
   T11: [[token, "a wrong secret"]],
   T13: [
-    [token, "takes Basic, form-encoded"],
+    [token, "accepts Basic, form-encoded"],
     ["packages/doorhook/test/oauth/Oauth4webapi.test.ts", "an odd id and secret by Basic"]
   ],
   T15: [[token, "refuses credentials in two places"]],
@@ -82,12 +82,12 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   T31: [["packages/core/test/oauth/AuthorizeRequest.test.ts", "accepts the vector of RFC 7636 appendix B"]],
   T33: [[grants, "asks for the verifier of a challenge, and refuses one where there was no challenge"]],
   T35: [[checks, "accepts no other verifier, the challenge itself included"]],
-  T37: [[own, "T37: a challenge method has no meaning at the token endpoint"]],
+  T37: [[own, "T37: a challenge method is ignored at the token endpoint"]],
   T39: [[token, "refuses bodies above 64 KiB and continues"]],
-  T41: [[token, "a client is asked to try again, or learns that this is pointless, but nothing internal"]],
+  T41: [[token, "a client is told whether to try again, and nothing internal"]],
   T43: [
     [grants, "gives every exchange its own tokens"],
-    [token, "takes a multipart form, as in the document"]
+    [token, "accepts a multipart form, as in the document"]
   ],
   R1: [[token, "refreshes with only the parameters of the document"]],
   R3: [
@@ -99,39 +99,44 @@ const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
   R9: [[races, "gets twenty concurrent refreshes, and each answer keeps working"]],
   R11: [[grants, "is refused to a user who is gone, and so is the access token"]],
   R13: [[grants, "goes on after expired tokens were purged"]],
-  V1: [[token, "ends an access token at once, and answers any token with JSON"]],
+  V1: [[token, "ends an access token immediately, and answers any token with JSON"]],
   V3: [
-    [token, "ends an access token at once, and answers any token with JSON"],
+    [token, "ends an access token immediately, and answers any token with JSON"],
     [introspection, "an unknown token is no error, twice neither"]
   ],
-  V5: [[token, "needs an authenticated client, and a token"]],
+  V5: [[token, "requires an authenticated client and a token"]],
   V7: [
     [introspection, "says what a live token stands for, in whole seconds"],
     [introspection, "says nothing but inactive of a token that is revoked, expired, another client's or unknown"]
   ],
-  B1: [[bearer, "are requested by a challenge, with an error only if a token was sent"]],
+  B1: [[bearer, "are requested by a challenge, which has an error only if a token was sent"]],
   B3: [[grants, "works until exactly 86400 seconds after created_at"]],
-  B5: [[bearer, "are read from the header alone, whatever the case of the scheme"]],
+  B5: [[bearer, "are read only from the header, whatever the case of the scheme"]],
   B7: [[bearer, "are checked before anything else in the request"]],
-  I1: [[integrations, "show the signing secret once, and never in a later answer"]],
+  I1: [[integrations, "show the signing secret once and never again"]],
   I3: [[mediaTypes, "of bodies are the two JSON types, without parameters that change their meaning"]],
   I5: [[mediaTypes, "of answers are negotiated"]],
   I7: [[wrong, "is reported by status, code and a pointer into the request, and changes nothing"]],
   I9: [[wrong, "is reported by status, code and a pointer into the request, and changes nothing"]],
   I11: [[wrong, "is reported by status, code and a pointer into the request, and changes nothing"]],
   I13: [[wrong, "is reported by status, code and a pointer into the request, and changes nothing"]],
-  I15: [[wrong, "is reported all at once"]],
+  I15: [[wrong, "is reported with all its problems in one answer"]],
   I17: [[lists, "are empty at first"]],
-  I19: [[wrong, "in a path is not found"]],
+  I19: [[wrong, "in a path gets 404"]],
   I21: [[integrations, "keep their secret when they change"]],
   I23: [[wrong, "with an id in the document is refused, unless it is the id in the path"]],
   I25: [[own, "I25: the same PUT twice leaves the same integration"]],
   I27: [[own, "I27: a deleted integration is gone, for every method"]],
-  I29: [[lists, "come in pages, in the order of creation, in either style"]],
-  I31: [[wrong, "in a query is refused by name"]],
-  I33: [[integrations, "change only in the version of If-Match"]],
-  I35: [[integrations, "show the signing secret once, and never in a later answer"]],
-  I37: [["packages/server/test/security/Fuzz.test.ts", "to the API and the operator API"]]
+  I29: [[lists, "are paginated in the order of creation, in both styles"]],
+  I31: [[wrong, "in a query is refused with the parameter's name"]],
+  I33: [[integrations, "change only if their version matches If-Match"]],
+  I35: [[integrations, "show the signing secret once and never again"]],
+  I37: [
+    [
+      "packages/server/test/security/Fuzz.test.ts",
+      "to the API and the operator API get regular answers that reveal nothing internal"
+    ]
+  ]
 }
 
 let server: Awaited<ReturnType<typeof startServer>>
@@ -150,7 +155,7 @@ const outcome = async (fields: Readonly<Record<string, string>>) => {
 }
 
 describe("cases", () => {
-  it("are each tested in the place that the table names", () => {
+  it("are each tested where the table says", () => {
     assert.deepStrictEqual(missing(Object.values(cases).flat()), [])
   })
 
@@ -200,7 +205,7 @@ describe("cases", () => {
     assert.include(["invalid_request", "invalid_grant"], error)
   })
 
-  it("T37: a challenge method has no meaning at the token endpoint", async () => {
+  it("T37: a challenge method is ignored at the token endpoint", async () => {
     const challenge = { code_challenge: pkce.challenge, code_challenge_method: "S256" }
     const code = await obtainCode(server.url, { ...authorizeC1, ...challenge })
     const plain = { ...exchangeOf(code), code_challenge_method: "plain" }
@@ -218,7 +223,7 @@ describe("cases", () => {
     assert.deepStrictEqual(await refresh("public"), [200, ""])
   })
 
-  it("a code can't be had twice by going to another redirect URI of the client", async () => {
+  it("a code can't be obtained twice through another redirect URI of the client", async () => {
     const code = await obtainCode(server.url, { ...authorizeC1, redirect_uri: redirectUri })
     assert.deepStrictEqual(await outcome({ ...exchangeOf(code), redirect_uri: "urn:ietf:wg:oauth:2.0:oob" }), [
       400,

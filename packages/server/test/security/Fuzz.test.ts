@@ -40,11 +40,11 @@ const parameters = (share: number) => ({
   ...(Option.isSome(settings.seed) && { seed: settings.seed.value })
 })
 
-/** A value in one of this many cases, otherwise null. */
+/** A value in one of `of` cases, otherwise null. */
 const sometimes = <A>(of: number, arbitrary: fc.Arbitrary<A>): fc.Arbitrary<A | null> =>
   fc.oneof({ weight: of - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 
-/** Texts that often break programs. */
+/** Strings that often break programs. */
 const nasty = fc.constantFrom(
   "",
   "0",
@@ -69,7 +69,7 @@ const nasty = fc.constantFrom(
 )
 const word = fc.oneof(nasty, fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 10 }))
 
-/** A pair that can be encoded. */
+/** Replaces lone surrogates, so that the pair can be encoded. */
 const wellFormed = ([name, value]: readonly [string, string]): [string, string] => [
   name.toWellFormed(),
   value.toWellFormed()
@@ -147,7 +147,7 @@ const headers = (tokens: ReadonlyArray<string>) =>
     { requiredKeys: ["authorization"] }
   )
 
-/** Almost valid JSON: a valid document with a random value in one place. */
+/** A valid document with a random value in one place. */
 const mutated = (right: ReadonlyArray<object>) =>
   fc
     .tuple(fc.constantFrom(...right), fc.nat(), fc.jsonValue({ maxDepth: 3 }), fc.constantFrom("set", "drop", "twice"))
@@ -208,13 +208,13 @@ const otherMethod = fc.constantFrom(...METHODS.filter((method) => method !== "CO
 
 interface Known {
   readonly addresses: ReadonlyArray<Address>
-  /** Parameters of existing items. */
+  /** The target for an address, with the ids of existing items. */
   readonly targetOf: (address: Address) => string
-  /** Credentials. */
+  /** Valid credentials for an address. */
   readonly headersOf: (address: Address) => Readonly<Record<string, string>>
   readonly tokens: ReadonlyArray<string>
   readonly names: ReadonlyArray<string>
-  /** Valid parameters for such an address. An empty path is for any address. */
+  /** Valid documents for a path, or for all paths if it is empty. */
   readonly documentsOf: (path: string) => ReadonlyArray<object>
   readonly fields: Pairs
 }
@@ -236,11 +236,11 @@ const wild = (known: Known): fc.Arbitrary<RawRequest> =>
       return { method, target: where.target, headers: sent, ...(!bodiless && { body: content }) }
     })
 
-/** Authorized requests with at most one mistake, which get further. */
+/** Authorized requests with few mistakes, which get past the first checks. */
 const close = (known: Known): fc.Arbitrary<RawRequest> => {
   const strangeTarget = sometimes(6, target(known.addresses, known.names))
   const strangeHeaders = sometimes(6, headers(known.tokens))
-  // Most failures are possible in requests that change something.
+  // Each method of each address, because requests that change something can fail in more ways.
   const each = known.addresses.flatMap((address) => {
     const content = body(known.documentsOf(address.path), known.fields)
     return address.methods.map((method) =>
@@ -259,7 +259,7 @@ const close = (known: Known): fc.Arbitrary<RawRequest> => {
   })
 }
 
-/** Sends requests until an answer is wrong; the failure names the seed. Returns the statuses that occurred. */
+/** Sends requests and returns the statuses that occurred. Fails at the first wrong answer, and names the seed. */
 const fuzz = async (base: string, known: Known, share: number): Promise<ReadonlySet<number>> => {
   const statuses = new Set<number>()
   await fc.assert(
@@ -291,7 +291,7 @@ const documents: Readonly<Record<string, ReadonlyArray<object>>> = {
 
 describe("random requests", () => {
   it.live(
-    "to the API and the operator API",
+    "to the API and the operator API get regular answers that reveal nothing internal",
     () =>
       Effect.gen(function* () {
         const base = yield* address
@@ -314,7 +314,7 @@ describe("random requests", () => {
           fields: []
         }
         const statuses = yield* Effect.promise(() => fuzz(base, known, 2))
-        // Otherwise no request got past authentication.
+        // Shows that some requests passed authentication and succeeded.
         assert.includeMembers([...statuses], [200, 400, 401, 404, 405, 415, 422])
         assert.isTrue(statuses.has(201) || statuses.has(202))
       }).pipe(Effect.provide(testServer())),
@@ -322,7 +322,7 @@ describe("random requests", () => {
   )
 
   it(
-    "to the authorization server",
+    "to the authorization server get regular answers that reveal nothing internal",
     async () => {
       const server = await startServer()
       try {

@@ -87,7 +87,7 @@ describe("bodies", () => {
         `{"data":{"type":"integrations","attributes":{"__proto__":{"status":"disabled"},${attributes.slice(1)}}}`
       ]
       for (const body of polluting) assert.strictEqual(yield* statusOf(create(body)), 201)
-      // Inherited members were not sent.
+      // Members of a prototype do not count as sent.
       const inherited = '{"__proto__":{"data":{"type":"integrations"}}}'
       assert.strictEqual(yield* statusOf(create(inherited)), 422)
       assert.strictEqual(yield* statusOf(token('{"__proto__":{"grant_type":"refresh_token"}}')), 400)
@@ -165,7 +165,7 @@ describe("bodies", () => {
   )
 
   live(
-    "full of mistakes do not get answers of many times their size",
+    "full of mistakes do not get answers many times their size",
     Effect.gen(function* () {
       const url = yield* base
       const many = Array.from({ length: 30_000 }, () => 1)
@@ -271,7 +271,7 @@ describe("connections", () => {
   )
 
   live(
-    "carry consecutive requests, each with exactly its own body",
+    "carry consecutive requests, each with its own body",
     Effect.gen(function* () {
       const url = yield* base
       const inside = `GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n`
@@ -304,7 +304,7 @@ describe("connections", () => {
           Effect.gen(function* () {
             for (let count = 0; count < 50; count++) {
               const list: RawRequest = { method: "GET", target: integrations, headers: bearer("admin") }
-              // Before the unfinished requests time out, which would let others in too.
+              // Must answer before the unfinished requests time out, because their end would let this one in too.
               const reply = yield* Effect.promise(() => send(url, list, 10_000))
               assert.strictEqual(reply.status, 200)
             }
@@ -315,7 +315,7 @@ describe("connections", () => {
   )
 
   live(
-    "with two Authorization headers are refused, whichever of them is right",
+    "with two Authorization headers are refused, even if one is right",
     Effect.gen(function* () {
       const url = yield* base
       const two = (line: string, first: string, second: string) =>
@@ -338,7 +338,7 @@ describe("connections", () => {
 
 describe("targets", () => {
   live(
-    "have only one spelling, so no other bypasses a proxy's rule",
+    "have only one spelling, so that no other bypasses a proxy's rule",
     Effect.gen(function* () {
       const headers = bearer(operatorKey)
       assert.strictEqual(yield* statusOf({ method: "GET", target: "/operator/deliveries", headers }), 200)

@@ -25,7 +25,7 @@ const known = new Set([
   "minItems",
   "minLength",
   "pattern",
-  // Only for readers.
+  // Keywords for readers, which do not affect validation.
   "title",
   "description",
   "format",
@@ -46,7 +46,7 @@ const isObject = (value: unknown): value is Value => Predicate.isObject(value) &
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
-/** Makes a validator for the schemas of a description. It returns the problems, each with its place. */
+/** Makes a validator for the schemas of a description. The validator returns the problems, each with its location. */
 export const makeValidate = (schemas: Schemas) => {
   const validate = (schema: unknown, value: unknown, at = ""): ReadonlyArray<string> => {
     if (!isObject(schema)) return schema === true ? [] : [`${at}: nothing is allowed here`]

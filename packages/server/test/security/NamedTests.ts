@@ -1,5 +1,5 @@
 /**
- * Finds out whether tests exist that a table names by file and name.
+ * Checks that the tests in a table exist. The table has the file and the name of each test.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -16,7 +16,7 @@ export type NamedTest = readonly [file: string, name: string]
 export const missing = (tests: Iterable<NamedTest>): ReadonlyArray<string> =>
   [...tests].flatMap(([file, name]) => {
     if (!existsSync(pathOf(file))) return [`${file}: no such file`]
-    // The table in the file itself does not count.
+    // Ignores the table itself, which is in one of these files.
     const text = readFileSync(pathOf(file), "utf8").replaceAll(/\[\w+, "[^"]*"\]/g, "")
     return text.includes(name) ? [] : [`${file}: no test ${JSON.stringify(name)}`]
   })

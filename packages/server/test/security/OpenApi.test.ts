@@ -1,6 +1,6 @@
 /**
- * The OpenAPI description against the running server. Each described status of each operation is provoked, each body is
- * validated against its schema, and no other statuses may occur. Generated clients work.
+ * Checks the OpenAPI description against a running server. Each described status of each operation is provoked, each
+ * body is validated against its schema, and no other status may occur. A generated client is tested too.
  */
 import { StoreError, TokenStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -69,9 +69,9 @@ const makeJudge = (description: unknown) => {
 
 /** Statuses that can't be provoked from outside. */
 const unprovoked = ({ id }: Operation, status: string): boolean => {
-  // No request can make these fail. 500 is for unexpected defects.
+  // Only a defect causes a 500, and no request causes one in these operations.
   if (status === "500") return !/ integrations\.(?!list)/.test(id)
-  // The directory of these tests always works, so only other failures could cause this.
+  // These operations fail with 503 only if the directory fails, which it does not in these tests.
   return status === "503" && /^(?:buildings|tenants)\./.test(id)
 }
 
@@ -82,7 +82,7 @@ const isElsewhere = (id: string, status: string): boolean =>
 
 const first = (items: ReadonlyArray<string>): string => items[0] ?? ""
 
-/** The path parameters with values; `id` is an integration's. */
+/** Fills in the parameters of a path. `id` is the id of an integration. */
 const fill = (path: string, owner: string, id: string): string =>
   path.replace(/\{(?:building|tenant)_id\}/, owner).replace("{id}", id)
 
@@ -172,7 +172,7 @@ describe("the OpenAPI description", () => {
           assert.strictEqual(yield* ask(method, target, { as, ...body }), 500, `${id} 500`)
           controls.lookup = Effect.void
         }
-        // The next test covers these.
+        // The next test covers 408.
         if (responses["408"] !== undefined) seen.add(`${id} 408`)
         const status = yield* ask(method, target, { as, ...body })
         assert.isBelow(status, 300, id)
@@ -218,7 +218,7 @@ describe("the OpenAPI description", () => {
           "Content-Length: 100"
         ].join("\r\n")
         const answering = yield* Effect.forkChild(Effect.promise(() => converse(base, [`${head}\r\n\r\n{`])))
-        // The test clock moves only here. The deadline begins when the server has read the head.
+        // The deadline begins when the server has read the head. Only these lines move the test clock.
         while (answering.pollUnsafe() === undefined) {
           yield* TestClock.adjust("1 minute")
           yield* nextTurn
@@ -302,7 +302,7 @@ describe("the OpenAPI description", () => {
         await away.stop()
         await broken.stop()
       }
-      // Last, because it locks this client out after too many guesses.
+      // This is last, because too many guesses lock the client out.
       for (const { id, method, responses } of operations.filter((each) => each.responses["429"] !== undefined)) {
         const wrong = { ...authorizeC1, client_secret: "wrong", token: "x", grant_type: "refresh_token" }
         const guess = () =>

@@ -1,5 +1,5 @@
 /**
- * All addresses of the service, and rules for every answer, however wrong the request is.
+ * All addresses of the service, and the rules that every answer must follow, however wrong the request is.
  */
 import { Predicate } from "effect"
 import { routes } from "../Table.ts"

@@ -20,7 +20,7 @@ const at = (seconds: number): Sample => ({
 const samples = (until: number) => Array.from({ length: until / 10 + 1 }, (_, index) => at(index * 10))
 
 describe("the last hour", () => {
-  it("is whole minutes, the oldest first, up to now", () => {
+  it("consists of whole minutes, oldest first, up to now", () => {
     assert.deepStrictEqual(minutesOf(samples(50)), [])
     assert.deepStrictEqual(minutesOf(samples(150)), [
       { at: 90_000, events: 120, acknowledged: 180, failed: 60 },

@@ -40,7 +40,7 @@ const submit = (home: string, cookie: string, token: string, more: Readonly<Reco
 const formToken = tokenIn
 
 describe("a portal link", () => {
-  it.effect("opens the integration's page by a cookie, and disappears from the address", () =>
+  it.effect("opens the integration's page with a cookie, and disappears from the address", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(2)
       const made = yield* link(integration)
@@ -121,7 +121,7 @@ describe("a portal link", () => {
       const linked = (expires_at: number) => call("GET", `/portal/open/${signed("link", expires_at)}`)
       const visited = (expires_at: number) =>
         get(`/portal/${integration}`, `doorhook_portal_${integration}=${signed("visit", expires_at)}`)
-      // Only the length is refused.
+      // The longest lifetime is accepted.
       assert.deepStrictEqual([(yield* linked(now + aDay)).status, (yield* visited(now + aDay)).status], [303, 200])
       // The clocks of two processes may differ by a minute.
       for (const end of [now + aDay + 60_001, now + 2 * aDay, Date.UTC(2286, 10, 20)]) {
@@ -216,7 +216,7 @@ describe("a portal link", () => {
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const { cookie, home } = yield* open(yield* link(integration))
-      const early = "Events that wait for a retry are sent to it early"
+      const early = "its waiting retries have been sent early"
       assert.notInclude((yield* get(home, cookie)).text, early)
       const controls = yield* Controls
       const integration_id = IntegrationId.make(Number(integration))
@@ -263,7 +263,7 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("shows a way back with each refusal, and the request id if the service is at fault", () =>
+  it.effect("shows a link back on each refusal, and the request id if the service is at fault", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       const { cookie, home } = yield* open(yield* link(integration))
@@ -313,7 +313,7 @@ describe("a portal link", () => {
       assert.strictEqual((yield* send("status", { status: "disabled" })).status, 503)
       controls.fault = "none"
       const gone = yield* send("delete", {})
-      assert.include(gone.text, "The integration is deleted")
+      assert.include(gone.text, "Integration deleted")
       assert.strictEqual((yield* call("GET", `/operator/integrations/${integration}`, { as })).status, 404)
     }).pipe(Effect.provide(testServer()))
   )
@@ -344,7 +344,7 @@ describe("a test from the portal", () => {
       const store = yield* DeliveryStore
       // The form is read on the real clock. The virtual clock would reach the deadline before the form arrives.
       yield* Effect.repeat(Effect.andThen(nextTurn, store.list({ limit: 1 })), { until: ({ length }) => length === 1 })
-      // Nothing is sent in these tests, so the page stops waiting for an answer.
+      // Nothing is sent in these tests, so the page waits until its time limit.
       yield* Effect.repeat(TestClock.adjust("1 second"), {
         until: () => Effect.sync(() => sending.pollUnsafe() !== undefined)
       })

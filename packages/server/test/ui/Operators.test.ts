@@ -202,7 +202,7 @@ describe("an operator's pages", () => {
       ]) {
         assert.strictEqual(refused.status, 403)
       }
-      // A planted cookie is not enough: the token signs it together with the session.
+      // A planted cookie is not enough, because the token is also bound to the session.
       browser.cookies.set("doorhook_login", "A".repeat(43))
       assert.strictEqual((yield* browser.post(page, path, fields)).status, 403)
       assert.strictEqual((yield* call("GET", `/operator/integrations/${integration}`, { as })).at("/status"), "enabled")
@@ -249,7 +249,7 @@ describe("an operator's pages", () => {
       assert.strictEqual((yield* browser.post(list, "/console/deliveries/resend")).status, 422)
       const sent = yield* browser.post(list, "/console/deliveries/resend", { delivery: ["dlv_1", "dlv_3"] })
       assert.strictEqual(sent.headers.get("location"), "/console/deliveries?done=resent&n=2")
-      assert.include((yield* browser.follow(sent)).text, "Deliveries that are sent again: 2")
+      assert.include((yield* browser.follow(sent)).text, "Deliveries being sent: 2")
       const states = (yield* (yield* DeliveryStore).list({ limit: 10 })).map(({ state }) => state)
       assert.deepStrictEqual(states, ["pending", "exhausted", "pending"])
     }).pipe(Effect.provide(testServer()))
@@ -268,13 +268,13 @@ describe("an operator's pages", () => {
         "webhook-timestamp",
         "webhook-signature",
         "no such door",
-        "Recover all since a time"
+        "Recover missed events"
       ]) {
         assert.include(page.text, text)
       }
       const sent = yield* browser.post(page, "/console/deliveries/resend", { delivery: "dlv_1" })
       assert.strictEqual(sent.headers.get("location"), "/console/deliveries/dlv_1?done=sent")
-      assert.include((yield* browser.follow(sent)).text, "It was sent.")
+      assert.include((yield* browser.follow(sent)).text, "The delivery is being sent.")
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -296,7 +296,7 @@ describe("an operator's pages", () => {
     )
   }
 
-  it.effect("say on the page of an integration in trouble why its last attempt failed", () =>
+  it.effect("say on the page of an unhealthy integration why its last attempt failed", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       yield* attempt("bad_status", "exhausted", true)
@@ -346,7 +346,7 @@ describe("an operator's pages", () => {
 
       assert.include(page.text, "data-refresh=")
       const linked = yield* browser.post(page, `${path}/link`, { lifetime: "1h" })
-      // A page at the address of a form can't be asked for again.
+      // The answer of a form must not refresh itself, because its address has no GET.
       assert.notInclude(linked.text, "data-refresh=")
       assert.strictEqual(linked.status, 200)
       const url = /value="([^"]*\/portal\/open\/[^"]*)"/.exec(linked.text)?.[1] ?? ""

@@ -85,7 +85,7 @@ describe("an owner", () => {
       for (const path of ["", "/edit", "/verify", "/deliveries/dlv_1"]) {
         const refused = yield* browser.get(`/portal/${other}${path}`)
         assert.strictEqual(refused.status, 404, path)
-        // No answer reveals that it exists.
+        // No answer reveals that the integration exists.
         assert.include(refused.text, `There is no integration ${other}.`)
       }
       assert.include(gone.text, "There is no integration 99.")

@@ -20,7 +20,7 @@ const sign = (timestamp: string): string =>
     .update(`evt_1.${timestamp}.${body}`)
     .digest("base64")}`
 
-/** Headers and whether they are genuine. */
+/** Headers of requests, and whether the request is genuine. */
 const requests: ReadonlyArray<readonly [Readonly<Record<string, string>>, boolean]> = [
   [{ "webhook-id": "evt_1", "webhook-timestamp": now, "webhook-signature": `v1,AAAA ${sign(now)}` }, true],
   [{ "webhook-id": "evt_2", "webhook-timestamp": now, "webhook-signature": sign(now) }, false],
@@ -81,10 +81,10 @@ func main() {
 const isInstalled = (command: string): boolean =>
   spawnSync(command, [command === "go" ? "version" : "--version"]).status === 0
 
-describe("the code to copy", () => {
+describe("the code that verifies signatures", () => {
   for (const [id, { command, file, rest }] of Object.entries(programs)) {
     const [program = "", ...args] = command
-    it.skipIf(!isInstalled(program))(`tells genuine requests from others in ${id}`, () => {
+    it.skipIf(!isInstalled(program))(`distinguishes genuine requests from forged ones in ${id}`, () => {
       const folder = mkdtempSync(join(tmpdir(), "doorhook-snippet-"))
       try {
         const code = codeOf(id)

@@ -40,7 +40,7 @@ describe("the language of a page", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("may be the host's, with escaped texts that replace doorhook's or add to them", () =>
+  it.effect("may be added or changed by the host, whose texts are escaped", () =>
     Effect.gen(function* () {
       const french = yield* call("GET", "/portal", { headers: { "accept-language": "fr" } })
       assert.include(french.text, `<html lang="fr">`)
@@ -127,17 +127,17 @@ describe("the explanations", () => {
     }
   })
 
-  it("are all that the table of core has for them", () => {
+  it("cover all of core's explanations", () => {
     const known = Object.keys(sentences).filter((key) => /^(attempt|delivery|remedy)_/.test(key))
     assert.deepStrictEqual([...seen.keys()].toSorted(), known.toSorted())
   })
 
-  it("and all other sentences of core are German, too", () => {
+  it("are German, like all other sentences of core", () => {
     for (const [key, text] of Object.entries(deSentences))
       assert.notMatch(text.replaceAll(/\{\w+\}/g, ""), english, key)
   })
 
-  it("show times and durations in the reader's language, and what was seen in English", () => {
+  it("show times and durations in the reader's language, and technical details in English", () => {
     const text = languageFor("de")
       .say([
         say("remedy_attempt_asked", {
@@ -167,7 +167,7 @@ describe("the texts", () => {
     }
   })
 
-  it("of a host are looked up by name", () => {
+  it("of a host must be strings", () => {
     const is = Schema.is(TextsShape)
     assert.isTrue(is({ fr: { log_in: "Se connecter" } }))
     assert.isFalse(is({ fr: { log_in: 1 } }))

@@ -1,14 +1,15 @@
 /**
- * What a page can do with JavaScript beside what it does without: refresh itself, select all, copy, and show times as this place
- * has them. No text becomes HTML here: the browser parses the page that the server sends, and nodes are taken over from it.
+ * The script of the pages, which also work without it. It refreshes the page, selects all, copies texts, and shows
+ * times in the visitor's time zone. It never turns text into HTML: the browser parses the server's page, and the script
+ * copies its nodes.
  */
 const main = document.querySelector("main")
 
-/** Attributes that belong to the visitor: what they have opened or chosen stays. */
+/** Attributes that a refresh does not change: what the visitor has opened or ticked stays that way. */
 const kept = new Set(["open", "checked"])
 
 /**
- * Makes a node like another one, touching only what differs: focus, selection and what is open stay where they are.
+ * Changes a node to equal another one. Only differences are touched, so focus, selection and open parts stay.
  * @param {Node} old
  * @param {Node} now
  */
@@ -43,14 +44,15 @@ const become = (old, now) => {
 }
 
 /**
- * Whether a node can become another one.
+ * Whether a node can be changed to another one.
  * @param {Node | undefined} old
  * @param {Node} now
  */
 const isAlike = (old, now) => old !== undefined && old.nodeName === now.nodeName && keyOf(old) === keyOf(now)
 
 /**
- * Identifies what an element shows. A row of another delivery is another element, so a ticked box does not stay beside the row that replaces it.
+ * Identifies what an element shows. Rows of different deliveries have different keys, so a ticked box does not move to
+ * another delivery.
  * @param {Node} node
  */
 const keyOf = (node) => {
@@ -61,7 +63,7 @@ const keyOf = (node) => {
 
 const times = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "medium" })
 
-/** Times of the server are in UTC. */
+/** Shows the server's UTC times in the visitor's time zone. Also shows the controls that need this script. */
 const localize = () => {
   for (const time of document.querySelectorAll("time[datetime]")) {
     const text = times.format(new Date(time.getAttribute("datetime") ?? ""))
@@ -71,13 +73,13 @@ const localize = () => {
   for (const hidden of document.querySelectorAll("[data-select-all], [data-copy]")) hidden.removeAttribute("hidden")
 }
 
-/** Whether the visitor is in the middle of something that a new page would spoil. */
+/** Whether a refresh would disturb the visitor, or the page is hidden. */
 const isBusy = () =>
   document.visibilityState !== "visible" ||
   document.querySelector("details.ask[open], input[name=delivery]:checked") !== null ||
   (document.activeElement?.matches("input:not([type=checkbox]), select, textarea") ?? false)
 
-/** Asks for this page again and takes over what differs. Once the session has ended, the page to sign in takes its place. */
+/** Requests this page again and applies the differences. If the session has ended, reloads to show the sign-in page. */
 const refresh = () => {
   if (main === null || isBusy()) return plan()
   const request = new XMLHttpRequest()
@@ -110,7 +112,7 @@ document.addEventListener("change", ({ target }) => {
 })
 
 /**
- * Copies what a button names. Browsers copy on pages of https only; elsewhere the text is selected, to be copied by hand.
+ * Copies the text that a button refers to. Browsers allow that only over https; otherwise the text is selected.
  * @param {Element} button
  * @param {HTMLElement} source
  */
@@ -131,7 +133,7 @@ document.addEventListener("click", ({ target }) => {
   if (button !== null && source !== null) void copy(button, source)
 })
 
-// What was done is said once: a reload, and each refresh, asks for the page without it.
+// Remove the result of a form from the address, so that a reload or refresh does not show it again.
 if (document.querySelector("[data-done]") !== null) {
   const { hash, pathname, search } = location
   const query = new URLSearchParams(search)

@@ -1,5 +1,5 @@
 /**
- * Core's sentences in German: why a delivery is in its state, what helps, what is wrong with a form.
+ * Core's sentences in German.
  */
 import type { SentenceKey } from "@doorhook/core"
 
