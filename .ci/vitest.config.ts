@@ -39,13 +39,15 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  // Workspace packages are imported from their sources, so no build is needed before tests.
-  resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source"] } },
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["packages/*/test/**/*.test.ts", "simulator/test/**/*.test.ts", "conformance/test/**/*.test.ts"],
-    // A compile cache for the processes that tests start. It halves their start-up time.
+    globalSetup: [new URL("test-programs.ts", import.meta.url).pathname],
+    // Node.js strips the types of the sources itself, so no build and no transformation is needed. Workspace packages are
+    // imported from their sources.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    execArgv: ["--conditions=source"],
+    // A compile cache for this process and those that tests start. It halves their start-up time.
     env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/node", import.meta.url).pathname },
     // More workers than cores, because tests often wait for processes, leases and databases.
     maxWorkers: 4,

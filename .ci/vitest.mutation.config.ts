@@ -4,14 +4,15 @@ import base from "./vitest.config.ts"
 
 /** The tests for mutation testing: only those of rules, which need no process and no database. */
 export default defineConfig({
-  ...base,
   // Mutants are in a copy of the sources, so the package's name must not resolve to the original.
   resolve: {
-    ...base.resolve,
     alias: { "@doorhook/core": fileURLToPath(new URL("../packages/core/src/index.ts", import.meta.url)) }
   },
   test: {
     ...base.test,
+    globalSetup: [],
+    // Aliases need Vite's own loader.
+    experimental: {},
     isolate: true,
     include: [
       "packages/core/test/model/{AddressPolicy,FailureState,RetryPolicy,TokenValidity,UrlPolicy}.test.ts",

@@ -4,6 +4,7 @@
 import { NameResolver, UrlPolicy } from "@doorhook/core"
 import { listening } from "@doorhook/testkit/ListeningServer"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
+import { conformanceProgram } from "@doorhook/testkit/Programs"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
@@ -121,8 +122,7 @@ describe("a receiver that no connection comes about to", () => {
       const unknown = yield* conformance(...run)
       assert.strictEqual(unknown.exitCode, 4, unknown.output)
       assert.match(unknown.message, /by an authority that Node\.js knows: .* NODE_EXTRA_CA_CERTS=FILE\.$/)
-      const main = new URL("support/main.ts", import.meta.url).pathname
-      const { finished } = yield* startNode(["--conditions=source", main, ...run], {
+      const { finished } = yield* startNode([conformanceProgram, ...run], {
         env: { NODE_EXTRA_CA_CERTS: file }
       })
       const { code, stderr, stdout } = yield* Effect.promise(() => finished)

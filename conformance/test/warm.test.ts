@@ -4,13 +4,13 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { conformanceProgram } from "@doorhook/testkit/Programs"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { existsSync, writeFileSync } from "node:fs"
 import { conformance, idsWith } from "./support/command.ts"
 
 const receiver = new URL("../src/mutants/main.ts", import.meta.url).pathname
-const command = new URL("support/main.ts", import.meta.url).pathname
 const node = `${process.execPath} --conditions=source --no-warnings`
 
 /** Runs a line of a report in a shell; answers its exit code and all that it printed. */
@@ -18,7 +18,7 @@ const paste = (line: string) =>
   Effect.callback<{ readonly exitCode: number; readonly output: string }>((resume) => {
     const child = execFile(
       "/bin/sh",
-      ["-c", line.replace("npx doorhook conformance", `${node} ${command}`)],
+      ["-c", line.replace("npx doorhook conformance", `${process.execPath} ${conformanceProgram}`)],
       (_, stdout, stderr) => resume(Effect.succeed({ exitCode: child.exitCode ?? -1, output: stdout + stderr }))
     )
   })

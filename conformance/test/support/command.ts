@@ -5,6 +5,7 @@ import { conformanceCommand } from "@doorhook/conformance"
 import { CommandFailure } from "@doorhook/core"
 import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { startNode } from "@doorhook/testkit/Process"
+import { conformanceProgram } from "@doorhook/testkit/Programs"
 import { Cause, Console, Effect, Exit, FileSystem, Schema } from "effect"
 import type { Scope } from "effect"
 import { Command } from "effect/cli"
@@ -69,14 +70,12 @@ export interface Process {
   readonly ended: Effect.Effect<Result>
 }
 
-const main = new URL("main.ts", import.meta.url).pathname
-
 /** Runs `conformance ...args` in a process of its own, with a JSON report when it is a run. */
 export const spawnConformance = (...args: ReadonlyArray<string>): Effect.Effect<Process, never, Scope.Scope> =>
   Effect.gen(function* () {
     const file = yield* reportFile
     const all = withReport(args, file)
-    const { child, finished } = yield* startNode(["--conditions=source", main, ...all])
+    const { child, finished } = yield* startNode([conformanceProgram, ...all])
     const ended = Effect.gen(function* () {
       const { code, stderr, stdout } = yield* Effect.promise(() => finished)
       return { exitCode: code ?? -1, output: stdout + stderr, message: "", report: yield* readReport(file) }

@@ -9,7 +9,6 @@ import { execFile } from "node:child_process"
 import { linkSync, readdirSync, readFileSync, statSync, symlinkSync, watch, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { Webhook } from "standardwebhooks"
 import { installedTools, startInstalled } from "@doorhook/testkit/postgres/InstalledServer"
@@ -21,6 +20,7 @@ import { runHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { doorhookProgram } from "@doorhook/testkit/Programs"
 import { callApi, createIntegration } from "./harness/ThirdParty.ts"
 
 const encryptionKey = "kept-in-another-place-0123456789abcdef"
@@ -135,8 +135,7 @@ const writeProgram = (path: string, text: string): void => writeFileSync(path, t
 
 /** A folder with an `npx` that runs this checkout's doorhook. */
 const withNpx = Effect.map(temporaryFolder, (folder) => {
-  const bin = fileURLToPath(new URL("../bin/doorhook.js", import.meta.url))
-  writeProgram(join(folder, "npx"), `#!/bin/sh\nshift\nexec "${process.execPath}" "${bin}" "$@"\n`)
+  writeProgram(join(folder, "npx"), `#!/bin/sh\nshift\nexec "${process.execPath}" "${doorhookProgram}" "$@"\n`)
   return folder
 })
 

@@ -2,18 +2,16 @@
  * `npm start`: the demo as a process, and its account of what it published.
  */
 import { EventId, noDeliveries } from "@doorhook/core"
+import { demoProgram } from "@doorhook/testkit/Programs"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { fileURLToPath } from "node:url"
 import { endReport } from "../src/demo/Figures.ts"
 import { live } from "./harness/Embedded.ts"
 import { callApi } from "./harness/ThirdParty.ts"
 
-const main = fileURLToPath(new URL("../src/demo/main.ts", import.meta.url))
-
 const startDemo = (cwd: string, ...flags: ReadonlyArray<string>) =>
-  startNode(["--conditions=source", main, "--port", "0", ...flags], { cwd })
+  startNode([demoProgram, "--port", "0", ...flags], { cwd })
 
 describe("npm start", { concurrent: true }, () => {
   live(

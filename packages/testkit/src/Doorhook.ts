@@ -3,14 +3,12 @@
  */
 import { startNode } from "./Process.ts"
 import type { Finished } from "./Process.ts"
+import { doorhookProgram } from "./Programs.ts"
 import { Effect } from "effect"
-import { fileURLToPath } from "node:url"
-
-const bin = fileURLToPath(new URL("../../doorhook/bin/doorhook.js", import.meta.url))
 
 /** Starts `doorhook` with arguments. */
 export const startDoorhook = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) =>
-  startNode([bin, ...args], { env })
+  startNode([doorhookProgram, ...args], { env })
 
 /** Runs `doorhook` with arguments until it ends. */
 export const runDoorhook = (
