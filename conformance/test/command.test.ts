@@ -165,7 +165,7 @@ describe("refuses with exit code 3 and one line", () => {
     [
       "an unknown report",
       ["--url", "http://127.0.0.1:9/", "--report", "pdf=x.pdf"],
-      /no such report; there is json=FILE/
+      /unknown kind of report; accepted: json=FILE/
     ],
     ["a report without a file", ["--url", "http://127.0.0.1:9/", "--report", "json"], /write json=FILE/],
     [
@@ -322,7 +322,7 @@ describe("run", () => {
       }
       assert.include(
         report?.notes.join(" "),
-        "The queries of URLs may hold secrets and are left out: put them back for"
+        "URL queries may hold secrets and are left out. Before you run a command, replace"
       )
       const fs = yield* FileSystem.FileSystem
       for (const text of [output, JSON.stringify(report), yield* fs.readFileString(trace)])
@@ -433,7 +433,10 @@ describe("run", () => {
         conformance("run", "--url", target.url, "--max-time", "800ms")
       )
       assert.strictEqual(exitCode, 2)
-      assert.match(output, /could not be decided within --max-time 800ms\. Give more, such as --max-time \S+\./)
+      assert.match(
+        output,
+        /could not be decided within --max-time 800ms\. Give the run more time, such as --max-time \S+\./
+      )
       assert.strictEqual(report?.ended, "time_up")
       // Less than one deadline: the attempt that hangs is given up with the run.
       assert.isBelow(Duration.toMillis(took), 4_000)

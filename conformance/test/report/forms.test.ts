@@ -118,7 +118,7 @@ describe("every form that somebody reads", () => {
       const seen = blocks.flatMap((block) => (block.kind === "line" && block.important ? [block.text] : []))
       for (const words of [...ids, ...seen]) assert.include(text, plain(words))
     }
-    assert.include(text.toLowerCase(), "probably from this")
+    assert.include(text.toLowerCase(), "probably caused by this")
     for (const words of [explanation.counts, ...explanation.notes]) {
       assert.include(text, plain(words))
     }
@@ -265,7 +265,7 @@ describe("the console", () => {
   const story = forms.console
 
   it("has the rule, what was sent, what came back, how to do it by hand, and how to do it again last", () => {
-    const block = story.slice(story.indexOf("FAIL  R-DUP-01\n"), story.indexOf("  Probably from this"))
+    const block = story.slice(story.indexOf("FAIL  R-DUP-01\n"), story.indexOf("  Probably caused by this"))
     const order = [
       "The rule",
       "Expected",
