@@ -405,7 +405,7 @@ const notesOf = (
     ),
     ...unless(
       calibration === null || countsPastOne(evidence),
-      `The probe's upper range is unverified: a probe that can't count past one would hide every double effect. ${evidence.repeatable ? "--control-url" : "`double` of what `start` returns"} lets the suite verify it.`
+      `The probe's upper range is unverified: a probe that can't count past one would hide every double effect. ${evidence.repeatable ? "--control-url" : "A `double` that `start` returns"} lets the suite verify it.`
     ),
     ...unless(options.dedupKey === "both", `Only the ${options.dedupKey} deduplication key was stressed.`),
     ...unless(options.ack === "200", "Any 2xx status counted as an acknowledgement; the interface accepts only 200.")

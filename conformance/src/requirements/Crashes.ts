@@ -1,5 +1,5 @@
 /**
- * R-CRA: crashes and restarts, in traffic and after it.
+ * R-CRA: crashes and restarts, during traffic and after it.
  */
 import type { Trace } from "../evidence/Trace.ts"
 import { accessLog, call } from "../history/Events.ts"
@@ -31,10 +31,13 @@ const crash = (after: number, workers: number, event: EventTemplate = accessLog,
     retryOpen
   )
 
-/** Milliseconds after an acknowledgement: a write in the background has hardly begun. */
+/** Milliseconds from an acknowledgement to the kill. A background write has hardly begun by then. */
 const soon = 5
 
-/** Crashes at several moments: some events are acknowledged by then, some in work, some incomplete. */
+/**
+ * Crashes at several moments, when some events are acknowledged, some are being handled and some have not fully
+ * arrived.
+ */
 const crashes: ReadonlyArray<Case> = [
   operated(
     `killed ${soon} ms after the first acknowledgement of 6 workers' traffic, access_log`,
@@ -51,13 +54,13 @@ const crashes: ReadonlyArray<Case> = [
 ]
 const crashesFurther: ReadonlyArray<Case> = [crash(5, 8), crash(90, 4), crash(40, 5, accessLog, 2)]
 
-/** A graceful restart must lose no more than a crash, but may end a worker with its queue. */
+/** A graceful restart must lose no more than a crash does, but may stop a worker that still has a queue. */
 const restartAfterAnswers = operated("restarted right after acknowledgements", newLog, newCall, newLog, restart)
 
 const endings = ({ interventions }: Trace) =>
   interventions.flatMap(({ op, until, what }) => (op === null || what === "paused" ? [] : [{ op, until }]))
 
-/** The attempts that were sent before the receiver was ended. */
+/** Returns the attempts that were sent before the receiver was stopped. */
 const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] => {
   const [first] = endings(trace)
   return attempts.filter(
@@ -112,7 +115,7 @@ export const crashRequirements: ReadonlyArray<Requirement> = [
     statement: "An event that a crash interrupted is acknowledged when it is sent again, and has one effect.",
     source: "interface document, section 6, rules 3 and 4",
     because:
-      "If recording the id and the effect are not one transaction, a crash between them leaves one without the other: the event is lost, or handled twice.",
+      "If the id and the effect are not recorded in one transaction, a crash between them leaves one without the other: the event is lost, or handled twice.",
     becauses: {
       doubled_at_once: symptoms.doubled_at_once,
       duplicate_refused:
@@ -129,9 +132,9 @@ export const crashRequirements: ReadonlyArray<Requirement> = [
     statement: "An event that was handled before a restart is recognised as a duplicate after it.",
     source: "interface document, section 6, rule 4",
     because:
-      "A memory of ids that lives in the process is empty after each deployment, which is when duplicates arrive. One that loads only the latest ids again is too short.",
+      "Ids that are kept only in the process are gone after each deployment, which is when duplicates arrive. Loading only the latest ids again is not enough.",
     becauses: {
-      lost: "The effect was gone after the restart and the id was not, so that the duplicate brought nothing back.",
+      lost: "The restart lost the effect but not the id, so the duplicate did not restore the effect.",
       doubled_at_once: symptoms.doubled_at_once,
       duplicate_refused: symptoms.duplicate_refused
     },
