@@ -14,7 +14,7 @@ import type { Received } from "./support/receiver.ts"
 const until = (condition: () => boolean): Effect.Effect<void> =>
   Effect.sleep(5).pipe(Effect.repeat({ until: () => Effect.sync(condition) }), Effect.asVoid)
 
-describe("as a process", () => {
+describe("the command as a process", () => {
   it.live("exits with 0 when everything passes, and prints the seed", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
@@ -82,7 +82,7 @@ describe("as a process", () => {
   )
 })
 
-describe("refuses with exit code 3 and one line", () => {
+describe("the command refuses with exit code 3 and one line", () => {
   const refusals: ReadonlyArray<readonly [what: string, flags: ReadonlyArray<string>, says: RegExp]> = [
     [
       "a public address",

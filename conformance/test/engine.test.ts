@@ -168,7 +168,7 @@ describe.concurrent("a receiver with a fault fails the requirement about it", ()
   )
 })
 
-describe("a receiver that stores nothing of a body in chunks", () => {
+describe("a receiver that stores nothing of a chunked body", () => {
   it.live("fails by the digest of its stored data", () =>
     Effect.gen(function* () {
       const stores: Manners["stores"] = (data, { request: { headers } }) =>

@@ -95,7 +95,7 @@ describe("a setting", () => {
   })
 })
 
-describe("refuses", () => {
+describe("the command refuses", () => {
   const refusals: ReadonlyArray<readonly [flags: ReadonlyArray<string>, says: string]> = [
     [
       ["--binding", "visit:create"],

@@ -113,7 +113,7 @@ describe("requirements", () => {
     )
   })
 
-  it("send at most ten requests at once", () => {
+  it("send at most ten requests at the same time", () => {
     const atOnce = requirements.flatMap(everyCaseOf).flatMap(({ history }) =>
       history.ops.map((op) => {
         if (op.k === "race_new" || op.k === "race_again") return op.copies

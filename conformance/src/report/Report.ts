@@ -25,7 +25,7 @@ const ReportedAttempt = Schema.Struct({
   headersMs: Schema.NullOr(Schema.Finite),
   /** Time until the exchange ended. */
   elapsedMs: Schema.Finite,
-  /** `complete`, or the failure. */
+  /** How the exchange ended: `complete`, or the failure. */
   ended: Schema.String,
   /** Length of the answer's body. */
   bytes: Schema.Int,
@@ -85,11 +85,11 @@ const ReportedRequirement = Schema.Struct({
   because: Schema.String,
   expected: Schema.String,
   observed: Schema.String,
-  /** The history that decided the verdict; empty when it passed. */
+  /** The history that decided the verdict; empty if the requirement passed. */
   history: Schema.Array(Step),
   /** When the history began, ISO 8601, UTC; missing without a history. */
   historyStartedAt: Schema.optionalKey(Schema.String),
-  /** Effects of the events of the history; empty without a probe, or when it passed. */
+  /** Effects of the events of the history; empty without a probe, or if the requirement passed. */
   effects: Schema.Array(ReportedEffects),
   /** How often the history was repeated to confirm the failure, and how often it failed again; null if not repeated. */
   confirmed: Schema.NullOr(Confirmed),

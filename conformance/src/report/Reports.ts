@@ -50,7 +50,7 @@ const entryOf = (attempt: ReportedAttempt, startedAt: number, comment: string) =
       bodySize: request.bodyBytes
     },
     response: {
-      // In HAR, status 0 means that no answer came.
+      // In HAR, status 0 means that no answer arrived.
       status: status ?? 0,
       statusText: status === null ? (error ?? "") : "",
       httpVersion: "HTTP/1.1",

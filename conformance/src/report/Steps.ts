@@ -1,6 +1,6 @@
 /**
- * A trace as a report shows it: the operations with their attempts, what other cases did to the receiver in that time, the effects,
- * and a curl command that repeats the requests by hand.
+ * A trace as a report shows it: the operations with their attempts, the actions of other cases on the receiver in that
+ * time, the effects, and a curl command that repeats the requests.
  */
 import { Shell, Signature, UrlPolicy } from "@doorhook/core"
 import type { HttpRequest } from "../evidence/Exchange.ts"

@@ -71,14 +71,14 @@ const before = ({ attempts }: EventStory, trace: Trace): EventStory["attempts"] 
 const wasAcknowledged = (story: EventStory, trace: Trace, terms: Terms): boolean =>
   before(story, trace).some(([, { exchange }]) => classify(exchange, terms) === "acknowledged")
 
-/** An event that was acknowledged before the receiver was stopped has exactly one effect afterwards. */
+/** Requires exactly one effect, after a stop, of each event that was acknowledged before it. */
 const acknowledgedSurvives = (trace: Trace, terms: Terms): Finding =>
   eachEvent(trace, terms, "nothing was acknowledged before the receiver was stopped", (story) => {
     if (story.last === null || !story.owed || !wasAcknowledged(story, trace, terms)) return null
     return story.last === 1 && story.most === 1 ? true : "acknowledged before the receiver was stopped"
   })
 
-/** An event that was in flight when the receiver died is acknowledged at the retry and has one effect. */
+/** Requires that an event that was in flight when the receiver died is acknowledged at the retry and has one effect. */
 const retriedAfterCrash = (trace: Trace, terms: Terms): Finding =>
   eachEvent(trace, terms, "nothing was in flight when the receiver died", (story) => {
     if (story.last === null || story.most === null) return null
@@ -87,7 +87,7 @@ const retriedAfterCrash = (trace: Trace, terms: Terms): Finding =>
     return story.last === 1 && story.most === 1 ? true : "in flight when the receiver died, and sent again"
   })
 
-/** The attempts after a restart are acknowledged. */
+/** Requires that attempts after a restart are acknowledged. */
 const afterRestart = acknowledged("nothing was sent after a restart", ({ kind, started }, _, trace) => {
   const last = endings(trace).at(-1)
   return kind === "delivery" && last !== undefined && trace.began + started >= last.until

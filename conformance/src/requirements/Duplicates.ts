@@ -128,7 +128,9 @@ const horizon =
 
 const clockMoved = (ms: number, title: string): Case => operated(title, newLog, newCall, { k: "advance", ms }, retryAll)
 
-/** Each event has one effect at each URL that it was sent to. Some probes count the effects at all URLs together. */
+/**
+ * Requires one effect of an event at each URL that it was sent to. Some probes count the effects at all URLs together.
+ */
 const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
   const { blindToUrls } = trace.sight
   let good = 0
@@ -316,7 +318,7 @@ export const duplicateRequirements: ReadonlyArray<Requirement> = [
 const alike = (kind: TwinKind, event: EventTemplate = accessLog, lane: Lane = "state"): Case =>
   makeCase(lane, `${event.resource_type} events with ${twins[kind].words}`, { k: "twins", event, kind })
 
-/** A probe that ignores the case of ids counts two events as one, so the effects of neither are known. */
+/** Undecided if the probe ignores the case of ids: it counts two events as one, so the effects of neither are known. */
 const caseDistinguished = ({ history, sight }: Trace): Finding =>
   sight.foldsCase && history.ops.some((op) => op.k === "twins" && op.kind === "letter_case")
     ? inconclusive(

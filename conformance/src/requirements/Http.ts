@@ -192,7 +192,7 @@ export const httpRequirements: ReadonlyArray<Requirement> = [
     statement: "Requests that stop, are broken off or hold no event do not block other requests.",
     source: "RFC 9112, section 8; RFC 8259, section 2",
     because:
-      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction. One that throws on an unreadable body may end its process. After enough such requests, the receiver answers no more.",
+      "A handler that waits forever for the rest of a body holds a worker, a lock or a transaction. One that throws on an unreadable body may end its process. After enough such requests, the receiver no longer answers.",
     expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
     given: [
       disturbed(

@@ -48,7 +48,7 @@ const neverWhole = (percent: number): Case =>
 const noEvent = (kind: Malformation): Case =>
   disturbed(`an event ${malformationInWords(kind)}`, malformed(accessLog, kind))
 
-/** A receiver that acknowledged a malformed event owes no effect for it. */
+/** Requires one effect after the retry, unless the receiver acknowledged the malformed event: it then owes none. */
 const oneUnlessMalformedAccepted = (trace: Trace, terms: Terms): Finding => {
   const isOwed = trace.attempts.every(
     ({ exchange, kind }) => kind !== "malformed" || exchange._tag === "Failed" || exchange.status >= 300

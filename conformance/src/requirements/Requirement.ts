@@ -90,7 +90,7 @@ export interface Requirement {
   /** Stable, because builds refer to it. */
   readonly id: `R-${Family}-${string}`
   readonly level: Level
-  /** Tested only with this profile; null for always. */
+  /** The profile without which the requirement is not tested; null if it is always tested. */
   readonly profile: Profile | null
   /**
    * Whether a run without the profile lists the requirement as NOT_OBSERVABLE, and says how to test it.
@@ -119,7 +119,7 @@ export interface Requirement {
   readonly needs: ReadonlyArray<Need>
   /** Needs without which, from level 2 on, the requirement can fail but not pass. */
   readonly provenBy: ReadonlyArray<Need>
-  /** Whether it is judged by its own cases, or by all that were executed. */
+  /** Whether the requirement is judged by its own cases, or by all cases that were executed. */
   readonly examines: "own" | "all"
   /** The cases that a verdict needs. Slow receivers take long for each, so include only cases that differ in kind. */
   readonly given: ReadonlyArray<Case>

@@ -331,7 +331,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const subjects = acknowledged.flatMap(({ event }) => trace.events[event] ?? []).map((sent) => subjectOf(sent, null))
   if (subjects.length === 0) return null
   const begun = yield* Clock.currentTimeMillis
-  // One effect is enough: a receiver that loses the others must be judged, not given up.
+  // One effect is enough: a receiver that loses the other events must be judged, not called unusable.
   let seen = 0
   while (seen === 0 && (yield* Clock.currentTimeMillis) < begun + settle) {
     const readings = yield* Effect.forEach(subjects, probe.read, { concurrency: probe.concurrency })

@@ -37,8 +37,8 @@ export type StoredCase = typeof StoredCase.Type
 export type Replayed = "FAILS" | "FIXED" | "OPEN"
 
 /**
- * Returns how often a history must pass to count as fixed: enough to miss a failure one time in twenty, but at most ten
- * times.
+ * Returns how often a history must pass to count as fixed. A failure is then missed about one time in twenty. Ten
+ * passes always suffice.
  */
 export const repeatsFor = ({ failed, tried }: Confirmed): number => {
   const share = tried === 0 ? 0 : failed / tried

@@ -172,7 +172,7 @@ export interface SenderFlags extends Omit<SenderOptions, "secret" | "listening">
 const fileOf = (report: string | null): Effect.Effect<string | null, CommandFailure> => {
   const file = report === null ? null : (/^json=(.+)$/s.exec(report)?.[1] ?? "")
   return file === ""
-    ? Effect.fail(CommandFailure.usage(`--report ${report}: the report on a sender is json=FILE only`))
+    ? Effect.fail(CommandFailure.usage(`--report ${report}: a report on a sender can only be json=FILE`))
     : Effect.succeed(file)
 }
 

@@ -108,7 +108,7 @@ export const senderRequirements: ReadonlyArray<SenderRequirement> = [
   {
     id: "S-ID-01",
     strength: "MUST",
-    statement: "Every attempt has a webhook-id, and all attempts of an event have the same.",
+    statement: "Every attempt has a webhook-id, and all attempts of an event have the same one.",
     because: "Receivers drop duplicates by it: with a new id, each retry takes effect again.",
     check: eachAttempt("no event was sent twice", (attempt, { attempts }, index) => {
       const id = webhookIdOf(attempt)

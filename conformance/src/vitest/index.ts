@@ -52,12 +52,12 @@ export interface StartedReceiver {
   readonly advance?: (milliseconds: number) => void | Promise<void>
   /** Records one more effect on purpose, to detect a probe that can't count past one. */
   readonly double?: (webhookId: string) => void | Promise<void>
-  /** Called at the end. */
+  /** Stops the receiver. Called once, at the end. */
   readonly stop?: Act
 }
 
 export interface ReceiverSuiteOptions {
-  /** Starts the receiver, once. */
+  /** Starts the receiver. Called once. */
   readonly start: () => StartedReceiver | Promise<StartedReceiver>
   /**
    * 1 (the default) needs only the URL, 2 a probe as well, 3 also a way to restart or kill the receiver. The suite
@@ -237,7 +237,7 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
         const { observed, verdict } = found
         // A broken SHOULD must not fail a build; `onReport` shows it.
         if (verdict === "NOT_OBSERVABLE" || verdict === "SKIPPED" || verdict === "WARN") skip(`${verdict}: ${observed}`)
-        // The explanation is the difference that vitest shows.
+        // vitest shows the explanation as the difference.
         expect(verdict === "PASS" ? "" : linesOf(explainRequirement(found)).join("\n")).toBe("")
       })
     }
