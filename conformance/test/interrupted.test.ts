@@ -50,7 +50,7 @@ const pause: Operation = { k: "pause_during", events: [accessLog] }
 const kill: Operation = { k: "kill_amid", event: accessLog, workers: 1, after: 5 }
 
 describe("a receiver is left running", () => {
-  it.live("by a run that is interrupted while it pauses it", () =>
+  it.live("by a run that is interrupted while pausing it", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* interruptedAt("pause", pause, ["pause", "resume"]), ["pause", "resume"])
     })
@@ -81,13 +81,13 @@ describe("a receiver is left running", () => {
     })
   )
 
-  it.live("by a run that is interrupted while it kills it, if a hook can restart it", () =>
+  it.live("by a run that is interrupted while killing it, if a hook can restart it", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* interruptedAt("kill", kill, ["kill", "restart"]), ["kill", "restart"])
     })
   )
 
-  it.live("by a run that is interrupted while it restarts it", () =>
+  it.live("by a run that is interrupted while restarting it", () =>
     Effect.gen(function* () {
       for (const operation of [kill, { k: "restart" } as const]) {
         assert.deepStrictEqual(yield* interruptedAt("restart", operation, ["restart"]), ["restart"])
