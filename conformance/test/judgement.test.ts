@@ -316,7 +316,7 @@ describe("an exchange", () => {
   })
 })
 
-it("findings on one trace are ranked: proven failures, failures of timing, open findings, broken SHOULDs, passes", () => {
+it("findings on one trace are ranked: proven failures, late answers, open findings, broken SHOULDs, passes", () => {
   const [lateOne, twice, weak] = [
     fail(0, "late", { timing: true }),
     fail(1, "twice"),

@@ -61,7 +61,7 @@ const faultNamed = (name: string): Fault => {
   return found
 }
 
-describe("the wrong receivers", () => {
+describe("the faulty receivers", () => {
   it("are at least 100, with unique names", () => {
     assert.isAtLeast(faults.length, 100)
     assert.strictEqual(new Set(faults.map(({ name }) => name)).size, faults.length)
@@ -140,7 +140,7 @@ describe("an unreliable probe", () => {
   )
 })
 
-describe("the result for a wrong receiver", () => {
+describe("the result for a faulty receiver", () => {
   const report = { ...sampleReport, requirements: sampleReport.requirements.filter(({ id }) => id === "R-DUP-01") }
   const killed = killOf(faultNamed("duplicate-409"), report)
   const other = killOf(faultNamed("ack-202"), report)
@@ -157,7 +157,7 @@ describe("the result for a wrong receiver", () => {
     assert.match(weaknesses([weak], [])[0] ?? "", /^duplicate-409 did not get WARN from R-DUP-01/)
   })
 
-  it("is a weakness if a requirement fails no wrong receiver", () => {
+  it("is a weakness if a requirement fails no faulty receiver", () => {
     assert.match(weaknesses([killed], ["R-DUP-01", "R-ACK-02"])[0] ?? "", /^R-ACK-02 fails no wrong receiver/)
   })
 
@@ -168,7 +168,7 @@ describe("the result for a wrong receiver", () => {
 })
 
 describe("conformance mutants", () => {
-  it.live("exits with 1 when a wrong receiver survives, here for lack of time", () =>
+  it.live("exits with 1 when a faulty receiver survives, here for lack of time", () =>
     Effect.gen(function* () {
       const { exitCode, message, output } = yield* conformance(
         "mutants",
@@ -184,7 +184,7 @@ describe("conformance mutants", () => {
     })
   )
 
-  it.live("exits with 0 when no wrong receiver survives, and with 3 on a wrong flag", () =>
+  it.live("exits with 0 when no faulty receiver survives, and with 3 on a wrong flag", () =>
     Effect.gen(function* () {
       const found = yield* conformance("mutants", "--only", "R-ACK-02", "--narrow", "--jobs", "3", "--max-time", "30s")
       assert.strictEqual(found.exitCode, 0, found.output)
